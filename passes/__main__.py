@@ -1,0 +1,98 @@
+"""`python -m passes file.mlir`: run a pipeline on a StableHLO file and print what comes out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from passes import bindings, pipeline
+from passes.errors import PassError, message
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns 0, 1 for a bad module, 2 for bad arguments.
+
+    >>> main(["--list"])  # doctest: +ELLIPSIS
+    default...
+    0
+    """
+    parser = argparse.ArgumentParser(prog="python -m passes", description="Rewrite StableHLO modules.")
+    parser.add_argument("file", nargs="?", help="a .mlir or .mlirbc file, or - for standard input")
+    parser.add_argument("--pipeline", default="default", help="comma-separated names of passes (see --list)")
+    parser.add_argument("--fast-math", action="store_true", help="allow laws that can change bits")
+    parser.add_argument("--target", default="cpu", help="the target the module is for")
+    parser.add_argument("--report", action="store_true", help="time and hits of each pass, on standard error")
+    parser.add_argument("--locations", action="store_true", help="print the locations of ops")
+    parser.add_argument("--list", action="store_true", help="list the passes and exit")
+    parser.add_argument("-o", "--output", default="-", help="where to write; - is standard output")
+    options = parser.parse_args(arguments)
+    if options.list:
+        print("\n".join(pipeline.pass_names()))
+        return 0
+    try:
+        if options.file is None:
+            raise _Usage(message("no input file", fix="name a file, or - for standard input."))
+        pipeline.parse(options.pipeline)  # a wrong name is told before the compiler is loaded
+        text = _run(options)
+        if options.output == "-":
+            sys.stdout.write(text)
+        else:
+            Path(options.output).write_text(text)
+    except (_Usage, pipeline.PipelineError) as error:
+        return _fail(error, 2)
+    except OSError as error:
+        return _fail(_Usage(message(f"{error.filename}: {error.strerror}", fix="check the path.")), 2)
+    except PassError as error:
+        return _fail(error, 1)
+    return 0
+
+
+class _Usage(Exception):
+    """The command line does not make sense."""
+
+
+def _fail(error: Exception, code: int) -> int:
+    print(f"error: {error}", file=sys.stderr)
+    return code
+
+
+def _run(options: argparse.Namespace) -> str:
+    source = sys.stdin.buffer.read() if options.file == "-" else Path(options.file).read_bytes()
+    module = _parse(source, options.file)
+    report = pipeline.run(
+        module,
+        options.pipeline,
+        options=pipeline.PassOptions(fast_math=options.fast_math, target=options.target),
+    )
+    if options.report:
+        print(report, file=sys.stderr)
+    return str(module.operation.get_asm(enable_debug_info=options.locations))
+
+
+def _parse(source: bytes, name: str) -> Any:
+    ir = bindings.ir
+    context = bindings.new_context()
+    try:
+        if source.startswith(b"ML\xefR"):
+            return ir.Module.parse(source, context)
+        return ir.Module.parse(source.decode(), context)
+    except UnicodeDecodeError:
+        raise pipeline.InvalidModuleError(
+            message(f"{name} is neither MLIR text nor bytecode", fix="hand in a StableHLO module.")
+        ) from None
+    except ir.MLIRError as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise pipeline.InvalidModuleError(
+            message(
+                f"{name} does not parse",
+                values=[("parser", line) for line in lines[1:4]],
+                fix="hand in a StableHLO module.",
+            )
+        ) from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,135 @@
+"""Attributes of StableHLO ops as plain Python values."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_LIST = re.compile(r"(\w+) = \[([-\d, ]*)\]")
+_NUMBER = re.compile(r"(\w+) = (-?\d+)")
+_WORD = re.compile(r"(\w+)>?$")
+
+
+def ints(op: Any, name: str, default: tuple[int, ...] = ()) -> tuple[int, ...]:
+    """An array attribute, `array<i64: ...>` or dense, as a flat tuple."""
+    attributes = op.operation.attributes
+    if name not in attributes:
+        return default
+    return tuple(int(item) for item in attributes[name])
+
+
+def integer(op: Any, name: str) -> int:
+    """An integer attribute."""
+    return int(op.operation.attributes[name].value)
+
+
+def boolean(op: Any, name: str, default: bool = False) -> bool:
+    """A boolean attribute."""
+    attributes = op.operation.attributes
+    return bool(attributes[name].value) if name in attributes else default
+
+
+def text(op: Any, name: str, default: str = "") -> str:
+    """A string attribute."""
+    attributes = op.operation.attributes
+    return str(attributes[name].value) if name in attributes else default
+
+
+def word(op: Any, name: str, default: str = "") -> str:
+    """The case of an enumeration: `#stablehlo<comparison_direction LT>` gives `LT`."""
+    attributes = op.operation.attributes
+    if name not in attributes:
+        return default
+    match = _WORD.search(str(attributes[name]))
+    return match.group(1) if match else default
+
+
+def pairs(op: Any, name: str, rank: int) -> list[tuple[int, int]]:
+    """A dense `rank x 2` attribute, such as padding, as pairs; zeros when absent."""
+    attributes = op.operation.attributes
+    if name not in attributes:
+        return [(0, 0)] * rank
+    return [(int(low), int(high)) for low, high in np.asarray(attributes[name]).reshape(-1, 2)]
+
+
+def dimension_numbers(op: Any, name: str) -> dict[str, Any]:
+    """The fields of `#stablehlo.dot<...>`, `gather<...>` or `scatter<...>`; absent ones are missing.
+
+    Lists come as tuples and numbers as ints.
+    """
+    return _fields(str(op.operation.attributes[name]))
+
+
+@functools.lru_cache(maxsize=512)
+def _fields(source: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, items in _LIST.findall(source):
+        found[key] = tuple(int(item) for item in items.split(",") if item.strip())
+    for key, number in _NUMBER.findall(source):
+        found[key] = int(number)
+    return found
+
+
+class DotDimensions(NamedTuple):
+    """Batch and contracting dimensions of the two sides of a product."""
+
+    lhs_batch: tuple[int, ...]
+    rhs_batch: tuple[int, ...]
+    lhs_contract: tuple[int, ...]
+    rhs_contract: tuple[int, ...]
+
+
+def dot_dimensions(op: Any) -> DotDimensions:
+    """The dimension numbers of a `stablehlo.dot_general`."""
+    fields = dimension_numbers(op, "dot_dimension_numbers")
+    return DotDimensions(
+        fields.get("lhs_batching_dimensions", ()),
+        fields.get("rhs_batching_dimensions", ()),
+        fields.get("lhs_contracting_dimensions", ()),
+        fields.get("rhs_contracting_dimensions", ()),
+    )
+
+
+class ConvolutionDimensions(NamedTuple):
+    """Where batch, feature and spatial dimensions lie in the operands and the result."""
+
+    lhs_batch: int
+    lhs_feature: int
+    lhs_spatial: tuple[int, ...]
+    rhs_input: int
+    rhs_output: int
+    rhs_spatial: tuple[int, ...]
+    out_batch: int
+    out_feature: int
+    out_spatial: tuple[int, ...]
+
+
+def convolution_dimensions(op: Any) -> ConvolutionDimensions:
+    """The dimension numbers of a `stablehlo.convolution`."""
+    return _convolution(str(op.operation.attributes["dimension_numbers"]))
+
+
+@functools.lru_cache(maxsize=128)
+def _convolution(source: str) -> ConvolutionDimensions:
+    match = re.search(r"\[([^\]]*)\]x\[([^\]]*)\]->\[([^\]]*)\]", source)
+    if match is None:
+        raise ValueError(f"not convolution dimension numbers: {source}")
+    lhs, rhs, out = ([item.strip() for item in group.split(",")] for group in match.groups())
+
+    def spatial(items: list[str]) -> tuple[int, ...]:
+        return tuple(items.index(str(i)) for i in range(len(items) - 2))
+
+    return ConvolutionDimensions(
+        lhs.index("b"),
+        lhs.index("f"),
+        spatial(lhs),
+        rhs.index("i"),
+        rhs.index("o"),
+        spatial(rhs),
+        out.index("b"),
+        out.index("f"),
+        spatial(out),
+    )

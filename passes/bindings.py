@@ -1,0 +1,62 @@
+"""The one import of `iree.compiler`'s MLIR bindings, done on first use.
+
+`bindings.ir`, `bindings.rewrite` and `bindings.passmanager` load a 335 MB
+library, so importing this module must not: each becomes a global of this
+module when it is first read.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from typing import Any
+
+_NAMES = ("ir", "rewrite", "passmanager")
+_DIALECTS = ("stablehlo", "chlo", "func")
+_lock = threading.Lock()
+_prefix_added = False
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f"iree.compiler.{name}")
+    _add_search_prefix()
+    globals()[name] = module
+    return module
+
+
+def _add_search_prefix() -> None:
+    # Without a Python module for a dialect every view of one of its ops repeats
+    # a failing search: 20 us a visited op instead of 1 us.
+    global _prefix_added
+    with _lock:
+        if not _prefix_added:
+            native = importlib.import_module("iree.compiler._mlir_libs._mlir")
+            native.globals.append_dialect_search_prefix("passes.dialects")
+            _prefix_added = True
+
+
+def new_context() -> Any:
+    """Make an `ir.Context` that knows StableHLO, CHLO and func.
+
+    >>> context = new_context()
+    >>> context.is_registered_operation("stablehlo.add")
+    True
+    """
+    ir = __getattr__("ir")
+    context = ir.Context()
+    prepare(context)
+    return context
+
+
+def prepare(context: Any) -> None:
+    """Load into `context` the dialects whose ops this package creates.
+
+    An op created before its dialect is loaded is silently an unregistered one,
+    which crashes the compiler later. Pattern sets walk every registered op, so
+    no other dialect is loaded.
+    """
+    _add_search_prefix()
+    for name in _DIALECTS:
+        context.dialects[name]

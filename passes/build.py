@@ -1,0 +1,293 @@
+"""Builders of StableHLO ops.
+
+Each takes `loc=`; left out, the op gets the ambient location, which the pattern
+driver sets to that of the op being replaced. With neither, MLIR raises: no op is
+born without a location.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from passes import bindings
+from passes.types import element_type, numpy_dtype, tensor_type
+
+__all__ = [
+    "attribute",
+    "attribute_cache",
+    "broadcast_in_dim",
+    "compare",
+    "concatenate",
+    "constant",
+    "convert",
+    "dot_general",
+    "full",
+    "i64_array",
+    "op",
+    "pad",
+    "reshape",
+    "select",
+    "slice_",
+    "tensor_type",
+    "transpose",
+    "unary_region",
+]
+
+_local = threading.local()
+
+
+@contextlib.contextmanager
+def attribute_cache() -> Iterator[None]:
+    """Keep parsed attributes for a block of code that stays in one context.
+
+    Parsing costs 16 us. The cache ends with the block because an attribute keeps
+    its context alive.
+    """
+    before = getattr(_local, "attributes", None)
+    _local.attributes = {} if before is None else before
+    try:
+        yield
+    finally:
+        _local.attributes = before
+
+
+def attribute(text: str) -> Any:
+    """Parse an attribute, once in each `attribute_cache` block.
+
+    >>> with bindings.new_context():
+    ...     print(attribute("#stablehlo<comparison_direction LT>"))
+    #stablehlo<comparison_direction LT>
+    """
+    cache = getattr(_local, "attributes", None)
+    if cache is None:
+        return bindings.ir.Attribute.parse(text)
+    context = bindings.ir.Context.current
+    found = cache.get((context, text))
+    if found is None:
+        found = cache[context, text] = bindings.ir.Attribute.parse(text)
+    return found
+
+
+def i64_array(values: Sequence[int]) -> Any:
+    """An `array<i64: ...>` attribute."""
+    return bindings.ir.DenseI64ArrayAttr.get([int(v) for v in values])
+
+
+def op(
+    name: str,
+    operands: Sequence[Any],
+    result_types: Any = None,
+    *,
+    attributes: Mapping[str, Any] | None = None,
+    regions: int = 0,
+    loc: Any = None,
+) -> Any:
+    """Create an op at the current insertion point and return what it makes.
+
+    Args:
+      name: the op's full name, such as `"stablehlo.add"`.
+      operands: values, or ops of one result.
+      result_types: one type, a sequence of them, or nothing for an op whose
+        result has the type of its first operand.
+      attributes: attributes by name; strings are parsed.
+      regions: how many empty regions the op gets.
+      loc: the location; the ambient one when left out.
+
+    Returns:
+      The result, a tuple when there are several, or the operation when it has
+      none or when `regions` is not zero.
+    """
+    ir = bindings.ir
+    values = [value if isinstance(value, ir.Value) else value.result for value in operands]
+    if result_types is None:
+        result_types = [values[0].type]
+    elif isinstance(result_types, ir.Type):
+        result_types = [result_types]
+    parsed = None
+    if attributes:
+        parsed = {k: attribute(v) if isinstance(v, str) else v for k, v in attributes.items()}
+    made = ir.Operation.create(name, list(result_types), values, parsed, regions=regions, loc=loc)
+    results = made.results
+    if regions or len(results) == 0:
+        return made
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def constant(array: Any, *, dtype: Any = None, loc: Any = None) -> Any:
+    """A `stablehlo.constant` holding `array`.
+
+    A complex128 array that is not one repeated number is built from two real
+    constants, since the compiler aborts on the dense form.
+    """
+    array = np.asarray(array, dtype=None if dtype is None else np.dtype(dtype))
+    if (
+        array.dtype == np.complex128
+        and array.size > 1
+        and array.tobytes() != array.reshape(-1)[:1].tobytes() * array.size
+    ):
+        real = constant(np.ascontiguousarray(array.real), loc=loc)
+        imag = constant(np.ascontiguousarray(array.imag), loc=loc)
+        return op("stablehlo.complex", [real, imag], tensor_type(array.shape, np.complex128), loc=loc)
+    element = element_type(array.dtype)
+    return _constant(_dense(array, element), array.shape, element, loc)
+
+
+def _dense(array: np.ndarray, element: Any) -> Any:
+    return bindings.ir.DenseElementsAttr.get(
+        np.ascontiguousarray(array).reshape(array.shape), type=element, shape=array.shape
+    )
+
+
+def _constant(dense: Any, shape: Sequence[int], element: Any, loc: Any) -> Any:
+    return op("stablehlo.constant", [], tensor_type(shape, element), attributes={"value": dense}, loc=loc)
+
+
+def full(number: Any, like: Any, *, loc: Any = None) -> Any:
+    """A splat constant; `like` is a value or a ranked tensor type."""
+    ir = bindings.ir
+    type_ = like if isinstance(like, ir.Type) else like.type
+    element = type_.element_type
+    shape = tuple(type_.shape)
+    if 0 in shape:
+        return constant(np.empty(shape, numpy_dtype(element)), loc=loc)
+    dtype = numpy_dtype(element)
+    scalar = np.asarray(number).astype(dtype).reshape(())
+    if dtype.kind != "c":
+        splat = _dense(scalar, element).get_splat_value()
+        return _constant(ir.DenseElementsAttr.get_splat(type_, splat), shape, element, loc)
+    # No scalar attribute stands for a complex number in the bindings.
+    if int(np.prod(shape, dtype=np.int64)) <= 1024:
+        return constant(np.full(shape, scalar), loc=loc)
+    return broadcast_in_dim(constant(scalar, loc=loc), shape, (), loc=loc)
+
+
+def convert(value: Any, dtype: Any, *, loc: Any = None) -> Any:
+    """`stablehlo.convert` to a NumPy dtype or an MLIR element type."""
+    return op("stablehlo.convert", [value], tensor_type(value.type.shape, dtype), loc=loc)
+
+
+def reshape(value: Any, shape: Sequence[int], *, loc: Any = None) -> Any:
+    """`stablehlo.reshape`."""
+    return op("stablehlo.reshape", [value], tensor_type(shape, value.type.element_type), loc=loc)
+
+
+def transpose(value: Any, permutation: Sequence[int], *, loc: Any = None) -> Any:
+    """`stablehlo.transpose`; dimension `i` of the result is `permutation[i]` of `value`."""
+    shape = value.type.shape
+    type_ = tensor_type([shape[i] for i in permutation], value.type.element_type)
+    return op("stablehlo.transpose", [value], type_, attributes={"permutation": i64_array(permutation)}, loc=loc)
+
+
+def broadcast_in_dim(value: Any, shape: Sequence[int], dims: Sequence[int], *, loc: Any = None) -> Any:
+    """`stablehlo.broadcast_in_dim`; dimension `i` of `value` becomes `dims[i]` of the result."""
+    type_ = tensor_type(shape, value.type.element_type)
+    return op(
+        "stablehlo.broadcast_in_dim", [value], type_, attributes={"broadcast_dimensions": i64_array(dims)}, loc=loc
+    )
+
+
+def slice_(
+    value: Any, start: Sequence[int], limit: Sequence[int], strides: Sequence[int] | None = None, *, loc: Any = None
+) -> Any:
+    """`stablehlo.slice`."""
+    strides = [1] * len(start) if strides is None else strides
+    shape = [max(0, -(-(hi - lo) // step)) for lo, hi, step in zip(start, limit, strides)]
+    attributes = {"start_indices": i64_array(start), "limit_indices": i64_array(limit), "strides": i64_array(strides)}
+    return op("stablehlo.slice", [value], tensor_type(shape, value.type.element_type), attributes=attributes, loc=loc)
+
+
+def pad(
+    value: Any,
+    padding_value: Any,
+    low: Sequence[int],
+    high: Sequence[int],
+    interior: Sequence[int] | None = None,
+    *,
+    loc: Any = None,
+) -> Any:
+    """`stablehlo.pad`."""
+    interior = [0] * len(low) if interior is None else interior
+    shape = [n + lo + hi + max(n - 1, 0) * k for n, lo, hi, k in zip(value.type.shape, low, high, interior)]
+    attributes = {
+        "edge_padding_low": i64_array(low),
+        "edge_padding_high": i64_array(high),
+        "interior_padding": i64_array(interior),
+    }
+    type_ = tensor_type(shape, value.type.element_type)
+    return op("stablehlo.pad", [value, padding_value], type_, attributes=attributes, loc=loc)
+
+
+def concatenate(values: Sequence[Any], dimension: int, *, loc: Any = None) -> Any:
+    """`stablehlo.concatenate`."""
+    shape = list(values[0].type.shape)
+    shape[dimension] = sum(value.type.shape[dimension] for value in values)
+    type_ = tensor_type(shape, values[0].type.element_type)
+    return op("stablehlo.concatenate", values, type_, attributes={"dimension": i64(dimension)}, loc=loc)
+
+
+def i64(value: int) -> Any:
+    """A 64-bit integer attribute."""
+    ir = bindings.ir
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), int(value))
+
+
+def compare(lhs: Any, rhs: Any, direction: str, kind: str | None = None, *, loc: Any = None) -> Any:
+    """`stablehlo.compare`; `direction` is one of EQ NE LT LE GT GE, `kind` FLOAT SIGNED UNSIGNED TOTALORDER."""
+    attributes = {"comparison_direction": f"#stablehlo<comparison_direction {direction}>"}
+    if kind is not None:
+        attributes["compare_type"] = f"#stablehlo<comparison_type {kind}>"
+    return op("stablehlo.compare", [lhs, rhs], tensor_type(lhs.type.shape, np.bool_), attributes=attributes, loc=loc)
+
+
+def select(pred: Any, on_true: Any, on_false: Any, *, loc: Any = None) -> Any:
+    """`stablehlo.select`."""
+    return op("stablehlo.select", [pred, on_true, on_false], on_true.type, loc=loc)
+
+
+def dot_general(
+    lhs: Any,
+    rhs: Any,
+    *,
+    contracting: tuple[Sequence[int], Sequence[int]],
+    batching: tuple[Sequence[int], Sequence[int]] = ((), ()),
+    attributes: Mapping[str, Any] | None = None,
+    element: Any = None,
+    loc: Any = None,
+) -> Any:
+    """`stablehlo.dot_general`: batch dimensions first, then the free ones of `lhs` and of `rhs`."""
+    lhs_shape, rhs_shape = list(lhs.type.shape), list(rhs.type.shape)
+    shape = [lhs_shape[i] for i in batching[0]]
+    shape += [n for i, n in enumerate(lhs_shape) if i not in contracting[0] and i not in batching[0]]
+    shape += [n for i, n in enumerate(rhs_shape) if i not in contracting[1] and i not in batching[1]]
+    fields = {
+        "lhs_batching_dimensions": batching[0],
+        "rhs_batching_dimensions": batching[1],
+        "lhs_contracting_dimensions": contracting[0],
+        "rhs_contracting_dimensions": contracting[1],
+    }
+    text = ", ".join(f"{name} = [{', '.join(map(str, dims))}]" for name, dims in fields.items() if len(dims))
+    numbers = {**(attributes or {}), "dot_dimension_numbers": f"#stablehlo.dot<{text}>"}
+    type_ = tensor_type(shape, lhs.type.element_type if element is None else element)
+    return op("stablehlo.dot_general", [lhs, rhs], type_, attributes=numbers, loc=loc)
+
+
+def unary_region(operation: Any, index: int, argument_types: Sequence[Any], body: Any, *, loc: Any = None) -> None:
+    """Fill region `index` of `operation` with a block whose ops `body(*arguments)` emits.
+
+    Args:
+      body: gets the block's arguments, returns the value or values that the
+        block yields through `stablehlo.return`.
+    """
+    ir = bindings.ir
+    location = loc if loc is not None else ir.Location.current
+    block = operation.regions[index].blocks.append(*argument_types, arg_locs=[location] * len(argument_types))
+    with ir.InsertionPoint(block), location:
+        results = body(*block.arguments)
+        if not isinstance(results, (list, tuple)):
+            results = [results]
+        op("stablehlo.return", results, [], loc=location)

@@ -1,0 +1,1 @@
+"""Op views with named operands; MLIR imports these modules by dialect name."""

@@ -1,0 +1,254 @@
+"""Arithmetic on MLIR values, so that an algorithm reads as a formula.
+
+A `Number` wraps a tensor value; `+ - * /`, comparisons and the functions below
+emit one StableHLO op each at the current insertion point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from passes import build
+from passes.types import numpy_dtype
+
+Scalar = int | float
+
+
+class Number:
+    """A tensor value with operators; every operand has the same shape."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy dtype of the elements."""
+        return numpy_dtype(self.value.type.element_type)
+
+    def like(self, number: Scalar) -> Number:
+        """A constant of this shape and dtype."""
+        return Number(build.full(number, self.value))
+
+    def _lift(self, other: Number | Scalar) -> Number:
+        return other if isinstance(other, Number) else self.like(other)
+
+    def _op(self, name: str, other: Number | Scalar) -> Number:
+        return Number(build.op(f"stablehlo.{name}", [self.value, self._lift(other).value]))
+
+    def _reverse(self, name: str, other: Scalar) -> Number:
+        return Number(build.op(f"stablehlo.{name}", [self.like(other).value, self.value]))
+
+    def __add__(self, other: Number | Scalar) -> Number:
+        return self._op("add", other)
+
+    def __radd__(self, other: Scalar) -> Number:
+        return self._reverse("add", other)
+
+    def __sub__(self, other: Number | Scalar) -> Number:
+        return self._op("subtract", other)
+
+    def __rsub__(self, other: Scalar) -> Number:
+        return self._reverse("subtract", other)
+
+    def __mul__(self, other: Number | Scalar) -> Number:
+        return self._op("multiply", other)
+
+    def __rmul__(self, other: Scalar) -> Number:
+        return self._reverse("multiply", other)
+
+    def __truediv__(self, other: Number | Scalar) -> Number:
+        return self._op("divide", other)
+
+    def __rtruediv__(self, other: Scalar) -> Number:
+        return self._reverse("divide", other)
+
+    def __and__(self, other: Number | Scalar) -> Number:
+        return self._op("and", other)
+
+    def __or__(self, other: Number | Scalar) -> Number:
+        return self._op("or", other)
+
+    def __xor__(self, other: Number | Scalar) -> Number:
+        return self._op("xor", other)
+
+    def __lshift__(self, other: Number | Scalar) -> Number:
+        return self._op("shift_left", other)
+
+    def __rshift__(self, other: Number | Scalar) -> Number:
+        """Arithmetic for signed dtypes, logical for unsigned ones."""
+        return self._op("shift_right_logical" if self.dtype.kind == "u" else "shift_right_arithmetic", other)
+
+    def __neg__(self) -> Number:
+        return call("negate", self)
+
+    def __invert__(self) -> Number:
+        return call("not", self)
+
+    def __abs__(self) -> Number:
+        return call("abs", self)
+
+    def _compare(self, direction: str, other: Number | Scalar) -> Number:
+        return Number(build.compare(self.value, self._lift(other).value, direction))
+
+    def __lt__(self, other: Number | Scalar) -> Number:
+        return self._compare("LT", other)
+
+    def __le__(self, other: Number | Scalar) -> Number:
+        return self._compare("LE", other)
+
+    def __gt__(self, other: Number | Scalar) -> Number:
+        return self._compare("GT", other)
+
+    def __ge__(self, other: Number | Scalar) -> Number:
+        return self._compare("GE", other)
+
+    def equals(self, other: Number | Scalar) -> Number:
+        """Elementwise `==`, a boolean tensor."""
+        return self._compare("EQ", other)
+
+    def differs(self, other: Number | Scalar) -> Number:
+        """Elementwise `!=`, a boolean tensor."""
+        return self._compare("NE", other)
+
+    def is_nan(self) -> Number:
+        """Where the value is not a number."""
+        return self.differs(self)
+
+    def to(self, dtype: Any) -> Number:
+        """The value converted to another dtype; itself when it has it already."""
+        return self if self.dtype == np.dtype(dtype) else Number(build.convert(self.value, dtype))
+
+    def bits(self) -> Number:
+        """The bit pattern as a signed integer of the same width."""
+        return self.bitcast(f"int{self.dtype.itemsize * 8}")
+
+    def bitcast(self, dtype: Any) -> Number:
+        """The bit pattern read as another dtype of the same width."""
+        type_ = build.tensor_type(self.value.type.shape, dtype)
+        return Number(build.op("stablehlo.bitcast_convert", [self.value], type_))
+
+
+def call(name: str, *operands: Number) -> Number:
+    """A StableHLO op whose result has the type of its first operand."""
+    return Number(build.op(f"stablehlo.{name}", [operand.value for operand in operands]))
+
+
+def where(condition: Number, on_true: Number | Scalar, on_false: Number | Scalar) -> Number:
+    """Elementwise choice; at least one of the two is a `Number`."""
+    if isinstance(on_true, Number):
+        return Number(build.select(condition.value, on_true.value, on_true._lift(on_false).value))
+    assert isinstance(on_false, Number), "where: two plain numbers have no shape"
+    return Number(build.select(condition.value, on_false.like(on_true).value, on_false.value))
+
+
+def sqrt(x: Number) -> Number:
+    """Square root, correctly rounded by the target."""
+    return call("sqrt", x)
+
+
+def rint(x: Number) -> Number:
+    """The nearest integer, ties to even, as a float."""
+    return call("round_nearest_even", x)
+
+
+def minimum(x: Number, y: Number | Scalar) -> Number:
+    """The smaller; NaN where either is NaN."""
+    return x._op("minimum", y)
+
+
+def maximum(x: Number, y: Number | Scalar) -> Number:
+    """The larger; NaN where either is NaN."""
+    return x._op("maximum", y)
+
+
+def polynomial(x: Number, coefficients: Sequence[float]) -> Number:
+    """Horner's scheme, highest power first."""
+    total = x.like(coefficients[0])
+    for coefficient in coefficients[1:]:
+        total = total * x + coefficient
+    return total
+
+
+def estrin(x: Number, coefficients: Sequence[float]) -> Number:
+    """A polynomial by pairs: the same operations as Horner's scheme, a shorter chain of them.
+
+    Coefficients are highest power first.
+    """
+    terms: list[Number | float] = list(reversed(coefficients))
+    power = x
+    while len(terms) > 1:
+        paired: list[Number | float] = []
+        for low, high in zip(terms[0::2], terms[1::2]):
+            paired.append(power * high + low)
+        if len(terms) % 2:
+            paired.append(terms[-1])
+        terms = paired
+        if len(terms) > 1:
+            power = power * power
+    result = terms[0]
+    return result if isinstance(result, Number) else x.like(result)
+
+
+def copysign(magnitude: Number, sign: Number) -> Number:
+    """`|magnitude|` with the sign bit of `sign`, zeros and NaN included."""
+    bits = magnitude.bits()
+    top = -(1 << (bits.dtype.itemsize * 8 - 1))
+    return ((bits & ~top) | (sign.bits() & top)).bitcast(magnitude.dtype)
+
+
+def has_sign(x: Number) -> Number:
+    """Where the sign bit is set, that of -0.0 included."""
+    return x.bits() < 0
+
+
+def power_of_two(exponent: Number, dtype: Any) -> Number:
+    """`2**exponent` for an integer exponent within the dtype's normal range."""
+    info = np.finfo(dtype)
+    return ((exponent + (info.maxexp - 1)) << info.nmant).bitcast(dtype)
+
+
+def mantissa_exponent(x: Number, low: float) -> tuple[Number, Number]:
+    """Split a positive normal `x` into `m * 2**k` with `low <= m < 2 * low`; `k` is an integer tensor."""
+    info = np.finfo(x.dtype)
+    integer = f"int{x.dtype.itemsize * 8}"
+    start = int(np.asarray(low, x.dtype).view(integer))
+    offset = x.bits() - start
+    k = offset >> info.nmant
+    return (x.bits() - (k << info.nmant)).bitcast(x.dtype), k
+
+
+def split(x: Number) -> tuple[Number, Number]:
+    """Dekker's two halves of a float64: products of halves are exact."""
+    high = (x.bits() & -(1 << 27)).bitcast(x.dtype)
+    return high, x - high
+
+
+def two_sum(a: Number, b: Number) -> tuple[Number, Number]:
+    """`a + b` and its rounding error (Knuth)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def fast_two_sum(a: Number, b: Number) -> tuple[Number, Number]:
+    """`a + b` and its rounding error, for `|a| >= |b|` (Dekker)."""
+    total = a + b
+    return total, b - (total - a)
+
+
+def two_product(a: Number, b: Number) -> tuple[Number, Number]:
+    """`a * b` and its rounding error (Dekker, without a fused multiply-add)."""
+    product = a * b
+    a_high, a_low = split(a)
+    b_high, b_low = split(b)
+    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def widened(fn: Callable[..., Number], *operands: Number, dtype: Any = np.float32) -> Number:
+    """`fn` computed in a wider dtype and rounded back."""
+    return fn(*(operand.to(dtype) for operand in operands)).to(operands[0].dtype)

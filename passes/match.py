@@ -1,0 +1,199 @@
+"""Predicates over MLIR values: what produces a value, what constant it is, its shape."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from passes import bindings
+from passes.types import numpy_dtype
+
+_HEX = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
+_TEXT = re.compile(r"dense<(.*)> : tensor<", re.DOTALL)
+_TOKEN = re.compile(r"[^\s,()\[\]]+")
+
+
+def producer(value: Any, name: str | None = None) -> Any | None:
+    """The op view that makes `value`, or None for a block argument or another op.
+
+    Args:
+      value: an MLIR value.
+      name: the op's name, such as `"stablehlo.add"`; any op when left out.
+    """
+    owner = value.owner
+    if isinstance(owner, bindings.ir.Block):
+        return None
+    if name is not None and owner.operation.name != name:
+        return None
+    return owner
+
+
+def uses(value: Any) -> int:
+    """How many operands read `value`."""
+    return sum(1 for _ in value.uses)
+
+
+def has_one_use(value: Any) -> bool:
+    """Whether exactly one operand reads `value`."""
+    iterator = iter(value.uses)
+    return next(iterator, None) is not None and next(iterator, None) is None
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of a ranked tensor; a dynamic dimension is -1."""
+    type_ = value.type
+    shape = tuple(type_.shape)
+    return shape if all(size >= 0 for size in shape) else tuple(max(size, -1) for size in shape)
+
+
+def is_static(value: Any) -> bool:
+    """Whether `value` is a ranked tensor, no dimension of which is dynamic."""
+    type_ = value.type
+    return isinstance(type_, bindings.ir.RankedTensorType) and type_.has_static_shape
+
+
+def rank_of(value: Any) -> int:
+    """The number of dimensions of a ranked tensor."""
+    return len(value.type.shape)
+
+
+def size_of(value: Any) -> int:
+    """The number of elements of a tensor of static shape."""
+    return int(np.prod(value.type.shape, dtype=np.int64))
+
+
+def dtype_of(value: Any) -> np.dtype[Any]:
+    """The NumPy dtype of a tensor's elements."""
+    return numpy_dtype(value.type.element_type)
+
+
+def element_name(value: Any) -> str:
+    """The element type as MLIR prints it: `"f32"`, `"ui8"`, `"complex<f64>"`."""
+    return str(value.type.element_type)
+
+
+def is_floating(value: Any) -> bool:
+    """Whether the elements are real floating-point numbers (bf16 and f8 too)."""
+    return element_name(value).startswith(("f", "bf"))
+
+
+def is_complex(value: Any) -> bool:
+    """Whether the elements are complex numbers."""
+    return element_name(value).startswith("complex")
+
+
+def is_integer(value: Any) -> bool:
+    """Whether the elements are integers, signed or not; booleans are not."""
+    name = element_name(value)
+    return name.startswith(("i", "ui")) and name != "i1"
+
+
+def is_boolean(value: Any) -> bool:
+    """Whether the elements are booleans."""
+    return element_name(value) == "i1"
+
+
+def _array_of(op: Any) -> np.ndarray:
+    type_ = op.operation.results[0].type
+    dtype, shape = numpy_dtype(type_.element_type), tuple(type_.shape)
+    if dtype.kind in "biuf" and dtype.itemsize * 8 >= 8 and dtype.isbuiltin == 1:
+        return np.asarray(op.operation.attributes["value"]).astype(dtype, copy=False).reshape(shape)
+    # The bindings cannot hand out complex, bf16 or 4-bit elements: read the text.
+    text = op.operation.get_asm()
+    return parse_dense(text, dtype, shape)
+
+
+def parse_dense(text: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray:
+    """Read MLIR's `dense<...>` form into an array.
+
+    >>> parse_dense("dense<[1.0, 0x7F80]> : tensor<2xbf16>", np.dtype("bfloat16"), (2,))
+    array([1, inf], dtype=bfloat16)
+    """
+    match = _HEX.search(text)
+    if match:
+        flat = np.frombuffer(bytes.fromhex(match.group(1)), dtype)
+        return np.full(shape, flat[0]) if flat.size == 1 else flat.reshape(shape).copy()
+    match = _TEXT.search(text)
+    if match is None:
+        raise ValueError(f"not a dense constant: {text[:80]}")
+    parts = np.dtype({"c": f"f{dtype.itemsize // 2}"}[dtype.kind]) if dtype.kind == "c" else dtype
+    unsigned = np.dtype(f"u{parts.itemsize}")
+
+    def number(token: str) -> Any:
+        if token.startswith("0x") and parts.kind in "fV":
+            return np.array(int(token, 16), unsigned).view(parts)
+        return np.array(float(token) if parts.kind in "fV" else int(token)).astype(parts)
+
+    tokens = _TOKEN.findall(match.group(1))
+    flat = np.array([number(token) for token in tokens], parts).view(dtype)
+    return np.full(shape, flat[0]) if flat.size == 1 else flat.reshape(shape).copy()
+
+
+def constant_of(value: Any) -> np.ndarray | None:
+    """The array that a `stablehlo.constant` holds, or None for any other value.
+
+    Every element type works, bf16, complex and unsigned ones included. A splat
+    comes back expanded; ask `splat_of` where one number is enough.
+    """
+    op = producer(value, "stablehlo.constant")
+    return None if op is None else _array_of(op)
+
+
+def splat_of(value: Any) -> np.generic | None:
+    """The one number that fills `value`, or None.
+
+    Looks through broadcasts and reshapes of a constant.
+    """
+    for _ in range(8):
+        op = producer(value)
+        if op is None:
+            return None
+        operation = op.operation
+        name = operation.name
+        if name == "stablehlo.constant":
+            return _splat(operation)
+        if name not in ("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.transpose"):
+            return None
+        value = operation.operands[0]
+    return None
+
+
+def _splat(operation: Any) -> np.generic | None:
+    type_ = operation.results[0].type
+    if str(type_.element_type) in ("f32", "f64", "f16", "i1") or not str(type_.element_type).startswith(("c", "bf")):
+        attribute = operation.attributes["value"]
+        if not getattr(attribute, "is_splat", False):
+            return None
+        scalar = attribute.get_splat_value()
+        return numpy_dtype(type_.element_type).type(scalar.value)
+    if int(np.prod(type_.shape, dtype=np.int64)) == 0:
+        return None
+    array = _array_of(operation)
+    first = array.reshape(-1)[:1]
+    return array.reshape(-1)[0] if array.tobytes() == first.tobytes() * array.size else None
+
+
+def is_splat(value: Any, number: complex) -> bool:
+    """Whether every element of `value` is `number`, bit for bit in the sign of zero.
+
+    NaN matches no number.
+    """
+    found = splat_of(value)
+    if found is None or found != number:
+        return False
+    if number == 0 and found.dtype.kind in "fcV":
+        wanted = complex(number)
+        pairs = (
+            [(found.real, wanted.real), (found.imag, wanted.imag)]
+            if found.dtype.kind == "c"
+            else [(found, wanted.real)]
+        )
+        return all(bool(np.signbit(a)) == bool(np.signbit(b)) for a, b in pairs)
+    return True
+
+
+def same_type(a: Any, b: Any) -> bool:
+    """Whether two values have the same shape and element type."""
+    return a.type == b.type

@@ -1,0 +1,339 @@
+"""Elementwise StableHLO and CHLO ops in NumPy.
+
+Where the specification leaves the value to the implementation, stagec's is
+stated: integer division by zero gives all ones, the remainder by zero the
+dividend, and float to integer conversion saturates, NaN to 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from passes.numeric import special
+
+Array = np.ndarray
+
+
+def is_narrow(dtype: np.dtype[Any]) -> bool:
+    """Whether functions of this float type are computed in float32 and rounded."""
+    return dtype.kind in "fV" and dtype.itemsize < 4
+
+
+def through_float32(fn: Callable[..., Array]) -> Callable[..., Array]:
+    """Compute in float32 for narrower floats, then round once."""
+
+    def call(*arrays: Array) -> Array:
+        dtype = arrays[0].dtype
+        if is_narrow(dtype):
+            return np.asarray(fn(*(a.astype(np.float32) for a in arrays))).astype(dtype)
+        return fn(*arrays)
+
+    return call
+
+
+def through_float64(fn: Callable[..., Array]) -> Callable[..., Array]:
+    """Compute in float64, then round to the operands' type."""
+
+    def call(*arrays: Array) -> Array:
+        return np.asarray(fn(*(a.astype(np.float64) for a in arrays))).astype(arrays[0].dtype)
+
+    return call
+
+
+def _is_float(x: Array) -> bool:
+    return x.dtype.kind in "fV"
+
+
+def divide(x: Array, y: Array) -> Array:
+    """Division, truncating for integers; x / 0 is all ones and the smallest integer / -1 itself."""
+    if x.dtype.kind not in "biu":
+        return x / y
+    wide_x, wide_y = _wide(x), _wide(y)
+    quotient = np.abs(wide_x) // np.where(y == 0, 1, np.abs(wide_y))
+    signed = np.where((x < 0) != (y < 0), -quotient, quotient)
+    result = np.where(y == 0, -1, signed)
+    # Through Python integers so that -1 and 2**63 wrap into the type.
+    bits = x.dtype.itemsize * 8
+    return (result.astype(object) & (2**bits - 1)).astype(f"u{x.dtype.itemsize}").view(x.dtype)
+
+
+def _wide(x: Array) -> Array:
+    """A type in which an integer's negation and quotients do not overflow."""
+    return x.astype(object) if x.dtype.itemsize == 8 else x.astype(np.int64)
+
+
+def remainder(x: Array, y: Array) -> Array:
+    """The remainder with the dividend's sign; for integers x % 0 is x."""
+    if x.dtype.kind not in "biu":
+        return np.fmod(x, y) if x.dtype.kind == "f" and not is_narrow(x.dtype) else _narrow_fmod(x, y)
+    safe = np.where((y == 0) | (y == -1 if x.dtype.kind == "i" else False), 1, y).astype(x.dtype)
+    return np.where(y == 0, x, np.fmod(x, safe)).astype(x.dtype)
+
+
+_narrow_fmod = through_float32(np.fmod)
+
+
+def maximum(x: Array, y: Array) -> Array:
+    """IEEE maximum: NaN wins, and +0.0 is greater than -0.0. Lexicographic for complex numbers."""
+    if _is_float(x):
+        zeros = (x == 0) & (y == 0)
+        return np.where(zeros, np.where(np.signbit(x), y, x), np.maximum(x, y)).astype(x.dtype)
+    return np.maximum(x, y)
+
+
+def minimum(x: Array, y: Array) -> Array:
+    """IEEE minimum: NaN wins, and -0.0 is less than +0.0."""
+    if _is_float(x):
+        zeros = (x == 0) & (y == 0)
+        return np.where(zeros, np.where(np.signbit(x), x, y), np.minimum(x, y)).astype(x.dtype)
+    return np.minimum(x, y)
+
+
+def power(x: Array, y: Array) -> Array:
+    """Power; an integer to a negative exponent is 0, except that 1 and -1 keep their inverse."""
+    if x.dtype.kind in "iu":
+        exponent = np.where(y < 0, 0, y).astype(x.dtype)
+        result = np.power(x, exponent)
+        if x.dtype.kind == "i":
+            odd = (y & 1) == 1
+            inverse = np.where(x == 1, 1, np.where(x == -1, np.where(odd, -1, 1), np.where(x == 0, -1, 0)))
+            result = np.where(y < 0, inverse, result).astype(x.dtype)
+        return result
+    return through_float32(np.power)(x, y)
+
+
+def sign(x: Array) -> Array:
+    """The sign; zeros keep theirs and NaN stays NaN."""
+    if x.dtype.kind == "c":
+        size = np.abs(x)
+        return np.where(size == 0, x, x / np.where(size == 0, 1, size)).astype(x.dtype)
+    if _is_float(x):
+        return np.where((x == 0) | np.isnan(x), x, np.copysign(np.ones_like(x), x)).astype(x.dtype)
+    return np.sign(x)
+
+
+def _bits(x: Array) -> int:
+    return x.dtype.itemsize * 8 if "int4" not in x.dtype.name else 4
+
+
+def shift_left(x: Array, y: Array) -> Array:
+    amount = y.view(f"u{y.dtype.itemsize}")
+    return np.where(amount >= _bits(x), 0, np.left_shift(x, np.where(amount >= _bits(x), 0, y))).astype(x.dtype)
+
+
+def shift_right_logical(x: Array, y: Array) -> Array:
+    unsigned, amount = x.view(f"u{x.dtype.itemsize}"), y.view(f"u{y.dtype.itemsize}")
+    over = amount >= _bits(x)
+    shifted = np.right_shift(unsigned, np.where(over, 0, amount).astype(unsigned.dtype))
+    return np.where(over, 0, shifted).astype(unsigned.dtype).view(x.dtype)
+
+
+def shift_right_arithmetic(x: Array, y: Array) -> Array:
+    signed, amount = x.view(f"i{x.dtype.itemsize}"), y.view(f"u{y.dtype.itemsize}")
+    clipped = np.minimum(amount, _bits(x) - 1).astype(signed.dtype)
+    return np.right_shift(signed, clipped).view(x.dtype)
+
+
+def popcnt(x: Array) -> Array:
+    return np.bitwise_count(x.view(f"u{x.dtype.itemsize}")).astype(x.dtype)
+
+
+def count_leading_zeros(x: Array) -> Array:
+    bits = _bits(x)
+    rest = x.view(f"u{x.dtype.itemsize}").copy()
+    count = np.full(x.shape, bits, np.int64)
+    for position in range(bits):
+        hit = (rest >> np.array(bits - 1 - position, rest.dtype)) & 1 == 1
+        count = np.where(hit & (count == bits), position, count)
+    return count.astype(x.dtype)
+
+
+def logical_not(x: Array) -> Array:
+    return ~x
+
+
+def round_away(x: Array) -> Array:
+    """Round to the nearest integer, halves away from zero."""
+    whole = np.trunc(x)
+    return np.copysign(np.where(np.abs(x - whole) >= 0.5, whole + np.sign(x), whole), x)
+
+
+def logistic(x: Array) -> Array:
+    if x.dtype.kind == "c":
+        return 1 / (1 + np.exp(-x))
+    wide = x.astype(np.float64)
+    small = np.exp(-np.abs(wide))
+    return np.where(wide >= 0, 1 / (1 + small), small / (1 + small)).astype(x.dtype)
+
+
+def cbrt(x: Array) -> Array:
+    return through_float64(np.cbrt)(x)
+
+
+def rsqrt(x: Array) -> Array:
+    return 1 / np.sqrt(x) if x.dtype.kind == "c" else through_float64(lambda v: 1 / np.sqrt(v))(x)
+
+
+def absolute(x: Array) -> Array:
+    return np.abs(x)
+
+
+def next_after(x: Array, y: Array) -> Array:
+    return np.nextafter(x, y)
+
+
+def convert(x: Array, dtype: np.dtype[Any]) -> Array:
+    """Conversion: to bool by `!= 0`, complex to real drops the imaginary part, float to integer saturates."""
+    if dtype.kind == "b":
+        return x != 0
+    if x.dtype.kind == "c" and dtype.kind != "c":
+        return convert(x.real, dtype)
+    if x.dtype.kind in "fV" and _is_int(dtype) and not _is_int(x.dtype):
+        return _saturate(x, dtype)
+    if _is_int(dtype) and dtype.isbuiltin != 1 and x.dtype.kind in "biu":
+        return x.astype(np.int64).astype(np.int8).astype(dtype)
+    if dtype.isbuiltin != 1 and x.dtype == np.float64:
+        return round_once(x, dtype)
+    return x.astype(dtype)
+
+
+def _is_int(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind in "iu" or "int" in dtype.name
+
+
+def round_once(x: Array, dtype: np.dtype[Any]) -> Array:
+    """Round float64 to a narrow float once; going through float32 would round twice.
+
+    The float32 on the way is rounded to odd, which keeps what the second rounding needs.
+    """
+    near = x.astype(np.float32)
+    inexact = np.isfinite(near) & (near.astype(np.float64) != x)
+    bits = near.view(np.uint32)
+    beyond = np.abs(near.astype(np.float64)) > np.abs(x)
+    toward_zero = np.where(inexact & beyond, bits - 1, bits).astype(np.uint32)
+    odd = np.where(inexact, toward_zero | 1, toward_zero).astype(np.uint32).view(np.float32)
+    return odd.astype(dtype)
+
+
+def _saturate(x: Array, dtype: np.dtype[Any]) -> Array:
+    info = np.iinfo(dtype) if dtype.isbuiltin == 1 else None
+    if info is None:
+        bits = 4 if "4" in dtype.name else 2
+        low, high = (0, 2**bits - 1) if "uint" in dtype.name else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    else:
+        low, high = int(info.min), int(info.max)
+    wide = np.trunc(x.astype(np.float64))
+    inside = (wide >= low) & (wide < float(high) + 1)
+    base = np.where(inside, wide, 0)
+    work = base.astype(np.uint64 if low == 0 else np.int64).astype(dtype if info is not None else np.int8).astype(dtype)
+    result = np.where(wide >= float(high) + 1, np.array(high).astype(dtype), work)
+    result = np.where(wide < low, np.array(low).astype(dtype), result)
+    return result.astype(dtype)
+
+
+def compare(x: Array, y: Array, direction: str, kind: str) -> Array:
+    """Comparison; TOTALORDER puts -NaN < -inf < -0 < +0 < inf < NaN."""
+    if kind == "TOTALORDER" and x.dtype.kind in "fV":
+        x, y = total_order(x), total_order(y)
+    name = {"EQ": "equal", "NE": "not_equal", "LT": "less", "LE": "less_equal", "GT": "greater", "GE": "greater_equal"}
+    return np.asarray(getattr(np, name[direction])(x, y))
+
+
+def total_order(x: Array) -> Array:
+    """Integers that sort as IEEE 754's total order sorts the floats `x`."""
+    bits = x.view(f"i{x.dtype.itemsize}")
+    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+
+
+def reduce_precision(x: Array, exponent_bits: int, mantissa_bits: int) -> Array:
+    """Round to a float format with that many bits, to nearest even."""
+    wide = x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        fraction, exponent = np.frexp(wide)
+        bias = 2 ** (exponent_bits - 1) - 1
+        scaled = np.round(np.ldexp(fraction, mantissa_bits + 1))
+        rounded = np.ldexp(scaled, exponent - mantissa_bits - 1)
+        _, top = np.frexp(rounded)
+        rounded = np.where(top - 1 > bias, np.copysign(np.inf, wide), rounded)
+        rounded = np.where(top - 1 < 1 - bias, np.copysign(0.0, wide), rounded)
+    return np.where(np.isfinite(wide) & (wide != 0), rounded, wide).astype(x.dtype)
+
+
+UNARY: dict[str, Callable[[Array], Array]] = {
+    "stablehlo.abs": absolute,
+    "stablehlo.cbrt": cbrt,
+    "stablehlo.ceil": through_float32(np.ceil),
+    "stablehlo.cosine": through_float32(np.cos),
+    "stablehlo.count_leading_zeros": count_leading_zeros,
+    "stablehlo.exponential": through_float32(np.exp),
+    "stablehlo.exponential_minus_one": through_float32(np.expm1),
+    "stablehlo.floor": through_float32(np.floor),
+    "stablehlo.imag": lambda x: np.imag(x) if x.dtype.kind == "c" else np.zeros_like(x),
+    "stablehlo.is_finite": lambda x: np.isfinite(x),
+    "stablehlo.log": through_float32(np.log),
+    "stablehlo.log_plus_one": through_float32(np.log1p),
+    "stablehlo.logistic": logistic,
+    "stablehlo.negate": lambda x: np.negative(x),
+    "stablehlo.not": logical_not,
+    "stablehlo.popcnt": popcnt,
+    "stablehlo.real": lambda x: np.real(x),
+    "stablehlo.round_nearest_afz": through_float32(round_away),
+    "stablehlo.round_nearest_even": through_float32(np.rint),
+    "stablehlo.rsqrt": rsqrt,
+    "stablehlo.sign": sign,
+    "stablehlo.sine": through_float32(np.sin),
+    "stablehlo.sqrt": through_float32(np.sqrt),
+    "stablehlo.tan": through_float32(np.tan),
+    "stablehlo.tanh": through_float32(np.tanh),
+    "chlo.acos": through_float32(np.arccos),
+    "chlo.acosh": through_float32(np.arccosh),
+    "chlo.asin": through_float32(np.arcsin),
+    "chlo.asinh": through_float32(np.arcsinh),
+    "chlo.atan": through_float32(np.arctan),
+    "chlo.atanh": through_float32(np.arctanh),
+    "chlo.conj": np.conj,
+    "chlo.cosh": through_float32(np.cosh),
+    "chlo.sinh": through_float32(np.sinh),
+    "chlo.tan": through_float32(np.tan),
+    "chlo.square": lambda x: x * x,
+    "chlo.is_inf": np.isinf,
+    "chlo.is_neg_inf": lambda x: np.isinf(x) & np.signbit(x),
+    "chlo.is_pos_inf": lambda x: np.isinf(x) & ~np.signbit(x),
+    "chlo.bessel_i1e": through_float64(special.bessel_i1e),
+    "chlo.digamma": through_float64(special.digamma),
+    "chlo.erf": through_float64(special.erf),
+    "chlo.erf_inv": through_float64(special.erf_inv),
+    "chlo.erfc": through_float64(special.erfc),
+    "chlo.lgamma": through_float64(special.lgamma),
+}
+
+BINARY: dict[str, Callable[[Array, Array], Array]] = {
+    "stablehlo.add": lambda x, y: x | y if x.dtype.kind == "b" else x + y,
+    "stablehlo.and": lambda x, y: x & y,
+    "stablehlo.atan2": through_float32(np.arctan2),
+    "stablehlo.complex": lambda x, y: _complex(x, y),
+    "stablehlo.divide": divide,
+    "stablehlo.maximum": maximum,
+    "stablehlo.minimum": minimum,
+    "stablehlo.multiply": lambda x, y: x & y if x.dtype.kind == "b" else x * y,
+    "stablehlo.or": lambda x, y: x | y,
+    "stablehlo.power": power,
+    "stablehlo.remainder": remainder,
+    "stablehlo.shift_left": shift_left,
+    "stablehlo.shift_right_arithmetic": shift_right_arithmetic,
+    "stablehlo.shift_right_logical": shift_right_logical,
+    "stablehlo.subtract": lambda x, y: x - y,
+    "stablehlo.xor": lambda x, y: x ^ y,
+    "chlo.next_after": next_after,
+    "chlo.polygamma": through_float64(special.polygamma),
+    "chlo.zeta": through_float64(special.zeta),
+}
+
+
+def _complex(x: Array, y: Array) -> Array:
+    result = np.empty(x.shape, np.complex64 if x.dtype == np.float32 else np.complex128)
+    result.real, result.imag = x, y
+    return result

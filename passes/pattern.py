@@ -1,0 +1,277 @@
+"""Rewrites as small functions, and the greedy driver that applies them.
+
+    @pattern("stablehlo.add")
+    def add_negative_zero(op):
+        '''x + (-0.0) -> x.'''
+        if is_splat(op.rhs, -0.0):
+            return op.lhs
+
+A pattern gets an op view and returns the value or values that replace it, or
+nothing. What it emits takes the place and the location of the op it replaces.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import inspect
+import re
+import types
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from passes import bindings, build
+from passes.errors import PatternError, message
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_MAX_ITERATIONS = 64
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Pattern:
+    """One law: which ops it looks at, and the function that rewrites one.
+
+    Attributes:
+      name: the function's name, shown in reports and errors.
+      ops: full op names, such as `"stablehlo.add"`.
+      fn: `fn(op)` returns the replacement, or None.
+      exact: whether the program's results keep their bits.
+      doc: the law, in the function's docstring.
+    """
+
+    name: str
+    ops: tuple[str, ...]
+    fn: Callable[[Any], Any]
+    exact: bool = True
+    doc: str = ""
+
+    def __call__(self, op: Any) -> Any:
+        return self.fn(op)
+
+    def fingerprint(self) -> str:
+        """A digest of the law that is the same in every process, for cache keys."""
+        return digest(self.name, self.ops, self.exact, code_text(self.fn))
+
+
+def pattern(*ops: str, exact: bool = True) -> Callable[[Callable[[Any], Any]], Pattern]:
+    """Make a `Pattern` of a function that rewrites one op.
+
+    Args:
+      ops: the names of the ops it looks at.
+      exact: False for a law that can change bits; such laws run under
+        `fast_math` only.
+
+    >>> @pattern("stablehlo.negate")
+    ... def double_negation(op):
+    ...     '''-(-x) -> x.'''
+    ...     inner = producer(op.operand, "stablehlo.negate")
+    ...     return inner and inner.operand
+    >>> double_negation.ops
+    ('stablehlo.negate',)
+    """
+    for name in ops:
+        if not isinstance(name, str) or "." not in name:
+            raise PatternError(
+                message(
+                    f"pattern: {name!r} is not the full name of an op",
+                    fix='write @pattern("stablehlo.add").',
+                )
+            )
+    if not ops:
+        raise PatternError(message("pattern: no op named", fix='write @pattern("stablehlo.add").'))
+
+    def wrap(fn: Callable[[Any], Any]) -> Pattern:
+        return Pattern(fn.__name__, ops, fn, exact, inspect.cleandoc(fn.__doc__ or ""))
+
+    return wrap
+
+
+def digest(*parts: Any) -> str:
+    """A short stable digest of the representations of `parts`."""
+    text = "\x1f".join(part if isinstance(part, str) else repr(part) for part in parts)
+    return hashlib.sha256(_ADDRESS.sub("", text).encode()).hexdigest()[:32]
+
+
+def code_text(fn: Any, _seen: frozenset[int] = frozenset()) -> str:
+    """What a callable does, as text that does not change between processes.
+
+    The source where there is one, else the code's bytes and constants; then
+    defaults, closure values, and the functions of the same module that it names.
+    """
+    if isinstance(fn, Pattern):
+        return code_text(fn.fn, _seen)
+    wrapped = getattr(fn, "func", None)  # functools.partial
+    if wrapped is not None and not hasattr(fn, "__code__"):
+        return f"{code_text(wrapped, _seen)}({fn.args!r}, {fn.keywords!r})"
+    bound = getattr(fn, "__func__", None)
+    if bound is not None:
+        return f"{fn.__self__!r}.{code_text(bound, _seen)}"
+    code = getattr(fn, "__code__", None)
+    if code is None:
+        call = inspect.getattr_static(type(fn), "__call__", None)
+        if not hasattr(call, "__code__"):
+            return repr(fn)
+        return f"{fn!r}{sorted(vars(fn).items(), key=lambda kv: kv[0])!r}{code_text(call, _seen)}"
+    if id(code) in _seen:
+        return code.co_qualname if hasattr(code, "co_qualname") else code.co_name
+    seen = _seen | {id(code)}
+    try:
+        parts = [inspect.getsource(fn)]
+    except (OSError, TypeError):
+        parts = [repr(_code_parts(code))]
+    parts.append(repr(fn.__defaults__) + repr(fn.__kwdefaults__))
+    for name, cell in zip(code.co_freevars, fn.__closure__ or ()):
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            continue
+        parts.append(f"{name}={_value_text(value, fn, seen)}")
+    for name in sorted(_names(code)):
+        value = fn.__globals__.get(name, inspect)
+        if value is not inspect and not isinstance(value, types.ModuleType):
+            parts.append(f"{name}={_value_text(value, fn, seen)}")
+    return "\n".join(parts)
+
+
+def _names(code: types.CodeType) -> set[str]:
+    found = set(code.co_names)
+    for item in code.co_consts:
+        if isinstance(item, types.CodeType):
+            found |= _names(item)
+    return found
+
+
+def _code_parts(code: types.CodeType) -> tuple[Any, ...]:
+    constants = [_code_parts(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts]
+    return code.co_code, constants, code.co_names, code.co_varnames
+
+
+def _value_text(value: Any, user: Any, seen: frozenset[int]) -> str:
+    if isinstance(value, (types.FunctionType, Pattern)):
+        inner = value.fn if isinstance(value, Pattern) else value
+        same = getattr(inner, "__module__", None) == user.__module__
+        return code_text(inner, seen) if same else f"{inner.__module__}.{inner.__qualname__}"
+    if isinstance(value, type):
+        return f"{value.__module__}.{value.__qualname__}"
+    tobytes = getattr(value, "tobytes", None)  # an array's repr leaves elements out
+    if tobytes is not None:
+        return f"{getattr(value, 'dtype', '')}{getattr(value, 'shape', '')}{hashlib.sha256(tobytes()).hexdigest()}"
+    return repr(value)
+
+
+def apply(module: Any, patterns: Sequence[Pattern]) -> dict[str, int]:
+    """Apply patterns to a module until none of them fires.
+
+    Args:
+      module: an `ir.Module`; changed in place.
+      patterns: tried in this order at each op.
+
+    Returns:
+      How often each pattern fired, by name; patterns that did not are left out.
+
+    Raises:
+      PatternError: a pattern raised, or returned values whose types are not
+        those of the op's results.
+    """
+    rewrite = bindings.rewrite
+    by_op: dict[str, list[Pattern]] = {}
+    for item in patterns:
+        for name in item.ops:
+            by_op.setdefault(name, []).append(item)
+    hits: dict[str, int] = {}
+    failure: list[PatternError] = []
+    with module.context, build.attribute_cache():
+        pattern_set = rewrite.RewritePatternSet()
+        for name, group in by_op.items():
+            pattern_set.add(name, _callback(group, hits, failure))
+        config = rewrite.GreedyRewriteConfig()
+        config.max_iterations = _MAX_ITERATIONS
+        rewrite.apply_patterns_and_fold_greedily(module, pattern_set.freeze(), config)
+    if failure:
+        raise failure[0] from failure[0].__cause__
+    return hits
+
+
+def _callback(group: list[Pattern], hits: dict[str, int], failure: list[PatternError]) -> Callable[[Any, Any], bool]:
+    """The function that MLIR calls: falsy means rewritten, true means no match."""
+
+    def visit(op: Any, rewriter: Any) -> bool:
+        if failure:
+            return True
+        # An exception must not unwind through the C++ driver: keep it for later.
+        with op.operation.location, rewriter.ip:
+            for item in group:
+                try:
+                    replacement = item.fn(op)
+                    if replacement is None:
+                        continue
+                    values = _values(replacement)
+                    _check(item, op, values)
+                except PatternError as error:
+                    failure.append(error)
+                    return True
+                except Exception as error:
+                    failure.append(_raised(item, op, error))
+                    failure[0].__cause__ = error
+                    return True
+                hits[item.name] = hits.get(item.name, 0) + 1
+                if values:
+                    rewriter.replace_op(op, values)
+                else:
+                    rewriter.erase_op(op)
+                return False
+        return True
+
+    return visit
+
+
+def _values(replacement: Any) -> list[Any]:
+    ir = bindings.ir
+    if isinstance(replacement, ir.Value):
+        return [replacement]
+    if isinstance(replacement, (ir.OpView, ir.Operation)):
+        return list(replacement.operation.results)
+    if isinstance(replacement, Iterable):
+        return [value for part in replacement for value in _values(part)]
+    raise TypeError(f"returned {replacement!r}, which is not a value of the program")
+
+
+def _check(item: Pattern, op: Any, values: list[Any]) -> None:
+    expected = [result.type for result in op.operation.results]
+    actual = [value.type for value in values]
+    if actual != expected:
+        raise PatternError(
+            message(
+                f"pattern {item.name}: the replacement of {op.operation.name} has another type",
+                where=location_text(op),
+                values=[("expected", ", ".join(map(str, expected))), ("returned", ", ".join(map(str, actual)))],
+                fix="convert, reshape or broadcast the replacement to the type of the op it replaces.",
+            )
+        )
+    results = list(op.operation.results)
+    if any(value == result for value in values for result in results):
+        raise PatternError(
+            message(
+                f"pattern {item.name}: {op.operation.name} was to be replaced by its own result",
+                where=location_text(op),
+                fix="return None where the law does not apply.",
+            )
+        )
+
+
+def _raised(item: Pattern, op: Any, error: Exception) -> PatternError:
+    return PatternError(
+        message(
+            f"pattern {item.name} raised {type(error).__name__}: {error}",
+            where=location_text(op),
+            values=[("op", str(op).strip().splitlines()[0][:200])],
+            fix=f"correct the function {item.name}; the traceback above shows where it failed.",
+        )
+    )
+
+
+def location_text(op: Any) -> str:
+    """An op's location as `file.py:12:5`, or empty when it is unknown."""
+    text = str(op.operation.location)
+    match = re.search(r'"([^"]*)":(\d+):(\d+)', text)
+    return f"{match.group(1)}:{match.group(2)}:{match.group(3)}" if match else ""

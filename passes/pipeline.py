@@ -1,0 +1,277 @@
+"""The ordered list of passes; verification, timing and dumps between them."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib
+import inspect
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from passes import bindings
+from passes.errors import InvalidModuleError, PassError, PipelineError, message
+from passes.pattern import Pattern, apply, code_text, digest
+
+
+@dataclasses.dataclass(frozen=True)
+class PassOptions:
+    """What a pass may depend on besides the module.
+
+    Attributes:
+      fast_math: allow laws that can change bits.
+      target: the target's name; `"cpu"`, `"cpu:x86-64-v3"`, `"vulkan:ampere"`, ...
+    """
+
+    fast_math: bool = False
+    target: str = "cpu"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Pass:
+    """A named step: `run(module, options)` changes the module in place.
+
+    It may return hits by pattern name, a count, or nothing.
+    """
+
+    name: str
+    run: Callable[[Any, PassOptions], Any]
+    doc: str = ""
+
+    def fingerprint(self) -> str:
+        """A digest that is the same in every process, for cache keys."""
+        return digest(self.name, code_text(self.run))
+
+
+Extra: TypeAlias = Pass | Pattern | Callable[..., Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class PassRecord:
+    """What one pass did: seconds, hits by law, and ops in the module before and after."""
+
+    name: str
+    seconds: float
+    hits: Mapping[str, int]
+    ops_before: int
+    ops_after: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What a pipeline did, pass by pass."""
+
+    records: tuple[PassRecord, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Time in all passes, verification included."""
+        return sum(record.seconds for record in self.records)
+
+    @property
+    def hits(self) -> dict[str, int]:
+        """How often each law fired over all passes."""
+        total: dict[str, int] = {}
+        for record in self.records:
+            for name, count in record.hits.items():
+                total[name] = total.get(name, 0) + count
+        return total
+
+    def __str__(self) -> str:
+        lines = []
+        for record in self.records:
+            lines.append(
+                f"{record.name:<16}{record.seconds * 1e3:8.2f} ms  {record.ops_before:>5} -> {record.ops_after} ops"
+            )
+            lines += [f"    {name:<40}{count:>5}" for name, count in sorted(record.hits.items())]
+        return "\n".join(lines)
+
+
+# name: where the Pass is, loaded when it is asked for
+_PASSES = {
+    "simplify": "passes.simplify:SIMPLIFY",
+    "algebra": "passes.simplify:ALGEBRA",
+    "constants": "passes.simplify:CONSTANTS",
+    "shapes": "passes.simplify:SHAPES",
+    "casts": "passes.simplify:CASTS",
+    "control_flow": "passes.simplify:CONTROL_FLOW",
+    "cse": "passes.simplify:CSE",
+    "dce": "passes.simplify:DCE",
+    "fusion": "passes.fusion:FUSION",
+    "dot_transposes": "passes.fusion:DOT_TRANSPOSES",
+    "merge_dots": "passes.fusion:MERGE_DOTS",
+    "merge_reductions": "passes.fusion:MERGE_REDUCTIONS",
+    "legalize": "passes.legalize:PATTERNS_CPU",
+}
+_ALIASES = {"default": ("simplify", "fusion", "legalize"), "none": ()}
+
+
+def pass_names() -> tuple[str, ...]:
+    """The names that a pipeline may hold."""
+    return (*_ALIASES, *_PASSES)
+
+
+def get_pass(name: str) -> Pass:
+    """The pass of that name; `PipelineError` when there is none."""
+    where = _PASSES.get(name)
+    if where is None:
+        close = difflib.get_close_matches(name, pass_names(), n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(pass_names())}."
+        raise PipelineError(message(f"there is no pass named {name!r}", fix=hint))
+    module, attribute = where.split(":")
+    if name == "legalize":
+        return Pass("legalize", _legalize, "Rewrite what the CPU backend cannot do.")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _legalize(module: Any, options: PassOptions) -> dict[str, int]:
+    return apply(module, importlib.import_module("passes.legalize").PATTERNS_CPU)
+
+
+def parse(pipeline: str) -> tuple[Pass, ...]:
+    """The passes that a comma-separated string names.
+
+    >>> [step.name for step in parse("simplify, fusion")]
+    ['simplify', 'fusion']
+    """
+    steps: list[Pass] = []
+    for word in pipeline.split(","):
+        name = word.strip()
+        if name:
+            steps += [get_pass(inner) for inner in _ALIASES.get(name, (name,))]
+    return tuple(steps)
+
+
+def as_pass(extra: Extra) -> Pass:
+    """A user's pass, pattern, list of patterns, or function, as a `Pass`."""
+    if isinstance(extra, Pass):
+        return extra
+    if isinstance(extra, Pattern):
+        return _pattern_pass(extra.name, (extra,))
+    if isinstance(extra, (list, tuple)) and all(isinstance(item, Pattern) for item in extra):
+        return _pattern_pass("+".join(item.name for item in extra), tuple(extra))
+    if callable(extra):
+        name = getattr(extra, "__name__", type(extra).__name__)
+        run = extra if _takes_two(extra) else (lambda module, options: extra(module))
+        return Pass(name, run, inspect.getdoc(extra) or "")
+    raise PipelineError(
+        message(
+            f"{extra!r} is not a pass",
+            fix="give a Pass, a Pattern, a list of patterns, or a function of a module.",
+        )
+    )
+
+
+def _pattern_pass(name: str, laws: tuple[Pattern, ...]) -> Pass:
+    # The user chose these laws by name, so `exact` does not hold them back.
+    return Pass(name, lambda module, options: apply(module, laws), "\n".join(law.doc for law in laws))
+
+
+def _takes_two(fn: Callable[..., Any]) -> bool:
+    try:
+        inspect.signature(fn).bind(None, None)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
+
+
+def fingerprint(extra: Sequence[Extra] = ()) -> str:
+    """A digest of extra passes for a cache key; empty when there are none."""
+    if not extra:
+        return ""
+    parts = []
+    for item in extra:
+        if isinstance(item, (list, tuple)):
+            parts += [law.fingerprint() for law in item]
+        elif isinstance(item, (Pass, Pattern)):
+            parts.append(item.fingerprint())
+        else:
+            parts.append(digest(getattr(item, "__name__", ""), code_text(item)))
+    return digest(*parts)
+
+
+def run(
+    module: Any,
+    pipeline: str = "default",
+    *,
+    options: PassOptions | None = None,
+    extra: Sequence[Extra] = (),
+    verify: bool = True,
+    on_pass: Callable[[str, Any], None] | None = None,
+) -> Report:
+    """Run a pipeline over a StableHLO module, in place.
+
+    Args:
+      module: an `ir.Module`, in any context.
+      pipeline: comma-separated names of passes; `default`, `none`.
+      options: see `PassOptions`.
+      extra: passes, patterns or functions of the user's, run first so that what
+        they leave is simplified too.
+      verify: check the module before the first pass and after each.
+      on_pass: called as `on_pass(name, module)` after each pass.
+
+    Returns:
+      A `Report`: seconds, hits, and op counts by pass.
+
+    Raises:
+      PipelineError: a name in `pipeline` is unknown.
+      InvalidModuleError: the module does not verify; the message names the pass.
+      PatternError: a pattern failed.
+    """
+    options = PassOptions() if options is None else options
+    steps = (*(as_pass(item) for item in extra), *parse(pipeline))
+    bindings.prepare(module.context)
+    if verify and steps:
+        _verify(module, "the module does not verify before any pass ran", "correct the program that was handed in.")
+    records = []
+    count = count_ops(module)
+    for step in steps:
+        started = time.perf_counter()
+        with module.context:
+            try:
+                outcome = step.run(module, options)
+            except PassError:
+                raise
+            except Exception as error:
+                raise PassError(
+                    message(
+                        f"pass {step.name} raised {type(error).__name__}: {error}",
+                        fix=f"correct the pass {step.name}; the traceback above shows where it failed.",
+                    )
+                ) from error
+        if verify:
+            _verify(module, f"pass {step.name} left a module that does not verify", f"correct the pass {step.name}.")
+        after = count_ops(module)
+        hits = outcome if isinstance(outcome, dict) else {step.name: outcome} if outcome else {}
+        records.append(PassRecord(step.name, time.perf_counter() - started, hits, count, after))
+        count = after
+        if on_pass is not None:
+            on_pass(step.name, module)
+    return Report(tuple(records))
+
+
+def _verify(module: Any, what: str, fix: str) -> None:
+    try:
+        module.operation.verify()
+    except bindings.ir.MLIRError as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise InvalidModuleError(
+            message(what, values=[("verifier", line) for line in lines[1:4]] or [("verifier", str(error))], fix=fix)
+        ) from None
+
+
+def count_ops(module: Any) -> int:
+    """How many ops a module holds, those in regions included, terminators and functions too."""
+    ir = bindings.ir
+    total = 0
+
+    def visit(_: Any) -> Any:
+        nonlocal total
+        total += 1
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return total - 1

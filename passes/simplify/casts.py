@@ -1,0 +1,108 @@
+"""Exact laws of conversions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from passes import attributes as attrs
+from passes import build
+from passes.match import dtype_of, is_boolean, is_floating, is_integer, is_splat, producer
+from passes.pattern import pattern
+
+_FLOAT_BITS = {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}
+
+
+def is_lossless(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
+    """Whether every value of `source` is a value of `target`.
+
+    >>> is_lossless(np.dtype("int8"), np.dtype("float16")), is_lossless(np.dtype("int32"), np.dtype("float32"))
+    (True, False)
+    """
+    if source == target:
+        return True
+    if source.kind == "c" or target.kind == "c":
+        return False
+    if source.kind == "b":
+        return (target.kind in "iu" and target.isbuiltin == 1) or target.name in _FLOAT_BITS
+    if source.name in _FLOAT_BITS:
+        if target.name not in _FLOAT_BITS:
+            return False
+        return all(a <= b for a, b in zip(_FLOAT_BITS[source.name], _FLOAT_BITS[target.name]))
+    if source.kind in "iu" and source.isbuiltin == 1:
+        if target.kind in "iu" and target.isbuiltin == 1:
+            low, high = np.iinfo(source), np.iinfo(target)
+            return int(high.min) <= int(low.min) and int(low.max) <= int(high.max)
+        if target.name in _FLOAT_BITS:
+            exponent, mantissa = _FLOAT_BITS[target.name]
+            magnitude = source.itemsize * 8 - (source.kind == "i")
+            return magnitude <= mantissa + 1 and magnitude < 2 ** (exponent - 1)
+    return False
+
+
+@pattern("stablehlo.convert")
+def convert_of_convert(op: Any) -> Any:
+    """convert(convert(x, wide), t) -> convert(x, t) where `wide` holds every value of x.
+
+    Exact; a conversion of booleans and one to booleans are covered. Integers that
+    go through another integer type of at least their width wrap the same way.
+    """
+    inner = producer(op.operand, "stablehlo.convert")
+    if inner is None:
+        return None
+    source, wide, target = dtype_of(inner.operand), dtype_of(op.operand), dtype_of(op.operation.results[0])
+    if not is_lossless(source, wide):
+        return None
+    # An integer read as a float saturates where the integer itself would wrap.
+    if (
+        is_integer(inner.operand)
+        and is_floating(op.operand)
+        and is_integer(op.operation.results[0])
+        and not (is_lossless(source, target))
+    ):
+        return None
+    if target == source:
+        return inner.operand
+    return build.convert(inner.operand, target)
+
+
+@pattern("stablehlo.compare")
+def compare_converted_boolean(op: Any) -> Any:
+    """convert(p) != 0 -> p and convert(p) == 0 -> !p for a boolean p. Exact."""
+
+    inner = producer(op.lhs, "stablehlo.convert")
+    direction = attrs.word(op, "comparison_direction")
+    if inner is None or not is_boolean(inner.operand) or direction not in ("EQ", "NE"):
+        return None
+    if not (is_splat(op.rhs, 0) or is_splat(op.rhs, -0.0)):
+        return None
+    return inner.operand if direction == "NE" else build.op("stablehlo.not", [inner.operand])
+
+
+@pattern("stablehlo.bitcast_convert")
+def bitcast_of_bitcast(op: Any) -> Any:
+    """bitcast(bitcast(x, t), u) -> bitcast(x, u) for types of one width. Exact."""
+    inner = producer(op.operand, "stablehlo.bitcast_convert")
+    if inner is None:
+        return None
+    source, middle, target = dtype_of(inner.operand), dtype_of(op.operand), dtype_of(op.operation.results[0])
+    if not source.itemsize == middle.itemsize == target.itemsize or {source.kind, middle.kind, target.kind} & {"c"}:
+        return None
+    if inner.operand.type == op.operation.results[0].type:
+        return inner.operand
+    return build.op("stablehlo.bitcast_convert", [inner.operand], op.operation.results[0].type)
+
+
+@pattern("stablehlo.is_finite")
+def is_finite_of_integer(op: Any) -> Any:
+    """is_finite(convert(x)) -> true where x is an integer or boolean that the float holds. Exact."""
+    inner = producer(op.operand, "stablehlo.convert")
+    if inner is None or not (is_integer(inner.operand) or is_boolean(inner.operand)):
+        return None
+    if not is_lossless(dtype_of(inner.operand), dtype_of(op.operand)):
+        return None
+    return build.full(True, op.operation.results[0].type)
+
+
+PATTERNS = (convert_of_convert, compare_converted_boolean, bitcast_of_bitcast, is_finite_of_integer)

@@ -1,0 +1,140 @@
+"""Constant folding.
+
+Only ops whose result NumPy and the compiled program compute to the same bits
+are folded: integers, and the float ops that IEEE rounds correctly. A folded
+constant is never larger than `MAX_ELEMENTS` unless it repeats one number.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from passes import attributes as attrs
+from passes import build
+from passes.match import constant_of, dtype_of, is_static, producer, shape_of, size_of, splat_of
+from passes.numeric import elementwise, evaluate, interpreter
+from passes.pattern import pattern
+
+MAX_ELEMENTS = 256
+
+_ARITHMETIC = (
+    "abs add and ceil clamp compare complex convert count_leading_zeros divide floor imag is_finite maximum minimum "
+    "multiply negate not or popcnt real remainder round_nearest_afz round_nearest_even select shift_left "
+    "shift_right_arithmetic shift_right_logical sign sqrt subtract xor"
+)
+_MOVES = "bitcast_convert broadcast_in_dim concatenate pad reshape reverse slice transpose"
+_EXACT = tuple(f"stablehlo.{name}" for name in _ARITHMETIC.split())
+_SHAPES = tuple(f"stablehlo.{name}" for name in _MOVES.split())
+
+
+def _is_exact(op: Any) -> bool:
+    """Whether NumPy's result is the only right one, for these dtypes."""
+    name = op.operation.name.split(".")[1]
+    dtypes = {dtype_of(value) for value in (*op.operation.operands, *op.operation.results)}
+    if any(dtype.isbuiltin != 1 and dtype.name != "bfloat16" for dtype in dtypes):
+        return False
+    if any(dtype.kind == "c" for dtype in dtypes):
+        return name in ("real", "imag", "complex", "negate", "add", "subtract", "select", "compare")
+    if name == "remainder":
+        return all(dtype.kind in "iu" for dtype in dtypes)
+    return True
+
+
+def _traps(op: Any, arrays: list[np.ndarray]) -> bool:
+    """Whether the outcome is one that targets disagree on."""
+    name = op.operation.name.split(".")[1]
+    if name in ("divide", "remainder") and arrays[0].dtype.kind in "iu":
+        return bool((arrays[1] == 0).any() or (arrays[0].dtype.kind == "i" and (arrays[1] == -1).any()))
+    if name == "convert" and arrays[0].dtype.kind in "fV" and dtype_of(op.operation.results[0]).kind in "iu":
+        info = np.iinfo(dtype_of(op.operation.results[0]))
+        wide = np.trunc(arrays[0].astype(np.float64))
+        return bool((~(wide >= float(info.min)) | ~(wide < float(info.max) + (info.max > 2**52))).any())
+    return False
+
+
+@pattern(*_EXACT)
+def fold_splats(op: Any) -> Any:
+    """An exactly rounded op on operands that each repeat one number -> a splat. Exact."""
+    numbers = []
+    for value in op.operation.operands:
+        number = splat_of(value)
+        if number is None:
+            return None
+        numbers.append(np.asarray(number, dtype_of(value)))
+    result = op.operation.results[0]
+    if not is_static(result) or size_of(result) == 0 or not _is_exact(op) or _traps(op, numbers):
+        return None
+    return build.full(_scalar_result(op, numbers), result)
+
+
+def _scalar_result(op: Any, numbers: list[np.ndarray]) -> np.ndarray:
+    # Operands of one element stand for the whole arrays: elementwise ops do not look at shapes.
+    name = op.operation.name
+    with np.errstate(all="ignore"):
+        if name in elementwise.UNARY:
+            value = elementwise.UNARY[name](numbers[0])
+        elif name in elementwise.BINARY:
+            value = elementwise.BINARY[name](*numbers)
+        else:
+            value = interpreter.SIMPLE[name](op, *numbers)
+    return np.asarray(value)
+
+
+def _arrays(op: Any) -> list[np.ndarray] | None:
+    """The operands' values, when all are constants of a foldable size."""
+    result = op.operation.results[0]
+    if not is_static(result) or size_of(result) > MAX_ELEMENTS:
+        return None
+    arrays = []
+    for value in op.operation.operands:
+        if producer(value, "stablehlo.constant") is None or size_of(value) > MAX_ELEMENTS:
+            return None
+        array = constant_of(value)
+        assert array is not None  # it has just been seen to be a constant
+        arrays.append(array)
+    return arrays
+
+
+@pattern(*_EXACT)
+def fold_small(op: Any) -> Any:
+    """An exactly rounded op on small constants -> a constant. Exact."""
+    if not all(producer(value, "stablehlo.constant") is not None for value in op.operation.operands):
+        return None
+    if not _is_exact(op):
+        return None
+    arrays = _arrays(op)
+    if arrays is None or _traps(op, arrays):
+        return None
+    return _emit(op, evaluate(op, arrays)[0])
+
+
+@pattern(*_SHAPES)
+def fold_moves(op: Any) -> Any:
+    """A small constant, moved, cut, joined or padded -> a constant. Exact."""
+    if not all(producer(value, "stablehlo.constant") is not None for value in op.operation.operands):
+        return None
+    arrays = _arrays(op)
+    if arrays is None or any(array.dtype.itemsize == 1 and array.dtype.isbuiltin != 1 for array in arrays):
+        return None
+    return _emit(op, evaluate(op, arrays)[0])
+
+
+def _emit(op: Any, array: np.ndarray) -> Any:
+    array = np.ascontiguousarray(array).reshape(array.shape)
+    if array.dtype == np.complex128 and array.size > 1 and len({item.tobytes() for item in array.reshape(-1)}) > 1:
+        return None
+    return build.constant(array)
+
+
+@pattern("stablehlo.iota")
+def iota_of_one(op: Any) -> Any:
+    """iota along a dimension of size 1 -> zeros. Exact."""
+    result = op.operation.results[0]
+    if is_static(result) and shape_of(result)[attrs.integer(op, "iota_dimension")] == 1:
+        return build.full(0, result)
+    return None
+
+
+PATTERNS = (fold_splats, fold_small, fold_moves, iota_of_one)

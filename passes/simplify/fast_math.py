@@ -1,0 +1,208 @@
+"""Laws of real numbers that floats follow up to rounding; on under `fast_math` only.
+
+They assume that values are finite and that the sign of zero does not matter.
+Each docstring says what can change.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from passes import build
+from passes.match import dtype_of, is_floating, is_splat, producer, splat_of
+from passes.numeric import elementwise
+from passes.pattern import pattern
+
+
+@pattern("stablehlo.log", exact=False)
+def log_of_exponential(op: Any) -> Any:
+    """log(exp(x)) -> x. Differs where exp overflows or underflows (the law gives the true value), and by rounding."""
+    inner = producer(op.operand, "stablehlo.exponential")
+    return inner.operand if inner is not None and is_floating(op.operand) else None
+
+
+@pattern("stablehlo.exponential", exact=False)
+def exponential_of_log(op: Any) -> Any:
+    """exp(log(x)) -> x. Differs by rounding, and for negative x, where it gives x instead of NaN."""
+    inner = producer(op.operand, "stablehlo.log")
+    return inner.operand if inner is not None and is_floating(op.operand) else None
+
+
+@pattern("stablehlo.log", exact=False)
+def log_of_root(op: Any) -> Any:
+    """log(sqrt(x)) -> 0.5 * log(x) and log(rsqrt(x)) -> -0.5 * log(x). Differs by rounding."""
+    for name, factor in (("stablehlo.sqrt", 0.5), ("stablehlo.rsqrt", -0.5)):
+        inner = producer(op.operand, name)
+        if inner is not None and is_floating(op.operand):
+            log = build.op("stablehlo.log", [inner.operand])
+            return build.op("stablehlo.multiply", [build.full(factor, log), log])
+    return None
+
+
+@pattern("stablehlo.log", exact=False)
+def log_of_power(op: Any) -> Any:
+    """log(x ** y) -> y * log(x) for a constant y that is not an even integer.
+
+    Differs by rounding, and where the power over- or underflows; an even power
+    of a negative x would turn into NaN, so those are left.
+    """
+    inner = producer(op.operand, "stablehlo.power")
+    if inner is None or not is_floating(op.operand):
+        return None
+    exponent = splat_of(inner.rhs)
+    if exponent is None or not np.isfinite(exponent) or float(exponent) % 2 == 0:
+        return None
+    return build.op("stablehlo.multiply", [inner.rhs, build.op("stablehlo.log", [inner.lhs])])
+
+
+@pattern("stablehlo.multiply", exact=False)
+def square_of_root(op: Any) -> Any:
+    """sqrt(x) * sqrt(x) -> x. Differs by rounding, and for negative x, where it gives x instead of NaN."""
+    inner = producer(op.lhs, "stablehlo.sqrt")
+    return inner.operand if inner is not None and op.lhs == op.rhs and is_floating(op.lhs) else None
+
+
+@pattern("stablehlo.multiply", exact=False)
+def product_of_exponentials(op: Any) -> Any:
+    """exp(x) * exp(y) -> exp(x + y). Differs by rounding and where one factor overflows."""
+    left, right = producer(op.lhs, "stablehlo.exponential"), producer(op.rhs, "stablehlo.exponential")
+    if left is None or right is None or not is_floating(op.lhs):
+        return None
+    return build.op("stablehlo.exponential", [build.op("stablehlo.add", [left.operand, right.operand])])
+
+
+@pattern("stablehlo.divide", exact=False)
+def divide_by_constant(op: Any) -> Any:
+    """x / c -> x * (1 / c). Differs by one rounding."""
+    if not is_floating(op.lhs):
+        return None
+    number = splat_of(op.rhs)
+    if number is not None:
+        reciprocal = np.divide(1, np.asarray(number, np.float64))
+        if np.isfinite(reciprocal) and abs(reciprocal) > 1e-30 and number != 0:
+            return build.op("stablehlo.multiply", [op.lhs, build.full(reciprocal, op.lhs)])
+    return None
+
+
+@pattern("stablehlo.divide", exact=False)
+def divide_by_root(op: Any) -> Any:
+    """x / sqrt(y) -> x * rsqrt(y) and x / exp(y) -> x * exp(-y). Differs by rounding."""
+    inner = producer(op.rhs)
+    if inner is None or not is_floating(op.lhs):
+        return None
+    if inner.operation.name == "stablehlo.sqrt":
+        factor = build.op("stablehlo.rsqrt", [inner.operand])
+    elif inner.operation.name == "stablehlo.exponential":
+        factor = build.op("stablehlo.exponential", [build.op("stablehlo.negate", [inner.operand])])
+    else:
+        return None
+    return build.op("stablehlo.multiply", [op.lhs, factor])
+
+
+@pattern("stablehlo.subtract", exact=False)
+def subtract_itself(op: Any) -> Any:
+    """x - x -> 0 for floats. Differs for infinities and NaN."""
+    return build.full(0, op.lhs) if op.lhs == op.rhs and is_floating(op.lhs) else None
+
+
+@pattern("stablehlo.divide", exact=False)
+def divide_by_itself(op: Any) -> Any:
+    """x / x -> 1 for floats. Differs for zero, infinities and NaN."""
+    return build.full(1, op.lhs) if op.lhs == op.rhs and is_floating(op.lhs) else None
+
+
+@pattern("stablehlo.multiply", exact=False)
+def multiply_by_zero(op: Any) -> Any:
+    """x * 0 -> 0 for floats. Differs for infinities and NaN, and in the sign of zero."""
+    zero = is_splat(op.rhs, 0) or is_splat(op.lhs, 0) or is_splat(op.rhs, -0.0) or is_splat(op.lhs, -0.0)
+    return build.full(0, op.lhs) if zero and is_floating(op.lhs) else None
+
+
+@pattern("stablehlo.add", exact=False)
+def add_positive_zero(op: Any) -> Any:
+    """x + 0.0 -> x. Differs in the sign of zero."""
+    if not is_floating(op.lhs):
+        return None
+    return op.lhs if is_splat(op.rhs, 0.0) else op.rhs if is_splat(op.lhs, 0.0) else None
+
+
+@pattern("stablehlo.add", "stablehlo.multiply", exact=False)
+def reassociate_constants(op: Any) -> Any:
+    """(x + c) + d -> x + (c + d), and the same for products. Differs by rounding."""
+    name = op.operation.name
+    for outer, rest in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
+        inner = producer(rest, name)
+        if splat_of(outer) is None or inner is None or not is_floating(op.lhs):
+            continue
+        for constant, value in ((inner.rhs, inner.lhs), (inner.lhs, inner.rhs)):
+            if splat_of(constant) is not None and splat_of(value) is None:
+                return build.op(name, [value, build.op(name, [constant, outer])])
+    return None
+
+
+@pattern("stablehlo.power", exact=False)
+def expand_power(op: Any) -> Any:
+    """x ** 3, x ** 4, x ** -1, x ** 0.5, x ** -0.5 -> products, a quotient, roots.
+
+    Differs by rounding, and for -inf and -0.0 under a square root.
+    """
+    number = splat_of(op.rhs)
+    if number is None or not is_floating(op.lhs):
+        return None
+    x = op.lhs
+    square = None
+    if number in (3, 4):
+        square = build.op("stablehlo.multiply", [x, x])
+        return build.op("stablehlo.multiply", [square, x if number == 3 else square])
+    if number == -1:
+        return build.op("stablehlo.divide", [build.full(1, x), x])
+    if number == 0.5:
+        return build.op("stablehlo.sqrt", [x])
+    return build.op("stablehlo.rsqrt", [x]) if number == -0.5 else None
+
+
+@pattern("stablehlo.sqrt", exact=False)
+def root_of_square(op: Any) -> Any:
+    """sqrt(x * x) -> |x|. Differs where the square over- or underflows (the law gives the true value)."""
+    inner = producer(op.operand, "stablehlo.multiply")
+    if inner is None or inner.lhs != inner.rhs or not is_floating(op.operand):
+        return None
+    return build.op("stablehlo.abs", [inner.lhs])
+
+
+_FUNCTIONS = "atan2 cbrt cosine exponential exponential_minus_one log log_plus_one logistic power rsqrt sine tan tanh"
+_TRANSCENDENTAL = tuple(f"stablehlo.{name}" for name in _FUNCTIONS.split())
+
+
+@pattern(*_TRANSCENDENTAL, exact=False)
+def fold_functions(op: Any) -> Any:
+    """A function of constants -> its value. Differs from the compiled function by rounding."""
+    numbers = [splat_of(value) for value in op.operation.operands]
+    if any(number is None for number in numbers) or not is_floating(op.operation.results[0]):
+        return None
+    arrays = [np.asarray(n, dtype_of(v)) for n, v in zip(numbers, op.operation.operands)]
+    table: dict[str, Any] = {**elementwise.UNARY, **elementwise.BINARY}
+    with np.errstate(all="ignore"):
+        return build.full(table[op.operation.name](*arrays), op.operation.results[0])
+
+
+PATTERNS = (
+    log_of_exponential,
+    exponential_of_log,
+    log_of_root,
+    log_of_power,
+    square_of_root,
+    product_of_exponentials,
+    divide_by_constant,
+    divide_by_root,
+    subtract_itself,
+    divide_by_itself,
+    multiply_by_zero,
+    add_positive_zero,
+    reassociate_constants,
+    expand_power,
+    root_of_square,
+    fold_functions,
+)

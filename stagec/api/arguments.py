@@ -1,0 +1,268 @@
+"""Arguments of a jitted call: which are static, which are arrays, and what they are called."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location, pytree
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import Literal
+from stagec.core.operators import ArrayOperators
+from stagec.core.trace import Tracer, leaked
+from stagec.primitives.operand import as_operand, aval_of
+from stagec.runtime.array import Array
+
+
+class ShapeDtypeStruct:
+    """Shape and dtype of an array that need not exist, for `lower`, `eval_shape` and `trace`.
+
+    >>> import stagec
+    >>> stagec.ShapeDtypeStruct((2, 3), "float32")
+    ShapeDtypeStruct(shape=(2, 3), dtype=float32)
+    """
+
+    __slots__ = ("dtype", "shape", "weak_type")
+
+    def __init__(self, shape: Any, dtype: Any, weak_type: bool = False, sharding: Any = None) -> None:
+        self.shape = tuple(int(n) for n in (shape if hasattr(shape, "__iter__") else (shape,)))
+        self.dtype = dtypes.canonicalize(dtype)
+        self.weak_type = weak_type
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, ShapeDtypeStruct) and (self.shape, self.dtype, self.weak_type) == (
+            other.shape,
+            other.dtype,
+            other.weak_type,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype, self.weak_type))
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{weak})"
+
+
+_SCALARS = (bool, int, float, complex)
+
+
+def leaf_value(leaf: Any) -> Any:
+    """A leaf as an operand: an array, a tracer, a canonical NumPy array, a literal, or a bare spec.
+
+    Returns None where it is none of these.
+    """
+    kind = type(leaf)
+    if kind is Array:
+        return leaf
+    if isinstance(leaf, Tracer):
+        if leaf.trace.ended:
+            raise leaked(leaf)
+        return leaf
+    if kind in _SCALARS or isinstance(leaf, (np.ndarray, np.generic, ArrayOperators, Literal)):
+        return as_operand(leaf)
+    if hasattr(leaf, "__stagec_array__") or isinstance(leaf, _SCALARS):
+        return as_operand(leaf)
+    if isinstance(leaf, ShapeDtypeStruct):
+        return leaf
+    return None
+
+
+def leaf_aval(value: Any) -> ShapedArray:
+    """The aval of what `leaf_value` returned."""
+    if isinstance(value, ShapeDtypeStruct):
+        return ShapedArray.of(value.shape, value.dtype, value.weak_type)
+    return aval_of(value)
+
+
+class ArgumentRules:
+    """How a function's arguments are split, with names and numbers made to agree as JAX does."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        static_argnums: int | Iterable[int] | None,
+        static_argnames: str | Iterable[str] | None,
+        donate_argnums: int | Iterable[int] | None,
+        donate_argnames: str | Iterable[str] | None,
+    ) -> None:
+        self.function = function
+        self.static_nums, self.static_names = self._resolve("static", static_argnums, static_argnames)
+        self.donate_nums, self.donate_names = self._resolve("donate", donate_argnums, donate_argnames)
+        both = [n for n in self.static_nums if n in self.donate_nums]
+        if both:
+            raise errors.StaticArgumentError(
+                f"argument {both[0]} of {location.of_function(function)} is both static and donated\n"
+                "  Fix: a static argument is a Python value and has no buffer to donate"
+            )
+        self.simple = not (self.static_nums or self.static_names)
+
+    @functools.cached_property
+    def parameters(self) -> list[inspect.Parameter] | None:
+        """The function's parameters, or None if Python cannot tell them."""
+        try:
+            return list(inspect.signature(self.function).parameters.values())
+        except (TypeError, ValueError):
+            return None
+
+    @functools.cached_property
+    def positional(self) -> list[str]:
+        return [p.name for p in self.parameters or () if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+    def _resolve(self, what: str, nums: Any, names: Any) -> tuple[frozenset[int], frozenset[str]]:
+        if nums is None and names is None:
+            return frozenset(), frozenset()
+        given_nums = _as_tuple(nums, int, f"{what}_argnums")
+        given_names = _as_tuple(names, str, f"{what}_argnames")
+        parameters = self.parameters
+        if parameters is None:
+            return frozenset(given_nums), frozenset(given_names)
+        variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        keywords = any(p.kind is p.VAR_KEYWORD for p in parameters)
+        count = len(self.positional)
+        resolved: list[int] = []
+        for n in given_nums:
+            if not variadic and not -count <= n < count:
+                raise errors.StaticArgumentError(
+                    f"{what}_argnums={n} is out of range: {location.of_function(self.function)} takes {count} "
+                    f"positional arguments ({', '.join(self.positional)})\n  Fix: count from 0"
+                )
+            resolved.append(n + count if n < 0 else n)
+        known = {p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+        for name in given_names:
+            if name not in known and not keywords:
+                raise errors.StaticArgumentError(
+                    f"{what}_argnames={name!r}: {location.of_function(self.function)} has no such parameter; it has "
+                    f"{', '.join(sorted(known)) or 'none'}\n  Fix: name an existing parameter"
+                )
+        all_names = set(given_names) | {self.positional[n] for n in resolved if n < count}
+        all_nums = set(resolved) | {i for i, name in enumerate(self.positional) if name in given_names}
+        return frozenset(all_nums), frozenset(all_names)
+
+    def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any], tuple[Any, ...]]:
+        """Dynamic positional and keyword arguments, and the static ones as a hashable key."""
+        if self.simple:
+            return list(args), kwargs, ()
+        dynamic: list[Any] = []
+        static: list[Any] = []
+        for i, a in enumerate(args):
+            if i in self.static_nums:
+                static.append((i, type(a), self._hashable(i, a)))
+            else:
+                dynamic.append(a)
+        dynamic_kwargs: dict[str, Any] = {}
+        for k, v in kwargs.items():
+            if k in self.static_names:
+                static.append((k, type(v), self._hashable(k, v)))
+            else:
+                dynamic_kwargs[k] = v
+        static.sort(key=lambda row: str(row[0]))
+        return dynamic, dynamic_kwargs, tuple(static)
+
+    def _hashable(self, which: int | str, value: Any) -> Any:
+        name = which if isinstance(which, str) else self.argument_name(which)
+        if isinstance(value, Tracer):
+            raise errors.StaticArgumentError(
+                errors.message(
+                    f"static argument {name} of {location.of_function(self.function)} is a traced value",
+                    str(location.capture()),
+                    [(name, value.aval.long(), value.origin())],
+                    "static arguments need a Python value: make it static in the outer function too",
+                )
+            )
+        try:
+            hash(value)
+        except TypeError:
+            raise errors.StaticArgumentError(
+                errors.message(
+                    f"static argument {name} of {location.of_function(self.function)} is not hashable: "
+                    f"{type(value).__name__}",
+                    str(location.capture()),
+                    fix="pass a tuple instead of a list or an array, or a class with __hash__ and __eq__",
+                )
+            ) from None
+        return value
+
+    def join(self, dynamic: Sequence[Any], kwargs: dict[str, Any], static: tuple[Any, ...]) -> tuple[list[Any], dict]:
+        """Undo `split`."""
+        if not static:
+            return list(dynamic), dict(kwargs)
+        by_num = {row[0]: row[2] for row in static if isinstance(row[0], int)}
+        rest = iter(dynamic)
+        args = [by_num[i] if i in by_num else next(rest) for i in range(len(dynamic) + len(by_num))]
+        return args, {**kwargs, **{row[0]: row[2] for row in static if isinstance(row[0], str)}}
+
+    def argument_name(self, i: int) -> str:
+        """The name of the i-th positional argument."""
+        positional = self.positional
+        if i < len(positional):
+            return positional[i]
+        for p in self.parameters or ():
+            if p.kind is p.VAR_POSITIONAL:
+                return f"{p.name}[{i - len(positional)}]"
+        return f"argument {i}"
+
+    def leaf_names(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+        """`params['w'][0]` for each dynamic leaf, in flattening order."""
+        names: list[str] = []
+        dynamic = [(self.argument_name(i), a) for i, a in enumerate(args) if i not in self.static_nums]
+        dynamic += [(k, kwargs[k]) for k in sorted(kwargs) if k not in self.static_names]
+        for name, value in dynamic:
+            names += [name + pytree.keystr(path) for path, _ in pytree.flatten_with_path(value)[0]]
+        return names
+
+    def donated_leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
+        """Positions, among the dynamic leaves, of those that the caller gives up."""
+        if not (self.donate_nums or self.donate_names):
+            return []
+        positions: list[int] = []
+        start = 0
+        dynamic = [(i in self.donate_nums, a) for i, a in enumerate(args) if i not in self.static_nums]
+        dynamic += [(k in self.donate_names, kwargs[k]) for k in sorted(kwargs) if k not in self.static_names]
+        for donated, value in dynamic:
+            count = len(pytree.leaves(value))
+            if donated:
+                positions += range(start, start + count)
+            start += count
+        return positions
+
+
+def _as_tuple(value: Any, kind: type, what: str) -> tuple[Any, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, kind):
+        return (value,)
+    try:
+        items = tuple(value)
+    except TypeError:
+        items = (value,)
+    for item in items:
+        if not isinstance(item, kind):
+            raise TypeError(f"{what} must be {kind.__name__} or a sequence of them, got {value!r}")
+    return items
+
+
+def unsupported_argument(rules: ArgumentRules, name: str, leaf: Any) -> errors.ArgumentTypeError:
+    """The error for a leaf that is no array."""
+    text = repr(leaf)
+    base = name.split("[")[0].split(".")[0]
+    return errors.ArgumentTypeError(
+        errors.message(
+            f"argument {name} of {location.of_function(rules.function)} is not an array or a number",
+            str(location.capture()),
+            [(name, text if len(text) <= 60 else text[:57] + "...", f"a {type(leaf).__name__}")],
+            f"pass it as a static argument, static_argnames={base!r}, or register its class as a pytree",
+        )
+    )

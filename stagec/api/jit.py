@@ -1,0 +1,378 @@
+"""`jit`: trace once for each signature, compile once for each program, then run."""
+
+from __future__ import annotations
+
+import functools
+import time
+import types
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from stagec.api.arguments import ArgumentRules, leaf_aval, leaf_value, unsupported_argument
+from stagec.api.program import RunnableGraph, clear_executables
+from stagec.compiler import log
+from stagec.compiler.build import Options
+from stagec.compiler.targets import Target
+from stagec.control.call import jit_p
+from stagec.core import errors, location, pytree
+from stagec.core.aval import ShapedArray
+from stagec.core.config import config, state
+from stagec.core.graph import Graph, replay, trace_flat
+from stagec.core.trace import Tracer
+from stagec.runtime.array import Array
+
+
+class Trace:
+    """One traced signature of a function."""
+
+    __slots__ = ("captured", "donated", "graph", "in_tree", "leaf_names", "name", "out_tree", "runnables")
+
+    def __init__(
+        self,
+        graph: Graph,
+        captured: list[Any],
+        in_tree: pytree.PyTreeDef,
+        out_tree: pytree.PyTreeDef,
+        name: str,
+        leaf_names: list[str],
+        donated: list[int],
+    ) -> None:
+        self.graph = graph
+        self.captured = captured
+        self.in_tree = in_tree
+        self.out_tree = out_tree
+        self.name = name
+        self.leaf_names = leaf_names
+        self.donated = donated
+        self.runnables: dict[Options, RunnableGraph] = {}
+
+
+class TraceCache:
+    """Traces by signature: shared by all `jit`s of one function with equal rules."""
+
+    def __init__(self) -> None:
+        self.traces: dict[Any, Trace] = {}
+        self.count = 0
+
+
+_by_function: weakref.WeakKeyDictionary[Any, dict[Any, TraceCache]] = weakref.WeakKeyDictionary()
+# Bound methods die at once, but equal ones stand for the same program: a short list keeps them.
+_by_method: OrderedDict[Any, dict[Any, TraceCache]] = OrderedDict()
+_METHODS_KEPT = 512
+_instances: weakref.WeakSet[JitFunction] = weakref.WeakSet()
+
+
+def _trace_cache(function: Callable[..., Any], rules: Any) -> TraceCache:
+    if isinstance(function, types.MethodType):
+        key = (function.__func__, id(function.__self__), function.__self__)
+        try:
+            table = _by_method.setdefault(key, {})
+            _by_method.move_to_end(key)
+        except TypeError:  # an unhashable self
+            return TraceCache()
+        while len(_by_method) > _METHODS_KEPT:
+            _by_method.popitem(last=False)
+    else:
+        try:
+            table = _by_function.setdefault(function, {})
+        except TypeError:
+            return TraceCache()
+    return table.setdefault(rules, TraceCache())
+
+
+class JitFunction:
+    """A function that runs compiled. Made by `stagec.jit`."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        rules: ArgumentRules,
+        keep_unused: bool,
+        inline: bool,
+        target: str | None,
+        fast_math: bool | None,
+        passes: tuple[Any, ...],
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._rules = rules
+        self._keep_unused = keep_unused
+        self._inline = inline
+        self._target = Target.parse(target) if target is not None else None
+        self._fast_math = fast_math
+        self._passes = passes
+        self._name = getattr(function, "__name__", None) or getattr(
+            getattr(function, "func", None), "__name__", type(function).__name__
+        )
+        self._cache = _trace_cache(
+            function,
+            (rules.static_nums, rules.static_names, rules.donate_nums, rules.donate_names, keep_unused, inline),
+        )
+        # signature of plain arrays -> what runs it; emptied when an option changes
+        self._fast: dict[tuple[ShapedArray, ...], Callable[..., Any]] = {}
+        _instances.add(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if state.plain and not kwargs:
+            signature = []
+            for a in args:
+                if type(a) is not Array:
+                    break
+                signature.append(a.aval)
+            else:
+                run = self._fast.get(tuple(signature))
+                if run is not None:
+                    return run(args)
+        return self._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if config.disable_jit:
+            return self._function(*args, **kwargs)
+        trace, values = self.traced(args, kwargs)
+        if state.trace is None:
+            runnable = self.runnable(trace)
+            outs = runnable.run(values)
+            if self._rules.simple and not kwargs and state.plain and all(type(a) is Array for a in args):
+                self._remember(trace, runnable, values)
+        elif self._inline:
+            outs = replay(trace.graph, [*trace.captured, *values])
+        else:
+            outs = jit_p(*trace.captured, *values, name=trace.name, graph=trace.graph)
+        return trace.out_tree.unflatten(outs)
+
+    def _remember(self, trace: Trace, runnable: RunnableGraph, values: Sequence[Any]) -> None:
+        """Let the next call with these avals skip everything but the program."""
+        if not runnable.direct or runnable.trivial or any(a.weak_type for a in runnable.out_avals):
+            return
+        executable = runnable.executable()
+        unflatten = trace.out_tree.unflatten
+        run = executable.run
+        if len(runnable.out_avals) == 1 and trace.out_tree == _LEAF:
+            fast = executable.run_one if not (executable.clobbered or executable.may_alias) else _first(run)
+        else:
+
+            def fast(args: Sequence[Array]) -> Any:
+                return unflatten(run(args))
+
+        self._fast[tuple([v.aval for v in values])] = fast
+
+    def options(self) -> Options:
+        """What a compile of this function depends on now."""
+        target = self._target if self._target is not None else Target.parse(config.target)
+        fast_math = config.fast_math if self._fast_math is None else self._fast_math
+        return Options(target, fast_math, self._passes)
+
+    def runnable(self, trace: Trace) -> RunnableGraph:
+        """The runnable form of a trace under the current options."""
+        options = self.options()
+        found = trace.runnables.get(options)
+        if found is None:
+            found = trace.runnables.setdefault(
+                options,
+                RunnableGraph(
+                    trace.graph,
+                    trace.captured,
+                    options,
+                    name=trace.name,
+                    argument_names=trace.leaf_names,
+                    donated=trace.donated,
+                    keep_unused=self._keep_unused,
+                ),
+            )
+        return found
+
+    def traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Trace, list[Any]]:
+        """The trace for these arguments, recorded if new, and the leaves as operands."""
+        rules = self._rules
+        dynamic, dynamic_kwargs, static = rules.split(args, kwargs)
+        leaves, in_tree = pytree.flatten((dynamic, dynamic_kwargs))
+        values = [leaf_value(leaf) for leaf in leaves]
+        if None in [v if v is None else 0 for v in values]:
+            bad = next(i for i, v in enumerate(values) if v is None)
+            raise unsupported_argument(rules, rules.leaf_names(args, kwargs)[bad], leaves[bad])
+        avals = tuple([leaf_aval(v) for v in values])
+        key = (in_tree, avals, static, config.trace_key())
+        try:
+            found = self._cache.traces.get(key)
+        except TypeError as error:
+            raise errors.StaticArgumentError(f"a part of the call's structure is not hashable: {error}") from None
+        if found is None:
+            found = self._record(rules, in_tree, avals, static, args, kwargs)
+            # What closes over an outer trace's values is of that trace alone.
+            if not any(isinstance(c, Tracer) for c in found.captured):
+                self._cache.traces[key] = found
+        return found, values
+
+    def _record(
+        self,
+        rules: ArgumentRules,
+        in_tree: pytree.PyTreeDef,
+        avals: tuple[ShapedArray, ...],
+        static: tuple[Any, ...],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Trace:
+        names = rules.leaf_names(args, kwargs)
+        out_tree: pytree.PyTreeDef | None = None
+
+        def flat(*tracers: Any) -> list[Any]:
+            nonlocal out_tree
+            dynamic, dynamic_kwargs = in_tree.unflatten(tracers)
+            call_args, call_kwargs = rules.join(dynamic, dynamic_kwargs, static)
+            result = self._function(*call_args, **call_kwargs)
+            leaves, out_tree = pytree.flatten(result)
+            values = [leaf_value(leaf) for leaf in leaves]
+            for value, leaf in zip(values, leaves):
+                if value is None or not hasattr(value, "dtype") and not hasattr(value, "aval"):
+                    raise self._bad_output(result, leaf)
+            return values
+
+        started = time.perf_counter()
+        graph, captured = trace_flat(flat, avals, names, self._name)
+        assert out_tree is not None, "the traced function ran"
+        self._cache.count += 1
+        log.event(
+            "trace",
+            f"{self._name}: traced for {', '.join(a.short() for a in avals) or 'no arrays'}",
+            equations=len(graph.equations),
+            seconds=time.perf_counter() - started,
+        )
+        return Trace(graph, captured, in_tree, out_tree, self._name, names, rules.donated_leaves(args, kwargs))
+
+    def _bad_output(self, result: Any, leaf: Any) -> errors.OutputTypeError:
+        paths, _ = pytree.flatten_with_path(result)
+        path = next((p for p, v in paths if v is leaf), ())
+        where = f"result{pytree.keystr(path)}"
+        text = repr(leaf)
+        return errors.OutputTypeError(
+            errors.message(
+                f"{location.of_function(self._function)} returned something that is not an array or a number",
+                values=[(where, text if len(text) <= 60 else text[:57] + "...", f"a {type(leaf).__name__}")],
+                fix="return arrays, numbers, or containers of them; give back other values without jit",
+            )
+        )
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<stagec.jit of {location.of_function(self._function)}>"
+
+    # Stages.
+
+    def trace(self, *args: Any, **kwargs: Any) -> Any:
+        """Trace for these arguments (arrays or `ShapeDtypeStruct`s); returns a `stages.Traced`."""
+        from stagec.api.stages import Traced  # stages builds on this class
+
+        return Traced(self, self.traced(args, kwargs)[0])
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """Trace and lower to StableHLO; returns a `stages.Lowered`."""
+        return self.trace(*args, **kwargs).lower()
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Shapes and dtypes of the result, without computing it."""
+        return self.trace(*args, **kwargs).out_info
+
+    def clear_cache(self) -> None:
+        """Forget the traces of this function, and what runs them."""
+        self._cache.traces.clear()
+        self._fast.clear()
+
+    def _cache_size(self) -> int:
+        return len(self._cache.traces)
+
+
+_LEAF = pytree.structure(0)
+
+
+def _first(run: Callable[[Sequence[Array]], list[Array]]) -> Callable[[Sequence[Array]], Array]:
+    return lambda args: run(args)[0]
+
+
+def _forget_fast_paths() -> None:
+    for function in list(_instances):
+        function._fast.clear()
+
+
+config.on_update(_forget_fast_paths)
+
+
+def clear_caches() -> None:
+    """Forget all traces and loaded programs of this process. The disk cache stays."""
+    for table in [*_by_function.values(), *_by_method.values()]:
+        for cache in table.values():
+            cache.traces.clear()
+    _forget_fast_paths()
+    clear_executables()
+
+
+def jit(
+    fun: Callable[..., Any] | None = None,
+    /,
+    *,
+    static_argnums: int | Iterable[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Iterable[int] | None = None,
+    donate_argnames: str | Iterable[str] | None = None,
+    keep_unused: bool = False,
+    inline: bool = False,
+    device: Any = None,
+    backend: str | None = None,
+    target: str | None = None,
+    fast_math: bool | None = None,
+    passes: Sequence[Any] = (),
+) -> Any:
+    """Compile a function: it is traced once for each signature, and runs as machine code.
+
+    Args:
+      fun: a function of arrays and pytrees of arrays. Its side effects happen
+        while tracing only. Without it, `jit` returns a decorator.
+      static_argnums, static_argnames: arguments that are Python values and part
+        of the signature; they must be hashable.
+      donate_argnums, donate_argnames: arguments whose memory results may reuse;
+        the arrays must not be used afterwards.
+      keep_unused: pass arguments to the program that it does not read.
+      inline: inside another traced function, leave no call but the equations.
+      device, backend, target: where to run, such as `"cpu"` or `"cpu:x86-64-v3"`.
+      fast_math: allow rewrites that change rounding.
+      passes: your own patterns and passes, run before the built-in ones.
+
+    Returns:
+      A `JitFunction` with the same signature, and `lower`, `trace`,
+      `eval_shape` and `clear_cache`.
+
+    Raises:
+      StaticArgumentError: a static argument does not exist or is not hashable.
+      ArgumentTypeError: an argument is not an array, a number, or a pytree of these.
+      ConcretizationError: the function needs a value while it is traced.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> @stagec.jit
+    ... def selu(x, alpha=1.67, lmbda=1.05):
+    ...     return lmbda * snp.where(x > 0, x, alpha * snp.exp(x) - alpha)
+    >>> selu(snp.array([1.0, 2.0]))
+    Array([1.05, 2.1 ], dtype=float32)
+    """
+    settings: dict[str, Any] = dict(
+        static_argnums=static_argnums,
+        static_argnames=static_argnames,
+        donate_argnums=donate_argnums,
+        donate_argnames=donate_argnames,
+        keep_unused=keep_unused,
+        inline=inline,
+        device=device,
+        backend=backend,
+        target=target,
+        fast_math=fast_math,
+        passes=passes,
+    )
+    if fun is None:
+        return functools.partial(jit, **settings)
+    if not callable(fun):
+        raise TypeError(f"jit takes a function, got {type(fun).__name__}\n  Fix: jit(f)(x), not jit(f(x))")
+    chosen = target or backend or (getattr(device, "platform", device) if device is not None else None)
+    rules = ArgumentRules(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
+    return JitFunction(fun, rules, keep_unused, inline, chosen, fast_math, tuple(passes))

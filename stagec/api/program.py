@@ -1,0 +1,194 @@
+"""A traced signature made runnable: results that need no computing, hidden arguments, the executable."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.compiler import build
+from stagec.compiler.build import Options
+from stagec.core import location
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import Graph, Literal, Var, prune, replay
+from stagec.runtime.array import Array, borrow, from_literal
+from stagec.runtime.executable import Executable
+
+_executables: dict[str, Executable] = {}
+_guard = threading.Lock()
+
+
+def clear_executables() -> None:
+    """Forget loaded programs; the disk keeps them."""
+    with _guard:
+        _executables.clear()
+
+
+class RunnableGraph:
+    """Runs a graph on arrays.
+
+    What reaches the compiler is only what must be computed: results that are
+    arguments, constants or repeats of other results are supplied here, and
+    unused arguments are left out.
+
+    Args:
+      graph: closed-over values lead its inputs.
+      captured: those values.
+      donated: positions of the inputs, counted after the captured ones, whose buffers may be reused.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        captured: Sequence[Any],
+        options: Options,
+        *,
+        name: str,
+        argument_names: Sequence[str] = (),
+        donated: Sequence[int] = (),
+        keep_unused: bool = False,
+    ) -> None:
+        self.name = name
+        self.captured = [as_array(v) for v in captured]
+        hidden = len(self.captured)
+        self.donated = tuple(i + hidden for i in donated)
+        self.argument_names = argument_names
+        position = {v: i for i, v in enumerate(graph.inputs)}
+        computed: list[Any] = []
+        slot: dict[Var, int] = {}
+        # Where each result comes from: ("computed" | "input" | "constant", index or array).
+        self.plan: list[tuple[str, Any]] = []
+        for atom in graph.outputs:
+            if isinstance(atom, Literal):
+                self.plan.append(("constant", from_literal(atom)))
+            elif atom in position:
+                self.plan.append(("input", position[atom]))
+            else:
+                if atom not in slot:
+                    slot[atom] = len(computed)
+                    computed.append(atom)
+                self.plan.append(("computed", slot[atom]))
+        self.out_avals = graph.out_avals
+        # The output's weak type is the graph's; the executable is shared by digest and does not know it.
+        kept, used = prune(Graph(graph.inputs, graph.equations, computed), keep_unused)
+        self.graph = kept
+        self.used = [i for i, u in enumerate(used) if u]
+        self.options = self._with_donation(options)
+        self.direct = (
+            not self.captured
+            and not self.donated
+            and all(used)
+            and self.plan == [("computed", i) for i in range(len(computed))]
+        )
+        self._executable: Executable | None = None
+        self._lock = threading.Lock()
+        self.source = ""
+
+    def _with_donation(self, options: Options) -> Options:
+        """Pair each donated argument with a result of its shape and dtype."""
+        pairs: list[tuple[int, int]] = []
+        free = list(range(len(self.graph.outputs)))
+        for i, original in enumerate(self.used):
+            if original not in self.donated:
+                continue
+            aval = self.graph.inputs[i].aval
+            for j in free:
+                out = self.graph.outputs[j].aval
+                if out.shape == aval.shape and out.dtype == aval.dtype:
+                    pairs.append((i, j))
+                    free.remove(j)
+                    break
+        if not pairs:
+            return options
+        return Options(options.target, options.fast_math, options.passes, tuple(pairs))
+
+    @property
+    def trivial(self) -> bool:
+        """Nothing to compile: no equations, or arrays without elements, which the compiler may hang on."""
+        return not self.graph.outputs or any(
+            v.aval.size == 0 for e in self.graph.equations for v in (*e.inputs, *e.outputs)
+        ) or any(a.size == 0 for a in self.graph.in_avals)
+
+    def executable(self) -> Executable:
+        """Compile or load on first use."""
+        found = self._executable
+        if found is None:
+            with self._lock:
+                found = self._executable
+                if found is None:
+                    found = self._executable = self._load()
+        return found
+
+    def _load(self) -> Executable:
+        names = [self.argument_names[i - len(self.captured)] if i >= len(self.captured) else "" for i in self.used]
+        key = build.key.digest(self.options.contributors(self.graph))
+        with _guard:
+            found = _executables.get(key)
+        if found is not None:
+            self.source = "memory"
+            build.log.event("cache", f"{self.name}: found in memory", key=key)
+            return found
+        program = build.obtain(self.graph, self.options, self.name, names)
+        self.source = program.source
+        donated = {i for i, _ in self.options.donated}
+        executable = Executable(
+            program.payload,
+            [a.strip_weak_type() for a in self.graph.in_avals],
+            [a.strip_weak_type() for a in self.graph.out_avals],
+            driver=program.meta["driver"],
+            clobbered=[i for i in program.meta["clobbered"] if i not in donated],
+            in_place=donated,
+            may_alias=program.meta["may_alias"],
+            name=self.name,
+        )
+        with _guard:
+            return _executables.setdefault(key, executable)
+
+    def run(self, args: Sequence[Any]) -> list[Array]:
+        """Run on flat arrays; donated ones are gone afterwards."""
+        everything = [*self.captured, *args]
+        inputs = [everything[i] for i in self.used]
+        if self.trivial:
+            results = [r if isinstance(r, Array) else from_literal(r) for r in replay(self.graph, inputs)]
+        else:
+            executable = self.executable()
+            for i in executable.in_place:
+                # Someone may hold a NumPy view of the memory, so do not write there.
+                if isinstance(inputs[i], Array) and not inputs[i].is_deleted() and not inputs[i]._exposed:
+                    continue
+                inputs[i] = borrow(inputs[i]).private_copy() if not isinstance(inputs[i], Array) else inputs[i].private_copy()
+            results = executable.run(inputs)
+        outs = [self._output(kind, index, everything, results) for kind, index in self.plan]
+        for n, (out, aval) in enumerate(zip(outs, self.out_avals)):
+            # Two results never share memory: one of them may be donated later.
+            if any(out is earlier for earlier in outs[:n]):
+                outs[n] = out = out.private_copy()
+            if out.aval is not aval:
+                outs[n] = out.with_aval(aval)
+        if self.donated:
+            by = f"{self.name}, called at {location.capture()}"
+            for i in self.donated:
+                if isinstance(everything[i], Array):
+                    everything[i].take(by)
+        return outs
+
+    def _output(self, kind: str, index: Any, everything: list[Any], results: list[Array]) -> Array:
+        if kind == "computed":
+            return results[index]
+        if kind == "constant":
+            return index.private_copy()
+        value = everything[index]
+        if not isinstance(value, Array):
+            return borrow(value).private_copy()
+        return value.private_copy() if index in self.donated or index < len(self.captured) else value
+
+
+def as_array(value: Any) -> Any:
+    """A captured value as something that an executable takes."""
+    if isinstance(value, np.ndarray):
+        return Array.of(np.array(value), ShapedArray.of(value.shape, value.dtype))
+    return value
+
+

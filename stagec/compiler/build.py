@@ -1,0 +1,195 @@
+"""Graph -> compiled program: the key, the disk cache, the lowering, the passes, the compiler."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from stagec.compiler import cache, key, log
+from stagec.compiler.targets import Target
+from stagec.core import dtypes
+from stagec.core.config import config
+from stagec.core.graph import Graph
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a compiled program depends on besides its graph.
+
+    Args:
+      target: where it shall run.
+      fast_math: allow rewrites that change rounding.
+      passes: the user's own passes and patterns.
+      donated: argument -> result that takes over its memory.
+    """
+
+    target: Target
+    fast_math: bool = False
+    passes: tuple[Any, ...] = ()
+    donated: tuple[tuple[int, int], ...] = ()
+
+    def contributors(self, graph: Graph) -> dict[str, str]:
+        """Everything that the cache key covers, by name."""
+        found = {
+            "program": graph.digest(),
+            "inputs": " ".join(a.short() for a in graph.in_avals),
+            "outputs": " ".join(a.short() for a in graph.out_avals),
+            "fast_math": str(self.fast_math),
+            "passes": _passes_fingerprint(self.passes),
+            "donated": repr(self.donated),
+        }
+        found.update(self.target.contributors())
+        found.update(key.environment_contributors())
+        return found
+
+
+def _passes_fingerprint(extra: tuple[Any, ...]) -> str:
+    if not extra:
+        return "default"
+    import passes  # only users' passes need it on a warm start
+
+    return passes.fingerprint(extra)
+
+
+@dataclass
+class Program:
+    """A compiled module with what the runtime must know of it."""
+
+    key: str
+    payload: Any
+    meta: dict[str, Any]
+    source: str
+    contributors: dict[str, str] = field(default_factory=dict)
+
+
+class Stage(NamedTuple):
+    """The module at two points of its way, as `ir.Module`s."""
+
+    stablehlo: Any
+    optimized: Any
+
+
+_locks: dict[str, threading.Lock] = {}
+_locks_guard = threading.Lock()
+
+
+def obtain(graph: Graph, options: Options, name: str, argument_names: Sequence[str] = ()) -> Program:
+    """The compiled program of a graph: from the disk if it is there, else from the compiler."""
+    contributors = options.contributors(graph)
+    digest = key.digest(contributors)
+    with _locks_guard:
+        lock = _locks.setdefault(digest, threading.Lock())
+    # Threads that want the same program compile it once.
+    with lock:
+        try:
+            store = cache.default_cache()
+            started = time.perf_counter()
+            entry = store.get(digest) if store is not None and not config.dump else None
+            if entry is not None:
+                seconds = time.perf_counter() - started
+                log.event("cache", f"{name}: found on disk", key=digest, seconds=seconds)
+                return Program(digest, entry.payload, entry.meta, "disk", contributors)
+            payload, meta = compile_graph(graph, options, name, argument_names, digest)
+            if store is not None:
+                stored = store.put(digest, contributors, meta, payload)
+                if stored is not None:
+                    return Program(digest, stored.payload, stored.meta, "compiled", contributors)
+            return Program(digest, payload, meta, "compiled", contributors)
+        finally:
+            with _locks_guard:
+                _locks.pop(digest, None)
+
+
+def lower_graph(graph: Graph, options: Options, name: str, argument_names: Sequence[str] = ()) -> Any:
+    """The StableHLO module of a graph, as `ir.Module`."""
+    from stagec.lowering.lower import lower  # loads the compiler's library
+
+    return lower(graph, name, argument_names, dict(options.donated))
+
+
+def optimize(module: Any, options: Options, on_pass: Any = None) -> Any:
+    """Run the passes over a module, in place; returns their report."""
+    import passes
+
+    settings = passes.PassOptions(fast_math=options.fast_math, target=options.target.backend)
+    return passes.run(module, "default", options=settings, extra=options.passes, on_pass=on_pass)
+
+
+def compile_graph(
+    graph: Graph, options: Options, name: str, argument_names: Sequence[str] = (), digest: str = ""
+) -> tuple[bytes, dict[str, Any]]:
+    """Lower, optimize and compile; returns the module's bytes and what the runtime must know."""
+    from passes.analysis.clobber import clobbered_arguments
+
+    from stagec.compiler import driver, dump
+
+    started = time.perf_counter()
+    module = lower_graph(graph, options, name, argument_names)
+    lowered = time.perf_counter()
+    folder = dump.Dump(name, digest, graph, module) if config.dump else None
+    report = optimize(module, options, folder.after_pass if folder else None)
+    optimized = time.perf_counter()
+    clobbered = sorted(clobbered_arguments(module))
+    compiled = driver.compile_module(module, options.target, name=name)
+    if folder:
+        folder.finish(module, options.target, report)
+    finished = time.perf_counter()
+    meta = {
+        "name": name,
+        "clobbered": clobbered,
+        "may_alias": True,
+        "driver": choose_driver(graph),
+        "flags": compiled.flags,
+        "seconds": round(finished - started, 3),
+    }
+    log.event(
+        "compile",
+        f"{name}: {len(graph.equations)} equations compiled",
+        key=digest,
+        lower_seconds=lowered - started,
+        passes_seconds=optimized - lowered,
+        seconds=finished - started,
+        flags=compiled.flags,
+    )
+    return compiled.vmfb, meta
+
+
+# Estimated element operations from which spreading over threads pays: a call of
+# the parallel queue costs about 0.1 ms, in which one core does this many.
+_PARALLEL_WORK = 1 << 19
+
+
+def choose_driver(graph: Graph) -> str:
+    """`local-task` for programs with much parallel work, `local-sync` for all others."""
+    return "local-task" if work(graph) >= _PARALLEL_WORK else "local-sync"
+
+
+def work(graph: Graph) -> int:
+    """A rough count of element operations."""
+    total = 0
+    for equation in graph.equations:
+        for value in equation.params.values():
+            if isinstance(value, Graph):
+                total += work(value)
+        out = sum(v.aval.size for v in equation.outputs)
+        size = max([out] + [a.aval.size for a in equation.inputs])
+        name = equation.primitive.name
+        if name == "dot_general":
+            (contract, _), _ = equation.params["dimension_numbers"]
+            lhs = equation.inputs[0].aval
+            depth = 1
+            for axis in contract:
+                depth *= lhs.shape[axis]
+            # A vectorised multiply-add is several times cheaper than an elementwise step.
+            total += out * depth // 8
+        elif name in _COSTLY and dtypes.is_inexact(equation.outputs[0].aval.dtype):
+            total += 2 * size
+        else:
+            total += size // 2
+    return total
+
+
+_COSTLY = frozenset("exp log sin cos tan tanh pow logistic erf sort atan2 log1p expm1 rsqrt sqrt div".split())

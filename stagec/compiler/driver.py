@@ -1,0 +1,268 @@
+"""From a StableHLO module to an executable: the one place that runs the compiler."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import io
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from stagec.compiler import diagnostics as diag
+from stagec.compiler import log
+from stagec.compiler.diagnostics import Attempt, Diagnostic
+from stagec.compiler.flags import CompileOptions, ladder
+from stagec.compiler.progress import Progress
+from stagec.compiler.targets import Target
+from stagec.core.errors import CompileError, message
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A compiled program and how it came about.
+
+    Attributes:
+      vmfb: the bytes that the runtime loads.
+      flags: name of the flag set that worked.
+      seconds: wall time of all attempts together.
+      attempts: every flag set tried, in order; the last one succeeded.
+      warnings: what the compiler warned of.
+    """
+
+    vmfb: bytes = field(repr=False)
+    flags: str
+    seconds: float
+    attempts: tuple[Attempt, ...]
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+def compile_module(
+    module: Any, target: Target, *, options: CompileOptions | None = None, name: str = "main"
+) -> Compiled:
+    """Compile a StableHLO module, going down the ladder of flag sets until one works.
+
+    Safe to call from many threads at once; other Python threads run meanwhile.
+
+    Args:
+      module: an `iree.compiler.ir.Module` (it is left as it was), MLIR text, or MLIR bytecode.
+      target: what to compile for.
+      options: flags and hints; see `CompileOptions`.
+      name: how errors, events and the progress line call the program.
+
+    Raises:
+      CompileError: the module is not valid, or no flag set works; it names the user's line.
+
+    >>> text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
+    >>> compile_module(text, Target.parse("cpu:x86-64-v3")).flags
+    'plain'
+    """
+    options = options or CompileOptions()
+    started = time.perf_counter()
+    source = serialize(module)
+    size = check(source, name, options)
+    attempts: list[Attempt] = []
+    with Progress(f"{name} for {target}"):
+        for rung in ladder(target, options, matmul_size=size):
+            vmfb, attempt = run(source, rung.name, rung.flags, link=target.backend == "cpu")
+            attempts.append(attempt)
+            if vmfb:
+                break
+            log.event("compile", "refused", name=name, flags=rung.name, error=attempt.error)
+    seconds = time.perf_counter() - started
+    if not vmfb:
+        saved = diag.save_module(source, name, options.dump)
+        raise diag.compile_error(name, str(target), attempts, saved)
+    log.event(
+        "compile", "compiled", name=name, target=str(target), flags=rung.name, seconds=seconds, bytes=len(vmfb)
+    )
+    found = [d for a in attempts for d in a.diagnostics] if len(attempts) == 1 else attempts[-1].diagnostics
+    return Compiled(vmfb, rung.name, seconds, tuple(attempts), diag.warnings(found))
+
+
+def serialize(module: Any) -> bytes:
+    """A module as bytes, locations included: bytecode for an `ir.Module`, UTF-8 for text.
+
+    A refused compile leaves a module half rewritten, so every attempt parses these bytes anew.
+    """
+    if isinstance(module, bytes):
+        return module
+    if isinstance(module, str):
+        return module.encode()
+    buffer = io.BytesIO()
+    module.operation.write_bytecode(buffer)
+    return buffer.getvalue()
+
+
+def check(source: bytes, name: str, options: CompileOptions) -> int:
+    """Refuse what would crash the compiler; return the multiply-adds of the largest product.
+
+    Raises:
+      CompileError: an operation is unknown or malformed, or a constant's dtype cannot be compiled.
+    """
+    api = _api()
+    with api.Session() as session:
+        # The compiler's own contexts let unknown dialects through, and crash on them later.
+        session.context.allow_unregistered_dialects = False
+        module = _parsed(source, session, name, options)
+        constants: list[Any] = []
+        products: list[Any] = []
+        kept = {"stablehlo.constant": constants, "stablehlo.dot_general": products}
+        walk_on = _ir().WalkResult.ADVANCE
+
+        def visit(operation: Any) -> Any:
+            rows = kept.get(operation.name)
+            if rows is not None:
+                rows.append(operation)
+            return walk_on
+
+        module.operation.walk(visit)
+        for operation in constants:
+            _check_constant(operation, source, name, options)
+        return max(map(_product_size, products), default=0)
+
+
+def run(
+    source: bytes, flag_set: str, flags: Sequence[str], *, link: bool = True, phases: str = "", until: str = ""
+) -> tuple[bytes, Attempt]:
+    """Run the compiler once, on a module that `check` accepted.
+
+    Args:
+      source: what `serialize` returned.
+      flag_set: a name for the attempt.
+      flags: command-line flags of the compiler.
+      link: whether a linker takes part.
+      phases: a directory that gets the module after every phase.
+      until: stop after this phase, and return MLIR text instead of an executable.
+
+    Returns:
+      the output (empty if refused) and a record of the attempt.
+    """
+    api = _api()
+    library = _library()
+    started = time.perf_counter()
+    output = b""
+    with diag.linker_log() as linker, api.Session() as session:
+        if link and linker is not None:
+            flags = (*linker.flags(), *flags)
+        try:
+            session.set_flags(*flags)
+        except ValueError as error:
+            return b"", Attempt(flag_set, 0.0, False, (Diagnostic("error", " ".join(str(error).split())),))
+        invocation = session.invocation()
+        with diag.collecting(library, invocation._inv_p) as found:
+            try:
+                _configure(library, invocation._inv_p, phases, until)
+                ok = invocation.parse_source(api.Source.wrap_buffer(session, _buffer(source)))
+                ok = ok and invocation.execute()
+                found += linker.diagnostics() if linker is not None else []
+                if ok and not any(d.severity == "error" for d in found):
+                    with api.Output.open_membuffer() as memory:
+                        if until:
+                            invocation.output_ir(memory)
+                        else:
+                            invocation.output_vm_bytecode(memory)
+                        output = bytes(memory.map_memory())
+            except ValueError as error:
+                found.append(Diagnostic("error", str(error)))
+            finally:
+                invocation.close()
+    return output, Attempt(flag_set, time.perf_counter() - started, bool(output), tuple(found))
+
+
+def _buffer(source: bytes) -> bytes:
+    # The parser wants text to end in a null byte, and bytecode to be as it is.
+    return source if source[:4] == b"ML\xefR" or source.endswith(b"\0") else source + b"\0"
+
+
+def _configure(library: Any, pointer: Any, phases: str, until: str) -> None:
+    for function, value in (
+        ("ireeCompilerInvocationSetDumpCompilationPhasesTo", phases),
+        ("ireeCompilerInvocationSetCompileToPhase", until),
+    ):
+        if value:
+            prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
+            address = ctypes.cast(getattr(library, function), ctypes.c_void_p).value
+            # The compiler keeps the pointer; `_kept` keeps the string.
+            text = _kept.setdefault(value, value.encode())
+            prototype(address or 0)(pointer, text)
+
+
+_kept: dict[str, bytes] = {}
+
+
+def _parsed(source: bytes, session: Any, name: str, options: CompileOptions) -> Any:
+    ir = _ir()
+    try:
+        return ir.Module.parse(source, session.context)
+    except (ir.MLIRError, ValueError) as error:
+        reason = _first_error(error)
+        raise CompileError(
+            message(
+                f"{name} is not a valid module: {reason.headline}",
+                diag.source_line(reason),
+                [("module", diag.save_module(source, name, options.dump), "")],
+                "this is a fault of whoever built the module; a custom pass or rewrite is the first suspect",
+            )
+        ) from None
+
+
+def _first_error(error: Exception) -> Diagnostic:
+    for row in getattr(error, "error_diagnostics", ()):
+        location = row.location
+        file = getattr(location, "filename", None)
+        if file is not None:
+            return Diagnostic("error", row.message, str(getattr(file, "value", file)), int(location.start_line))
+        return Diagnostic("error", row.message)
+    return Diagnostic("error", str(error).strip() or type(error).__name__)
+
+
+def _check_constant(operation: Any, source: bytes, name: str, options: CompileOptions) -> None:
+    type_text = str(operation.results[0].type)
+    if "complex<f64>" not in type_text:
+        return
+    # A splat prints as dense<(re,im)>; the bindings cannot read a complex attribute otherwise.
+    if "dense<(" in operation.get_asm(large_elements_limit=16):
+        return
+    line = diag.parse(2, str(operation.location).removeprefix("loc(").replace('"', "") + ": ")
+    raise CompileError(
+        message(
+            f"{name} was not compiled: it holds a complex128 constant of several values, which ends the compiler",
+            diag.source_line(line),
+            [("constant", type_text, ""), ("module", diag.save_module(source, name, options.dump), "")],
+            "pass the constant as an argument, or use complex64",
+        )
+    )
+
+
+def _product_size(operation: Any) -> int:
+    """Multiply-adds of a dot_general: the result's elements times the contracted sizes; 0 if not static."""
+    ir = _ir()
+    left, result = ir.RankedTensorType(operation.operands[0].type), ir.RankedTensorType(operation.results[0].type)
+    if not (left.has_static_shape and result.has_static_shape):
+        return 0
+    size = 1
+    for extent in result.shape:
+        size *= extent
+    return size * _contracted_size(str(operation.attributes["dot_dimension_numbers"]), left.shape)
+
+
+def _contracted_size(dimension_numbers: str, shape: Sequence[int]) -> int:
+    _, found, rest = dimension_numbers.partition("lhs_contracting_dimensions = [")
+    size = 1
+    for axis in rest.partition("]")[0].split(",") if found else ():
+        size *= shape[int(axis)] if axis.strip() else 1
+    return size
+
+
+def _api() -> Any:
+    return importlib.import_module("iree.compiler.api")
+
+
+def _ir() -> Any:
+    return importlib.import_module("iree.compiler.ir")
+
+
+def _library() -> Any:
+    return importlib.import_module("iree.compiler.api.ctypes_dl")._dylib

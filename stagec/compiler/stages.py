@@ -1,0 +1,130 @@
+"""What the compiler makes of a program on its way, stage by stage."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import tempfile
+from typing import Any
+
+from stagec.compiler import diagnostics as diag
+from stagec.compiler.driver import check, run, serialize
+from stagec.compiler.flags import CompileOptions, FlagSet, ladder
+from stagec.compiler.targets import Target
+
+# In the order of the compiler; `stablehlo` and `optimized` come before its first phase.
+PHASES = (
+    *("input", "abi", "preprocessing", "global-optimization", "dispatch-creation", "flow", "stream"),
+    *("executable-sources", "executable-configurations", "executable-targets", "hal", "vm"),
+)
+STAGES = ("stablehlo", "optimized", *PHASES, "asm")
+
+
+def stage_text(
+    module: Any, target: Target, stage: str, options: CompileOptions | None = None, *, name: str = "main"
+) -> str:
+    """The program as it stands after a stage: MLIR text, or assembly for `asm`.
+
+    Args:
+      module: as for `compile_module`.
+      target: what to compile for.
+      stage: one of `STAGES`; for `stablehlo` and `optimized` the module itself is printed.
+      options: as for `compile_module`.
+      name: how errors call the program.
+
+    Raises:
+      ValueError: the stage is unknown.
+      CompileError: no flag set gets as far as the stage.
+
+    >>> text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
+    >>> "util.func" in stage_text(text, Target.parse("cpu"), "flow")
+    True
+    """
+    if stage not in STAGES:
+        raise ValueError(f"unknown stage {stage!r}; stages are {', '.join(STAGES)}")
+    options = options or CompileOptions()
+    source = serialize(module)
+    if stage in ("stablehlo", "optimized"):
+        return _printed(source)
+    size = check(source, name, options)
+    attempts = []
+    for rung in ladder(target, options, matmul_size=size):
+        if stage == "asm":
+            text, attempt = _assembly(source, rung, target)
+        else:
+            output, attempt = run(source, rung.name, rung.flags, until=stage)
+            text = output.decode(errors="replace")
+        if attempt.ok:
+            return text
+        attempts.append(attempt)
+    raise diag.compile_error(name, str(target), attempts, diag.save_module(source, name, options.dump))
+
+
+def dump_all(
+    module: Any, target: Target, directory: str, options: CompileOptions | None = None, prefix: str = "main"
+) -> list[str]:
+    """Write the module, the module after every phase, and the assembly into `directory`.
+
+    Files are named `prefix.00-stablehlo.mlir`, `prefix.01-input.mlir`, ..., `prefix.asm`. A program
+    that does not compile leaves the phases that it reached.
+
+    Returns:
+      the paths written, in the order of the stages.
+
+    Raises:
+      CompileError: the module is not valid.
+      OSError: the directory cannot be written to.
+    """
+    options = options or CompileOptions()
+    source = serialize(module)
+    size = check(source, prefix, options)
+    os.makedirs(directory, exist_ok=True)
+    written = [_write(os.path.join(directory, f"{prefix}.00-stablehlo.mlir"), _printed(source))]
+    with tempfile.TemporaryDirectory(prefix="stagec-stages-") as scratch:
+        for rung in ladder(target, options, matmul_size=size):
+            phases = os.path.join(scratch, rung.name)
+            os.makedirs(phases)
+            asm, attempt = _assembly(source, rung, target, phases)
+            if attempt.ok:
+                break
+        for number, phase in enumerate(PHASES, start=1):
+            found = glob.glob(os.path.join(glob.escape(phases), f"*.{number}.{phase}.mlir"))
+            if found:
+                with open(found[0], encoding="utf-8", errors="replace") as file:
+                    path = os.path.join(directory, f"{prefix}.{number:02}-{phase}.mlir")
+                    written.append(_write(path, file.read()))
+    if asm:
+        written.append(_write(os.path.join(directory, f"{prefix}.asm"), asm))
+    return written
+
+
+def _assembly(source: bytes, rung: FlagSet, target: Target, phases: str = "") -> tuple[str, diag.Attempt]:
+    """The kernels in the target's own language: assembly, PTX or SPIR-V's text, whichever is written."""
+    with tempfile.TemporaryDirectory(prefix="stagec-asm-") as scratch:
+        flags = (*rung.flags, f"--iree-hal-dump-executable-files-to={scratch}")
+        _, attempt = run(source, rung.name, flags, link=target.backend == "cpu", phases=phases)
+        parts = []
+        for extension in (".s", ".ptx", ".spvasm", ".spirv.mlir"):
+            for path in sorted(glob.glob(os.path.join(scratch, f"*{extension}")), key=_natural):
+                with open(path, encoding="utf-8", errors="replace") as file:
+                    parts.append(file.read())
+        return "\n".join(parts), attempt
+
+
+def _natural(path: str) -> list[Any]:
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path)]
+
+
+def _printed(source: bytes) -> str:
+    from iree.compiler import ir
+    from iree.compiler.api import Session
+
+    with Session() as session:
+        return str(ir.Module.parse(source, session.context))
+
+
+def _write(path: str, text: str) -> str:
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path

@@ -1,0 +1,78 @@
+"""Avals: what is known of a value before it exists."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+
+
+class ShapedArray:
+    """Shape, dtype and weak type of an array. Interned: equal avals are one object.
+
+    >>> ShapedArray.of((2, 3), np.dtype("float32"))
+    ShapedArray(float32[2,3])
+    """
+
+    __slots__ = ("dtype", "ndim", "shape", "size", "weak_type")
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    weak_type: bool
+    ndim: int
+    size: int
+
+    _interned: dict[tuple[Any, ...], ShapedArray] = {}  # noqa: RUF012
+
+    @classmethod
+    def of(cls, shape: tuple[int, ...], dtype: np.dtype[Any], weak_type: bool = False) -> ShapedArray:
+        key = (shape, dtype, weak_type)
+        found = cls._interned.get(key)
+        return found if found is not None else cls._make(key)
+
+    @classmethod
+    def _make(cls, key: tuple[Any, ...]) -> ShapedArray:
+        shape, dtype, weak_type = key
+        made = object.__new__(cls)
+        made.shape = tuple(int(n) for n in shape)
+        made.dtype = np.dtype(dtype)
+        made.weak_type = bool(weak_type)
+        made.ndim = len(made.shape)
+        made.size = math.prod(made.shape)
+        # setdefault is atomic, so two threads agree on one object.
+        return cls._interned.setdefault((made.shape, made.dtype, made.weak_type), made)
+
+    def __new__(cls, shape: Any, dtype: Any, weak_type: bool = False) -> ShapedArray:
+        return cls.of(tuple(shape), np.dtype(dtype), bool(weak_type))
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    def update(self, *, shape: Any = None, dtype: Any = None, weak_type: bool | None = None) -> ShapedArray:
+        """A copy with some fields replaced."""
+        return ShapedArray.of(
+            self.shape if shape is None else tuple(shape),
+            self.dtype if dtype is None else np.dtype(dtype),
+            self.weak_type if weak_type is None else weak_type,
+        )
+
+    def strip_weak_type(self) -> ShapedArray:
+        return ShapedArray.of(self.shape, self.dtype, False)
+
+    def short(self) -> str:
+        """`f32[2,3]`"""
+        return f"{dtypes.short(self.dtype)}[{','.join(map(str, self.shape))}]"
+
+    def long(self) -> str:
+        """`float32[2,3]`"""
+        return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapedArray({self.long()}{weak})"
+
+    def __reduce__(self) -> Any:
+        return ShapedArray, (self.shape, self.dtype, self.weak_type)

@@ -1,0 +1,143 @@
+"""Options, read from the environment once and changed through `stagec.config`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+def _flag(text: str) -> bool:
+    return text.strip().lower() not in ("", "0", "false", "no", "off")
+
+
+# name: (environment variable, parser, default, does it change what is traced or compiled?)
+_OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
+    "enable_x64": ("STAGEC_ENABLE_X64", _flag, False, True),
+    "disable_jit": ("STAGEC_DISABLE_JIT", _flag, False, True),
+    "fast_math": ("STAGEC_FAST_MATH", _flag, False, True),
+    "target": ("STAGEC_TARGET", str, "cpu", True),
+    "log": ("STAGEC_LOG", str, "", False),
+    "dump": ("STAGEC_DUMP", str, "", False),
+    "enable_cache": ("STAGEC_CACHE", _flag, True, False),
+    "cache_dir": ("STAGEC_CACHE_DIR", str, "", False),
+    "cache_max_bytes": ("STAGEC_CACHE_MAX_BYTES", int, 2 << 30, False),
+    "captured_constant_bytes": ("STAGEC_CAPTURED_CONSTANT_BYTES", int, 128, True),
+}
+
+
+class ThreadState(threading.local):
+    """What differs between threads: the current trace and overridden options.
+
+    `plain` is true while neither is in force; the hot path of a jitted call
+    reads only that.
+    """
+
+    def __init__(self) -> None:
+        self.trace: Any = None
+        self.overrides: dict[str, Any] = {}
+        self.plain = True
+
+    def refresh(self) -> None:
+        self.plain = self.trace is None and not self.overrides
+
+
+state = ThreadState()
+
+
+class Config:
+    """Read an option as an attribute; change it with `update`, or for a block with `override`.
+
+    >>> import stagec
+    >>> stagec.config.enable_x64
+    False
+    """
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[], None]] = []
+        self._values: dict[str, Any] = {}
+        for name, (variable, parse, default, _) in _OPTIONS.items():
+            text = os.environ.get(variable)
+            try:
+                self._values[name] = default if text is None else parse(text)
+            except ValueError:
+                raise ValueError(f"{variable}={text!r} is not a valid value for {name}") from None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        overrides = state.overrides
+        if name in overrides:
+            return overrides[name]
+        try:
+            return self._values[name]
+        except KeyError:
+            raise AttributeError(f"unknown option {name!r}; options are {', '.join(_OPTIONS)}") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_"):
+            object.__setattr__(self, name, value)
+        else:
+            self.update(name, value)
+
+    def update(self, name: str, value: Any) -> None:
+        """Set an option for every thread. JAX's `jax_` prefix is accepted and ignored."""
+        name = name.removeprefix("jax_")
+        if name not in _OPTIONS:
+            raise AttributeError(f"unknown option {name!r}; options are {', '.join(_OPTIONS)}")
+        self._values[name] = value
+        for listener in self._listeners:
+            listener()
+
+    @contextlib.contextmanager
+    def override(self, **values: Any) -> Iterator[None]:
+        """Set options for a block, in this thread only."""
+        for name in values:
+            if name not in _OPTIONS:
+                raise AttributeError(f"unknown option {name!r}; options are {', '.join(_OPTIONS)}")
+        before = state.overrides
+        state.overrides = {**before, **values}
+        state.refresh()
+        try:
+            yield
+        finally:
+            state.overrides = before
+            state.refresh()
+
+    def trace_key(self) -> tuple[Any, ...]:
+        """The options that take part in a trace's or a compiled program's identity."""
+        return tuple(getattr(self, name) for name, row in _OPTIONS.items() if row[3])
+
+    def on_update(self, listener: Callable[[], None]) -> None:
+        """Call `listener` after every `update`."""
+        self._listeners.append(listener)
+
+    def __repr__(self) -> str:
+        return "Config(" + ", ".join(f"{name}={getattr(self, name)!r}" for name in _OPTIONS) + ")"
+
+
+config = Config()
+
+
+def enable_x64(value: bool = True) -> contextlib.AbstractContextManager[None]:
+    """Turn 64-bit dtypes on (or off) for a block, in this thread.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> with stagec.enable_x64():
+    ...     snp.arange(3.0).dtype
+    dtype('float64')
+    """
+    return config.override(enable_x64=value)
+
+
+def disable_jit(value: bool = True) -> contextlib.AbstractContextManager[None]:
+    """Run jitted functions operation by operation for a block, in this thread.
+
+    >>> import stagec
+    >>> with stagec.disable_jit():
+    ...     stagec.jit(lambda x: x + 1)(1)
+    Array(2, dtype=int32, weak_type=True)
+    """
+    return config.override(disable_jit=value)

@@ -1,0 +1,479 @@
+"""The dtypes of arrays, which of them the configuration allows, and how they promote.
+
+The dtypes here are `np.dtype` instances. A dtype is *weak* when it came from a
+Python scalar: it yields to the dtype of any array of its own kind.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias, cast
+
+import ml_dtypes
+import numpy as np
+
+from stagec.core.config import config, state
+from stagec.core.errors import DtypeError, message
+
+Dtype: TypeAlias = "np.dtype[Any]"
+DtypeLike: TypeAlias = Any  # np.dtype, scalar type, Python scalar type, name, or anything that has a `dtype`.
+
+bool_: Dtype = np.dtype(np.bool_)
+int8, int16, int32, int64 = (np.dtype(f"int{n}") for n in (8, 16, 32, 64))
+uint8, uint16, uint32, uint64 = (np.dtype(f"uint{n}") for n in (8, 16, 32, 64))
+bfloat16: Dtype = np.dtype(ml_dtypes.bfloat16)
+float16, float32, float64 = (np.dtype(f"float{n}") for n in (16, 32, 64))
+complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
+# The tangent of an integer or a boolean: it holds no information and takes no space.
+float0: Dtype = np.dtype([("float0", np.void, 0)])
+
+BOOL: frozenset[Dtype] = frozenset({bool_})
+SIGNED: frozenset[Dtype] = frozenset({int8, int16, int32, int64})
+UNSIGNED: frozenset[Dtype] = frozenset({uint8, uint16, uint32, uint64})
+INTEGER: frozenset[Dtype] = SIGNED | UNSIGNED
+FLOATING: frozenset[Dtype] = frozenset({bfloat16, float16, float32, float64})
+COMPLEX: frozenset[Dtype] = frozenset({complex64, complex128})
+INEXACT: frozenset[Dtype] = FLOATING | COMPLEX
+NUMERIC: frozenset[Dtype] = INTEGER | INEXACT
+ALL: frozenset[Dtype] = BOOL | NUMERIC
+
+
+class extended(np.generic):
+    """The abstract scalar type of dtypes that NumPy does not know."""
+
+
+class prng_key(extended):
+    """The abstract scalar type of random keys."""
+
+
+class ExtendedDtype:
+    """The base of dtypes that NumPy does not know; `str()` of one is its short name."""
+
+    type: Any = extended
+
+
+_NARROW = {int64: int32, uint64: uint32, float64: float32, complex128: complex64}
+_DTYPE_LIST = "bool, int8 to int64, uint8 to uint64, bfloat16, float16, float32, float64, complex64, complex128"
+
+_values = config._values
+
+
+def _x64() -> bool:
+    # `config.enable_x64` takes Python's slow attribute path; this runs once an operation.
+    overrides = state.overrides
+    return overrides["enable_x64"] if "enable_x64" in overrides else _values["enable_x64"]
+
+
+def _parse(dtype: DtypeLike) -> Any:
+    """The supported dtype that `dtype` stands for, not narrowed."""
+    if dtype is not None:
+        try:
+            found: Any = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+        except (TypeError, ValueError, AttributeError, SyntaxError):
+            found = getattr(dtype, "dtype", None)
+        if isinstance(found, ExtendedDtype):
+            return found
+        if isinstance(found, np.dtype):
+            if found == float0:
+                return float0
+            if not found.isnative:
+                found = found.newbyteorder("=")
+            if found in ALL:
+                return _INTERNED[found]
+            dtype = found
+    shown = getattr(dtype, "__name__", None) or str(dtype)
+    fix = f"use one of {_DTYPE_LIST}."
+    if isinstance(dtype, np.dtype) and dtype.kind in "OSUTMm":
+        fix = "keep such values outside of arrays, or encode them as numbers first."
+    elif isinstance(dtype, np.dtype) and dtype.names:
+        fix = "pass a dict or a dataclass of arrays, one for each field."
+    raise DtypeError(message(f"{shown} is not a dtype that stagec arrays can have", fix=fix))
+
+
+# Equal dtypes need not be identical (`np.longlong` and `np.int64`): hand out one of each.
+_INTERNED = {dtype: dtype for dtype in ALL}
+_canonical: tuple[dict[Any, np.dtype], dict[Any, np.dtype]] = ({}, {})
+
+
+def canonicalize(dtype: DtypeLike) -> Dtype:
+    """The dtype that an array gets when `dtype` is asked for.
+
+    Without `enable_x64`, 64-bit dtypes become their 32-bit counterparts.
+
+    Args:
+      dtype: whatever `np.dtype` accepts, a Python scalar type, or `"bfloat16"`.
+
+    Raises:
+      DtypeError: arrays cannot have this dtype.
+
+    >>> canonicalize(float)
+    dtype('float32')
+    """
+    x64 = _x64()
+    try:
+        return _canonical[x64][dtype]
+    except (KeyError, TypeError):
+        pass
+    if isinstance(dtype, ExtendedDtype):
+        return cast(Dtype, dtype)
+    found = _parse(dtype)
+    if not x64:
+        found = _NARROW.get(found, found)
+    if isinstance(dtype, type | str | np.dtype):
+        _canonical[x64][dtype] = found
+    return found
+
+
+def default_int() -> Dtype:
+    """The dtype of a Python int."""
+    return int64 if _x64() else int32
+
+
+def default_uint() -> Dtype:
+    """The widest unsigned dtype in force."""
+    return uint64 if _x64() else uint32
+
+
+def default_float() -> Dtype:
+    """The dtype of a Python float."""
+    return float64 if _x64() else float32
+
+
+def default_complex() -> Dtype:
+    """The dtype of a Python complex number."""
+    return complex128 if _x64() else complex64
+
+
+_PYTHON_SCALARS: dict[type, np.dtype] = {bool: bool_, int: int64, float: float64, complex: complex128}
+python_scalar_types = tuple(_PYTHON_SCALARS)
+
+
+def python_scalar_dtype(kind: type) -> tuple[np.dtype, bool]:
+    """The dtype and weak type of a Python scalar of type `kind`.
+
+    >>> python_scalar_dtype(float)
+    (dtype('float32'), True)
+    """
+    return canonicalize(_PYTHON_SCALARS[kind]), kind is not bool
+
+
+def scalar_type_of(x: Any) -> type:
+    """The Python type, one of bool, int, float and complex, of the scalars of `x`'s dtype.
+
+    >>> scalar_type_of(np.ones(3))
+    <class 'float'>
+    """
+    dtype = _dtype_and_weak_type(x)[0]
+    return bool if is_bool(dtype) else int if is_integer(dtype) else float if is_float(dtype) else complex
+
+
+def itemsize_bits(dtype: DtypeLike) -> int:
+    """The number of bits of one element of `dtype`.
+
+    >>> itemsize_bits("bfloat16")
+    16
+    """
+    return 8 * _parse(dtype).itemsize
+
+
+# ---------------------------------------------------------------- names
+
+_SHORT: dict[Any, str] = {
+    **{d: d.name.replace("uint", "u").replace("int", "i") for d in INTEGER},
+    **{d: d.name.replace("float", "f") for d in FLOATING},
+    **{complex64: "c64", complex128: "c128", bool_: "bool", float0: "float0", bfloat16: "bf16"},
+}
+_FROM_SHORT = {**{text: dtype for dtype, text in _SHORT.items()}, **{dtype.name: dtype for dtype in ALL}}
+
+
+def short(dtype: Any) -> str:
+    """The short name of a dtype: `f32`, `bf16`, `i32`, `u8`, `bool`, `c64`.
+
+    >>> short(float32)
+    'f32'
+    """
+    return _SHORT.get(dtype) or str(dtype)
+
+
+def from_short(text: str) -> Dtype:
+    """The dtype that has the short name or the full name `text`.
+
+    Raises:
+      DtypeError: no dtype has this name.
+
+    >>> from_short("bf16")
+    dtype(bfloat16)
+    """
+    try:
+        return _FROM_SHORT[text.strip()]
+    except KeyError:
+        names = ", ".join(sorted(name for name, dtype in _FROM_SHORT.items() if dtype is not float0))
+        raise DtypeError(message(f"{text!r} names no dtype", fix=f"use one of {names}.")) from None
+
+
+# ---------------------------------------------------------------- kinds
+
+
+def is_bool(dtype: Any) -> bool:
+    """Whether `dtype` is bool."""
+    return dtype == bool_
+
+
+def is_integer(dtype: Any) -> bool:
+    """Whether `dtype` is a signed or unsigned integer."""
+    return dtype in INTEGER
+
+
+def is_signed(dtype: Any) -> bool:
+    """Whether `dtype` is a signed integer."""
+    return dtype in SIGNED
+
+
+def is_unsigned(dtype: Any) -> bool:
+    """Whether `dtype` is an unsigned integer."""
+    return dtype in UNSIGNED
+
+
+def is_float(dtype: Any) -> bool:
+    """Whether `dtype` is a real floating dtype; bfloat16 is one."""
+    return dtype in FLOATING
+
+
+def is_complex(dtype: Any) -> bool:
+    """Whether `dtype` is complex."""
+    return dtype in COMPLEX
+
+
+def is_inexact(dtype: Any) -> bool:
+    """Whether `dtype` is floating or complex: the dtypes that have derivatives."""
+    return dtype in INEXACT
+
+
+def is_extended(dtype: Any) -> bool:
+    """Whether `dtype` is one that NumPy does not know, such as that of random keys."""
+    return isinstance(dtype, ExtendedDtype)
+
+
+def real_dtype(dtype: np.dtype) -> Dtype:
+    """The dtype of the real part of an array of `dtype`."""
+    return float32 if dtype == complex64 else float64 if dtype == complex128 else dtype
+
+
+def complex_dtype(dtype: np.dtype) -> Dtype:
+    """The complex dtype whose parts can hold `dtype`.
+
+    >>> complex_dtype(float32)
+    dtype('complex64')
+    """
+    return promote_types(to_inexact(dtype), complex64)
+
+
+def to_inexact(dtype: np.dtype) -> Dtype:
+    """`dtype` where it is floating or complex, else the floating dtype that its functions return.
+
+    >>> to_inexact(int8)
+    dtype('float32')
+    """
+    if dtype in INEXACT:
+        return dtype
+    return default_float() if dtype in (int64, uint64) else float32
+
+
+_PYTHON_KINDS: dict[Any, Any] = {bool: np.bool_, int: np.int64, float: np.float64, complex: np.complex128}
+
+
+def _scalar_type(x: Any) -> type:
+    if isinstance(x, type) and issubclass(x, np.generic):
+        return x
+    if isinstance(x, ExtendedDtype):
+        return x.type
+    if isinstance(x, type) and x in _PYTHON_KINDS:
+        return _PYTHON_KINDS[x]
+    found = getattr(x, "dtype", None)
+    if isinstance(found, ExtendedDtype):
+        return found.type
+    try:
+        return np.dtype(x).type
+    except TypeError:
+        return _parse(x).type
+
+
+def issubdtype(dtype: DtypeLike, kind: DtypeLike) -> bool:
+    """Whether `dtype` lies under `kind` in NumPy's hierarchy of scalar types; bfloat16 is a floating type.
+
+    >>> issubdtype(bfloat16, np.floating)
+    True
+    """
+    a, b = _scalar_type(dtype), _scalar_type(kind)
+    if a is ml_dtypes.bfloat16:
+        return b is a or b in (np.floating, np.inexact, np.number, np.generic)
+    return issubclass(a, b)
+
+
+_KINDS: dict[str, frozenset[np.dtype]] = {
+    "bool": BOOL,
+    "signed integer": SIGNED,
+    "unsigned integer": UNSIGNED,
+    "integral": INTEGER,
+    "real floating": FLOATING,
+    "complex floating": COMPLEX,
+    "numeric": NUMERIC,
+}
+
+
+def isdtype(dtype: DtypeLike, kind: DtypeLike | str | tuple[Any, ...]) -> bool:
+    """Whether `dtype` is of a kind named as in the Python array API standard.
+
+    Args:
+      dtype: the dtype to ask about.
+      kind: `"bool"`, `"signed integer"`, `"unsigned integer"`, `"integral"`, `"real floating"`,
+        `"complex floating"`, `"numeric"`, a dtype, or a tuple of these.
+
+    >>> isdtype(int32, ("integral", "real floating"))
+    True
+    """
+    found = _parse(dtype)
+    for one in kind if isinstance(kind, tuple) else (kind,):
+        if found in _KINDS[one] if isinstance(one, str) and one in _KINDS else found == _parse(one):
+            return True
+    return False
+
+
+@functools.lru_cache(maxsize=64)
+def _finfo(dtype: np.dtype) -> Any:
+    return ml_dtypes.finfo(dtype)
+
+
+def finfo(dtype: DtypeLike) -> Any:
+    """The limits of a floating or complex dtype, as `np.finfo`; bfloat16 included.
+
+    >>> float(finfo(bfloat16).eps)
+    0.0078125
+    """
+    found = _parse(dtype if isinstance(dtype, type) else getattr(dtype, "dtype", dtype))
+    if found not in INEXACT:
+        raise DtypeError(message(f"finfo: {found} is not a floating dtype", fix="use iinfo for integers."))
+    return _finfo(found)
+
+
+def iinfo(dtype: DtypeLike) -> np.iinfo:
+    """The limits of an integer dtype, as `np.iinfo`.
+
+    >>> iinfo(int8).max
+    127
+    """
+    found = _parse(dtype if isinstance(dtype, type) else getattr(dtype, "dtype", dtype))
+    if found not in INTEGER:
+        raise DtypeError(message(f"iinfo: {found} is not an integer dtype", fix="use finfo for floating dtypes."))
+    return np.iinfo(found)
+
+
+# ---------------------------------------------------------------- promotion
+
+# The promotion lattice: each dtype, and the ones right above it. The Python types stand for weak dtypes.
+_ABOVE: dict[Any, tuple[Any, ...]] = {
+    bool_: (int,),
+    int: (uint8, int8),
+    uint8: (uint16, int16),
+    uint16: (uint32, int32),
+    uint32: (uint64, int64),
+    uint64: (float,),
+    int8: (int16,),
+    int16: (int32,),
+    int32: (int64,),
+    int64: (float,),
+    float: (bfloat16, float16, complex),
+    bfloat16: (float32,),
+    float16: (float32,),
+    float32: (float64, complex64),
+    float64: (complex128,),
+    complex: (complex64,),
+    complex64: (complex128,),
+    complex128: (),
+}
+
+
+def _reachable(node: Any) -> frozenset[Any]:
+    return frozenset({node}).union(*(_reachable(up) for up in _ABOVE[node]))
+
+
+_UPPER = {node: _reachable(node) for node in _ABOVE}
+_WEAK_NODE = {bool_: bool_, **dict.fromkeys(INTEGER, int), **dict.fromkeys(FLOATING, float)}
+_WEAK_NODE.update(dict.fromkeys(COMPLEX, complex))
+
+
+def _join(nodes: Iterable[Any]) -> Any:
+    common = frozenset.intersection(*(_UPPER[node] for node in nodes))
+    return next(node for node in common if _UPPER[node] == common)
+
+
+_results: dict[tuple[Any, ...], tuple[np.dtype, bool]] = {}
+
+
+def lattice_result(pairs: Sequence[tuple[np.dtype, bool]]) -> tuple[np.dtype, bool]:
+    """The dtype and weak type of an operation on operands with these dtypes and weak types.
+
+    Raises:
+      DtypeError: the dtypes have no common dtype, or there are none.
+
+    >>> lattice_result([(int32, False), (float32, True)])
+    (dtype('float32'), True)
+    """
+    key = (_x64(), *pairs)
+    try:
+        return _results[key]
+    except KeyError:
+        pass
+    if not pairs:
+        raise DtypeError(message("no dtypes to promote", fix="pass at least one array, scalar or dtype."))
+    dtypes = [dtype for dtype, _ in pairs]
+    all_weak = all(weak for _, weak in pairs)
+    if dtypes.count(dtypes[0]) == len(dtypes):
+        result, weak = dtypes[0], all_weak
+    else:
+        for dtype in dtypes:
+            if dtype not in ALL:
+                names = ", ".join(short(d) for d in dtypes)
+                raise DtypeError(message(f"{names} have no common dtype", fix=f"convert the {short(dtype)} operand."))
+        # Weak operands alone promote like strong ones, and the result is weak.
+        node = _join(dtype if all_weak or not weak else _WEAK_NODE[dtype] for dtype, weak in pairs)
+        result, weak = _PYTHON_SCALARS.get(node, node), all_weak or node in _PYTHON_SCALARS
+    result = canonicalize(result)
+    _results[key] = result, weak and result is not bool_
+    return _results[key]
+
+
+def promote_types(a: DtypeLike, b: DtypeLike) -> Dtype:
+    """The dtype of an operation on arrays of dtypes `a` and `b`; Python types are weak.
+
+    >>> promote_types("int32", "bfloat16")
+    dtype(bfloat16)
+    """
+    return lattice_result((_dtype_and_weak_type(a), _dtype_and_weak_type(b)))[0]
+
+
+def _dtype_and_weak_type(x: Any) -> tuple[np.dtype, bool]:
+    kind = x if isinstance(x, type) else type(x)
+    if kind in _PYTHON_SCALARS:
+        return python_scalar_dtype(kind)
+    if isinstance(x, type | np.dtype | str) or not hasattr(x, "dtype"):
+        return canonicalize(x), False
+    return canonicalize(x.dtype), bool(getattr(getattr(x, "aval", x), "weak_type", False))
+
+
+def result_type(*args: Any) -> Dtype:
+    """The dtype that arrays, scalars and dtypes promote to together.
+
+    Raises:
+      DtypeError: there is no common dtype.
+
+    >>> result_type(np.int8(1), 2.5)
+    dtype('float32')
+    """
+    return lattice_result(tuple(map(_dtype_and_weak_type, args)))[0]
+
+
+def result_type_and_weak(*args: Any) -> tuple[np.dtype, bool]:
+    """The dtype that `result_type` gives, and whether it is weak."""
+    return lattice_result(tuple(map(_dtype_and_weak_type, args)))

@@ -1,0 +1,129 @@
+"""Every exception that stagec raises on purpose, drawn once.
+
+Each class is also one of Python's built-in exceptions, the one that JAX users
+already catch. A message has four parts, in this order: what happened, where in
+the user's file, which values took part and where they came from, how to fix it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def message(what: str, where: str = "", values: Iterable[tuple[str, str, str]] = (), fix: str = "") -> str:
+    """Lay out an error in the one form that all of them have.
+
+    Args:
+      what: the headline, one sentence.
+      where: `file.py:12 in function:  source line`, or empty.
+      values: rows of name, description, and origin.
+      fix: what the user can do.
+    """
+    lines = [what]
+    if where:
+        lines.append(f"  {where}")
+    rows = list(values)
+    if rows:
+        name_width = max(len(name) for name, _, _ in rows)
+        text_width = max(len(text) for _, text, _ in rows)
+        lines += [f"    {n:<{name_width}}  {t:<{text_width}}  {o}".rstrip() for n, t, o in rows]
+    if fix:
+        lines.append(f"  Fix: {fix}")
+    return "\n".join(lines)
+
+
+class StagecError(Exception):
+    """The base of every error that stagec raises on purpose."""
+
+
+class ShapeError(StagecError, TypeError, ValueError):
+    """Shapes of the operands do not fit together.
+
+    NumPy raises `ValueError` and JAX `TypeError` for this, so it is both.
+    """
+
+
+class DtypeError(StagecError, TypeError):
+    """An operation does not accept the dtype it was given."""
+
+
+class AxisError(StagecError, ValueError, IndexError):
+    """An axis is out of range or repeated."""
+
+
+class IndexingError(StagecError, IndexError, TypeError):
+    """An index has a form that arrays do not accept."""
+
+
+class ConcretizationError(StagecError, TypeError):
+    """A value was needed while the function was being traced.
+
+    Under `jit` a function runs once on tracers, which have a shape and a dtype
+    but no value. Python control flow, `int()`, and NumPy functions need the
+    value. Mark the argument static (`static_argnames`), or use an operation
+    that stays in the program (`where`, `lax.cond`).
+    """
+
+
+class TracerBoolConversionError(ConcretizationError):
+    """The truth value of a tracer was asked for (`if`, `while`, `and`, `bool()`)."""
+
+
+class TracerIntegerConversionError(ConcretizationError):
+    """A tracer was used where Python needs an integer (`range`, `int()`, list index)."""
+
+
+class TracerArrayConversionError(ConcretizationError):
+    """A tracer was handed to NumPy or to something else that needs its data."""
+
+
+class NonConcreteBooleanIndexError(ConcretizationError):
+    """A traced boolean mask was used as an index; the result's shape would depend on values."""
+
+
+class LeakedTracerError(StagecError):
+    """A tracer was used after the function that it belongs to had returned.
+
+    It was kept in a global, an attribute, a default argument or a generator.
+    Return the value from the function instead.
+    """
+
+
+class StaticArgumentError(StagecError, ValueError):
+    """A static argument is not hashable, or names an argument that does not exist."""
+
+
+class ArgumentTypeError(StagecError, TypeError):
+    """An argument is not an array, a number, or a pytree of these."""
+
+
+class OutputTypeError(StagecError, TypeError):
+    """A function returned something that is not an array, a number, or a pytree of these."""
+
+
+class PytreeError(StagecError, ValueError, TypeError):
+    """Two pytrees that must have the same structure do not."""
+
+
+class DonationError(StagecError, RuntimeError):
+    """An array was used after a call took its buffer (`donate_argnums`)."""
+
+
+class TargetError(StagecError, ValueError):
+    """A target description is unknown or does not fit this machine."""
+
+
+class CompileError(StagecError, RuntimeError):
+    """The compiler refused the program under every set of flags."""
+
+
+class UnsupportedError(StagecError, NotImplementedError):
+    """stagec knows this operation, but not for these dtypes, shapes or options."""
+
+
+class CacheWarning(UserWarning):
+    """The disk cache cannot be used, or an entry was damaged; results are not affected."""
+
+
+class DonationWarning(UserWarning):
+    """A donated argument could not be used for a result."""

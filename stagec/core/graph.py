@@ -1,0 +1,313 @@
+"""The traced program: a list of equations in plain Python, and the trace that records it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import errors, location
+from stagec.core.aval import ShapedArray
+from stagec.core.config import config, state
+from stagec.core.location import Location
+from stagec.core.primitive import Primitive
+from stagec.core.trace import Trace, Tracer, bind, current, leaked
+
+
+class Var:
+    """The name of a value in a graph."""
+
+    __slots__ = ("aval", "equation", "name")
+
+    def __init__(self, aval: ShapedArray, equation: Equation | None = None, name: str = "") -> None:
+        self.aval = aval
+        self.equation = equation
+        self.name = name
+
+
+class Literal:
+    """A small value that is written into the graph itself."""
+
+    __slots__ = ("aval", "value")
+
+    def __init__(self, value: np.ndarray[Any, Any], aval: ShapedArray) -> None:
+        self.value = value
+        self.aval = aval
+
+
+Atom = Var | Literal
+
+
+class Equation:
+    """One step: outputs = primitive[params](inputs)."""
+
+    __slots__ = ("inputs", "location", "outputs", "params", "primitive")
+
+    def __init__(
+        self, primitive: Primitive, inputs: list[Atom], outputs: list[Var], params: dict[str, Any], location: Location
+    ) -> None:
+        self.primitive = primitive
+        self.inputs = inputs
+        self.outputs = outputs
+        self.params = params
+        self.location = location
+
+
+class Graph:
+    """A function of arrays: inputs, equations, outputs.
+
+    Closed-over arrays are ordinary leading inputs; whoever holds the graph
+    holds their values.
+    """
+
+    __slots__ = ("_digest", "equations", "inputs", "outputs")
+
+    def __init__(self, inputs: list[Var], equations: list[Equation], outputs: list[Atom]) -> None:
+        self.inputs = inputs
+        self.equations = equations
+        self.outputs = outputs
+        self._digest: str | None = None
+
+    @property
+    def in_avals(self) -> list[ShapedArray]:
+        return [v.aval for v in self.inputs]
+
+    @property
+    def out_avals(self) -> list[ShapedArray]:
+        return [v.aval for v in self.outputs]
+
+    def digest(self) -> str:
+        """Names the program: equal for graphs that compute the same with the same steps.
+
+        Source locations do not count, so moving a function in its file keeps its digest.
+        """
+        if self._digest is None:
+            self._digest = hashlib.sha256(canonical(self).encode()).hexdigest()
+        return self._digest
+
+    def __str__(self) -> str:
+        from stagec.core.graph_text import format_graph  # the printer needs this module's classes
+
+        return format_graph(self)
+
+    __repr__ = __str__
+
+
+def replay(graph: Graph, args: Sequence[Any]) -> list[Any]:
+    """Run the graph's equations on `args` under the current trace.
+
+    An output that is a literal comes back as the `Literal`.
+    """
+    values: dict[Var, Any] = dict(zip(graph.inputs, args, strict=True))
+
+    def read(atom: Atom) -> Any:
+        return atom if type(atom) is Literal else values[atom]  # type: ignore[index]
+
+    before = location.ambient.location
+    try:
+        for equation in graph.equations:
+            location.ambient.location = equation.location
+            result = bind(equation.primitive, tuple([read(a) for a in equation.inputs]), equation.params)
+            if equation.primitive.multiple:
+                values.update(zip(equation.outputs, result, strict=True))
+            else:
+                values[equation.outputs[0]] = result
+    finally:
+        location.ambient.location = before
+    return [read(a) for a in graph.outputs]
+
+
+def prune(graph: Graph, keep_inputs: bool = False) -> tuple[Graph, list[bool]]:
+    """Drop equations whose results are not used; say which inputs remain."""
+    live: set[Var] = {a for a in graph.outputs if type(a) is Var}
+    kept: list[Equation] = []
+    for equation in reversed(graph.equations):
+        if equation.primitive.effects or any(v in live for v in equation.outputs):
+            kept.append(equation)
+            live.update(a for a in equation.inputs if type(a) is Var)
+    used = [keep_inputs or v in live for v in graph.inputs]
+    inputs = [v for v, u in zip(graph.inputs, used) if u]
+    return Graph(inputs, kept[::-1], graph.outputs), used
+
+
+class GraphTracer(Tracer):
+    """A value of the function being recorded."""
+
+    __slots__ = ("var",)
+    trace: GraphTrace
+
+    def __init__(self, trace: GraphTrace, var: Var) -> None:
+        self.trace = trace
+        self.var = var
+        self.aval = var.aval
+
+    def origin(self) -> str:
+        equation = self.var.equation
+        if equation is None:
+            return f"argument {self.var.name} of {self.trace.name}" if self.var.name else ""
+        text = f"from {equation.location.brief()}"
+        arguments = dependencies(self.var)
+        if arguments:
+            plural = "s" if len(arguments) > 1 else ""
+            text += f", depends on argument{plural} {', '.join(arguments)} of {self.trace.name}"
+        return text
+
+
+def dependencies(var: Var, limit: int = 4) -> list[str]:
+    """Names of the arguments that `var` was computed from."""
+    names: list[str] = []
+    seen: set[Var] = set()
+    stack = [var]
+    while stack and len(names) < limit:
+        v = stack.pop()
+        if v in seen:
+            continue
+        seen.add(v)
+        if v.equation is not None:
+            stack.extend(a for a in reversed(v.equation.inputs) if type(a) is Var)
+        elif v.name and v.name not in names:
+            names.append(v.name)
+    return names
+
+
+class GraphTrace(Trace):
+    """Records what a function does as equations."""
+
+    def __init__(self, name: str = "function") -> None:
+        self.name = name
+        self.parent = state.trace
+        self.inputs: list[Var] = []
+        self.equations: list[Equation] = []
+        self.captured: list[Any] = []
+        self.captured_vars: list[Var] = []
+        self._captured_by_id: dict[int, Atom] = {}
+
+    def argument(self, aval: ShapedArray, name: str = "") -> GraphTracer:
+        var = Var(aval, None, name)
+        self.inputs.append(var)
+        return GraphTracer(self, var)
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        inputs: list[Atom] = []
+        for a in args:
+            if type(a) is GraphTracer and a.trace is self:
+                if self.ended:
+                    raise leaked(a)
+                inputs.append(a.var)
+            else:
+                inputs.append(self.lift(a))
+        out = primitive.shape(*[a.aval for a in inputs], **params)
+        equation = Equation(primitive, inputs, [], params, location.capture())
+        self.equations.append(equation)
+        if primitive.multiple:
+            equation.outputs = [Var(aval, equation) for aval in out]
+            return [GraphTracer(self, v) for v in equation.outputs]
+        var = Var(out, equation)
+        equation.outputs.append(var)
+        return GraphTracer(self, var)
+
+    def lift(self, value: Any) -> Atom:
+        """Bring in a value from outside: small ones as literals, others as hidden inputs."""
+        found = self._captured_by_id.get(id(value))
+        if found is not None:
+            return found
+        if type(value) is Literal:
+            return value
+        if isinstance(value, Tracer):
+            if value.trace.ended:
+                raise leaked(value)
+            aval = value.aval
+        else:
+            if isinstance(value, (np.ndarray, np.generic)):
+                array: Any = np.asarray(value)
+                aval = ShapedArray.of(array.shape, array.dtype)
+            else:
+                array, aval = value, value.aval
+            if aval.nbytes <= config.captured_constant_bytes and (aval.ndim == 0 or aval.size > 0):
+                return Literal(np.asarray(array), aval)
+        var = Var(aval)
+        self.captured.append(value)
+        self.captured_vars.append(var)
+        self._captured_by_id[id(value)] = var
+        return var
+
+    def finish(self, outputs: Iterable[Any]) -> tuple[Graph, list[Any]]:
+        """Close the trace; captured values lead the graph's inputs."""
+        atoms = [
+            v.var if type(v) is GraphTracer and v.trace is self else self.lift(v)  # type: ignore[union-attr]
+            for v in outputs
+        ]
+        self.ended = True
+        return Graph(self.captured_vars + self.inputs, self.equations, atoms), self.captured
+
+
+def trace_flat(
+    function: Callable[..., Sequence[Any]], avals: Sequence[ShapedArray], names: Sequence[str] = (), name: str = ""
+) -> tuple[Graph, list[Any]]:
+    """Record `function` of flat arrays, which returns a flat sequence of arrays.
+
+    Returns:
+      The graph, and the captured values that belong to its leading inputs.
+    """
+    trace = GraphTrace(name or getattr(function, "__name__", "function"))
+    tracers = [trace.argument(a, names[i] if i < len(names) else "") for i, a in enumerate(avals)]
+    before = location.ambient.location
+    location.ambient.location = None
+    try:
+        with current(trace):
+            outputs = function(*tracers)
+        return trace.finish(outputs)
+    finally:
+        trace.ended = True
+        location.ambient.location = before
+
+
+def canonical(graph: Graph) -> str:
+    """The graph as text in which only meaning counts: the content of its digest."""
+    numbers: dict[Var, int] = {}
+    lines: list[str] = []
+
+    def number(var: Var) -> str:
+        if var not in numbers:
+            numbers[var] = len(numbers)
+        return f"%{numbers[var]}"
+
+    def atom(a: Atom) -> str:
+        return number(a) if type(a) is Var else encode(a.value)  # type: ignore[union-attr]
+
+    def typed(var: Var) -> str:
+        return f"{number(var)}:{var.aval.short()}"
+
+    lines.append(" ".join(typed(v) for v in graph.inputs))
+    for e in graph.equations:
+        params = ",".join(f"{k}={encode(v)}" for k, v in sorted(e.params.items()) if k != "name")
+        lines.append(
+            f"{' '.join(map(typed, e.outputs))}={e.primitive.name}[{params}]{' '.join(atom(a) for a in e.inputs)}"
+        )
+    lines.append(" ".join(map(atom, graph.outputs)))
+    return "\n".join(lines)
+
+
+def encode(value: Any) -> str:
+    """A parameter as text, the same in every process."""
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
+        return repr(value)
+    if isinstance(value, np.dtype):
+        return value.name
+    if isinstance(value, (tuple, list)):
+        return "(" + ",".join(map(encode, value)) + ")"
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{encode(k)}:{encode(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, Graph):
+        return "{" + canonical(value) + "}"
+    if isinstance(value, (np.ndarray, np.generic)):
+        array = np.asarray(value)
+        return f"{array.dtype.name}{array.shape}{np.ascontiguousarray(array).tobytes().hex()}"
+    if isinstance(value, ShapedArray):
+        return repr(value)
+    fingerprint = getattr(value, "fingerprint", None)
+    if fingerprint is not None:
+        return f"{type(value).__name__}:{fingerprint()}"
+    raise errors.StagecError(f"a graph parameter of type {type(value).__name__} has no canonical form")

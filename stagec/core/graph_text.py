@@ -1,0 +1,84 @@
+"""Prints graphs in the form `{ lambda ; a:f32[3]. let b:f32[3] = mul a 2.0:f32[] in (b,) }`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+from stagec.core.graph import Atom, Equation, Graph, Literal, Var
+
+
+def _letters(n: int) -> str:
+    text = ""
+    while True:
+        text = chr(ord("a") + n % 26) + text
+        n = n // 26
+        if n == 0:
+            return text
+
+
+class _Names:
+    def __init__(self) -> None:
+        self.names: dict[Var, str] = {}
+
+    def __call__(self, var: Var) -> str:
+        if var not in self.names:
+            self.names[var] = _letters(len(self.names))
+        return self.names[var]
+
+
+def _literal(literal: Literal) -> str:
+    value, aval = literal.value, literal.aval
+    if aval.ndim == 0:
+        text = str(value[()])
+    elif aval.size <= 8:
+        text = np.array2string(value, separator=",").replace("\n", "")
+    else:
+        text = "[...]"
+    return f"{text}:{aval.short()}"
+
+
+def _atom(names: _Names, atom: Atom) -> str:
+    return names(atom) if isinstance(atom, Var) else _literal(atom)
+
+
+def _param(names: _Names, value: Any, indent: int) -> str:
+    if isinstance(value, Graph):
+        return _graph(names, value, indent, 0)
+    if isinstance(value, np.dtype):
+        return value.name
+    if isinstance(value, tuple) and value and all(isinstance(v, Graph) for v in value):
+        return "(" + ", ".join(_graph(names, v, indent, 0) for v in value) + ")"
+    return str(value) if not isinstance(value, str) else value
+
+
+def _equation(names: _Names, equation: Equation, indent: int) -> str:
+    outputs = " ".join(f"{names(v)}:{v.aval.short()}" for v in equation.outputs)
+    shown = sorted((k, v) for k, v in equation.params.items())
+    params = " ".join(f"{k}={_param(names, v, indent + 2)}" for k, v in shown)
+    inputs = " ".join(_atom(names, a) for a in equation.inputs)
+    return f"{outputs} = {equation.primitive.name}{'[' + params + ']' if params else ''} {inputs}".rstrip()
+
+
+def _graph(names: _Names, graph: Graph, indent: int, captured: int) -> str:
+    def typed(vs: list[Var]) -> str:
+        return " ".join(f"{names(v)}:{v.aval.short()}" for v in vs)
+
+    hidden = typed(graph.inputs[:captured])
+    head = f"{{ lambda {hidden}; " if hidden else "{ lambda ; "
+    head += typed(graph.inputs[captured:]) + ". let"
+    pad = " " * (indent + 4)
+    body = "".join(f"\n{pad}{_equation(names, e, indent + 4)}" for e in graph.equations)
+    outs = [_atom(names, a) for a in graph.outputs]
+    result = "(" + ", ".join(outs) + ("," if len(outs) == 1 else "") + ")"
+    return f"{head}{body}\n{' ' * (indent + 2)}in {result} }}" if body else f"{head} in {result} }}"
+
+
+def format_graph(graph: Graph, captured: int = 0) -> str:
+    """Format with the first `captured` inputs shown as closed-over values."""
+    return _graph(_Names(), graph, 0, captured)
+
+
+

@@ -1,0 +1,91 @@
+"""Where in the user's code an operation was asked for."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+import threading
+from types import CodeType, FrameType
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_internal_files: dict[str, bool] = {}
+
+
+class Location:
+    """A line of the user's program. Interned for each place in the bytecode."""
+
+    __slots__ = ("file", "function", "line")
+
+    def __init__(self, file: str, line: int, function: str) -> None:
+        self.file = file
+        self.line = line
+        self.function = function
+
+    def source(self) -> str:
+        return linecache.getline(self.file, self.line).strip()
+
+    def brief(self) -> str:
+        """`train.py:27`"""
+        return f"{os.path.basename(self.file)}:{self.line}"
+
+    def __str__(self) -> str:
+        source = self.source()
+        return f"{self.brief()} in {self.function}:" + (f"  {source}" if source else "")
+
+    def __repr__(self) -> str:
+        return f"Location({self.file}:{self.line} in {self.function})"
+
+
+UNKNOWN = Location("<unknown>", 0, "<unknown>")
+
+
+class _Ambient(threading.local):
+    location: Location | None = None
+
+
+ambient = _Ambient()
+_known: dict[tuple[CodeType, int], Location] = {}
+
+
+def _is_internal(file: str) -> bool:
+    found = _internal_files.get(file)
+    if found is None:
+        path = os.path.abspath(file)
+        found = _internal_files[file] = path.startswith(_PACKAGE) or file.startswith("<frozen") or (
+            os.path.basename(file) in ("contextlib.py", "functools.py") and "lib" in path
+        )
+    return found
+
+
+def user_frame(start: FrameType | None = None) -> FrameType | None:
+    """The innermost frame outside stagec."""
+    frame = start if start is not None else sys._getframe(1)
+    while frame is not None and _is_internal(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def capture() -> Location:
+    """The user's line that is running now, or the one that a replay restored."""
+    if ambient.location is not None:
+        return ambient.location
+    frame = user_frame(sys._getframe(1))
+    if frame is None:
+        return UNKNOWN
+    key = (frame.f_code, frame.f_lasti)
+    found = _known.get(key)
+    if found is None:
+        code = frame.f_code
+        name = getattr(code, "co_qualname", code.co_name).replace("<locals>.", "")
+        found = _known[key] = Location(code.co_filename, frame.f_lineno, name)
+    return found
+
+
+def of_function(function: object) -> str:
+    """`name at file.py:3`, for messages about a function itself."""
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or repr(function)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return str(name)
+    return f"{name} at {os.path.basename(code.co_filename)}:{code.co_firstlineno}"

@@ -1,0 +1,155 @@
+"""Operators and methods that arrays and tracers share.
+
+The functions behind them live in `stagec.numpy`, above this module, which hands
+them over once with `install`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_implementations: dict[str, Callable[..., Any]] = {}
+
+
+def install(implementations: dict[str, Callable[..., Any]]) -> None:
+    """Supply the functions behind the operators and methods."""
+    _implementations.update(implementations)
+
+
+def _is_operand(value: Any) -> bool:
+    return isinstance(value, (ArrayOperators, int, float, complex, np.ndarray, np.generic)) or hasattr(
+        type(value), "__stagec_array__"
+    )
+
+
+def _binary(name: str, swapped: bool = False) -> Callable[..., Any]:
+    def operator(self: Any, other: Any) -> Any:
+        if not _is_operand(other):
+            return NotImplemented
+        return _implementations[name](other, self) if swapped else _implementations[name](self, other)
+
+    operator.__name__ = operator.__qualname__ = name
+    return operator
+
+
+def _method(name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return _implementations[name](self, *args, **kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"See `stagec.numpy.{name}`."
+    return method
+
+
+def _attribute(name: str) -> property:
+    def get(self: Any) -> Any:
+        return _implementations[name](self)
+
+    get.__doc__ = f"See `stagec.numpy.{name}`."
+    return property(get)
+
+
+class ArrayOperators:
+    """Arithmetic, comparison, indexing and NumPy's methods, for anything with an `aval`."""
+
+    __slots__ = ()
+    aval: Any
+
+    # NumPy's operators give way to ours: `numpy_array + array` is an Array.
+    __array_priority__ = 100
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Element type."""
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.aval.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.aval.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the elements take."""
+        return self.aval.nbytes
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.aval.dtype.itemsize
+
+    @property
+    def weak_type(self) -> bool:
+        """Whether the dtype came from a Python scalar, and so yields to arrays."""
+        return self.aval.weak_type
+
+    def __len__(self) -> int:
+        if not self.aval.shape:
+            raise TypeError("len() of an array without axes")
+        return self.aval.shape[0]
+
+    def __iter__(self) -> Any:
+        return _implementations["__iter__"](self)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(
+            "arrays are immutable: x[index] = value is not supported\n"
+            "  Fix: x = x.at[index].set(value) gives a new array; under jit it is done in place"
+        )
+
+    __getitem__ = _method("__getitem__")
+
+    __add__, __radd__ = _binary("add"), _binary("add", True)
+    __sub__, __rsub__ = _binary("subtract"), _binary("subtract", True)
+    __mul__, __rmul__ = _binary("multiply"), _binary("multiply", True)
+    __truediv__, __rtruediv__ = _binary("true_divide"), _binary("true_divide", True)
+    __floordiv__, __rfloordiv__ = _binary("floor_divide"), _binary("floor_divide", True)
+    __mod__, __rmod__ = _binary("remainder"), _binary("remainder", True)
+    __divmod__, __rdivmod__ = _binary("divmod"), _binary("divmod", True)
+    __pow__, __rpow__ = _binary("power"), _binary("power", True)
+    __matmul__, __rmatmul__ = _binary("matmul"), _binary("matmul", True)
+    __and__, __rand__ = _binary("bitwise_and"), _binary("bitwise_and", True)
+    __or__, __ror__ = _binary("bitwise_or"), _binary("bitwise_or", True)
+    __xor__, __rxor__ = _binary("bitwise_xor"), _binary("bitwise_xor", True)
+    __lshift__, __rlshift__ = _binary("left_shift"), _binary("left_shift", True)
+    __rshift__, __rrshift__ = _binary("right_shift"), _binary("right_shift", True)
+    __eq__ = _binary("equal")  # type: ignore[assignment]
+    __ne__ = _binary("not_equal")  # type: ignore[assignment]
+    __lt__ = _binary("less")
+    __le__ = _binary("less_equal")
+    __gt__ = _binary("greater")
+    __ge__ = _binary("greater_equal")
+    __neg__ = _method("negative")
+    __pos__ = _method("positive")
+    __abs__ = _method("abs")
+    __invert__ = _method("bitwise_not")
+    __round__ = _method("round")
+
+    T = _attribute("transpose")
+    mT = _attribute("matrix_transpose")
+    real = _attribute("real")
+    imag = _attribute("imag")
+    at = _attribute("at")
+    flat = _attribute("ravel")
+
+
+METHODS = (
+    "all any argmax argmin argpartition argsort astype choose clip compress conj conjugate copy cumprod cumsum "
+    "diagonal dot flatten max mean min nonzero partition prod ptp ravel repeat reshape round searchsorted sort "
+    "squeeze std sum swapaxes take trace transpose var view"
+).split()
+for _name in METHODS:
+    setattr(ArrayOperators, _name, _method(_name))

@@ -1,0 +1,74 @@
+"""A primitive: one indivisible operation, with all of its rules in one row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from stagec.core import trace as _trace
+
+
+class Absent:
+    """A rule that does not exist, said on purpose."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def __repr__(self) -> str:
+        return self.reason
+
+
+NOT_DIFFERENTIABLE = Absent("NOT_DIFFERENTIABLE")
+NOT_LINEAR = Absent("NOT_LINEAR")
+NOT_WRITTEN = Absent("NOT_WRITTEN")
+
+Rule = Any
+
+
+class Primitive:
+    """One row of the table.
+
+    Args:
+      name: how graphs print it.
+      shape: `(*avals, **params) -> aval`, or a list of avals if `multiple`.
+      eval: the same on NumPy arrays; decides nothing about dtypes, which `shape` does.
+      lower: name of a StableHLO operation, or `(cx, *values, **params) -> value(s)`.
+      jvp, transpose, batch: rules, or an `Absent` that says why there is none.
+      multiple: the operation has a list of results.
+      effects: running it matters even when its results are not used.
+    """
+
+    registry: dict[str, Primitive] = {}  # noqa: RUF012
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        shape: Callable[..., Any],
+        eval: Callable[..., Any],
+        lower: str | Callable[..., Any],
+        jvp: Rule = NOT_WRITTEN,
+        transpose: Rule = NOT_WRITTEN,
+        batch: Rule = NOT_WRITTEN,
+        multiple: bool = False,
+        effects: bool = False,
+    ) -> None:
+        self.name = name
+        self.shape = shape
+        self.eval = eval
+        self.lower = lower
+        self.jvp = jvp
+        self.transpose = transpose
+        self.batch = batch
+        self.multiple = multiple
+        self.effects = effects
+        if name in Primitive.registry:
+            raise ValueError(f"primitive {name!r} exists already")
+        Primitive.registry[name] = self
+
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        """Apply to arrays or tracers: the current trace decides what happens."""
+        return _trace.bind(self, args, params)
+
+    def __repr__(self) -> str:
+        return self.name

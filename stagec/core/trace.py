@@ -1,0 +1,146 @@
+"""Traces interpret primitives; tracers stand for their values.
+
+There is no stack of levels. A thread has one current trace, each
+transformation's trace holds its parent, and a tracer belongs to a trace iff
+`tracer.trace is trace`. Rules run with the parent current.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from stagec.core import errors, location
+from stagec.core.aval import ShapedArray
+from stagec.core.config import state
+from stagec.core.operators import ArrayOperators
+
+if TYPE_CHECKING:
+    from stagec.core.primitive import Primitive
+
+
+class Trace:
+    """An interpreter of primitives."""
+
+    parent: Trace | None = None
+    ended = False
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Apply `primitive`; returns one value, or a list if `primitive.multiple`."""
+        raise AssertionError(f"{type(self).__name__} does not interpret primitives")
+
+
+class Tracer(ArrayOperators):
+    """Stands for an array that has a shape and a dtype but no value yet."""
+
+    __slots__ = ("__weakref__", "aval", "trace")
+    trace: Trace
+    aval: ShapedArray
+
+    def origin(self) -> str:
+        """Where the value comes from, in the user's words."""
+        return ""
+
+    def __repr__(self) -> str:
+        return f"Tracer<{self.aval.short()}>"
+
+    def __hash__(self) -> int:
+        raise TypeError(f"unhashable type: {type(self).__name__}; a tracer has no value to hash")
+
+    def __bool__(self) -> bool:
+        raise self._concretization(
+            errors.TracerBoolConversionError,
+            "truth value",
+            "keep the choice in the program with numpy.where or lax.cond, or make the argument static with "
+            "static_argnames",
+        )
+
+    def __int__(self) -> int:
+        raise self._concretization(errors.ConcretizationError, "int() value", _STATIC_FIX)
+
+    def __float__(self) -> float:
+        raise self._concretization(
+            errors.ConcretizationError, "float() value", "use x.astype(float), or make the argument static with "
+            "static_argnames"
+        )
+
+    def __complex__(self) -> complex:
+        raise self._concretization(errors.ConcretizationError, "complex() value", _STATIC_FIX)
+
+    def __index__(self) -> int:
+        raise self._concretization(errors.TracerIntegerConversionError, "integer value", _STATIC_FIX)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise self._concretization(
+            errors.TracerArrayConversionError,
+            "NumPy array",
+            "call the function of the same name in stagec.numpy, or use stagec.pure_callback for host code",
+        )
+
+    def item(self, *args: Any) -> Any:
+        raise self._concretization(errors.ConcretizationError, "item() value", _STATIC_FIX)
+
+    def tolist(self) -> Any:
+        raise self._concretization(errors.ConcretizationError, "tolist() value", _STATIC_FIX)
+
+    def block_until_ready(self) -> Tracer:
+        return self
+
+    def _concretization(self, kind: type[errors.StagecError], wanted: str, fix: str) -> errors.StagecError:
+        return kind(
+            errors.message(
+                f"the {wanted} of a traced array was asked for: {self.aval.long()} has no value while tracing",
+                str(location.capture()),
+                [("value", self.aval.long(), self.origin())],
+                fix,
+            )
+        )
+
+
+_STATIC_FIX = "make the argument static with static_argnames, or compute with operations that stay in the program"
+
+_base: Trace
+
+
+def set_base(trace: Trace) -> None:
+    """Name the trace that runs when no transformation is in force."""
+    global _base
+    _base = trace
+
+
+def bind(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Hand a primitive to the current trace."""
+    trace = state.trace
+    if trace is None:
+        return _base.process(primitive, args, params)
+    return trace.process(primitive, args, params)
+
+
+@contextlib.contextmanager
+def current(trace: Trace | None) -> Iterator[None]:
+    """Make `trace` the current one for a block; `None` is the base."""
+    before = state.trace
+    state.trace = trace
+    state.refresh()
+    try:
+        yield
+    finally:
+        state.trace = before
+        state.refresh()
+
+
+def is_tracing() -> bool:
+    return state.trace is not None
+
+
+def leaked(tracer: Tracer) -> errors.LeakedTracerError:
+    """The error for a tracer that outlived its function."""
+    return errors.LeakedTracerError(
+        errors.message(
+            f"a traced value {tracer.aval.long()} was used after its function had returned",
+            str(location.capture()),
+            [("value", tracer.aval.long(), tracer.origin())],
+            "return the value from the function instead of storing it in a global, an attribute or a closure",
+        )
+    )

@@ -1,0 +1,43 @@
+"""Dtypes and their promotion, by the names of `jax.dtypes`.
+
+>>> from stagec import dtypes
+>>> dtypes.promote_types("int32", "bfloat16")
+dtype(bfloat16)
+"""
+
+from __future__ import annotations
+
+import ml_dtypes
+
+from stagec.core.dtypes import canonicalize as canonicalize_dtype
+from stagec.core.dtypes import (
+    extended,
+    finfo,
+    float0,
+    iinfo,
+    isdtype,
+    issubdtype,
+    itemsize_bits,
+    prng_key,
+    promote_types,
+    result_type,
+    scalar_type_of,
+)
+
+__all__ = [
+    "bfloat16",
+    "canonicalize_dtype",
+    "extended",
+    "finfo",
+    "float0",
+    "iinfo",
+    "isdtype",
+    "issubdtype",
+    "itemsize_bits",
+    "prng_key",
+    "promote_types",
+    "result_type",
+    "scalar_type_of",
+]
+
+bfloat16 = ml_dtypes.bfloat16

@@ -1,0 +1,237 @@
+"""Graph -> StableHLO module: a replay under a trace whose rules emit operations."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from passes import bindings, build
+from stagec.core import location
+from stagec.core.aval import ShapedArray
+from stagec.core.errors import StagecError
+from stagec.core.graph import Graph, Literal, replay
+from stagec.core.primitive import Primitive
+from stagec.core.trace import Trace, Tracer, current
+from stagec.lowering.types import Types, i64_array
+
+_local = threading.local()
+
+
+def thread_types() -> Types:
+    """This thread's MLIR context, made on first use."""
+    if not hasattr(_local, "types"):
+        _local.types = Types(bindings.new_context())
+    return _local.types
+
+
+class LowerTracer(Tracer):
+    """A value of the module being built."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, trace: LowerTrace, value: Any, aval: ShapedArray) -> None:
+        self.trace = trace
+        self.value = value
+        self.aval = aval
+
+
+class LowerTrace(Trace):
+    """Emits each primitive's StableHLO at the module's insertion point."""
+
+    def __init__(self, types: Types) -> None:
+        self.types = types
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        in_avals = [_aval_of(a) for a in args]
+        out = primitive.shape(*in_avals, **params)
+        out_avals: list[ShapedArray] = list(out) if primitive.multiple else [out]
+        cx = Context(self, in_avals, out_avals)
+        if isinstance(primitive.lower, str):
+            operands = [cx.spread(a, out_avals[0].shape) for a in args]
+            results = cx.emit(primitive.lower, operands)
+        else:
+            results = primitive.lower(cx, *[cx.value(a) for a in args], **params)
+        if not primitive.multiple and not isinstance(results, (list, tuple)):
+            results = [results]
+        assert len(results) == len(out_avals), f"lowering of {primitive} gave {len(results)} results"
+        tracers = [LowerTracer(self, v, a) for v, a in zip(results, out_avals)]
+        return tracers if primitive.multiple else tracers[0]
+
+
+def _aval_of(value: Any) -> ShapedArray:
+    if isinstance(value, (Tracer, Literal)):
+        return value.aval
+    array = np.asarray(value)
+    return ShapedArray.of(array.shape, array.dtype)
+
+
+class Context:
+    """What a lowering rule may use: avals of this equation, and ways to emit operations.
+
+    Values are `ir.Value`s. Attributes are MLIR attributes or their text.
+    """
+
+    __slots__ = ("in_avals", "out_avals", "trace", "types")
+
+    def __init__(self, trace: LowerTrace, in_avals: list[ShapedArray], out_avals: list[ShapedArray]) -> None:
+        self.trace = trace
+        self.types = trace.types
+        self.in_avals = in_avals
+        self.out_avals = out_avals
+
+    @property
+    def location(self) -> Any:
+        place = location.ambient.location
+        return self.types.unknown if place is None else self.types.location(place)
+
+    def emit(
+        self,
+        name: str,
+        operands: Sequence[Any],
+        attributes: dict[str, Any] | None = None,
+        avals: Sequence[ShapedArray] | None = None,
+        regions: Sequence[Callable[[Any], None]] = (),
+    ) -> Any:
+        """Create one operation; its results have `avals`, by default this equation's.
+
+        Returns:
+          The result, or a list where there are several.
+        """
+        types = self.types
+        avals = self.out_avals if avals is None else avals
+        op = bindings.ir.Operation.create(
+            name,
+            [types.tensor(a) for a in avals],
+            list(operands),
+            {k: types.attribute(v) for k, v in attributes.items()} if attributes else None,
+            regions=len(regions),
+            loc=self.location,
+        )
+        for fill, region in zip(regions, op.regions):
+            fill(region)
+        results = list(op.results)
+        return results[0] if len(results) == 1 else results
+
+    def region(self, avals: Sequence[ShapedArray], function: Callable[..., Sequence[Any]]) -> Callable[[Any], None]:
+        """A region whose block takes `avals` and returns what the stagec `function` of them returns."""
+
+        def fill(region: Any) -> None:
+            ir, types = bindings.ir, self.types
+            block = region.blocks.append(*[types.tensor(a) for a in avals], arg_locs=[self.location] * len(avals))
+            with ir.InsertionPoint(block), current(self.trace):
+                outs = function(*[LowerTracer(self.trace, v, a) for v, a in zip(block.arguments, avals)])
+                ir.Operation.create("stablehlo.return", [], [self.value(o) for o in outs], loc=self.location)
+
+        return fill
+
+    def graph_region(self, graph: Graph) -> Callable[[Any], None]:
+        """A region that computes a graph."""
+        return self.region(graph.in_avals, lambda *args: replay(graph, args))
+
+    def apply(self, function: Callable[..., Any], *values: Any, avals: Sequence[ShapedArray] | None = None) -> Any:
+        """Lower by way of other primitives: run a stagec function on this equation's operands."""
+        avals = self.in_avals if avals is None else avals
+        with current(self.trace):
+            out = function(*[LowerTracer(self.trace, v, a) for v, a in zip(values, avals)])
+        return [self.value(o) for o in out] if isinstance(out, (list, tuple)) else self.value(out)
+
+    def value(self, operand: Any) -> Any:
+        """The `ir.Value` of a tracer or of a constant."""
+        if isinstance(operand, LowerTracer):
+            return operand.value
+        if isinstance(operand, Tracer):
+            raise StagecError(f"a value of another trace reached the lowering: {operand!r}")
+        return self.constant(operand.value if isinstance(operand, Literal) else operand)
+
+    def constant(self, value: Any, aval: ShapedArray | None = None) -> Any:
+        """A constant; with `aval`, a scalar spread over its shape."""
+        array = np.asarray(value) if aval is None else np.asarray(value).astype(aval.dtype)
+        if aval is not None and aval.shape != array.shape:
+            array = np.broadcast_to(array, aval.shape)
+        return build.constant(array, loc=self.location)
+
+    def spread(self, operand: Any, shape: tuple[int, ...]) -> Any:
+        """The operand's value with `shape`, which rank-0 operands are broadcast to."""
+        aval = _aval_of(operand)
+        if aval.shape == shape:
+            return self.value(operand)
+        if not isinstance(operand, Tracer):
+            value = operand.value if isinstance(operand, Literal) else operand
+            return self.constant(value, aval.update(shape=shape))
+        return self.broadcast(operand.value, aval.update(shape=shape), ())  # type: ignore[attr-defined]
+
+    def broadcast(self, value: Any, aval: ShapedArray, dimensions: Sequence[int]) -> Any:
+        """`stablehlo.broadcast_in_dim`"""
+        return self.emit(
+            "stablehlo.broadcast_in_dim", [value], {"broadcast_dimensions": i64_array(dimensions)}, [aval]
+        )
+
+
+def lower(
+    graph: Graph,
+    name: str = "main",
+    argument_names: Sequence[str] = (),
+    output_of: dict[int, int] | None = None,
+) -> Any:
+    """Emit the module of a graph, with one public function `main`.
+
+    Args:
+      name: the module's name, which profilers and symbols show.
+      argument_names: for the arguments' locations.
+      output_of: argument -> result that reuses its buffer.
+
+    Returns:
+      A verified `ir.Module`.
+    """
+    ir = bindings.ir
+    types = thread_types()
+    with types.context, types.unknown:
+        module = ir.Module.create()
+        module.operation.attributes["sym_name"] = ir.StringAttr.get(_symbol(name))
+        in_types = [types.tensor(a) for a in graph.in_avals]
+        out_types = [types.tensor(a) for a in graph.out_avals]
+        with ir.InsertionPoint(module.body):
+            function = ir.Operation.create(
+                "func.func",
+                [],
+                [],
+                {
+                    "sym_name": ir.StringAttr.get("main"),
+                    "function_type": ir.TypeAttr.get(ir.FunctionType.get(in_types, out_types)),
+                    "sym_visibility": ir.StringAttr.get("public"),
+                },
+                regions=1,
+            )
+        if output_of:
+            function.attributes["arg_attrs"] = ir.ArrayAttr.get(
+                [
+                    ir.DictAttr.get(
+                        {"iree.abi.output": ir.IntegerAttr.get(ir.IndexType.get(), output_of[i])}
+                        if i in output_of
+                        else {}
+                    )
+                    for i in range(len(in_types))
+                ]
+            )
+        locations = [
+            ir.Location.name(argument_names[i], types.unknown) if i < len(argument_names) else types.unknown
+            for i in range(len(in_types))
+        ]
+        block = function.regions[0].blocks.append(*in_types, arg_locs=locations)
+        trace = LowerTrace(types)
+        with ir.InsertionPoint(block), current(trace):
+            arguments = [LowerTracer(trace, v, a) for v, a in zip(block.arguments, graph.in_avals)]
+            cx = Context(trace, [], [])
+            results = [cx.value(o) for o in replay(graph, arguments)]
+            ir.Operation.create("func.return", [], results)
+        trace.ended = True
+        if not module.operation.verify():
+            raise AssertionError("the lowered module does not verify")
+    return module
+
+
+def _symbol(name: str) -> str:
+    return "jit_" + "".join(c if c.isalnum() or c == "_" else "_" for c in name)

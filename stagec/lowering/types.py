@@ -1,0 +1,68 @@
+"""Avals as MLIR types, attributes from text: parsed once for each context."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from passes import bindings
+from stagec.core import dtypes
+from stagec.core.aval import ShapedArray
+
+ELEMENT = {
+    dtypes.bool_: "i1",
+    **{np.dtype(f"int{n}"): f"i{n}" for n in (8, 16, 32, 64)},
+    **{np.dtype(f"uint{n}"): f"ui{n}" for n in (8, 16, 32, 64)},
+    dtypes.bfloat16: "bf16",
+    **{np.dtype(f"float{n}"): f"f{n}" for n in (16, 32, 64)},
+    dtypes.complex64: "complex<f32>",
+    dtypes.complex128: "complex<f64>",
+}
+
+
+class Types:
+    """The types, attributes and locations of one MLIR context."""
+
+    def __init__(self, context: Any) -> None:
+        self.context = context
+        self._elements: dict[Any, Any] = {}
+        self._tensors: dict[ShapedArray, Any] = {}
+        self._attributes: dict[str, Any] = {}
+        self._locations: dict[Any, Any] = {}
+        self.unknown = bindings.ir.Location.unknown(context)
+
+    def element(self, dtype: np.dtype[Any]) -> Any:
+        found = self._elements.get(dtype)
+        if found is None:
+            found = self._elements[dtype] = bindings.ir.Type.parse(ELEMENT[dtype], self.context)
+        return found
+
+    def tensor(self, aval: ShapedArray) -> Any:
+        found = self._tensors.get(aval)
+        if found is None:
+            found = bindings.ir.RankedTensorType.get(aval.shape, self.element(aval.dtype), loc=self.unknown)
+            self._tensors[aval] = found
+        return found
+
+    def attribute(self, text: Any) -> Any:
+        if not isinstance(text, str):
+            return text
+        found = self._attributes.get(text)
+        if found is None:
+            found = self._attributes[text] = bindings.ir.Attribute.parse(text, self.context)
+        return found
+
+    def location(self, place: Any) -> Any:
+        found = self._locations.get(place)
+        if found is None:
+            ir = bindings.ir
+            file = ir.Location.file(place.file, place.line, 0, self.context)
+            found = self._locations[place] = ir.Location.name(place.function, file, self.context)
+        return found
+
+
+def i64_array(values: Any) -> str:
+    """`array<i64: 1, 2>`, the form that StableHLO's dimension lists have."""
+    values = [int(v) for v in values]
+    return f"array<i64: {', '.join(map(str, values))}>" if values else "array<i64>"

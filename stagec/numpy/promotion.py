@@ -1,0 +1,112 @@
+"""NumPy's implicit conversions: promotion of dtypes, broadcasting of shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import Literal
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.operand import Operand, as_operand, aval_of, literal
+from stagec.primitives.shape import broadcast_in_dim
+
+
+def promote_dtypes(*values: Any) -> list[Operand]:
+    """Operands of one dtype, by the promotion lattice."""
+    operands = [as_operand(v, f"operand {i}") for i, v in enumerate(values)]
+    avals = [aval_of(o) for o in operands]
+    dtype, weak = dtypes.lattice_result([(a.dtype, a.weak_type) for a in avals])
+    return [_as_dtype(o, a, dtype, weak) for o, a in zip(operands, avals)]
+
+
+def promote_inexact(*values: Any) -> list[Operand]:
+    """Operands of one floating or complex dtype; integers become the default float."""
+    operands = promote_dtypes(*values)
+    aval = aval_of(operands[0])
+    if dtypes.is_inexact(aval.dtype):
+        return operands
+    dtype = dtypes.to_inexact(aval.dtype)
+    weak = all(aval_of(o).weak_type for o in operands)
+    return [_as_dtype(o, aval_of(o), dtype, weak) for o in operands]
+
+
+def _as_dtype(operand: Operand, aval: ShapedArray, dtype: np.dtype[Any], weak: bool) -> Operand:
+    if aval.dtype == dtype and (aval.weak_type == weak or not aval.weak_type):
+        return operand
+    if isinstance(operand, Literal) and aval.weak_type:
+        return literal(operand.value.item(), dtype, weak)
+    return convert_element_type(operand, dtype, weak and aval.weak_type)
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape that NumPy broadcasts `shapes` to.
+
+    >>> broadcast_shapes((3, 1), (4,))
+    (3, 4)
+    """
+    rank = max((len(s) for s in shapes), default=0)
+    out = []
+    for axis in range(-rank, 0):
+        sizes = {s[axis] for s in shapes if len(s) >= -axis}
+        sizes.discard(1)
+        if len(sizes) > 1:
+            a, b = sorted(sizes)[:2]
+            raise errors.ShapeError(
+                errors.message(
+                    f"shapes {', '.join(str(tuple(s)) for s in shapes)} do not broadcast (axis {axis}: {a} vs {b})",
+                    str(location.capture()),
+                    fix="reshape one of them; axes are matched from the last, and only size 1 stretches",
+                )
+            )
+        out.append(sizes.pop() if sizes else 1)
+    return tuple(out)
+
+
+def broadcast_to_shape(x: Operand, shape: Sequence[int]) -> Operand:
+    """Broadcast to `shape`, adding axes in front as needed."""
+    shape = tuple(shape)
+    have = aval_of(x).shape
+    if have == shape:
+        return x
+    return broadcast_in_dim(x, shape, tuple(range(len(shape) - len(have), len(shape))))
+
+
+def broadcast_together(name: str, operands: Sequence[Operand]) -> list[Operand]:
+    """Operands of one shape; those of rank 0 stay as they are, primitives take them so."""
+    avals = [aval_of(o) for o in operands]
+    shapes = {a.shape for a in avals if a.shape}
+    if len(shapes) <= 1:
+        return list(operands)
+    try:
+        shape = broadcast_shapes(*[a.shape for a in avals])
+    except errors.ShapeError:
+        raise _mismatch(name, operands, avals) from None
+    return [o if not a.shape else broadcast_to_shape(o, shape) for o, a in zip(operands, avals)]
+
+
+def _mismatch(name: str, operands: Sequence[Operand], avals: Sequence[ShapedArray]) -> errors.ShapeError:
+    a, b = avals[0].shape, avals[1].shape
+    for x, y in ((x, y) for x in avals for y in avals):
+        clash = [(i, m, n) for i, (m, n) in enumerate(zip(x.shape[::-1], y.shape[::-1])) if m != n and 1 not in (m, n)]
+        if clash:
+            a, b = x.shape, y.shape
+            axis, m, n = -clash[0][0] - 1, clash[0][1], clash[0][2]
+            break
+    rows = []
+    for i, (operand, aval) in enumerate(zip(operands, avals)):
+        origin = operand.origin() if hasattr(operand, "origin") else ""
+        rows.append((f"operand {i}", aval.long(), origin))
+    fix = "reshape one operand; axes are matched from the last"
+    if len(b) == 1 and len(a) > 1 and b[0] in a[:-1]:
+        fix = "operand[:, None] adds an axis, so that rows are matched instead of columns"
+    headline = f"{name}: {' and '.join(v.long() for v in avals)} do not broadcast (axis {axis}: {m} vs {n})"
+    return errors.ShapeError(errors.message(headline, str(location.capture()), rows, fix))
+
+
+def promote(name: str, *values: Any) -> list[Operand]:
+    """Operands of one dtype and one shape (or rank 0)."""
+    return broadcast_together(name, promote_dtypes(*values))

@@ -1,0 +1,99 @@
+"""What users pass to operations, made into operands that primitives accept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import Literal
+from stagec.core.operators import ArrayOperators
+
+Operand = Any  # Array, Tracer, Literal, or np.ndarray of a canonical dtype
+
+
+def is_array_like(value: Any) -> bool:
+    """Whether `value` is an array or a number, and not a container of them."""
+    return isinstance(value, (ArrayOperators, Literal, np.ndarray, np.generic, int, float, complex)) or hasattr(
+        value, "__stagec_array__"
+    )
+
+
+def as_operand(value: Any, name: str = "argument") -> Operand:
+    """An operand with an `aval` or a canonical NumPy dtype.
+
+    Python scalars become weakly typed literals; NumPy arrays are narrowed to
+    32 bits unless `enable_x64` is set.
+    """
+    if isinstance(value, (ArrayOperators, Literal)):
+        return value
+    if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
+        dtype, weak = dtypes.python_scalar_dtype(type(value))
+        return literal(value, dtype, weak)
+    if isinstance(value, (np.ndarray, np.generic)):
+        dtype = dtypes.canonicalize(value.dtype)
+        if value.ndim == 0:
+            return Literal(np.asarray(value).astype(dtype), ShapedArray.of((), dtype))
+        return np.asarray(value, dtype)
+    if hasattr(value, "__stagec_array__"):
+        return as_operand(value.__stagec_array__(), name)
+    raise errors.ArgumentTypeError(
+        errors.message(
+            f"{name} must be an array or a number, got {type(value).__name__}: {_brief(value)}",
+            str(location.capture()),
+            fix="wrap lists and tuples in numpy.array",
+        )
+    )
+
+
+def literal(value: Any, dtype: np.dtype[Any], weak_type: bool = False) -> Literal:
+    """A rank-0 constant. Python integers out of the dtype's range are an error."""
+    if isinstance(value, int) and not isinstance(value, bool) and dtypes.is_integer(dtype):
+        info = np.iinfo(dtype)
+        if not info.min <= value <= info.max:
+            raise OverflowError(
+                errors.message(
+                    f"Python integer {value} does not fit {dtype.name}",
+                    str(location.capture()),
+                    fix="use an array of a wider dtype, or enable 64-bit types (STAGEC_ENABLE_X64=1)",
+                )
+            )
+    with np.errstate(all="ignore"):
+        return Literal(np.asarray(value).astype(dtype), ShapedArray.of((), dtype, weak_type))
+
+
+def aval_of(operand: Operand) -> ShapedArray:
+    """Shape, dtype and weak type of an operand."""
+    if isinstance(operand, (ArrayOperators, Literal)):
+        return operand.aval
+    return ShapedArray.of(operand.shape, operand.dtype)
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def uniform(*values: Any) -> list[Operand]:
+    """Operands for one primitive: Python scalars take the dtype of the arrays beside them.
+
+    Nothing else is promoted and nothing is broadcast, as in `jax.lax`.
+    """
+    operands = [as_operand(v, f"operand {i}") for i, v in enumerate(values)]
+    avals = [aval_of(o) for o in operands]
+    strong = next((a.dtype for a in avals if not a.weak_type), None)
+    if strong is None:
+        strong, _ = dtypes.lattice_result([(a.dtype, a.weak_type) for a in avals])
+    out: list[Operand] = []
+    for original, operand, aval in zip(values, operands, avals):
+        scalar = isinstance(operand, Literal) and aval.weak_type
+        if scalar and aval.dtype != strong and _fits(aval.dtype, strong):
+            operand = literal(original.value[()] if isinstance(original, Literal) else original, strong, False)
+        out.append(operand)
+    return out
+
+
+def _fits(scalar: np.dtype[Any], array: np.dtype[Any]) -> bool:
+    return dtypes.lattice_result([(array, False), (scalar, scalar != dtypes.bool_)])[0] == array

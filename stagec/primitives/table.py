@@ -1,0 +1,109 @@
+"""Constructors for rows of the primitive table: they derive the rules that a family shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+from stagec.core.aval import ShapedArray
+from stagec.core.errors import DtypeError, ShapeError, message
+from stagec.core.location import capture
+from stagec.core.primitive import NOT_WRITTEN, Primitive
+
+DtypeRule = Callable[..., "np.dtype[Any]"]
+
+
+def check_dtype(name: str, dtype: np.dtype[Any], accepts: frozenset[np.dtype[Any]]) -> None:
+    """Raise `DtypeError` unless the operation accepts the dtype."""
+    if dtype not in accepts:
+        raise DtypeError(
+            message(
+                f"{name} does not accept {dtype.name}",
+                str(capture()),
+                fix=f"convert with astype; {name} accepts {', '.join(sorted(d.name for d in accepts))}",
+            )
+        )
+
+
+def same_dtype(name: str, avals: tuple[ShapedArray, ...]) -> np.dtype[Any]:
+    """The operands' one dtype; `DtypeError` where they differ."""
+    first = avals[0].dtype
+    for a in avals[1:]:
+        if a.dtype != first:
+            raise DtypeError(
+                message(
+                    f"{name}: operands have different dtypes: {', '.join(x.long() for x in avals)}",
+                    str(capture()),
+                    fix="stagec.lax does not promote; convert with astype, or use the stagec.numpy function",
+                )
+            )
+    return first
+
+
+def elementwise_shape(name: str, avals: tuple[ShapedArray, ...]) -> tuple[int, ...]:
+    """The operands' one shape; rank-0 operands go with any."""
+    shape: tuple[int, ...] = ()
+    for a in avals:
+        if a.shape and a.shape != shape:
+            if shape:
+                raise ShapeError(
+                    message(
+                        f"{name}: shapes differ: {', '.join(x.long() for x in avals)}",
+                        str(capture()),
+                        fix="stagec.lax does not broadcast (rank 0 excepted); use stagec.numpy, or broadcast_in_dim",
+                    )
+                )
+            shape = a.shape
+    return shape
+
+
+def elementwise(
+    name: str,
+    *,
+    accepts: frozenset[np.dtype[Any]],
+    eval: Callable[..., Any],
+    lower: str | Callable[..., Any],
+    result: DtypeRule | np.dtype[Any] | None = None,
+    jvp: Any = NOT_WRITTEN,
+    transpose: Any = NOT_WRITTEN,
+    batch: Any = NOT_WRITTEN,
+) -> Primitive:
+    """A row that works on each element alone.
+
+    Operands have one dtype among `accepts`, and one shape or rank 0. `result`
+    is the dtype of the result (a dtype, or a function of the operands' dtype);
+    without it, the operands' dtype.
+    """
+
+    def shape(*avals: ShapedArray, **params: Any) -> ShapedArray:
+        dtype = avals[0].dtype if len(avals) == 1 else same_dtype(name, avals)
+        if dtype not in accepts:
+            check_dtype(name, dtype, accepts)
+        weak = all([a.weak_type for a in avals])
+        if result is not None:
+            out = result(dtype) if callable(result) else result
+            weak = weak and out == dtype
+            dtype = out
+        return ShapedArray.of(avals[0].shape if len(avals) == 1 else elementwise_shape(name, avals), dtype, weak)
+
+    return Primitive(name, shape=shape, eval=eval, lower=lower, jvp=jvp, transpose=transpose, batch=batch)
+
+
+def computed_in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Evaluate a NumPy function on half-precision floats in float32 and round once.
+
+    `ml_dtypes` gives bfloat16 only part of NumPy's functions, and float16's
+    own loops round at every step.
+    """
+
+    def evaluate(*arrays: Any, **params: Any) -> Any:
+        dtype = arrays[0].dtype
+        if dtype == dtypes.bfloat16 or dtype == dtypes.float16:
+            out = function(*[a.astype(np.float32) if a.dtype == dtype else a for a in arrays], **params)
+            return out.astype(dtype) if out.dtype == np.float32 else out
+        return function(*arrays, **params)
+
+    return evaluate

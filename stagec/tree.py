@@ -1,0 +1,55 @@
+"""Functions on pytrees, by the names of `jax.tree`.
+
+>>> from stagec import tree
+>>> tree.map(lambda x: 2 * x, {"w": (1, 2)})
+{'w': (2, 4)}
+"""
+
+import dataclasses
+from typing import Any
+
+from stagec.tree_util import tree_all as all
+from stagec.tree_util import tree_broadcast as broadcast
+from stagec.tree_util import tree_flatten as flatten
+from stagec.tree_util import tree_flatten_with_path as flatten_with_path
+from stagec.tree_util import tree_leaves as leaves
+from stagec.tree_util import tree_leaves_with_path as leaves_with_path
+from stagec.tree_util import tree_map as map
+from stagec.tree_util import tree_map_with_path as map_with_path
+from stagec.tree_util import tree_reduce as reduce
+from stagec.tree_util import tree_reduce_associative as reduce_associative
+from stagec.tree_util import tree_structure as structure
+from stagec.tree_util import tree_transpose as transpose
+from stagec.tree_util import tree_unflatten as unflatten
+
+__all__ = [
+    "all",
+    "broadcast",
+    "flatten",
+    "flatten_with_path",
+    "leaves",
+    "leaves_with_path",
+    "map",
+    "map_with_path",
+    "reduce",
+    "reduce_associative",
+    "static",
+    "structure",
+    "transpose",
+    "unflatten",
+]
+
+
+def static(**kwargs: Any) -> Any:
+    """Declare a field of a dataclass static; takes what `dataclasses.field` takes.
+
+    >>> from stagec.tree_util import register_dataclass
+    >>> @register_dataclass
+    ... @dataclasses.dataclass
+    ... class Layer:
+    ...     w: float
+    ...     name: str = static(default="dense")
+    >>> leaves(Layer(1.0))
+    [1.0]
+    """
+    return dataclasses.field(**{**kwargs, "metadata": {**(kwargs.get("metadata") or {}), "static": True}})

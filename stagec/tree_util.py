@@ -1,0 +1,180 @@
+"""Functions on pytrees, by the names of `jax.tree_util`.
+
+>>> tree_map(lambda x: 2 * x, {"w": (1, 2)})
+{'w': (2, 4)}
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from stagec.core import pytree
+from stagec.core.errors import PytreeError, message
+from stagec.core.pytree import (
+    DictKey,
+    FlattenedIndexKey,
+    GetAttrKey,
+    Partial,
+    PyTreeDef,
+    SequenceKey,
+    all_leaves,
+    keystr,
+    register_dataclass,
+    register_pytree_node,
+    register_pytree_node_class,
+    register_pytree_with_keys,
+    register_pytree_with_keys_class,
+    register_static,
+    treedef_tuple,
+)
+from stagec.core.pytree import Key as KeyEntry
+from stagec.core.pytree import Path as KeyPath
+
+__all__ = [
+    "DictKey",
+    "FlattenedIndexKey",
+    "GetAttrKey",
+    "KeyEntry",
+    "KeyPath",
+    "Partial",
+    "PyTreeDef",
+    "SequenceKey",
+    "all_leaves",
+    "keystr",
+    "register_dataclass",
+    "register_pytree_node",
+    "register_pytree_node_class",
+    "register_pytree_with_keys",
+    "register_pytree_with_keys_class",
+    "register_static",
+    "tree_all",
+    "tree_broadcast",
+    "tree_flatten",
+    "tree_flatten_with_path",
+    "tree_leaves",
+    "tree_leaves_with_path",
+    "tree_map",
+    "tree_map_with_path",
+    "tree_reduce",
+    "tree_reduce_associative",
+    "tree_structure",
+    "tree_transpose",
+    "tree_unflatten",
+    "treedef_children",
+    "treedef_is_leaf",
+    "treedef_tuple",
+]
+
+_NOTHING: Any = object()
+IsLeaf = Callable[[Any], bool]
+
+tree_map = pytree.map_leaves
+tree_leaves = pytree.leaves
+tree_structure = pytree.structure
+tree_flatten = pytree.flatten
+tree_flatten_with_path = pytree.flatten_with_path
+tree_unflatten = pytree.unflatten
+tree_transpose = pytree.transpose
+
+
+def tree_leaves_with_path(
+    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
+) -> list[tuple[KeyPath, Any]]:
+    """The leaves of a tree, each with its path.
+
+    >>> tree_leaves_with_path([7])
+    [((SequenceKey(idx=0),), 7)]
+    """
+    return pytree.flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
+
+
+def tree_map_with_path(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: Callable[..., bool] | None = None,
+    is_leaf_takes_path: bool = False,
+) -> Any:
+    """The tree of `f(path, leaf, *parts)`; as `tree_map`, and `f` gets each leaf's path first.
+
+    >>> tree_map_with_path(lambda path, x: keystr(path), {"w": [0, 0]})
+    {'w': ["['w'][0]", "['w'][1]"]}
+    """
+    pairs, definition = pytree.flatten_with_path(tree, is_leaf, is_leaf_takes_path)
+    parts = [definition.flatten_up_to(other) for other in rest]
+    return definition.unflatten([f(path, leaf, *row) for (path, leaf), *row in zip(pairs, *parts)])
+
+
+def tree_reduce(
+    function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _NOTHING, is_leaf: IsLeaf | None = None
+) -> Any:
+    """Combine the leaves from left to right.
+
+    Raises:
+      PytreeError: the tree has no leaves, and no initializer was given.
+
+    >>> tree_reduce(lambda a, b: a + b, {"a": 1, "b": (2, 3)})
+    6
+    """
+    leaves = pytree.leaves(tree, is_leaf)
+    if initializer is not _NOTHING:
+        return functools.reduce(function, leaves, initializer)
+    if not leaves:
+        raise PytreeError(message("tree_reduce: the tree has no leaves", fix="pass an initializer."))
+    return functools.reduce(function, leaves)
+
+
+def tree_reduce_associative(
+    operation: Callable[[Any, Any], Any], tree: Any, *, identity: Any = _NOTHING, is_leaf: IsLeaf | None = None
+) -> Any:
+    """Combine the leaves pairwise, in a balanced tree, which shortens the chain of operations.
+
+    Raises:
+      PytreeError: the tree has no leaves, and no identity was given.
+
+    >>> tree_reduce_associative(lambda a, b: a + b, [1, 2, 3])
+    6
+    """
+    values = pytree.leaves(tree, is_leaf)
+    if not values:
+        if identity is _NOTHING:
+            raise PytreeError(message("tree_reduce_associative: the tree has no leaves", fix="pass an identity."))
+        return identity
+    while len(values) > 1:
+        odd = values[-1:] if len(values) % 2 else []
+        values = [operation(a, b) for a, b in zip(values[::2], values[1::2])] + odd
+    return values[0]
+
+
+def tree_all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
+    """Whether all leaves are true.
+
+    >>> tree_all({"a": True, "b": 0})
+    False
+    """
+    return all(pytree.leaves(tree, is_leaf))
+
+
+def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> Any:
+    """A tree of the structure of `full_tree`, with each leaf of `prefix_tree` repeated below its place.
+
+    Raises:
+      PytreeError: `prefix_tree` is not the upper part of `full_tree`.
+
+    >>> tree_broadcast((1, 2), ({"a": 0, "b": 0}, 0))
+    ({'a': 1, 'b': 1}, 2)
+    """
+    values = pytree.broadcast_prefix(prefix_tree, full_tree, is_leaf)
+    return pytree.structure(full_tree, is_leaf).unflatten(values)
+
+
+def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
+    """The structures of the root's children."""
+    return treedef.children()
+
+
+def treedef_is_leaf(treedef: PyTreeDef) -> bool:
+    """Whether the structure is that of one leaf."""
+    return treedef.num_nodes == 1

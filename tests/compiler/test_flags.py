@@ -1,0 +1,63 @@
+"""The ladder of flag sets: which rungs a program gets, and that the compiler knows every flag."""
+
+import pytest
+
+from stagec.compiler.driver import compile_module
+from stagec.compiler.flags import DATA_TILING_SIZE, CompileOptions, ladder
+from stagec.compiler.targets import Target
+
+CPU = Target.parse("cpu")
+EVERY_SET = ("packed", "tiled", "plain", "careful")
+
+
+def test_small_programs_start_with_the_plain_set():
+    assert [rung.name for rung in ladder(CPU, matmul_size=64**3)] == ["plain", "careful"]
+
+
+def test_large_products_start_with_packed_operands_and_end_with_the_careful_set():
+    names = [rung.name for rung in ladder(CPU, matmul_size=DATA_TILING_SIZE)]
+    assert names == ["packed", "plain", "careful"]
+
+
+def test_a_hint_replaces_the_measured_size():
+    options = CompileOptions(matmul_size=0)
+    assert ladder(CPU, options, matmul_size=1024**3) == ladder(CPU)
+
+
+@pytest.mark.parametrize("text", ["cpu", "cpu:generic", "cpu:aarch64", "vulkan", "cuda:sm_90"])
+def test_float64_is_never_demoted(text):
+    for rung in ladder(Target.parse(text), matmul_size=1024**3):
+        assert "--iree-input-demote-f64-to-f32=false" in rung.flags
+
+
+def test_extra_flags_come_last_so_that_they_win():
+    for rung in ladder(CPU, CompileOptions(extra_flags=("--iree-opt-level=O3",)), matmul_size=1024**3):
+        assert rung.flags[-1] == "--iree-opt-level=O3"
+
+
+def test_one_flag_set_can_be_asked_for():
+    assert [rung.name for rung in ladder(CPU, CompileOptions(flag_set="tiled"))] == ["tiled"]
+
+
+def test_an_unknown_flag_set_names_the_known_ones():
+    with pytest.raises(ValueError, match="'packed'"):
+        ladder(CPU, CompileOptions(flag_set="fastest"))
+
+
+@pytest.mark.parametrize("flag_set", EVERY_SET)
+def test_the_compiler_accepts_every_flag_set(flag_set):
+    text = """func.func @main(%a: tensor<32x32xf32>, %b: tensor<32x32xf32>) -> tensor<32x32xf32> {
+      %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+        : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+      return %0 : tensor<32x32xf32>
+    }"""
+    assert compile_module(text, CPU, options=CompileOptions(flag_set=flag_set)).flags == flag_set
+
+
+@pytest.mark.parametrize("text", ["cpu:generic", "cpu:aarch64+dotprod", "cpu:x86-64-v3+gfni", "vulkan:ampere", "cuda"])
+def test_every_kind_of_target_compiles(text):
+    module = """func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = stablehlo.exponential %x : tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }"""
+    assert compile_module(module, Target.parse(text)).flags == "plain"

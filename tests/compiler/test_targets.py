@@ -1,0 +1,121 @@
+"""Targets: parsing, suggestions, what enters the cache key. None of this loads the compiler."""
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stagec.compiler import targets
+from stagec.compiler.targets import Target, cpu_features, cpu_levels, known_targets
+from stagec.core.errors import TargetError
+
+
+@pytest.mark.parametrize("text", [*known_targets(), "cpu:x86-64-v3+avx512f+gfni", "cuda:sm_90", "cuda:sm_121"])
+def test_a_target_reads_back_from_its_own_description(text):
+    assert Target.parse(text) == Target.parse(str(Target.parse(text)))
+    assert str(Target.parse(text)) == text
+
+
+def test_a_target_is_hashable_and_frozen():
+    target = Target.parse("cpu")
+    assert {target: 1}[Target.parse(" CPU ")] == 1
+    with pytest.raises(AttributeError):
+        target.arch = "generic"
+
+
+def test_short_forms_mean_the_defaults():
+    assert str(Target.parse("cuda")) == "cuda:sm_80"
+    assert str(Target.parse("vulkan")) == "vulkan:vp_android_baseline_2022"
+    assert Target.parse("cuda:ada") == Target.parse("cuda:sm_89")
+    assert Target.parse("cpu:host") == Target.parse("cpu")
+
+
+def test_feature_order_does_not_make_another_target():
+    assert Target.parse("cpu:x86-64-v3+gfni+aes") == Target.parse("cpu:x86-64-v3+aes+gfni+aes")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("sm_80", "sm_80"), ("sm_86", "sm_86"), ("sm_90", "sm_89"), ("sm_90a", "sm_89"), ("sm_103", "sm_89")]
+    + [("sm_120", "sm_120"), ("sm_121", "sm_120"), ("hopper", "sm_89")],
+)
+def test_new_cuda_cards_get_the_newest_code_that_they_can_run(text, expected):
+    target = Target.parse(f"cuda:{text}")
+    assert target.compiled_arch == expected
+    if target.arch != expected:
+        assert target.contributors()["target compiled as"] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "suggested"),
+    [
+        ("cpuu", "'cpuu'", "'cpu'"),
+        ("cpu:x86-64-v5", "'x86-64-v5'", "'x86-64-v4'"),
+        ("vulkan:amper", "'amper'", "'ampere'"),
+        ("cuda:sm_8", "'sm_8'", "'sm_80'"),
+        ("cuda:sm_52", "'sm_52'", "'sm_62'"),
+        ("cuda:sm_999", "'sm_999'", "sm_NN"),
+        ("cpu:x86-64-v3+avx512", "'avx512'", "'avx512f'"),
+        ("cpu:generic+avx2", "'avx2'", "x86-64"),
+        ("cpu:x86-64-v3+", "''", "avx2"),
+        ("", "''", "'cpu'"),
+        ("cuda:--iree-x", "'--iree-x'", "sm_NN"),
+    ],
+)
+def test_an_unknown_target_names_the_word_and_what_was_meant(text, named, suggested):
+    with pytest.raises(TargetError) as caught:
+        Target.parse(text)
+    headline, *_, fix = str(caught.value).split("\n")
+    assert headline.startswith(named)
+    assert fix.startswith("  Fix: ") and suggested in fix
+
+
+def test_something_else_than_text_is_refused():
+    with pytest.raises(TargetError, match="not int"):
+        Target.parse(3)
+
+
+@given(st.text(max_size=20), st.sampled_from(["", "cpu:", "vulkan:", "cuda:"]))
+def test_any_text_is_a_target_or_a_target_error(text, backend):
+    try:
+        target = Target.parse(backend + text)
+    except TargetError:
+        return
+    assert Target.parse(str(target)) == target
+
+
+def test_the_key_of_the_host_holds_its_model_and_every_feature():
+    parts = Target.parse("cpu").contributors()
+    assert parts["cpu features"].split() == sorted(cpu_features())
+    assert parts["cpu model"]
+    assert all(isinstance(value, str) for value in parts.values())
+
+
+def test_the_key_of_a_fixed_level_does_not_depend_on_this_machine(monkeypatch):
+    before = Target.parse("cpu:x86-64-v3").contributors()
+    monkeypatch.setattr(targets, "cpu_features", lambda: frozenset({"other"}))
+    assert Target.parse("cpu:x86-64-v3").contributors() == before
+    assert Target.parse("cpu").contributors()["cpu features"] == "other"
+
+
+def test_a_machine_without_the_features_is_told_which_are_missing(monkeypatch):
+    v2 = frozenset({"cx16", "lahf_lm", "popcnt", "sse4_1", "sse4_2", "ssse3", "pni"})
+    monkeypatch.setattr(targets, "cpu_features", lambda: v2)
+    monkeypatch.setattr(targets, "_machine", lambda: "x86_64")
+    assert cpu_levels() == ("x86-64", "x86-64-v2")
+    assert not Target.parse("cpu:x86-64-v2+sse3").missing_here()
+    assert {"avx2", "fma"} <= Target.parse("cpu:x86-64-v3").missing_here()
+    assert Target.parse("cpu:x86-64-v2+gfni").missing_here() == {"gfni"}
+    assert Target.parse("cpu:aarch64").missing_here() == {"aarch64"}
+    assert not Target.parse("cpu").missing_here()
+
+
+def test_targets_and_the_driver_do_not_load_the_compiler():
+    code = (
+        "import sys, stagec.compiler.driver, stagec.compiler.stages, stagec.compiler.targets as t;"
+        "t.Target.parse('cpu').contributors();"
+        "assert not [m for m in sys.modules if m.startswith(('iree', 'rich'))]"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,97 @@
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from stagec.core.config import Config, config, disable_jit, enable_x64, state
+
+
+def test_an_override_ends_with_its_block():
+    with config.override(enable_x64=True, fast_math=True):
+        assert (config.enable_x64, config.fast_math) == (True, True)
+        with enable_x64(False):
+            assert (config.enable_x64, config.fast_math) == (False, True)
+        assert config.enable_x64
+    assert (config.enable_x64, config.fast_math) == (False, False)
+
+
+def test_an_override_ends_when_its_block_raises():
+    with pytest.raises(RuntimeError), config.override(fast_math=True):
+        raise RuntimeError
+    assert not config.fast_math
+    assert state.plain
+
+
+def test_an_override_is_not_seen_by_other_threads():
+    seen = []
+    with enable_x64():
+        thread = threading.Thread(target=lambda: seen.append(config.enable_x64))
+        thread.start()
+        thread.join()
+    assert seen == [False]
+
+
+def test_an_override_leaves_the_plain_path():
+    assert state.plain
+    with disable_jit():
+        assert not state.plain
+    assert state.plain
+
+
+def test_an_update_is_seen_by_all_threads_and_listeners():
+    options, heard, seen = Config(), [], []
+    options.on_update(lambda: heard.append(options.fast_math))
+    options.update("fast_math", True)
+    thread = threading.Thread(target=lambda: seen.append(options.fast_math))
+    thread.start()
+    thread.join()
+    assert (heard, seen) == ([True], [True])
+
+
+def test_an_attribute_can_be_assigned_and_jax_prefix_is_accepted():
+    options = Config()
+    options.fast_math = True
+    options.update("jax_enable_x64", True)
+    assert (options.fast_math, options.enable_x64) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda options: options.nonsense,
+        lambda options: options.update("nonsense", 1),
+        lambda options: options.override(nonsense=1).__enter__(),
+    ],
+    ids=["read", "update", "override"],
+)
+def test_an_unknown_option_is_refused_with_the_list_of_options(use):
+    with pytest.raises(AttributeError, match=r"unknown option 'nonsense'; options are enable_x64, "):
+        use(Config())
+
+
+def test_options_that_change_programs_are_in_the_trace_key():
+    plain = config.trace_key()
+    for name in ("enable_x64", "fast_math", "disable_jit"):
+        with config.override(**{name: True}):
+            assert config.trace_key() != plain, name
+    with config.override(log="cache"):
+        assert config.trace_key() == plain
+
+
+def run(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True, text=True, timeout=60
+    )
+
+
+def test_the_environment_is_read_once_at_import():
+    code = "from stagec.core.config import config; print(config.enable_x64, config.cache_max_bytes, config.fast_math)"
+    done = run(code, STAGEC_ENABLE_X64="1", STAGEC_CACHE_MAX_BYTES="123", STAGEC_FAST_MATH="off")
+    assert done.stdout.split() == ["True", "123", "False"], done.stderr
+
+
+def test_a_bad_value_in_the_environment_names_the_variable():
+    done = run("import stagec.core.config", STAGEC_CACHE_MAX_BYTES="lots")
+    assert "STAGEC_CACHE_MAX_BYTES='lots' is not a valid value for cache_max_bytes" in done.stderr
