@@ -104,7 +104,8 @@ _PASSES = {
     "merge_reductions": "passes.fusion:MERGE_REDUCTIONS",
     "legalize": "passes.legalize:PATTERNS_CPU",
 }
-_ALIASES = {"default": ("simplify", "fusion", "legalize"), "none": ()}
+# Legalizing repeats constants and subexpressions; merging them is cheap.
+_ALIASES: dict[str, tuple[str, ...]] = {"default": ("simplify", "fusion", "legalize", "cse"), "none": ()}
 
 
 def pass_names() -> tuple[str, ...]:

@@ -1,0 +1,80 @@
+"""stagec: a staged compiler for Python.
+
+Write NumPy-style code, put `@stagec.jit` on it, and it runs as machine code,
+compiled once and kept on disk. Names and meaning follow JAX.
+"""
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+from stagec.core.config import config, disable_jit, enable_x64
+from stagec.core.errors import StagecError
+from stagec.runtime import eager as _eager  # what runs outside jit
+from stagec.runtime.array import Array
+from stagec.api.arguments import ShapeDtypeStruct
+from stagec.api.jit import clear_caches, jit
+from stagec.api.stages import eval_shape, make_graph
+from stagec import dtypes, errors, lax, nn, numpy, tree, tree_util, typing
+
+if _TYPE_CHECKING:
+    from passes import Pass, Pattern, pattern
+    from stagec.api.explain import explain
+    from stagec import debug, scipy
+
+make_jaxpr = make_graph
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Array",
+    "Pass",
+    "Pattern",
+    "ShapeDtypeStruct",
+    "StagecError",
+    "clear_caches",
+    "config",
+    "debug",
+    "disable_jit",
+    "dtypes",
+    "enable_x64",
+    "errors",
+    "eval_shape",
+    "explain",
+    "jit",
+    "lax",
+    "make_graph",
+    "make_jaxpr",
+    "nn",
+    "numpy",
+    "pattern",
+    "scipy",
+    "tree",
+    "tree_util",
+    "typing",
+]
+
+# Imported when first used: most programs need none of them.
+_LAZY = {
+    "Pass": ("passes", "Pass"),
+    "Pattern": ("passes", "Pattern"),
+    "debug": ("stagec.debug", None),
+    "explain": ("stagec.api.explain", "explain"),
+    "pattern": ("passes", "pattern"),
+    "scipy": ("stagec.scipy", None),
+}
+
+
+def __getattr__(name: str) -> _Any:
+    import importlib
+
+    if name not in _LAZY:
+        raise AttributeError(f"module 'stagec' has no attribute {name!r}")
+    module, attribute = _LAZY[name]
+    found = importlib.import_module(module)
+    value = found if attribute is None else getattr(found, attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -14,14 +14,15 @@ from typing import Any
 
 from passes import attributes as attrs
 from passes import bindings
-from passes.match import dtype_of, is_floating, is_static, shape_of, size_of, splat_of
+from passes.match import dtype_of, is_boolean, is_floating, shape_of, splat_of
+from passes.simplify.casts import is_lossless
 
 _IN_PLACE = ("stablehlo.sort", "stablehlo.dynamic_update_slice", "stablehlo.scatter", "chlo.top_k")
 
 # Results of these never share memory with an operand, whatever is folded: no
 # input makes the whole op the identity in a way that a compiler can know.
 _COMPUTING = (
-    "cbrt ceil cholesky compare constant convolution cosine count_leading_zeros exponential exponential_minus_one fft "
+    "cbrt ceil cholesky constant convolution cosine count_leading_zeros exponential exponential_minus_one fft "
     "floor iota is_finite log log_plus_one logistic popcnt rng_bit_generator round_nearest_afz round_nearest_even "
     "rsqrt sign sine sqrt tan tanh triangular_solve"
 )
@@ -166,24 +167,23 @@ def _computes(op: Any) -> bool:
     operation = op.operation
     name = operation.name
     operands = list(operation.operands)
-    result = operation.results[0]
     if name == "stablehlo.dot_general":
         return not any(_is_small(value) for value in operands)
+    if name == "stablehlo.compare":
+        return not is_boolean(operands[0])  # p == true is p
     if name == "stablehlo.convert":
-        source, target = dtype_of(operands[0]), dtype_of(result)
-        return source.kind + str(source.itemsize) != target.kind + str(target.itemsize) and (
-            source.itemsize != target.itemsize or "f" in (source.kind, target.kind)
-        )
+        # There and back through a wider type is nothing, and so is a change of sign alone.
+        source, target = dtype_of(operands[0]), dtype_of(operation.results[0])
+        resigned = source.kind in "iu" and target.kind in "iu" and source.itemsize == target.itemsize
+        return not resigned and not is_lossless(source, target)
     if name == "stablehlo.reduce":
         return len(operation.results) == 1 and any(shape_of(operands[0])[d] > 1 for d in attrs.ints(op, "dimensions"))
-    if name in ("stablehlo.broadcast_in_dim", "stablehlo.pad"):
-        return is_static(result) and is_static(operands[0]) and size_of(result) > size_of(operands[0]) > 0
     if name not in _ARITHMETIC or operands[0] == operands[1]:
         return False
     constants = [splat_of(value) for value in operands]
     if constants == [None, None]:
         return all(isinstance(value.owner, bindings.ir.Block) for value in operands)
-    if name not in _FIELD or not is_floating(result) or None not in constants:
+    if name not in _FIELD or not is_floating(operands[0]) or None not in constants:
         return False
     number = next(float(value) for value in constants if value is not None)
     return math.isfinite(number) and number not in (0.0, 1.0)

@@ -160,5 +160,6 @@ def _merge(ops: list[Any], dims: attrs.DotDimensions) -> None:
             start[-1], limit[-1] = offset, offset + width
             part = build.slice_(product, start, limit, loc=op.operation.location)
             op.operation.results[0].replace_all_uses_with(part)
-            op.operation.erase()
             offset += width
+    for op in ops:  # not before: the insertion point stands at the first
+        op.operation.erase()

@@ -14,8 +14,9 @@ from passes.numeric.products import single_op
 def merge_reductions(module: Any) -> int:
     """reduce(x, f), reduce(x, g) over the same dimensions -> one reduce of both; returns how many went.
 
-    Exact: every result is combined in the order that it had. Reductions that
-    follow one another through a value (the sum of x - max(x)) stay apart.
+    The same combinations of the same elements; the compiler may add floats up in
+    another order, as it may for each alone. Reductions that follow one another
+    through a value (the sum of x - max(x)) have different inputs and stay apart.
     """
     return sum(_merge_block(block) for block in blocks_of(module.operation))
 

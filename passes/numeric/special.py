@@ -79,7 +79,7 @@ def erf_inv(y: float) -> float:
     half = 2 / (math.pi * a) + log_term / 2
     x = math.copysign(math.sqrt(math.sqrt(half * half - log_term / a) - half), y)
     for _ in range(60):
-        error = math.erf(x) - y if abs(y) < 0.5 else math.copysign((1 - abs(y)) - math.erfc(abs(x)), y)
+        error = math.erf(x) - y if abs(y) < 0.5 else math.copysign(1, y) * ((1 - abs(y)) - math.erfc(abs(x)))
         step = error / (2 / math.sqrt(math.pi) * math.exp(-x * x))
         step /= 1 + x * step  # Halley's correction
         x -= step

@@ -125,7 +125,12 @@ class JitFunction:
                 run = self._fast.get(tuple(signature))
                 if run is not None:
                     return run(args)
-        return self._call(args, kwargs)
+        try:
+            return self._call(args, kwargs)
+        except Exception as error:
+            if not config.full_tracebacks:
+                error.__traceback__ = location.user_traceback(error.__traceback__)
+            raise
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if config.disable_jit:
@@ -147,14 +152,21 @@ class JitFunction:
         if not runnable.direct or runnable.trivial or any(a.weak_type for a in runnable.out_avals):
             return
         executable = runnable.executable()
-        unflatten = trace.out_tree.unflatten
-        run = executable.run
-        if len(runnable.out_avals) == 1 and trace.out_tree == _LEAF:
-            fast = executable.run_one if not (executable.clobbered or executable.may_alias) else _first(run)
+        run: Callable[[Sequence[Array]], Any] = executable.run_plain
+        if executable.clobbered or executable.may_alias:
+            run = executable.run
+        tree = trace.out_tree
+        count = len(runnable.out_avals)
+        if tree == pytree.LEAF:
+            fast = executable.run_one if run == executable.run_plain else _first(run)
+        elif tree == pytree.structure((0,) * count):
+
+            def fast(args: Sequence[Array]) -> Any:
+                return tuple(run(args))
         else:
 
             def fast(args: Sequence[Array]) -> Any:
-                return unflatten(run(args))
+                return tree.unflatten(run(args))
 
         self._fast[tuple([v.aval for v in values])] = fast
 
@@ -283,9 +295,6 @@ class JitFunction:
 
     def _cache_size(self) -> int:
         return len(self._cache.traces)
-
-
-_LEAF = pytree.structure(0)
 
 
 def _first(run: Callable[[Sequence[Array]], list[Array]]) -> Callable[[Sequence[Array]], Array]:

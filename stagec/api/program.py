@@ -111,6 +111,12 @@ class RunnableGraph:
             v.aval.size == 0 for e in self.graph.equations for v in (*e.inputs, *e.outputs)
         ) or any(a.size == 0 for a in self.graph.in_avals)
 
+    def used_names(self) -> list[str]:
+        """What the user calls the arguments that the program takes."""
+        hidden = len(self.captured)
+        names = [f"captured{i}" for i in range(hidden)] + list(self.argument_names)
+        return [names[i] if i < len(names) else "" for i in self.used]
+
     def executable(self) -> Executable:
         """Compile or load on first use."""
         found = self._executable
@@ -122,7 +128,6 @@ class RunnableGraph:
         return found
 
     def _load(self) -> Executable:
-        names = [self.argument_names[i - len(self.captured)] if i >= len(self.captured) else "" for i in self.used]
         key = build.key.digest(self.options.contributors(self.graph))
         with _guard:
             found = _executables.get(key)
@@ -130,7 +135,7 @@ class RunnableGraph:
             self.source = "memory"
             build.log.event("cache", f"{self.name}: found in memory", key=key)
             return found
-        program = build.obtain(self.graph, self.options, self.name, names)
+        program = build.obtain(self.graph, self.options, self.name, self.used_names())
         self.source = program.source
         donated = {i for i, _ in self.options.donated}
         executable = Executable(
@@ -141,6 +146,7 @@ class RunnableGraph:
             clobbered=[i for i in program.meta["clobbered"] if i not in donated],
             in_place=donated,
             may_alias=program.meta["may_alias"],
+            branches=program.meta["branches"],
             name=self.name,
         )
         with _guard:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from stagec.compiler import cache, key, log
 from stagec.compiler.targets import Target
 from stagec.core import dtypes
 from stagec.core.config import config
-from stagec.core.graph import Graph
+from stagec.core.graph import Equation, Graph
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,7 @@ def compile_graph(
     graph: Graph, options: Options, name: str, argument_names: Sequence[str] = (), digest: str = ""
 ) -> tuple[bytes, dict[str, Any]]:
     """Lower, optimize and compile; returns the module's bytes and what the runtime must know."""
+    from passes.analysis.alias import returned_arguments
     from passes.analysis.clobber import clobbered_arguments
 
     from stagec.compiler import driver, dump
@@ -140,7 +141,8 @@ def compile_graph(
     meta = {
         "name": name,
         "clobbered": clobbered,
-        "may_alias": True,
+        "may_alias": bool(returned_arguments(module)),
+        "branches": any(e.primitive.name in ("cond", "while") for e in all_equations(graph)),
         "driver": choose_driver(graph),
         "flags": compiled.flags,
         "seconds": round(finished - started, 3),
@@ -167,13 +169,20 @@ def choose_driver(graph: Graph) -> str:
     return "local-task" if work(graph) >= _PARALLEL_WORK else "local-sync"
 
 
+def all_equations(graph: Graph) -> Iterator[Equation]:
+    """Every equation, those of inner graphs included."""
+    for equation in graph.equations:
+        yield equation
+        for value in equation.params.values():
+            for inner in value if isinstance(value, tuple) else (value,):
+                if isinstance(inner, Graph):
+                    yield from all_equations(inner)
+
+
 def work(graph: Graph) -> int:
     """A rough count of element operations."""
     total = 0
-    for equation in graph.equations:
-        for value in equation.params.values():
-            if isinstance(value, Graph):
-                total += work(value)
+    for equation in all_equations(graph):
         out = sum(v.aval.size for v in equation.outputs)
         size = max([out] + [a.aval.size for a in equation.inputs])
         name = equation.primitive.name

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import importlib
 import io
+import math
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,7 +15,7 @@ from typing import Any
 from stagec.compiler import diagnostics as diag
 from stagec.compiler import log
 from stagec.compiler.diagnostics import Attempt, Diagnostic
-from stagec.compiler.flags import CompileOptions, ladder
+from stagec.compiler.flags import DATA_TILING_ROWS, CompileOptions, ladder
 from stagec.compiler.progress import Progress
 from stagec.compiler.targets import Target
 from stagec.core.errors import CompileError, message
@@ -74,9 +76,7 @@ def compile_module(
     if not vmfb:
         saved = diag.save_module(source, name, options.dump)
         raise diag.compile_error(name, str(target), attempts, saved)
-    log.event(
-        "compile", "compiled", name=name, target=str(target), flags=rung.name, seconds=seconds, bytes=len(vmfb)
-    )
+    log.event("compile", "compiled", name=name, target=str(target), flags=rung.name, seconds=seconds, bytes=len(vmfb))
     found = [d for a in attempts for d in a.diagnostics] if len(attempts) == 1 else attempts[-1].diagnostics
     return Compiled(vmfb, rung.name, seconds, tuple(attempts), diag.warnings(found))
 
@@ -96,7 +96,7 @@ def serialize(module: Any) -> bytes:
 
 
 def check(source: bytes, name: str, options: CompileOptions) -> int:
-    """Refuse what would crash the compiler; return the multiply-adds of the largest product.
+    """Refuse what would crash the compiler; return the multiply-adds of the largest product that is not thin.
 
     Raises:
       CompileError: an operation is unknown or malformed, or a constant's dtype cannot be compiled.
@@ -225,7 +225,7 @@ def _check_constant(operation: Any, source: bytes, name: str, options: CompileOp
     # A splat prints as dense<(re,im)>; the bindings cannot read a complex attribute otherwise.
     if "dense<(" in operation.get_asm(large_elements_limit=16):
         return
-    line = diag.parse(2, str(operation.location).removeprefix("loc(").replace('"', "") + ": ")
+    line = diag.parse(2, str(operation.location).removeprefix("loc(").removesuffix(")").replace('"', "") + ": ")
     raise CompileError(
         message(
             f"{name} was not compiled: it holds a complex128 constant of several values, which ends the compiler",
@@ -237,23 +237,24 @@ def _check_constant(operation: Any, source: bytes, name: str, options: CompileOp
 
 
 def _product_size(operation: Any) -> int:
-    """Multiply-adds of a dot_general: the result's elements times the contracted sizes; 0 if not static."""
+    """Multiply-adds of one batch element of a dot_general; 0 if it is thin or its shape is not static."""
     ir = _ir()
-    left, result = ir.RankedTensorType(operation.operands[0].type), ir.RankedTensorType(operation.results[0].type)
-    if not (left.has_static_shape and result.has_static_shape):
+    left, right = (ir.RankedTensorType(operand.type) for operand in operation.operands)
+    if not (left.has_static_shape and right.has_static_shape):
         return 0
-    size = 1
-    for extent in result.shape:
-        size *= extent
-    return size * _contracted_size(str(operation.attributes["dot_dimension_numbers"]), left.shape)
+    numbers = str(operation.attributes["dot_dimension_numbers"])
+    batched, contracted = _axes(numbers, "lhs_batching"), _axes(numbers, "lhs_contracting")
+    inner = math.prod(left.shape[axis] for axis in contracted)
+    shared = inner * math.prod(left.shape[axis] for axis in batched)
+    if shared == 0:
+        return 0
+    rows, columns = math.prod(left.shape) // shared, math.prod(right.shape) // shared
+    return rows * columns * inner if min(rows, columns) >= DATA_TILING_ROWS else 0
 
 
-def _contracted_size(dimension_numbers: str, shape: Sequence[int]) -> int:
-    _, found, rest = dimension_numbers.partition("lhs_contracting_dimensions = [")
-    size = 1
-    for axis in rest.partition("]")[0].split(",") if found else ():
-        size *= shape[int(axis)] if axis.strip() else 1
-    return size
+def _axes(dimension_numbers: str, name: str) -> list[int]:
+    found = re.search(name + r"_dimensions = \[([0-9, ]*)\]", dimension_numbers)
+    return [int(axis) for axis in found[1].split(",") if axis.strip()] if found else []
 
 
 def _api() -> Any:

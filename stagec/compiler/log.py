@@ -67,9 +67,7 @@ def event(kind: str, message: str, **fields: Any) -> None:
     if not printed and not logger.isEnabledFor(logging.INFO):
         return
     details = " ".join(f"{name}={_short(value)}" for name, value in fields.items())
-    line = logger.makeRecord(
-        logger.name, logging.INFO, "stagec", 0, f"{kind}: {message} {details}".rstrip(), (), None
-    )
+    line = logger.makeRecord(logger.name, logging.INFO, "stagec", 0, f"{kind}: {message} {details}".rstrip(), (), None)
     if logger.isEnabledFor(logging.INFO):
         logger.handle(line)
     if printed:

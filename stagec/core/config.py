@@ -21,6 +21,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "target": ("STAGEC_TARGET", str, "cpu", True),
     "log": ("STAGEC_LOG", str, "", False),
     "dump": ("STAGEC_DUMP", str, "", False),
+    "full_tracebacks": ("STAGEC_FULL_TRACEBACKS", _flag, False, False),
     "enable_cache": ("STAGEC_CACHE", _flag, True, False),
     "cache_dir": ("STAGEC_CACHE_DIR", str, "", False),
     "cache_max_bytes": ("STAGEC_CACHE_MAX_BYTES", int, 2 << 30, False),

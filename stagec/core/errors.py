@@ -127,3 +127,9 @@ class CacheWarning(UserWarning):
 
 class DonationWarning(UserWarning):
     """A donated argument could not be used for a result."""
+
+
+# Tracebacks show the name that users import.
+for _class in [v for v in list(globals().values()) if isinstance(v, type) and issubclass(v, (StagecError, UserWarning))]:
+    if _class.__module__ == __name__:
+        _class.__module__ = "stagec.errors"

@@ -148,11 +148,14 @@ class GraphTracer(Tracer):
         if equation is None:
             return f"argument {self.var.name} of {self.trace.name}" if self.var.name else ""
         text = f"from {equation.location.brief()}"
-        arguments = dependencies(self.var)
+        arguments = self.arguments()
         if arguments:
             plural = "s" if len(arguments) > 1 else ""
             text += f", depends on argument{plural} {', '.join(arguments)} of {self.trace.name}"
         return text
+
+    def arguments(self) -> list[str]:
+        return dependencies(self.var)
 
 
 def dependencies(var: Var, limit: int = 4) -> list[str]:

@@ -6,7 +6,7 @@ import linecache
 import os
 import sys
 import threading
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _internal_files: dict[str, bool] = {}
@@ -89,3 +89,16 @@ def of_function(function: object) -> str:
     if code is None:
         return str(name)
     return f"{name} at {os.path.basename(code.co_filename)}:{code.co_firstlineno}"
+
+
+def user_traceback(traceback: TracebackType | None) -> TracebackType | None:
+    """A traceback without the frames inside stagec."""
+    kept: list[TracebackType] = []
+    while traceback is not None:
+        if not _is_internal(traceback.tb_frame.f_code.co_filename):
+            kept.append(traceback)
+        traceback = traceback.tb_next
+    rest: TracebackType | None = None
+    for t in reversed(kept):
+        rest = TracebackType(rest, t.tb_frame, t.tb_lasti, t.tb_lineno)
+    return rest

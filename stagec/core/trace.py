@@ -48,57 +48,61 @@ class Tracer(ArrayOperators):
     def __hash__(self) -> int:
         raise TypeError(f"unhashable type: {type(self).__name__}; a tracer has no value to hash")
 
+    def arguments(self) -> list[str]:
+        """Names of the function's arguments that the value depends on, where the trace knows them."""
+        return []
+
     def __bool__(self) -> bool:
-        raise self._concretization(
-            errors.TracerBoolConversionError,
-            "truth value",
-            "keep the choice in the program with numpy.where or lax.cond, or make the argument static with "
-            "static_argnames",
-        )
+        raise self._concretization(errors.TracerBoolConversionError, "truth value", _CHOICE_FIX)
 
     def __int__(self) -> int:
-        raise self._concretization(errors.ConcretizationError, "int() value", _STATIC_FIX)
+        raise self._concretization(errors.TracerIntegerConversionError, "int() value", _VALUE_FIX)
 
     def __float__(self) -> float:
-        raise self._concretization(
-            errors.ConcretizationError, "float() value", "use x.astype(float), or make the argument static with "
-            "static_argnames"
-        )
+        raise self._concretization(errors.ConcretizationError, "float() value", "use x.astype(float), or {static}")
 
     def __complex__(self) -> complex:
-        raise self._concretization(errors.ConcretizationError, "complex() value", _STATIC_FIX)
+        raise self._concretization(errors.ConcretizationError, "complex() value", "use x.astype(complex), or {static}")
 
     def __index__(self) -> int:
-        raise self._concretization(errors.TracerIntegerConversionError, "integer value", _STATIC_FIX)
+        raise self._concretization(errors.TracerIntegerConversionError, "integer value", _VALUE_FIX)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise self._concretization(
-            errors.TracerArrayConversionError,
-            "NumPy array",
-            "call the function of the same name in stagec.numpy, or use stagec.pure_callback for host code",
-        )
+        raise self._concretization(errors.TracerArrayConversionError, "NumPy array", _NUMPY_FIX)
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            raise self._concretization(errors.ConcretizationError, "formatted value", "format it without a width, or {static}")
+        return repr(self)
 
     def item(self, *args: Any) -> Any:
-        raise self._concretization(errors.ConcretizationError, "item() value", _STATIC_FIX)
+        raise self._concretization(errors.ConcretizationError, "item() value", _VALUE_FIX)
 
     def tolist(self) -> Any:
-        raise self._concretization(errors.ConcretizationError, "tolist() value", _STATIC_FIX)
+        raise self._concretization(errors.ConcretizationError, "tolist() value", _VALUE_FIX)
 
     def block_until_ready(self) -> Tracer:
+        """Nothing to wait for while tracing."""
         return self
 
     def _concretization(self, kind: type[errors.StagecError], wanted: str, fix: str) -> errors.StagecError:
+        names = self.arguments()
+        static = f"make {' and '.join(names) or 'the argument'} static with static_argnames"
+        if names:
+            static += f"={names[0].split('[')[0].split('.')[0]!r}"
         return kind(
             errors.message(
                 f"the {wanted} of a traced array was asked for: {self.aval.long()} has no value while tracing",
                 str(location.capture()),
                 [("value", self.aval.long(), self.origin())],
-                fix,
+                fix.format(static=static),
             )
         )
 
 
-_STATIC_FIX = "make the argument static with static_argnames, or compute with operations that stay in the program"
+_CHOICE_FIX = "keep the choice in the program with numpy.where or lax.cond, or {static}"
+_VALUE_FIX = "compute with operations that stay in the program, or {static}"
+_NUMPY_FIX = "call the function of the same name in stagec.numpy, or {static}"
 
 _base: Trace
 

@@ -110,3 +110,16 @@ def _mismatch(name: str, operands: Sequence[Operand], avals: Sequence[ShapedArra
 def promote(name: str, *values: Any) -> list[Operand]:
     """Operands of one dtype and one shape (or rank 0)."""
     return broadcast_together(name, promote_dtypes(*values))
+
+
+def promote_numeric(name: str, *values: Any) -> list[Operand]:
+    """Operands of one dtype that is not bool, and of one shape (or rank 0); bools become integers."""
+    operands = promote_dtypes(*values)
+    if aval_of(operands[0]).dtype == dtypes.bool_:
+        operands = [convert_element_type(o, dtypes.default_int()) for o in operands]
+    return broadcast_together(name, operands)
+
+
+def promote_floating(name: str, *values: Any) -> list[Operand]:
+    """Operands of one floating or complex dtype and one shape (or rank 0)."""
+    return broadcast_together(name, promote_inexact(*values))

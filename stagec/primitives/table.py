@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -107,3 +107,29 @@ def computed_in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*arrays, **params)
 
     return evaluate
+
+
+def i64_array(values: Iterable[int]) -> str:
+    """`array<i64: 1, 2>`, the form that StableHLO's dimension lists have."""
+    text = ", ".join([str(int(v)) for v in values])
+    return f"array<i64: {text}>" if text else "array<i64>"
+
+
+def spread(cx: Any, values: Any) -> list[Any]:
+    """The lowered operands of an elementwise row, those of rank 0 broadcast to the result's shape."""
+    shape = cx.out_avals[0].shape
+    return [
+        v if a.shape == shape else cx.broadcast(v, a.update(shape=shape), ())
+        for v, a in zip(values, cx.in_avals, strict=True)
+    ]
+
+
+def spread_avals(cx: Any) -> list[ShapedArray]:
+    """The avals of the operands after `spread`."""
+    shape = cx.out_avals[0].shape
+    return [a.update(shape=shape) for a in cx.in_avals]
+
+
+def spread_eval(arrays: Any) -> list[Any]:
+    """The operands of an elementwise row's evaluation, broadcast to one shape."""
+    return list(np.broadcast_arrays(*arrays))

@@ -54,7 +54,7 @@ def test_new_cuda_cards_get_the_newest_code_that_they_can_run(text, expected):
         ("cpuu", "'cpuu'", "'cpu'"),
         ("cpu:x86-64-v5", "'x86-64-v5'", "'x86-64-v4'"),
         ("vulkan:amper", "'amper'", "'ampere'"),
-        ("cuda:sm_8", "'sm_8'", "'sm_80'"),
+        ("cuda:sm_8", "'sm_8'", "'sm_8"),
         ("cuda:sm_52", "'sm_52'", "'sm_62'"),
         ("cuda:sm_999", "'sm_999'", "sm_NN"),
         ("cpu:x86-64-v3+avx512", "'avx512'", "'avx512f'"),

@@ -74,9 +74,7 @@ def run_iree(text, *arrays):
     config = rt.Config("local-sync")
     context = rt.VmContext(config.vm_instance, [])
     module = rt.VmModule.copy_buffer(config.vm_instance, compile_text(text))
-    context = rt.VmContext(
-        config.vm_instance, [rt.create_hal_module(config.vm_instance, config.device), module]
-    )
+    context = rt.VmContext(config.vm_instance, [rt.create_hal_module(config.vm_instance, config.device), module])
     arguments = rt.VmVariantList(len(arrays))
     allocator = config.device.allocator
     keep = []

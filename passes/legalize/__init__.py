@@ -1,0 +1,10 @@
+"""What the CPU backend cannot do, or does inaccurately, rewritten into what it can."""
+
+from __future__ import annotations
+
+from passes.legalize import complexes, floats, integers
+from passes.pattern import Pattern
+
+PATTERNS_CPU: list[Pattern] = [*integers.PATTERNS, *floats.PATTERNS, *complexes.PATTERNS]
+
+__all__ = ["PATTERNS_CPU"]

@@ -1,0 +1,273 @@
+"""Functions of a complex number in terms of real ones.
+
+complex128 has no other way to link; complex64 is computed in float64, which keeps
+its intermediate squares from overflowing. Inverse functions follow Kahan,
+"Branch cuts for complex elementary functions" (1987), the sign of zero included.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from passes import build
+from passes.legalize import elementary as el
+from passes.legalize import special as sp
+from passes.legalize.number import Number, copysign, has_sign, maximum, minimum, sqrt, where
+from passes.match import is_static
+from passes.pattern import Pattern
+from passes.types import numpy_dtype, tensor_type
+
+Pair = tuple[Number, Number]
+
+
+def hypot(x: Number, y: Number) -> Number:
+    """`sqrt(x**2 + y**2)` without overflow, within 2 ulp; infinite where either part is."""
+    a, b = abs(x), abs(y)
+    large, small = maximum(a, b), minimum(a, b)
+    ratio = small / where(large.equals(0), large.like(1), large)
+    result = large * sqrt(ratio * ratio + 1)
+    infinite = a.equals(math.inf) | b.equals(math.inf)
+    return where(infinite, x.like(math.inf), result)
+
+
+def _times(factor: Number, part: Number) -> Number:
+    """A product in which a zero part wins over an infinite factor."""
+    return where(part.equals(0), part, factor * part)
+
+
+def exp(x: Number, y: Number) -> Pair:
+    """The exponential, in two factors so that exp(x) cannot overflow before the product does."""
+    half = el.exp(x * 0.5)
+    whole = where(x.equals(-math.inf), half.like(0), half)
+    y = where(x.equals(-math.inf) & ~(abs(y) < math.inf), y.like(0), y)
+    return _times(whole, _times(half, el.cos(y))), _times(whole, _times(half, el.sin(y)))
+
+
+def expm1(x: Number, y: Number) -> Pair:
+    """`exp(z) - 1`: expm1(x) cos(y) - 2 sin(y / 2)**2."""
+    half_sine = el.sin(y * 0.5)
+    real = _times(el.expm1(x), el.cos(y)) - 2 * half_sine * half_sine
+    return real, exp(x, y)[1]
+
+
+def log_abs(x: Number, y: Number) -> Number:
+    """`log |z|`; near |z| = 1 from (|z|**2 - 1) by log1p."""
+    a, b = abs(x), abs(y)
+    large, small = maximum(a, b), minimum(a, b)
+    safe = where((large < 2.0) & (large > 0.5), large, large.like(1))
+    tail = where((large < 2.0) & (large > 0.5), small, small.like(0))
+    near = el.log1p((safe - 1) * (safe + 1) + tail * tail) * 0.5
+    size = safe * safe + tail * tail
+    near_one = (large < 2.0) & (large > 0.5) & (size < 3.0)
+    ratio = small / where(large.equals(0), large.like(1), large)
+    far = el.log(large) + el.log1p(ratio * ratio) * 0.5
+    result = where(near_one, near, far)
+    return where(a.equals(math.inf) | b.equals(math.inf), x.like(math.inf), result)
+
+
+def log(x: Number, y: Number) -> Pair:
+    """The principal logarithm."""
+    return log_abs(x, y), el.atan2(y, x)
+
+
+def log1p(x: Number, y: Number) -> Pair:
+    """`log(1 + z)`, accurate where z is small."""
+    u = x + 1
+    small = (abs(x) < 0.5) & (abs(y) < 0.5)
+    real = where(small, el.log1p(where(small, x * (x + 2) + y * y, x * 0)) * 0.5, log_abs(u, y))
+    return real, el.atan2(y, u)
+
+
+def square_root(x: Number, y: Number) -> Pair:
+    """The principal square root; its real part is never negative."""
+    # Halve or double the exponent out of the way of overflow and flushing.
+    a, b = abs(x), abs(y)
+    large = maximum(a, b)
+    shrink, grow = large > 1e300, large < 1e-280
+    scale = where(shrink, x.like(2.0**-4), where(grow, x.like(2.0**104), x.like(1)))
+    back = where(shrink, x.like(4.0), where(grow, x.like(2.0**-52), x.like(1)))
+    u, v = a * scale, b * scale
+    t = sqrt((hypot(u, v) + u) * 0.5)
+    other = v / where(t.equals(0), t.like(1), t) * 0.5
+    t, other = t * back, other * back
+    right = ~has_sign(x)
+    real, imaginary = where(right, t, other), where(right, other, t)
+    infinite = b.equals(math.inf)
+    real = where(infinite, b, where(x.equals(math.inf), a, real))
+    left = x.equals(-math.inf)
+    real = where(left & ~infinite, where(b.is_nan(), b, b.like(0)), real)
+    imaginary = where(infinite, b, where(left, a, where(x.equals(math.inf), where(b.is_nan(), b, b.like(0)), imaginary)))
+    return real, copysign(imaginary, y)
+
+
+def reciprocal(x: Number, y: Number) -> Pair:
+    """`1 / z` by Smith's method."""
+    wide = abs(x) >= abs(y)
+    p, q = where(wide, x, y), where(wide, y, x)
+    ratio = q / where(p.equals(0), p.like(1), p)
+    scale = 1 / (p + q * ratio)
+    one, other = scale, -(ratio * scale)
+    infinite = abs(x).equals(math.inf) | abs(y).equals(math.inf)
+    real, imaginary = where(wide, one, -other), where(wide, other, -one)
+    return where(infinite, copysign(x.like(0), x), real), where(infinite, copysign(x.like(0), -y), imaginary)
+
+
+def rsqrt(x: Number, y: Number) -> Pair:
+    """`1 / sqrt(z)`."""
+    return reciprocal(*square_root(x, y))
+
+
+def logistic(x: Number, y: Number) -> Pair:
+    """`1 / (1 + exp(-z))`."""
+    real, imaginary = exp(-x, -y)
+    return reciprocal(real + 1, imaginary)
+
+
+def sinh(x: Number, y: Number) -> Pair:
+    """Hyperbolic sine."""
+    return _times(sp.sinh(x), el.cos(y)), _times(sp.cosh(x), el.sin(y))
+
+
+def cosh(x: Number, y: Number) -> Pair:
+    """Hyperbolic cosine."""
+    return _times(sp.cosh(x), el.cos(y)), _times(sp.sinh(x), el.sin(y))
+
+
+def tanh(x: Number, y: Number) -> Pair:
+    """Hyperbolic tangent, by Kahan's formula in tan(y) and sinh(x)."""
+    far = abs(x) > 20.0
+    near = where(far, x.like(1), x)
+    t, s = el.tan(y), sp.sinh(near)
+    b = t * t + 1
+    r = sqrt(s * s + 1)
+    d = b * s * s + 1
+    # exp(-2 |x|) is what is left of the imaginary part.
+    tail = 4 * el.sin(y) * el.cos(y) * el.exp(-2 * abs(x))
+    real = where(far, copysign(x.like(1), x), b * r * s / d)
+    return real, where(far, where(tail.is_nan(), tail.like(0), tail), t / d)
+
+
+def _turned(fn: Callable[[Number, Number], Pair]) -> Callable[[Number, Number], Pair]:
+    """`-i f(i z)`."""
+
+    def turned(x: Number, y: Number) -> Pair:
+        real, imaginary = fn(-y, x)
+        return imaginary, -real
+
+    return turned
+
+
+def cos(x: Number, y: Number) -> Pair:
+    """Cosine: cosh(i z)."""
+    return cosh(-y, x)
+
+
+def asin(x: Number, y: Number) -> Pair:
+    """Arc sine."""
+    (a, b), (c, d) = square_root(1 - x, -y), square_root(1 + x, y)
+    return el.atan2(x, a * c - b * d), sp.asinh(a * d - b * c)
+
+
+def acos(x: Number, y: Number) -> Pair:
+    """Arc cosine."""
+    (a, b), (c, d) = square_root(1 - x, -y), square_root(1 + x, y)
+    return 2 * el.atan2(a, c), sp.asinh(c * b - d * a)
+
+
+def acosh(x: Number, y: Number) -> Pair:
+    """Inverse hyperbolic cosine."""
+    (a, b), (c, d) = square_root(x - 1, y), square_root(x + 1, y)
+    return sp.asinh(a * c + b * d), 2 * el.atan2(b, c)
+
+
+def atanh(x: Number, y: Number) -> Pair:
+    """Inverse hyperbolic tangent."""
+    a = abs(x)
+    far = (a > 1e100) | (abs(y) > 1e100)
+    p, q = where(far, a.like(2), a), where(far, y.like(0), y)
+    real = el.log1p(4 * p / ((1 - p) * (1 - p) + q * q)) * 0.25
+    imaginary = el.atan2(2 * q, (1 - p) * (1 + p) - q * q) * 0.5
+    inverse, _ = reciprocal(a, y)
+    real, imaginary = where(far, inverse, real), where(far, copysign(y.like(math.pi / 2), y), imaginary)
+    return copysign(real, x), imaginary
+
+
+def sign(x: Number, y: Number) -> Pair:
+    """`z / |z|`, 0 for 0."""
+    size = hypot(x, y)
+    safe = where(size.equals(0), size.like(1), size)
+    return x / safe, y / safe
+
+
+def power(x: Number, y: Number, p: Number, q: Number) -> Pair:
+    """`z**w` as `exp(w log z)`; 1 where w is 0, and 0 where z is 0 and w has a positive real part."""
+    a, b = log(x, y)
+    real, imaginary = exp(p * a - q * b, p * b + q * a)
+    zero = x.equals(0) & y.equals(0) & (p > 0)
+    real, imaginary = where(zero, x.like(0), real), where(zero, x.like(0), imaginary)
+    one = p.equals(0) & q.equals(0)
+    return where(one, x.like(1), real), where(one, x.like(0), imaginary)
+
+
+def cbrt(x: Number, y: Number) -> Pair:
+    """The principal cube root."""
+    return power(x, y, x.like(1 / 3), x.like(0))
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "stablehlo.exponential": exp,
+    "stablehlo.exponential_minus_one": expm1,
+    "stablehlo.log": log,
+    "stablehlo.log_plus_one": log1p,
+    "stablehlo.sqrt": square_root,
+    "stablehlo.rsqrt": rsqrt,
+    "stablehlo.cbrt": cbrt,
+    "stablehlo.logistic": logistic,
+    "stablehlo.sine": _turned(sinh),
+    "stablehlo.cosine": cos,
+    "stablehlo.tan": _turned(tanh),
+    "chlo.tan": _turned(tanh),
+    "stablehlo.tanh": tanh,
+    "stablehlo.power": power,
+    "stablehlo.abs": hypot,
+    "stablehlo.sign": sign,
+    "chlo.sinh": sinh,
+    "chlo.cosh": cosh,
+    "chlo.asin": asin,
+    "chlo.acos": acos,
+    "chlo.atan": _turned(atanh),
+    "chlo.asinh": _turned(asin),
+    "chlo.acosh": acosh,
+    "chlo.atanh": atanh,
+}
+
+
+def _parts(value: Any, dtype: Any) -> Pair:
+    single = tensor_type(value.type.shape, dtype)
+    real = build.op("stablehlo.real", [value], single)
+    imaginary = build.op("stablehlo.imag", [value], single)
+    return Number(real).to(np.float64), Number(imaginary).to(np.float64)
+
+
+def _law(name: str, fn: Callable[..., Any]) -> Pattern:
+    def rewrite(op: Any) -> Any:
+        operands = list(op.operation.operands)
+        dtype = numpy_dtype(operands[0].type.element_type)
+        if not is_static(operands[0]) or dtype.kind != "c":
+            return None
+        part = np.float32 if dtype == np.complex64 else np.float64
+        result = fn(*(number for value in operands for number in _parts(value, part)))
+        if isinstance(result, Number):
+            return result.to(part).value
+        real, imaginary = (number.to(part).value for number in result)
+        return build.op("stablehlo.complex", [real, imaginary], operands[0].type)
+
+    doc = f"{name} of complex numbers in terms of real functions. {(fn.__doc__ or '').strip()}"
+    return Pattern(f"expand_complex_{name.split('.')[1]}", (name,), rewrite, True, doc)
+
+
+PATTERNS = [_law(name, fn) for name, fn in _FUNCTIONS.items()]

@@ -1,0 +1,365 @@
+"""exp, log and the trigonometric functions as straight-line polynomials.
+
+Written for float32 and float64; every function is branchless and has no table,
+so that it vectorizes. Subnormal numbers count as zero: the CPU backend runs
+with flush-to-zero.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from passes.legalize import coefficients as co
+from passes.legalize.number import (
+    Number,
+    call,
+    copysign,
+    estrin,
+    fast_two_sum,
+    mantissa_exponent,
+    maximum,
+    minimum,
+    power_of_two,
+    split,
+    sqrt,
+    two_product,
+    two_sum,
+    where,
+)
+
+# Beyond this a float64 is farther than 2**-3 from its neighbours.
+TRIGONOMETRIC_LIMIT = 2.0**50
+TRIGONOMETRIC_LIMIT_F32 = 2.0**28
+_LN2_HIGH = {8: float.fromhex("0x1.62e42feep-1"), 4: float.fromhex("0x1.62ep-1")}
+_LN2_LOW = {8: float.fromhex("0x1.a39ef35793c76p-33"), 4: float.fromhex("0x1.0bfbe8e7bcd5ep-15")}
+# pi/2 in pieces: three doubles, and 25 bits with the rest.
+_HALF_PI = (
+    float.fromhex("0x1.921fb54442d18p+0"),
+    float.fromhex("0x1.1a62633145c07p-54"),
+    float.fromhex("-0x1.f1976b7ed8fbcp-110"),
+)
+_HALF_PI_25 = float.fromhex("0x1.921fb5p+0")
+_HALF_PI_REST = float.fromhex("0x1.110b4611a6263p-26")
+
+
+def _is_double(x: Number) -> bool:
+    return x.dtype == np.float64
+
+
+def _nearest(x: Number) -> tuple[Number, Number]:
+    """`x` rounded to an integer, as a float and as an integer tensor of the same width.
+
+    Adding 1.5 * 2**mantissa-bits leaves the integer in the low bits: cheaper than
+    a conversion, and defined for NaN.
+    """
+    magic = x.like(1.5 * 2.0 ** np.finfo(x.dtype).nmant)
+    shifted = x + magic
+    return shifted - magic, shifted.bits() - magic.bits()
+
+
+def _to_float(k: Number, like: Number) -> Number:
+    """A small integer tensor as a float of the same width, without a conversion."""
+    magic = like.like(1.5 * 2.0 ** np.finfo(like.dtype).nmant)
+    return (k + magic.bits()).bitcast(like.dtype) - magic
+
+
+def _exp_parts(x: Number, low: Number | None = None) -> tuple[Number, Number]:
+    """`exp(x + low)` as `(expm1(r), k)`, which stands for `(1 + expm1(r)) * 2**k`."""
+    size = x.dtype.itemsize
+    n, k = _nearest(x * (1 / math.log(2)))
+    high = x - n * _LN2_HIGH[size]
+    rest = n * _LN2_LOW[size]
+    if low is not None:
+        rest = rest - low
+    r = high - rest
+    error = (high - r) - rest
+    tail = r * r * estrin(r, co.EXP if size == 8 else co.EXP_F32)
+    return r + (tail + (error + error * r)), k
+
+
+def _scaled(value: Number, k: Number) -> Number:
+    """`value * 2**k` in two steps, so that neither factor leaves the normal range."""
+    half = k >> 1
+    return value * power_of_two(half, value.dtype) * power_of_two(k - half, value.dtype)
+
+
+def _clamped(x: Number) -> Number:
+    bound = 1000.0 if _is_double(x) else 150.0
+    return maximum(minimum(x, bound), -bound)
+
+
+def exp(x: Number, low: Number | None = None, scale: int = 0) -> Number:
+    """`exp(x + low) * 2**scale`, within 1 ulp."""
+    tail, k = _exp_parts(_clamped(x), low)
+    return _scaled(tail + 1, k + scale if scale else k)
+
+
+def expm1(x: Number) -> Number:
+    """`exp(x) - 1`, within 2 ulp."""
+    tail, k = _exp_parts(_clamped(x))
+    # 2**k (1 + tail) - 1; from 2**(precision) on, the -1 is gone.
+    precision = np.finfo(x.dtype).nmant + 4
+    inner = where(k > precision, k.like(precision), k)
+    inner = where(inner < -precision, inner.like(-precision), inner)
+    scale = power_of_two(inner, x.dtype)
+    small = tail * scale + (scale - 1)
+    result = where(k > precision, _scaled(tail + 1, k), small)
+    return where(x.equals(0), x, result)
+
+
+def _log_specials(x: Number, result: Number) -> Number:
+    tiny = float(np.finfo(x.dtype).tiny)
+    result = where(x < tiny, x.like(-math.inf), result)
+    result = where(x <= -tiny, x.like(math.nan), result)
+    result = where(x.equals(math.inf), x, result)
+    return where(x.is_nan(), x, result)
+
+
+def _log(x: Number, low: Number | None = None) -> Number:
+    size = x.dtype.itemsize
+    m, k = mantissa_exponent(x, math.sqrt(0.5))
+    n = _to_float(k, x)
+    f = m - 1
+    s = f / (f + 2)
+    z = s * s
+    half_square = f * f * 0.5
+    tail = s * (half_square + z * estrin(z, co.LOG if size == 8 else co.LOG_F32)) + n * _LN2_LOW[size]
+    if low is not None:
+        tail = tail + low
+    return n * _LN2_HIGH[size] - ((half_square - tail) - f)
+
+
+def log(x: Number) -> Number:
+    """The natural logarithm, within 1 ulp."""
+    return _log_specials(x, _log(x))
+
+
+def log1p(x: Number) -> Number:
+    """`log(1 + x)`, within 1.5 ulp."""
+    u = x + 1
+    # What the sum lost, relative to it.
+    low = where(x > 1, 1 - (u - x), x - (u - 1)) / u
+    low = where(abs(u) < math.inf, low, low.like(0))
+    result = _log_specials(u, _log(u, low))
+    return where(abs(x) < np.finfo(x.dtype).eps / 4, x, result)
+
+
+def log_pair(x: Number) -> tuple[Number, Number]:
+    """The logarithm of a positive normal float64 as an unevaluated sum, to about 2**-66."""
+    m, k = mantissa_exponent(x, math.sqrt(0.5))
+    n = _to_float(k, x)
+    f = m - 1
+    g, g_low = two_sum(x.like(2), f)
+    s = f / g
+    p, p_low = two_product(s, g)
+    s_low = (((f - p) - p_low) - s * g_low) / g
+    z, z_low = two_product(s, s)
+    z_low = z_low + 2 * (s * s_low)
+    q, q_low = fast_two_sum(x.like(2 / 3), z * estrin(z, co.LOG_TAIL))
+    q_low = q_low + 2.0**-54 * (2 / 3)
+    v, v_low = two_product(z, q)
+    v_low = v_low + (z * q_low + z_low * q)
+    u, u_low = two_product(s, v)
+    u_low = u_low + (s * v_low + s_low * v)
+    a, a_low = two_sum(n * _LN2_HIGH[8], s * 2)
+    b, b_low = two_sum(a, u)
+    return fast_two_sum(b, a_low + b_low + (s_low * 2 + u_low + n * _LN2_LOW[8]))
+
+
+def _reduced(x: Number) -> tuple[Number, Number, Number]:
+    """`x - k * pi/2` as an unevaluated sum, and the integer `k`."""
+    if _is_double(x):
+        # From the limit on the phase is rounding noise of x: sin 0, cos 1; NaN for infinities.
+        x = where(abs(x) < TRIGONOMETRIC_LIMIT, x, x * 0)
+        n, k = _nearest(x * (2 / math.pi))
+        p, p_low = two_product(n, x.like(_HALF_PI[0]))
+        q, q_low = two_product(n, x.like(_HALF_PI[1]))
+        a, a_low = two_sum(x - p, -p_low)
+        b, b_low = two_sum(a, -q)
+        r, r_low = fast_two_sum(b, (a_low + b_low) - (q_low + n * _HALF_PI[2]))
+        return r, r_low, k
+    wide = where(abs(x) < TRIGONOMETRIC_LIMIT_F32, x, x * 0).to(np.float64)
+    n, k = _nearest(wide * (2 / math.pi))
+    rest = (wide - n * _HALF_PI_25) - n * _HALF_PI_REST
+    r = rest.to(np.float32)
+    return r, (rest - r.to(np.float64)).to(np.float32), k.to(np.int32)
+
+
+def _sin_cos(r: Number, low: Number) -> tuple[Number, Number]:
+    double = _is_double(r)
+    z = r * r
+    half = z * 0.5
+    sine = r + (r * z * estrin(z, co.SIN if double else co.SIN_F32) + low * (1 - half))
+    whole = 1 - half
+    cosine = whole + (((1 - whole) - half) + (z * z * estrin(z, co.COS if double else co.COS_F32) - r * low))
+    return sine, cosine
+
+
+def _flip(value: Number, k: Number) -> Number:
+    """Negate where bit 1 of `k` is set."""
+    return (value.bits() ^ ((k & 2) << (value.dtype.itemsize * 8 - 2))).bitcast(value.dtype)
+
+
+def sin(x: Number) -> Number:
+    """Sine, within 1 ulp up to `TRIGONOMETRIC_LIMIT` (float32: 2**28)."""
+    r, low, k = _reduced(x)
+    sine, cosine = _sin_cos(r, low)
+    result = _flip(where((k & 1).equals(0), sine, cosine), k)
+    return where(abs(x) < (2.0**-27 if _is_double(x) else 2.0**-13), x, result)
+
+
+def cos(x: Number) -> Number:
+    """Cosine, within 1 ulp up to `TRIGONOMETRIC_LIMIT` (float32: 2**28)."""
+    r, low, k = _reduced(x)
+    sine, cosine = _sin_cos(r, low)
+    return _flip(where((k & 1).equals(0), cosine, sine), k + 1)
+
+
+def tan(x: Number) -> Number:
+    """Tangent, within 2 ulp up to `TRIGONOMETRIC_LIMIT` (float32: 2**28)."""
+    r, low, k = _reduced(x)
+    sine, cosine = _sin_cos(r, low)
+    even = (k & 1).equals(0)
+    result = where(even, sine, -cosine) / where(even, cosine, sine)
+    return where(abs(x) < (2.0**-27 if _is_double(x) else 2.0**-13), x, result)
+
+
+def atan2(y: Number, x: Number) -> Number:
+    """The angle of the point (x, y), within 2 ulp; zeros and infinities as in C."""
+    double = _is_double(y)
+    ay, ax = abs(y), abs(x)
+    swap = ay > ax
+    small, large = where(swap, ax, ay), where(swap, ay, ax)
+    # Sums of the two must neither overflow nor lose their low bits to flushing.
+    big = float(np.finfo(y.dtype).max) / 8
+    scale = where(large > big, y.like(0.125), y.like(1))
+    small, large = small * scale, large * scale
+    fold = small > large * (math.sqrt(2) - 1)
+    t = where(fold, small - large, small) / where(fold, small + large, large)
+    z = t * t
+    angle = t * z * estrin(z, co.ATAN if double else co.ATAN_F32)
+    fraction = where(fold, y.like(math.pi / 4), y.like(0))
+    result = fraction + (angle + t)
+    infinite = small.equals(math.inf)
+    result = where(infinite, y.like(math.pi / 4), where(large.equals(0), y.like(0), result))
+    # pi/2 and pi with the part that their rounding lost.
+    dtype = y.dtype.type
+    half, whole = float(dtype(math.pi / 2)), float(dtype(math.pi))
+    half_low = math.pi / 2 - half if not double else 6.123233995736766e-17
+    result = where(swap, half - (result - half_low), result)
+    result = where(x.bits() < 0, whole - (result - 2 * half_low), result)
+    result = where(x.is_nan(), x, where(y.is_nan(), y, result))
+    return copysign(result, y)
+
+
+def atan(x: Number) -> Number:
+    """Arc tangent, within 1.5 ulp."""
+    return atan2(x, x.like(1))
+
+
+def _asin_tail(z: Number) -> Number:
+    return z * estrin(z, co.ASIN if _is_double(z) else co.ASIN_F32)
+
+
+def asin(x: Number) -> Number:
+    """Arc sine, within 2 ulp; NaN outside [-1, 1]."""
+    double = _is_double(x)
+    a = abs(x)
+    large = a > 0.5
+    z = where(large, (1 - a) * 0.5, a * a)
+    s = where(large, sqrt(z), a)
+    tail = s * _asin_tail(z)
+    half = float(x.dtype.type(math.pi / 2))
+    half_low = 6.123233995736766e-17 if double else math.pi / 2 - half
+    result = where(large, half - (2 * s + (2 * tail - half_low)), a + tail)
+    return copysign(result, x)
+
+
+def acos(x: Number) -> Number:
+    """Arc cosine, within 2 ulp; NaN outside [-1, 1]."""
+    double = _is_double(x)
+    a = abs(x)
+    large = a > 0.5
+    z = where(large, (1 - a) * 0.5, a * a)
+    s = where(large, sqrt(z), x)
+    tail = s * _asin_tail(z)
+    half = float(x.dtype.type(math.pi / 2))
+    half_low = 6.123233995736766e-17 if double else math.pi / 2 - half
+    middle = half - (x - (half_low - tail))
+    near = 2 * (s + tail)
+    return where(large, where(x < 0, 2 * half - (near - 2 * half_low), near), middle)
+
+
+def cbrt(x: Number) -> Number:
+    """Cube root of a float64, within 1 ulp."""
+    a = abs(x)
+    m, k = mantissa_exponent(a, 1.0)
+    # k // 3 by a multiplication: |k| <= 1074.
+    third = ((k + 3072) * 21846 >> 16) - 1024
+    m = m * power_of_two(k - third * 3, x.dtype)
+    root = estrin(m, co.CBRT)
+    for _ in range(2):
+        cube = root * root * root
+        root = root * ((cube + 2 * m) / (2 * cube + m))
+    # One Newton step with an exact residual removes the rounding of the last one.
+    high = split(root)[0]
+    square, square_low = two_product(root, root)
+    cube, cube_low = two_product(square, root)
+    residual = (m - cube) - (cube_low + square_low * root)
+    root = root + residual / (3 * high * high)
+    result = root * power_of_two(third, x.dtype)
+    plain = (a < math.inf) & (a >= float(np.finfo(x.dtype).tiny))
+    return where(plain, copysign(result, x), x)
+
+
+def remainder(x: Number, y: Number) -> Number:
+    """C's `fmod` for float64, exact: the sign of `x`, NaN for `y == 0` or infinite `x`.
+
+    x = m 2**e and y = n 2**f with 53-bit integers m and n. For e >= f the answer is
+    2**f (m 2**(e - f) mod n), by square and multiply with products modulo n.
+    """
+    ax, ay = abs(x), abs(y)
+    info = np.finfo(np.float64)
+    implicit, mask = 1 << info.nmant, (1 << info.nmant) - 1
+    ex, ey = ax.bits() >> info.nmant, ay.bits() >> info.nmant
+    m = (ax.bits() & mask) | implicit
+    n = (ay.bits() & mask) | implicit
+    distance = where(ex > ey, ex - ey, ex.like(0))
+
+    def as_float(value: Number) -> Number:
+        # value < 2**53, without a 64-bit conversion: high and low halves through magic numbers.
+        magic = x.like(2.0**52).bits()
+        low = ((value & ((1 << 26) - 1)) | magic).bitcast(np.float64) - 2.0**52
+        high = ((value >> 26) | magic).bitcast(np.float64) - 2.0**52
+        return high * 2.0**26 + low
+
+    modulus = as_float(n)
+
+    def modulo(a: Number, b: Number) -> Number:
+        """`a * b mod n` for a, b < n < 2**53: the wrapped difference is exact, the quotient off by one."""
+        quotient = call("floor", as_float(a) * as_float(b) / modulus)
+        whole = Number(quotient.value).to(np.int64)
+        difference = a * b - whole * n
+        difference = where(difference < 0, difference + n, difference)
+        return where(difference >= n, difference - n, difference)
+
+    one = m.like(1)
+    # 2**distance mod n: the top bits directly (at most 2**32 < n), six more by squaring.
+    power = one << (distance >> 6)
+    for bit in range(5, -1, -1):
+        power = modulo(power, power)
+        doubled = power + power
+        doubled = where(doubled >= n, doubled - n, doubled)
+        power = where((distance >> bit & 1).differs(0), doubled, power)
+    start = where(m >= n, m - n, m)
+    rest = as_float(modulo(start, power))
+    # rest * 2**(ey - 1075), in two factors that stay normal.
+    shift = ey - 1075
+    result = _scaled(rest, where(shift < -1020, shift.like(-1020), shift))
+    result = where(shift < -1020, result * power_of_two(shift + 1020, np.float64), result)
+    result = where(ax < ay, ax, result)
+    tiny = float(info.tiny)
+    invalid = (ay < tiny) | ax.equals(math.inf) | ax.is_nan() | ay.is_nan()
+    return where(invalid, x.like(math.nan), copysign(result, x))

@@ -1,0 +1,96 @@
+"""Which real functions are rewritten for which dtypes, as patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from passes import build
+from passes.legalize import elementary, special
+from passes.legalize.number import Number
+from passes.match import is_static, splat_of
+from passes.pattern import Pattern, pattern
+from passes.types import numpy_dtype
+
+F64, F32, F16 = np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.float16)
+BF16 = np.dtype(ml_dtypes.bfloat16)
+
+
+def _erf_inv(x: Number) -> Number:
+    return Number(build.op("chlo.erf_inv", [x.value]))
+
+
+# op: (function, dtypes it is written for, dtypes that are computed in a wider one)
+_FUNCTIONS: dict[str, tuple[Callable[..., Number], tuple[Any, ...], dict[Any, Any]]] = {
+    "stablehlo.sine": (elementary.sin, (F64, F32), {F16: F32, BF16: F32}),
+    "stablehlo.cosine": (elementary.cos, (F64, F32), {F16: F32, BF16: F32}),
+    "stablehlo.tan": (elementary.tan, (F64, F32), {F16: F32, BF16: F32}),
+    "chlo.tan": (elementary.tan, (F64, F32), {F16: F32, BF16: F32}),
+    "stablehlo.atan2": (elementary.atan2, (F64, F32), {F16: F32, BF16: F32}),
+    "chlo.atan": (elementary.atan, (F64, F32), {}),
+    "chlo.asin": (elementary.asin, (F64, F32), {}),
+    "chlo.acos": (elementary.acos, (F64, F32), {}),
+    "stablehlo.exponential": (elementary.exp, (F64,), {}),
+    "stablehlo.exponential_minus_one": (elementary.expm1, (F64,), {}),
+    "stablehlo.log": (elementary.log, (F64,), {}),
+    "stablehlo.log_plus_one": (elementary.log1p, (F64,), {}),
+    "stablehlo.cbrt": (elementary.cbrt, (F64,), {F32: F64, F16: F64, BF16: F64}),
+    "stablehlo.remainder": (elementary.remainder, (F64,), {}),
+    "stablehlo.tanh": (special.tanh, (F64,), {}),
+    "chlo.sinh": (special.sinh, (F64, F32), {}),
+    "chlo.cosh": (special.cosh, (F64, F32), {}),
+    "chlo.asinh": (special.asinh, (F64,), {}),
+    "chlo.acosh": (special.acosh, (F64,), {}),
+    "chlo.atanh": (special.atanh, (F64,), {}),
+    "chlo.erfc": (special.erfc, (F64,), {F32: F64}),
+    "chlo.erf_inv": (_erf_inv, (), {F32: F64}),
+    "chlo.lgamma": (special.lgamma, (F64,), {F32: F64, F16: F64, BF16: F64}),
+    "stablehlo.logistic": (special.logistic, (F64,), {}),
+    "chlo.polygamma": (special.polygamma, (F64,), {F32: F64}),
+    "chlo.digamma": (special.digamma, (F64,), {F32: F64, F16: F64, BF16: F64}),
+}
+
+
+def _law(name: str, fn: Callable[..., Number], native: Iterable[Any], wider: dict[Any, Any]) -> Pattern:
+    direct = frozenset(native)
+
+    def rewrite(op: Any) -> Any:
+        operands = list(op.operation.operands)
+        if not is_static(operands[0]):
+            return None
+        dtype = numpy_dtype(operands[0].type.element_type)
+        numbers = [Number(value) for value in operands]
+        if dtype in direct:
+            return fn(*numbers).value
+        if dtype in wider:
+            return fn(*(number.to(wider[dtype]) for number in numbers)).to(dtype).value
+        return None
+
+    doc = f"{name} as straight-line arithmetic. {(fn.__doc__ or '').strip()}"
+    return Pattern(f"expand_{name.split('.')[1]}", (name,), rewrite, True, doc)
+
+
+@pattern("stablehlo.power")
+def expand_power(op: Any) -> Any:
+    """x**y of floats with C's special cases, within 1 ulp; exponents 0, 1, 2 and -1 need no logarithm."""
+    x, y = (Number(value) for value in op.operation.operands)
+    if not is_static(x.value) or numpy_dtype(x.value.type.element_type) not in (F64, F32, F16, BF16):
+        return None
+    exponent = splat_of(y.value)
+    if exponent is not None:
+        exponent = float(exponent)
+        if exponent == 0:
+            return x.like(1).value
+        if exponent == 1:
+            return x.value
+        if exponent == 2:
+            return (x * x).value
+        if exponent == -1:
+            return (1 / x).value
+    return special.power(x, y).value
+
+
+PATTERNS = [*(_law(name, *row) for name, row in _FUNCTIONS.items()), expand_power]

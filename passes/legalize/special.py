@@ -1,0 +1,190 @@
+"""Hyperbolic, error and gamma functions, and real powers, from the elementary ones."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from passes import build
+from passes.legalize import coefficients as co
+from passes.legalize.elementary import exp, expm1, log, log1p, log_pair, sin, tan
+from passes.legalize.number import Number, call, copysign, estrin, maximum, minimum, sqrt, two_product, where
+
+
+def sinh(x: Number) -> Number:
+    """Hyperbolic sine, within 2 ulp."""
+    a = abs(x)
+    half = exp(a, scale=-1)
+    z = x * x
+    small = a + a * z * estrin(z, co.SINH if x.dtype == np.float64 else co.SINH_F32)
+    large = half - 0.25 / half
+    return copysign(where(a < 1, small, large), x)
+
+
+def cosh(x: Number) -> Number:
+    """Hyperbolic cosine, within 2 ulp."""
+    half = exp(abs(x), scale=-1)
+    return half + 0.25 / half
+
+
+def tanh(x: Number) -> Number:
+    """Hyperbolic tangent, within 2 ulp."""
+    u = expm1(minimum(abs(x), 22.0) * 2)
+    return copysign(u / (u + 2), x)
+
+
+def asinh(x: Number) -> Number:
+    """Inverse hyperbolic sine, within 2 ulp."""
+    a = abs(x)
+    large = a > 2.0**28
+    inner = where(large, a.like(1), a)
+    square = inner * inner
+    u = inner + square / (sqrt(square + 1) + 1)
+    result = where(large, log(a) + math.log(2), log1p(u))
+    return copysign(where(a < 2.0**-28, a, result), x)
+
+
+def acosh(x: Number) -> Number:
+    """Inverse hyperbolic cosine, within 2 ulp; NaN below 1."""
+    large = x > 2.0**28
+    t = where(large, x.like(2), x) - 1
+    result = where(large, log(x) + math.log(2), log1p(t + sqrt(t * 2 + t * t)))
+    return where(x < 1, x.like(math.nan), result)
+
+
+def atanh(x: Number) -> Number:
+    """Inverse hyperbolic tangent, within 2 ulp; infinite at -1 and 1, NaN beyond."""
+    a = abs(x)
+    return copysign(where(a < 2.0**-28, a, log1p(2 * a / (1 - a)) * 0.5), x)
+
+
+def erfc(x: Number) -> Number:
+    """Complementary error function of a float64, within 4 ulp.
+
+    From 0.5 on exp(-x**2) times a polynomial in (x - 4) / (x + 4), with the part
+    of x**2 that rounding loses; below, 1 - erf(x).
+    """
+    a = minimum(abs(x), 28.0)
+    square, low = two_product(a, a)
+    factor = exp(-square, -low)
+    tail = factor * estrin((a - 4) / (a + 4), co.ERFC) / (2 * a + 1)
+    tail = where(x < 0, 2 - tail, tail)
+    near = 1 - Number(build.op("chlo.erf", [x.value]))
+    return where(abs(x) < 0.5, near, where(x.is_nan(), x, tail))
+
+
+def _stirling(x: Number) -> Number:
+    """`lgamma(x) - (x - 1/2) log x + x` for x >= 8."""
+    r = 1 / x
+    terms = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
+    return r * estrin(r * r, tuple(reversed(terms))) + 0.5 * math.log(2 * math.pi)
+
+
+def lgamma(x: Number) -> Number:
+    """`log |gamma(x)|` of a float64: within 4 ulp for x > 0; 1e-15 absolute near negative zeros of it.
+
+    The interval around its zeros 1 and 2 has a polynomial of its own; Stirling's
+    series elsewhere, after raising the argument above 8; reflection below zero.
+    """
+    negative = x < 0
+    a = where(negative, abs(x), x)
+    # (0.75, 2.5): b (b - 1) P(b - 0.5), b = a - 1; below 0.75 lgamma(a + 1) - log(a).
+    low = a < 0.75
+    b = minimum(where(low, a, a - 1), 1.6)
+    middle = b * (b - 1) * estrin(b - 0.5, co.LGAMMA)
+    middle = where(low, middle - log(a), middle)
+    # Raise 2.5 <= a < 8 by six.
+    raised = a < 8
+    c = maximum(where(raised, a + 6, a), 8.0)
+    product = a * (a + 1) * (a + 2) * (a + 3) * (a + 4) * (a + 5)
+    logarithm = log(c)
+    huge = a > 1e305
+    c_safe = where(huge, c.like(8), c)
+    large = where(huge, c * (logarithm - 1), (c_safe - 0.5) * (logarithm - 1) + (_stirling(c_safe) - 0.5))
+    large = large - where(raised, log(where(raised, product, a.like(1))), a.like(0))
+    result = where(a < 2.5, middle, large)
+    # Reflection: log(pi / |a sin(pi a)|) - lgamma(a), with a reduced before the sine.
+    fraction = a - call("floor", a)
+    fraction = minimum(fraction, 1 - fraction)
+    reflected = math.log(math.pi) - log(a * sin(fraction * math.pi)) - result
+    # Near zero the product underflows, and both sides are -log(a).
+    result = where(negative & (a > 2.0**-60), reflected, result)
+    infinite = abs(x).equals(math.inf) | (abs(x) < float(np.finfo(np.float64).tiny))
+    infinite = infinite | (negative & fraction.equals(0))
+    result = where(infinite, x.like(math.inf), result)
+    return where(x.is_nan(), x, result)
+
+
+def digamma(x: Number) -> Number:
+    """The derivative of lgamma, of a float64: about 1e-15 relative, absolute near its zeros.
+
+    The asymptotic series after raising the argument by ten; reflection below zero.
+    """
+    negative = x < 0
+    a = where(negative, 1 - x, x)
+    raised = a < 10
+    b = where(raised, a + 10, a)
+    total = a.like(0)
+    for k in range(9, -1, -1):
+        total = total + 1 / (a + k)
+    r = 1 / b
+    terms = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
+    series = r * r * estrin(r * r, tuple(reversed(terms)))
+    result = log(b) - 0.5 * r - series
+    result = where(raised, result - total, result)
+    fraction = x - call("round_nearest_even", x)
+    pole = negative & fraction.equals(0)
+    result = where(negative, result - math.pi / tan(fraction * math.pi), result)
+    result = where(pole, x.like(math.nan), result)
+    result = where(abs(x) < float(np.finfo(np.float64).tiny), copysign(x.like(math.inf), -x), result)
+    return where(x.equals(math.inf), x, result)
+
+
+def polygamma(n: Number, x: Number) -> Number:
+    """The n-th derivative of digamma, of float64: `(-1)**(n + 1) n! zeta(n + 1, x)`; NaN unless n is an integer >= 0."""
+    order = n + 1
+    factorial = exp(lgamma(order))
+    series = Number(build.op("chlo.zeta", [order.value, x.value])) * factorial
+    half = n * 0.5
+    even = call("floor", half).equals(half)
+    result = where(n.equals(0), digamma(x), where(even, -series, series))
+    valid = (n >= 0) & call("floor", n).equals(n)
+    return where(valid, result, x.like(math.nan))
+
+
+def logistic(x: Number) -> Number:
+    """`1 / (1 + exp(-x))`, within 2 ulp."""
+    return 1 / (exp(-x) + 1)
+
+
+def power(x: Number, y: Number) -> Number:
+    """`x**y` with C's special cases, within 1 ulp.
+
+    float64 carries log(x) as an unevaluated sum; narrower floats are computed in
+    float64, where the plain logarithm is enough.
+    """
+    narrow = x.dtype
+    if narrow != np.float64:
+        x, y = x.to(np.float64), y.to(np.float64)
+    a = abs(x)
+    if narrow == np.float64:
+        high, low = log_pair(a)
+        p, p_low = two_product(y, high)
+        p_low = where(abs(p) < 800, p_low + y * low, p.like(0))
+        result = exp(p, p_low)
+    else:
+        result = exp(y * log(a))
+    positive = y > 0
+    edge = where(positive, x.like(0), x.like(math.inf))
+    result = where(a < float(np.finfo(np.float64).tiny), edge, result)
+    result = where(a.equals(math.inf), where(positive, x.like(math.inf), x.like(0)), result)
+    result = where(a.equals(1), x.like(1), result)
+    integer = call("floor", y).equals(y)
+    half = y * 0.5
+    odd = integer & call("floor", half).differs(half)
+    result = where((x < 0) & ~integer & (a < math.inf), x.like(math.nan), result)
+    result = where(odd, copysign(result, x), result)
+    result = where(x.is_nan() | y.is_nan(), x + y, result)
+    result = where(y.equals(0) | x.equals(1), x.like(1), result)
+    return result.to(narrow)

@@ -1,0 +1,298 @@
+"""`explain`: would a call hit the cache, and if not, what differs from the nearest program that is there?"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from stagec.api import program
+from stagec.api.jit import JitFunction, Trace, jit
+from stagec.api.program import RunnableGraph
+from stagec.compiler import cache, key
+from stagec.compiler.cache_file import Entry, EntryError, EntryHeader, read_entry
+from stagec.core import config as _config
+from stagec.core import errors, location
+from stagec.core.config import config, state
+
+_ENTRIES_READ = 1000
+# What a contributor's name stands for, where the name alone does not say it.
+_MEANING = {
+    "program": "the traced steps: the function's code, or a constant in it",
+    "stagec source": "the sources of stagec and its passes",
+    "passes": "the user's own passes",
+}
+# Contributors that follow from others: with other inputs, the program and its outputs are others too.
+_IMPLIED_BY_INPUTS = ("program", "outputs")
+
+
+class Difference(NamedTuple):
+    """One thing in which a call differs from the nearest known program."""
+
+    what: str
+    ours: str
+    theirs: str
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """Whether a call hits the cache, and what a miss differs in.
+
+    Attributes:
+      status: `memory`, `disk` or `miss`.
+      key: the program's cache key; empty if there is nothing to compile.
+      nearest: the known program that differs least, in words; empty if none is known.
+      differing: what differs from it, as (what, ours, theirs).
+      name: the function's name.
+      notes: what else a reader should know, such as that the function was traced to find out.
+    """
+
+    status: str
+    key: str
+    nearest: str
+    differing: list[Difference] = field(default_factory=list)
+    name: str = "function"
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {_HEADLINES[self.status]}", *(f"  {note}" for note in self.notes)]
+        if self.nearest:
+            lines.append(f"  nearest: {self.nearest}")
+        rows = [(row.what, *_shown(row)) for row in self.differing]
+        widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
+        lines += [f"    {what:<{widths[0]}}  now {ours:<{widths[1]}}  there {theirs}" for what, ours, theirs in rows]
+        meanings = [f"  {row.what} is {_MEANING[row.what]}" for row in self.differing if row.what in _MEANING]
+        lines += meanings
+        if self.key:
+            lines.append(f"  key: {self.key}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+_HEADLINES = {
+    "memory": "memory; the program is loaded, a call runs it at once",
+    "disk": "disk; a call loads the program and does not compile",
+    "miss": "miss; a call compiles the program",
+}
+
+
+def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanation:
+    """Say whether a call would find its program in memory or on disk, and if not, what differs.
+
+    Nothing is compiled, run or stored. A signature that was not called before
+    is traced, and that trace is thrown away.
+
+    Args:
+      fun: a function, jitted or not.
+      args, kwargs: the arguments of the call; arrays or `ShapeDtypeStruct`s.
+
+    Returns:
+      An `Explanation`; print it.
+
+    Raises:
+      UnsupportedError: called while a function is being traced.
+      Whatever tracing `fun` on these arguments raises.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> @stagec.jit
+    ... def double(x):
+    ...     return 2 * x
+    >>> _ = double(snp.ones(3))
+    >>> stagec.explain(double, snp.ones(3)).status
+    'memory'
+    >>> with stagec.config.override(enable_cache=False):
+    ...     stagec.explain(double, snp.ones(4)).differing
+    [Difference(what='shape of x', ours='(4,)', theirs='(3,)')]
+    """
+    if state.trace is not None:
+        raise errors.UnsupportedError(
+            errors.message(
+                "explain was called inside a function that is being traced",
+                str(location.capture()),
+                fix="call it from outside; a jitted function inside another one is part of the outer program",
+            )
+        )
+    function, args = _as_jitted(fun, args)
+    known = dict(function._cache.traces)
+    trace, _ = function.traced(args, kwargs)
+    signature = next((k for k, t in function._cache.traces.items() if t is trace), None)
+    notes: list[str] = []
+    if signature not in known:
+        function._cache.traces.pop(signature, None)
+        notes.append(f"traced to find out: {len(trace.graph.equations)} equations, not kept")
+    runnable = function.runnable(trace)
+    if config.disable_jit:
+        notes.append("jit is disabled (disable_jit): a call runs operation by operation")
+    if runnable.trivial:
+        notes.append("there is nothing to compile: no equations, or arrays without elements")
+        return Explanation("memory", "", "", [], trace.name, tuple(notes))
+    ours = runnable.options.contributors(runnable.graph)
+    digest = key.digest(ours)
+    if runnable._executable is not None or digest in program._executables:
+        return Explanation("memory", digest, "", [], trace.name, tuple(notes))
+    store = cache.default_cache()
+    if store is None:
+        notes.append("the disk cache is off (enable_cache, cache_max_bytes)")
+    elif config.dump:
+        notes.append("STAGEC_DUMP is set, so the disk is not read")
+    else:
+        entry = _on_disk(store, digest, notes)
+        if entry is not None:
+            notes.append(f"entry: {entry.path}")
+            return Explanation("disk", digest, "", [], trace.name, tuple(notes))
+    candidates = [*_in_memory(function, trace, signature, known, ours), *_stored(store, trace, runnable, ours)]
+    # `min` takes the first of equals: what this process compiled is told in more detail.
+    _, nearest, rows = min(candidates, key=lambda row: row[0], default=(0, "", []))
+    if not nearest:
+        notes.append("no program of this function is known, here or on disk")
+    return Explanation("miss", digest, nearest, rows, trace.name, tuple(notes))
+
+
+def _as_jitted(fun: Any, args: tuple[Any, ...]) -> tuple[JitFunction, tuple[Any, ...]]:
+    if isinstance(fun, types.MethodType) and isinstance(fun.__func__, JitFunction):
+        return fun.__func__, (fun.__self__, *args)
+    if isinstance(fun, JitFunction):
+        return fun, args
+    return jit(fun), args
+
+
+def _on_disk(store: cache.DiskCache, digest: str, notes: list[str]) -> Entry | None:
+    """The entry as a call would find it, without counting a hit or removing a damaged one."""
+    refusal = store.info().refusal
+    if refusal:
+        notes.append(f"the disk cache is not used: {refusal}")
+        return None
+    try:
+        return read_entry(store._path(digest), digest)
+    except FileNotFoundError:
+        return None
+    except (EntryError, OSError) as error:
+        notes.append(f"an entry is there, but {error}")
+        return None
+
+
+Candidate = tuple[Any, str, list[Difference]]
+
+
+def _in_memory(
+    function: JitFunction, trace: Trace, signature: Any, known: dict[Any, Trace], ours: dict[str, str]
+) -> Iterator[Candidate]:
+    """Programs that this process compiled for the function, the latest first."""
+    for other_signature, other in reversed(list(known.items())):
+        for runnable in reversed(list(other.runnables.values())):
+            if runnable._executable is None:
+                continue
+            rows = _argument_differences(function, trace, signature, other, other_signature)
+            theirs = runnable.options.contributors(runnable.graph)
+            names = [n for n in _differing(ours, theirs) if n not in ("program", "inputs", "outputs")]
+            said = {row.what for row in rows}
+            rows += [Difference(n, ours.get(n, ""), theirs.get(n, "")) for n in names if n not in said]
+            if rows:
+                hidden = len(other.captured)
+                avals = ", ".join(a.long() for a in other.graph.in_avals[hidden:]) or "no arrays"
+                yield (0, len(rows)), f"compiled in this process for {avals}", rows
+
+
+def _argument_differences(
+    function: JitFunction, trace: Trace, ours: Any, other: Trace, theirs: Any
+) -> list[Difference]:
+    """What differs between two signatures, by parameter name and path."""
+    rows: list[Difference] = []
+    here, there = dict(zip(trace.leaf_names, ours[1])), dict(zip(other.leaf_names, theirs[1]))
+    for name in dict.fromkeys([*here, *there]):
+        a, b = here.get(name), there.get(name)
+        if a is None or b is None:
+            rows.append(Difference(name, "absent" if a is None else a.long(), "absent" if b is None else b.long()))
+            continue
+        if a.shape != b.shape:
+            rows.append(Difference(f"shape of {name}", str(a.shape), str(b.shape)))
+        if a.dtype != b.dtype:
+            rows.append(Difference(f"dtype of {name}", a.dtype.name, b.dtype.name))
+        if a.weak_type != b.weak_type:
+            rows.append(Difference(f"weak type of {name}", str(a.weak_type), str(b.weak_type)))
+    if ours[0] != theirs[0] and here.keys() == there.keys():
+        rows.append(Difference("structure of the arguments", str(ours[0]), str(theirs[0])))
+    rows += _static_differences(function, ours[2], theirs[2])
+    options = [name for name, row in _config._OPTIONS.items() if row[3]]
+    rows += [Difference(n, str(a), str(b)) for n, a, b in zip(options, ours[3], theirs[3]) if a != b]
+    return rows
+
+
+def _static_differences(function: JitFunction, ours: Any, theirs: Any) -> Iterator[Difference]:
+    def named(rows: Any) -> dict[str, Any]:
+        names = [row[0] if isinstance(row[0], str) else function._rules.argument_name(row[0]) for row in rows]
+        return {name: (row[1], row[2]) for name, row in zip(names, rows)}
+
+    here, there = named(ours), named(theirs)
+    for name in dict.fromkeys([*here, *there]):
+        a, b = here.get(name), there.get(name)
+        if a != b:
+            texts = [_brief(v[1]) if v is not None else "absent" for v in (a, b)]
+            if a is not None and b is not None and texts[0] == texts[1]:
+                texts = [f"{v[0].__name__} {text}" for v, text in zip((a, b), texts)]
+            yield Difference(f"static argument {name}", *texts)
+
+
+def _stored(
+    store: cache.DiskCache | None, trace: Trace, runnable: RunnableGraph, ours: dict[str, str]
+) -> Iterator[Candidate]:
+    """Programs on disk, the most recently used first."""
+    if store is None or config.dump:
+        return
+    for count, header in enumerate(store.entries()):
+        if count >= _ENTRIES_READ:
+            return
+        if header.contributors == ours:
+            continue  # it is damaged, or it would have been found
+        same_name = header.meta.get("name") == trace.name
+        same_program = header.contributors.get("program") == ours["program"]
+        rows = _entry_differences(trace, runnable, ours, header)
+        text = f"{header.meta.get('name', 'a program')} on disk, {header.key[:12]}"
+        # A program of another function is near only by accident.
+        yield (int(not same_name and not same_program), len(rows)), text, rows
+
+
+def _entry_differences(
+    trace: Trace, runnable: RunnableGraph, ours: dict[str, str], header: EntryHeader
+) -> list[Difference]:
+    theirs = header.contributors
+    names = _differing(ours, theirs)
+    if "inputs" not in names:
+        return [Difference(n, ours.get(n, "absent"), theirs.get(n, "absent")) for n in names]
+    rows: list[Difference] = []
+    here, there = ours["inputs"].split(), theirs.get("inputs", "").split()
+    if header.meta.get("name") == trace.name and len(here) == len(there):
+        hidden = len(trace.captured)
+        arguments = [trace.leaf_names[i - hidden] if i >= hidden else f"closed-over array {i}" for i in runnable.used]
+        rows += [Difference(name, a, b) for name, a, b in zip(arguments, here, there) if a != b]
+    else:
+        rows.append(Difference("inputs", ours["inputs"], theirs.get("inputs", "")))
+    rest = [n for n in names if n != "inputs" and n not in _IMPLIED_BY_INPUTS]
+    return rows + [Difference(n, ours.get(n, "absent"), theirs.get(n, "absent")) for n in rest]
+
+
+def _differing(ours: dict[str, str], theirs: dict[str, str]) -> list[str]:
+    return [n for n in dict.fromkeys([*ours, *theirs]) if ours.get(n) != theirs.get(n)]
+
+
+def _shown(row: Difference) -> tuple[str, str]:
+    if row.what == "cpu features":
+        here, there = set(row.ours.split()), set(row.theirs.split())
+        return _only(here - there), _only(there - here)
+    return _brief_text(row.ours), _brief_text(row.theirs)
+
+
+def _only(words: set[str]) -> str:
+    return "also " + _brief_text(" ".join(sorted(words))) if words else "none more"
+
+
+def _brief(value: Any) -> str:
+    return _brief_text(repr(value))
+
+
+def _brief_text(text: str) -> str:
+    if len(text) == 64 and all(c in "0123456789abcdef" for c in text):
+        return text[:12]
+    return text if len(text) <= 60 else text[:57] + "..."

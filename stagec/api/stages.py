@@ -1,0 +1,267 @@
+"""The stages of a jitted function, held open for inspection: traced, lowered, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from stagec.api.arguments import ShapeDtypeStruct, leaf_aval, leaf_value, unsupported_argument
+from stagec.api.jit import JitFunction, Trace, jit
+from stagec.api.program import RunnableGraph
+from stagec.compiler import build, dump
+from stagec.control.call import jit_p
+from stagec.core import errors, location, pytree
+from stagec.core.graph import Graph, trace_flat
+from stagec.core.graph_text import format_graph
+
+# The stages that stagec makes; those after them are the compiler's.
+OWN_STAGES = ("graph", "stablehlo", "optimized")
+
+
+class ClosedGraph:
+    """A graph with the values that it closes over."""
+
+    def __init__(self, graph: Graph, captured: list[Any], out_tree: pytree.PyTreeDef) -> None:
+        self.graph = graph
+        self.consts = captured
+        self.out_tree = out_tree
+
+    @property
+    def jaxpr(self) -> Graph:
+        """The graph alone, under the name that JAX gives it."""
+        return self.graph
+
+    @property
+    def eqns(self) -> list[Any]:
+        return self.graph.equations
+
+    @property
+    def in_avals(self) -> list[Any]:
+        return self.graph.in_avals[len(self.consts) :]
+
+    @property
+    def out_avals(self) -> list[Any]:
+        return self.graph.out_avals
+
+    def __str__(self) -> str:
+        return format_graph(self.graph, len(self.consts))
+
+    __repr__ = __str__
+
+
+def _struct(aval: Any) -> ShapeDtypeStruct:
+    return ShapeDtypeStruct(aval.shape, aval.dtype, aval.weak_type)
+
+
+class Traced:
+    """A function traced for one signature."""
+
+    def __init__(self, function: JitFunction, trace: Trace) -> None:
+        self._function = function
+        self._trace = trace
+        self.fun_name = trace.name
+
+    @property
+    def graph(self) -> ClosedGraph:
+        """The traced program."""
+        return ClosedGraph(self._trace.graph, self._trace.captured, self._trace.out_tree)
+
+    @property
+    def jaxpr(self) -> ClosedGraph:
+        """Another name of `graph`."""
+        return self.graph
+
+    @property
+    def out_info(self) -> Any:
+        """Shapes and dtypes of the results, as a pytree of `ShapeDtypeStruct`."""
+        return self._trace.out_tree.unflatten([_struct(a) for a in self._trace.graph.out_avals])
+
+    @property
+    def in_tree(self) -> pytree.PyTreeDef:
+        return self._trace.in_tree
+
+    @property
+    def out_tree(self) -> pytree.PyTreeDef:
+        return self._trace.out_tree
+
+    def lower(self) -> Lowered:
+        """Lower to StableHLO."""
+        return Lowered(self._function, self._trace)
+
+
+class Lowered:
+    """A program that can be printed at each of its stages, and compiled."""
+
+    def __init__(self, function: JitFunction, trace: Trace) -> None:
+        self._function = function
+        self._trace = trace
+        self._runnable: RunnableGraph = function.runnable(trace)
+
+    @property
+    def in_tree(self) -> pytree.PyTreeDef:
+        return self._trace.in_tree
+
+    @property
+    def out_tree(self) -> pytree.PyTreeDef:
+        return self._trace.out_tree
+
+    @property
+    def out_info(self) -> Any:
+        return Traced(self._function, self._trace).out_info
+
+    def compiler_ir(self, dialect: str = "stablehlo") -> Any:
+        """The StableHLO module, as `iree.compiler.ir.Module`."""
+        if dialect != "stablehlo":
+            raise ValueError(f"unknown dialect {dialect!r}\n  Fix: 'stablehlo', or as_text(stage) for others")
+        runnable = self._runnable
+        return build.lower_graph(runnable.graph, runnable.options, self._trace.name, runnable.used_names())
+
+    def as_text(self, stage: str = "stablehlo", *, locations: bool = False) -> str:
+        """The program as text.
+
+        Args:
+          stage: `graph`, `stablehlo`, `optimized` (after the passes), one of the
+            compiler's phases (`input`, `abi`, `preprocessing`,
+            `global-optimization`, `dispatch-creation`, `flow`, `stream`,
+            `executable-sources`, `executable-configurations`,
+            `executable-targets`, `hal`, `vm`), or `asm`.
+          locations: write the user's lines into StableHLO.
+
+        Raises:
+          ValueError: the stage is unknown.
+
+        >>> import stagec
+        >>> print(stagec.jit(lambda x: x + 1).lower(2.0).as_text("graph"))
+        { lambda ; a:f32[]. let
+            b:f32[] = add a 1.0:f32[]
+          in (b,) }
+        """
+        from stagec.compiler import stages  # needs the compiler's library for what follows
+
+        if stage == "graph":
+            return str(Traced(self._function, self._trace).graph)
+        if stage not in OWN_STAGES and stage not in stages.STAGES:
+            known = dict.fromkeys([*OWN_STAGES, *stages.STAGES])
+            raise ValueError(f"unknown stage {stage!r}\n  Fix: one of {', '.join(known)}")
+        module = self.compiler_ir()
+        if stage == "stablehlo":
+            return dump.module_text(module, locations)
+        build.optimize(module, self._runnable.options)
+        if stage == "optimized":
+            return dump.module_text(module, locations)
+        return stages.stage_text(module, self._runnable.options.target, stage, name=self._trace.name)
+
+    def compile(self) -> Compiled:
+        """Compile, or load from the cache."""
+        if not self._runnable.trivial:
+            self._runnable.executable()
+        return Compiled(self)
+
+
+class Compiled:
+    """A compiled function of one signature."""
+
+    def __init__(self, lowered: Lowered) -> None:
+        self._lowered = lowered
+
+    @property
+    def in_tree(self) -> pytree.PyTreeDef:
+        return self._lowered.in_tree
+
+    @property
+    def out_tree(self) -> pytree.PyTreeDef:
+        return self._lowered.out_tree
+
+    def as_text(self, stage: str = "asm", *, locations: bool = False) -> str:
+        """As `Lowered.as_text`; assembly by default."""
+        return self._lowered.as_text(stage, locations=locations)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run on arguments of the compiled signature; static arguments are left out.
+
+        Raises:
+          PytreeError: the arguments' structure differs from the compiled one.
+          ShapeError, DtypeError: an argument differs from the compiled signature.
+        """
+        trace = self._lowered._trace
+        leaves, tree = pytree.flatten((list(args), kwargs))
+        if tree != trace.in_tree:
+            raise errors.PytreeError(
+                errors.message(
+                    f"{trace.name} was compiled for arguments of another structure",
+                    str(location.capture()),
+                    [("compiled", str(trace.in_tree), ""), ("given", str(tree), "")],
+                    "leave static arguments out, and pass the others as they were when lowering",
+                )
+            )
+        values = [leaf_value(v) for v in leaves]
+        hidden = len(trace.captured)
+        for name, value, leaf, var in zip(trace.leaf_names, values, leaves, trace.graph.inputs[hidden:]):
+            if value is None or isinstance(value, ShapeDtypeStruct):
+                raise unsupported_argument(self._lowered._function._rules, name, leaf)
+            aval, wanted = leaf_aval(value), var.aval
+            if (aval.shape, aval.dtype) != (wanted.shape, wanted.dtype):
+                kind: type[errors.StagecError] = (
+                    errors.ShapeError if aval.shape != wanted.shape else errors.DtypeError
+                )
+                raise kind(
+                    errors.message(
+                        f"{trace.name} was compiled for {name} of {wanted.long()}, called with {aval.long()}",
+                        str(location.capture()),
+                        fix="lower and compile again for this signature, or call the jitted function, which does",
+                    )
+                )
+        return trace.out_tree.unflatten(self._lowered._runnable.run(values))
+
+
+def make_graph(
+    fun: Callable[..., Any], static_argnums: Any = (), *, static_argnames: Any = None, return_shape: bool = False
+) -> Callable[..., Any]:
+    """A function that traces `fun` and returns its graph instead of its result.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> stagec.make_graph(lambda x: snp.sin(x) * 2)(snp.ones(3))
+    { lambda ; a:f32[3]. let
+        b:f32[3] = sin a
+        c:f32[3] = mul b 2.0:f32[]
+      in (c,) }
+    """
+    inner = fun._function if isinstance(fun, JitFunction) else fun
+    jitted = jit(inner, static_argnums=static_argnums, static_argnames=static_argnames)
+
+    def graph_of(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(fun, JitFunction):
+            trace, captured, out_tree = _traced_call(fun, args, kwargs)
+            graph = ClosedGraph(trace, captured, out_tree)
+        else:
+            graph = jitted.trace(*args, **kwargs).graph
+        if return_shape:
+            return graph, graph.out_tree.unflatten([_struct(a) for a in graph.out_avals])
+        return graph
+
+    graph_of.__name__ = f"make_graph({getattr(inner, '__name__', 'function')})"
+    return graph_of
+
+
+def _traced_call(fun: JitFunction, args: Any, kwargs: Any) -> tuple[Graph, list[Any], pytree.PyTreeDef]:
+    """A graph of one equation: the call of a jitted function."""
+    trace, values = fun.traced(args, kwargs)
+
+    def flat(*tracers: Any) -> list[Any]:
+        return jit_p(*trace.captured, *tracers, name=trace.name, graph=trace.graph)
+
+    graph, captured = trace_flat(flat, [leaf_aval(v) for v in values], trace.leaf_names, trace.name)
+    return graph, captured, trace.out_tree
+
+
+def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Shapes and dtypes of `fun(*args, **kwargs)`, without computing it.
+
+    Arguments are arrays or `ShapeDtypeStruct`s.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> stagec.eval_shape(snp.dot, stagec.ShapeDtypeStruct((3, 4), "float32"), snp.ones(4))
+    ShapeDtypeStruct(shape=(3,), dtype=float32)
+    """
+    jitted = fun if isinstance(fun, JitFunction) else jit(fun)
+    return jitted.trace(*args, **kwargs).out_info

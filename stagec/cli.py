@@ -1,0 +1,79 @@
+"""The `stagec` command: what is compiled, what is on disk, and whether this machine is ready."""
+
+from __future__ import annotations
+
+import os
+import platform
+import traceback
+from typing import Any
+
+import click
+import numpy as np
+
+from stagec.commands.cache import cache
+from stagec.commands.demo import demo
+from stagec.commands.doctor import doctor
+from stagec.commands.dump import dump
+from stagec.compiler import key
+from stagec.core import location
+from stagec.core.errors import StagecError
+
+
+class Commands(click.Group):
+    """A group whose commands fail with one message instead of a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except Exception as error:
+            if ctx.params.get("traceback"):
+                raise
+            raise click.ClickException(describe(error)) from error
+
+
+def describe(error: Exception) -> str:
+    """An exception as one message: its own text, or its type and the user's line."""
+    if isinstance(error, StagecError):
+        return str(error)
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    package = os.path.dirname(os.path.abspath(__file__)) + os.sep
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith((package, "<"))]
+    # Errors of NumPy and of the standard library are raised in their files: the user's line called them.
+    own = [f for f in frames if "site-packages" not in f.filename and f"{os.sep}lib{os.sep}python" not in f.filename]
+    if own:
+        place = location.Location(own[-1].filename, own[-1].lineno or 0, own[-1].name)
+        text += f"\n  {place}"
+    return text + "\n  Fix: see the whole traceback with `stagec --traceback ...`"
+
+
+def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        found = key.environment_contributors()
+        click.echo(
+            f"stagec {found['stagec']} (iree-base-compiler {found['iree-base-compiler'].split()[0]}, "
+            f"iree-base-runtime {found['iree-base-runtime'].split()[0]}, "
+            f"NumPy {np.__version__}, Python {platform.python_version()})"
+        )
+        ctx.exit()
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show versions.")
+@click.option("--traceback", is_flag=True, help="Show the traceback of an error.")
+def cli(traceback: bool) -> None:
+    """Compile NumPy-style Python functions, and see what became of them."""
+
+
+cli.add_command(demo)
+cli.add_command(dump)
+cli.add_command(cache)
+cli.add_command(doctor)
+
+
+def main() -> None:
+    """Run the command line; this is the entry point of the `stagec` command."""
+    cli(prog_name="stagec")

@@ -1,0 +1,116 @@
+"""`stagec cache`: what is on disk."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import click
+
+from stagec.commands.common import ago_text, bytes_text, disk_cache, failure, print_json, seconds_text
+
+
+@click.group()
+def cache() -> None:
+    """Look at the compiled programs on disk, or remove them."""
+
+
+@cache.command("list")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(min=1), help="Show this many at most.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with everything that each key covers.")
+def list_entries(limit: int, as_json: bool) -> None:
+    """List the programs, the most recently used first."""
+    store = disk_cache()
+    found = list(store.entries())
+    if as_json:
+        print_json(
+            [
+                {
+                    "key": e.key,
+                    "name": e.meta.get("name"),
+                    "inputs": e.contributors.get("inputs"),
+                    "target": e.contributors.get("target"),
+                    "bytes": e.file_bytes,
+                    "used": datetime.fromtimestamp(e.used, timezone.utc).isoformat(timespec="seconds"),
+                    "path": e.path,
+                    "meta": e.meta,
+                    "contributors": e.contributors,
+                }
+                for e in found[:limit]
+            ]
+        )
+        return
+    if not found:
+        click.echo(f"no programs in {store.directory}")
+        return
+    from rich.console import Console  # takes 30 ms, which JSON output does not need
+    from rich.table import Table
+
+    table = Table("key", "program", "inputs", "target", "flags", "compiled in", "size", "used", box=None, pad_edge=False)
+    table.columns[2].overflow = "fold"
+    for e in found[:limit]:
+        seconds = e.meta.get("seconds")
+        table.add_row(
+            e.key[:12],
+            str(e.meta.get("name", "?")),
+            e.contributors.get("inputs", ""),
+            e.contributors.get("target", ""),
+            str(e.meta.get("flags", "")),
+            seconds_text(seconds) if isinstance(seconds, (int, float)) else "",
+            bytes_text(e.file_bytes),
+            ago_text(e.used),
+        )
+    Console(highlight=False, markup=False).print(table)
+    if len(found) > limit:
+        click.echo(f"and {len(found) - limit} more (--limit)")
+
+
+@cache.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def info(as_json: bool) -> None:
+    """Say where the cache is, how full it is, and whether it is used."""
+    found = disk_cache().info()
+    rows = {
+        "directory": found.directory,
+        "refusal": found.refusal,
+        "entries": found.entries,
+        "bytes": found.bytes,
+        "temporary_files": found.temporary_files,
+        "max_bytes": found.max_bytes,
+    }
+    if as_json:
+        print_json(rows)
+        return
+    full = f"{100 * found.bytes / found.max_bytes:.1f} %"
+    click.echo(f"directory  {found.directory}")
+    click.echo(f"programs   {found.entries}")
+    click.echo(f"size       {bytes_text(found.bytes)} of {bytes_text(found.max_bytes)} ({full})")
+    if found.temporary_files:
+        click.echo(f"unfinished {found.temporary_files} temporary files")
+    click.echo(f"used       {'no: ' + found.refusal if found.refusal else 'yes'}")
+
+
+@cache.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def clear(as_json: bool) -> None:
+    """Remove every program; each is compiled again when it is next needed."""
+    store = disk_cache()
+    size = store.info().bytes
+    removed = store.clear()
+    after = store.info()
+    if after.entries:
+        raise failure(f"{after.entries} programs could not be removed from {store.directory}", "check who owns the files")
+    if as_json:
+        print_json({"directory": store.directory, "removed": removed, "bytes": size})
+        return
+    click.echo(f"removed {removed} programs ({bytes_text(size)}) from {store.directory}")
+
+
+@cache.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def path(as_json: bool) -> None:
+    """Print the cache's directory."""
+    directory = disk_cache().directory
+    if as_json:
+        print_json({"directory": directory})
+    else:
+        click.echo(directory)

@@ -1,0 +1,102 @@
+"""What the NumPy functions do with their arguments before anything is computed."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import Literal
+from stagec.core.operators import ArrayOperators
+from stagec.core.trace import Tracer
+from stagec.primitives.operand import Operand, as_operand
+from stagec.runtime.array import Array
+from stagec.runtime.device import aligned_empty
+
+
+def requested_dtype(dtype: Any, name: str) -> np.dtype[Any]:
+    """The dtype that a user asked for by name, with a warning where 64 bits become 32.
+
+    Args:
+      dtype: what `np.dtype` accepts, or a Python scalar type.
+      name: the function that was called.
+    """
+    found = dtypes.canonicalize(dtype)
+    # `float` and `int` mean the default width, and are not a request for 64 bits.
+    if isinstance(dtype, type) and dtype in dtypes.python_scalar_types:
+        return found
+    try:
+        asked = np.dtype(dtype)
+    except TypeError:
+        return found
+    if asked != found and asked.itemsize > found.itemsize:
+        frame = location.user_frame()
+        warnings.warn_explicit(
+            f"Explicitly requested dtype {asked.name} in {name} is not available, and will be truncated to dtype "
+            f"{found.name}. Set STAGEC_ENABLE_X64=1 or call stagec.config.update('enable_x64', True) to enable it.",
+            UserWarning,
+            frame.f_code.co_filename if frame else "<unknown>",
+            frame.f_lineno if frame else 0,
+        )
+    return found
+
+
+def from_numpy(value: np.ndarray[Any, Any], dtype: np.dtype[Any] | None = None, weak_type: bool = False) -> Array:
+    """A NumPy array's elements as an Array of our own memory."""
+    dtype = value.dtype if dtype is None else dtype
+    fresh = aligned_empty(value.shape, dtype)
+    with np.errstate(all="ignore"):
+        fresh[...] = value
+    return Array.of(fresh, ShapedArray.of(value.shape, dtype, weak_type))
+
+
+def to_array(operand: Operand) -> Any:
+    """An operand as users get it: an Array or a tracer."""
+    if isinstance(operand, ArrayOperators):
+        return operand
+    if isinstance(operand, Literal):
+        return from_numpy(operand.value, operand.aval.dtype, operand.aval.weak_type)
+    return from_numpy(operand)
+
+
+def array_argument(value: Any, name: str) -> Any:
+    """An argument that must be an array or a number, as an Array or a tracer."""
+    return value if isinstance(value, ArrayOperators) else to_array(as_operand(value, name))
+
+
+def is_traced(*values: Any) -> bool:
+    """Whether one of the values is a tracer."""
+    return any(isinstance(v, Tracer) for v in values)
+
+
+def concrete(value: Any, name: str, what: str) -> np.ndarray[Any, Any]:
+    """The value of an argument that shapes depend on.
+
+    Raises:
+      ConcretizationError: it is traced.
+    """
+    if isinstance(value, Tracer):
+        raise errors.ConcretizationError(
+            errors.message(
+                f"{name}: {what} must be known while tracing, since shapes depend on it",
+                str(location.capture()),
+                [(what, value.aval.long(), value.origin())],
+                "make the argument static with static_argnames, or pass the size that the result has (size=)",
+            )
+        )
+    return np.asarray(value.value if isinstance(value, Literal) else value)
+
+
+def refuse_out(out: Any, name: str) -> None:
+    """Raise for NumPy's `out=`: arrays are immutable."""
+    if out is not None:
+        raise errors.UnsupportedError(
+            errors.message(
+                f"{name}: out= is not supported, arrays are immutable",
+                str(location.capture()),
+                fix="use the returned array; under jit, memory is reused by donate_argnums",
+            )
+        )

@@ -1,0 +1,336 @@
+"""Arithmetic on each element: sums, products, powers, roots, rounding."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors
+from stagec.core.aval import ShapedArray
+from stagec.core.dtypes import FLOATING, INEXACT, NUMERIC
+from stagec.core.location import capture
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
+from stagec.primitives.operand import Operand, as_operand, uniform
+from stagec.primitives.table import check_dtype, computed_in_float32, elementwise, spread
+
+REAL = NUMERIC - dtypes.COMPLEX
+ORDERED = dtypes.ALL - dtypes.COMPLEX
+
+
+def _neg_lower(cx: Any, x: Any) -> Any:
+    (aval,) = cx.in_avals
+    if not dtypes.is_unsigned(aval.dtype):
+        return cx.emit("stablehlo.negate", [x])
+    return cx.emit("stablehlo.subtract", [cx.constant(0, aval), x])
+
+
+neg_p = elementwise("neg", accepts=NUMERIC, eval=np.negative, lower=_neg_lower)
+add_p = elementwise("add", accepts=NUMERIC, eval=computed_in_float32(np.add), lower="stablehlo.add")
+sub_p = elementwise("sub", accepts=NUMERIC, eval=computed_in_float32(np.subtract), lower="stablehlo.subtract")
+mul_p = elementwise("mul", accepts=NUMERIC, eval=computed_in_float32(np.multiply), lower="stablehlo.multiply")
+
+
+def _div_eval(x: Any, y: Any) -> Any:
+    if not dtypes.is_integer(x.dtype):
+        return np.divide(x, y)
+    safe = np.where(y == 0, y.dtype.type(1), y)
+    quotient = np.floor_divide(x, safe)
+    if dtypes.is_signed(x.dtype):
+        # Programs round toward zero, NumPy down.
+        inexact = quotient * safe != x
+        quotient = quotient + (inexact & ((x < 0) != (y < 0))).astype(x.dtype)
+    return np.where(y == 0, np.asarray(-1).astype(x.dtype), quotient)
+
+
+def _rem_eval(x: Any, y: Any) -> Any:
+    if not dtypes.is_integer(x.dtype):
+        return np.fmod(x, y)
+    return np.where(y == 0, x, np.fmod(x, np.where(y == 0, y.dtype.type(1), y)))
+
+
+div_p = elementwise("div", accepts=NUMERIC, eval=computed_in_float32(_div_eval), lower="stablehlo.divide")
+rem_p = elementwise(
+    "rem", accepts=REAL, eval=computed_in_float32(_rem_eval), lower="stablehlo.remainder", transpose=NOT_LINEAR
+)
+max_p = elementwise(
+    "max", accepts=ORDERED, eval=computed_in_float32(np.maximum), lower="stablehlo.maximum", transpose=NOT_LINEAR
+)
+min_p = elementwise(
+    "min", accepts=ORDERED, eval=computed_in_float32(np.minimum), lower="stablehlo.minimum", transpose=NOT_LINEAR
+)
+
+
+def _sign_eval(x: Any) -> Any:
+    if dtypes.is_complex(x.dtype):
+        size = np.abs(x)
+        return np.where(size == 0, x, x / np.where(size == 0, 1, size))
+    # np.sign gives 0.0 for -0.0.
+    return np.where(x == 0, x, np.sign(x))
+
+
+def _sign_lower(cx: Any, x: Any) -> Any:
+    (aval,) = cx.in_avals
+    if not dtypes.is_unsigned(aval.dtype):
+        return cx.emit("stablehlo.sign", [x])
+    return cx.emit("stablehlo.minimum", [x, cx.constant(1, aval)])
+
+
+def _abs_lower(cx: Any, x: Any) -> Any:
+    return x if dtypes.is_unsigned(cx.in_avals[0].dtype) else cx.emit("stablehlo.abs", [x])
+
+
+sign_p = elementwise(
+    "sign", accepts=NUMERIC, eval=computed_in_float32(_sign_eval), lower=_sign_lower, transpose=NOT_LINEAR
+)
+abs_p = elementwise(
+    "abs", accepts=NUMERIC, result=dtypes.real_dtype, eval=np.abs, lower=_abs_lower, transpose=NOT_LINEAR
+)
+
+
+def _square_lower(cx: Any, x: Any) -> Any:
+    return cx.emit("stablehlo.multiply", [x, x])
+
+
+def _rsqrt_eval(x: Any) -> Any:
+    return (1 / np.sqrt(x)).astype(x.dtype)
+
+
+square_p = elementwise(
+    "square", accepts=NUMERIC, eval=computed_in_float32(np.square), lower=_square_lower, transpose=NOT_LINEAR
+)
+sqrt_p = elementwise(
+    "sqrt", accepts=INEXACT, eval=computed_in_float32(np.sqrt), lower="stablehlo.sqrt", transpose=NOT_LINEAR
+)
+rsqrt_p = elementwise(
+    "rsqrt", accepts=INEXACT, eval=computed_in_float32(_rsqrt_eval), lower="stablehlo.rsqrt", transpose=NOT_LINEAR
+)
+cbrt_p = elementwise(
+    "cbrt", accepts=FLOATING, eval=computed_in_float32(np.cbrt), lower="stablehlo.cbrt", transpose=NOT_LINEAR
+)
+pow_p = elementwise(
+    "pow", accepts=INEXACT, eval=computed_in_float32(np.power), lower="stablehlo.power", transpose=NOT_LINEAR
+)
+
+
+def _integer_pow_shape(x: ShapedArray, *, y: int) -> ShapedArray:
+    check_dtype("integer_pow", x.dtype, NUMERIC)
+    if y < 0 and not dtypes.is_inexact(x.dtype):
+        raise errors.DtypeError(
+            errors.message(
+                f"integer_pow: integers cannot be raised to the negative power {y}",
+                str(capture()),
+                fix="convert the base to a floating dtype with astype(float)",
+            )
+        )
+    return x
+
+
+def _power_by_squaring(one: Any, x: Any, n: int, multiply: Any) -> Any:
+    result = None
+    while n:
+        if n & 1:
+            result = x if result is None else multiply(result, x)
+        n >>= 1
+        if n:
+            x = multiply(x, x)
+    return one if result is None else result
+
+
+def _integer_pow_eval(x: Any, *, y: int) -> Any:
+    out = _power_by_squaring(np.ones_like(x), x, abs(y), np.multiply)
+    return np.divide(x.dtype.type(1), out) if y < 0 else out
+
+
+def _integer_pow_lower(cx: Any, x: Any, *, y: int) -> Any:
+    (aval,) = cx.in_avals
+    one = cx.constant(1, aval) if y <= 0 else None
+    out = _power_by_squaring(one, x, abs(y), lambda a, b: cx.emit("stablehlo.multiply", [a, b]))
+    return cx.emit("stablehlo.divide", [one, out]) if y < 0 else out
+
+
+integer_pow_p = Primitive(
+    "integer_pow",
+    shape=_integer_pow_shape,
+    eval=computed_in_float32(_integer_pow_eval),
+    lower=_integer_pow_lower,
+    transpose=NOT_LINEAR,
+)
+
+floor_p = elementwise(
+    "floor",
+    accepts=FLOATING,
+    eval=computed_in_float32(np.floor),
+    lower="stablehlo.floor",
+    jvp=NOT_DIFFERENTIABLE,
+    transpose=NOT_LINEAR,
+)
+ceil_p = elementwise(
+    "ceil",
+    accepts=FLOATING,
+    eval=computed_in_float32(np.ceil),
+    lower="stablehlo.ceil",
+    jvp=NOT_DIFFERENTIABLE,
+    transpose=NOT_LINEAR,
+)
+
+
+class RoundingMethod(enum.IntEnum):
+    """What `lax.round` does with halves."""
+
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
+
+
+def _round_eval(x: Any, *, rounding_method: int) -> Any:
+    if rounding_method == RoundingMethod.TO_NEAREST_EVEN:
+        return np.rint(x)
+    whole = np.trunc(x)
+    return np.copysign(whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1, x), 0).astype(x.dtype), x)
+
+
+def _round_lower(cx: Any, x: Any, *, rounding_method: int) -> Any:
+    even = rounding_method == RoundingMethod.TO_NEAREST_EVEN
+    return cx.emit("stablehlo.round_nearest_even" if even else "stablehlo.round_nearest_afz", [x])
+
+
+round_p = elementwise(
+    "round",
+    accepts=FLOATING,
+    eval=computed_in_float32(_round_eval),
+    lower=_round_lower,
+    jvp=NOT_DIFFERENTIABLE,
+    transpose=NOT_LINEAR,
+)
+
+
+def _nextafter_lower(cx: Any, x: Any, y: Any) -> Any:
+    return cx.emit("chlo.next_after", spread(cx, [x, y]))
+
+
+def _nextafter_eval(x: Any, y: Any) -> Any:
+    return np.nextafter(x, y).astype(x.dtype)
+
+
+nextafter_p = elementwise(
+    "nextafter",
+    accepts=FLOATING,
+    eval=_nextafter_eval,
+    lower=_nextafter_lower,
+    jvp=NOT_DIFFERENTIABLE,
+    transpose=NOT_LINEAR,
+)
+
+
+def neg(x: Any) -> Operand:
+    """`-x` for each element; unsigned integers wrap around."""
+    return neg_p(as_operand(x))
+
+
+def add(x: Any, y: Any) -> Operand:
+    """`x + y` for each element; integers wrap around."""
+    return add_p(*uniform(x, y))
+
+
+def sub(x: Any, y: Any) -> Operand:
+    """`x - y` for each element; integers wrap around."""
+    return sub_p(*uniform(x, y))
+
+
+def mul(x: Any, y: Any) -> Operand:
+    """`x * y` for each element; integers wrap around."""
+    return mul_p(*uniform(x, y))
+
+
+def div(x: Any, y: Any) -> Operand:
+    """`x / y` for each element.
+
+    Integers round toward zero; an integer divided by 0 gives -1 (all bits set).
+    """
+    return div_p(*uniform(x, y))
+
+
+def rem(x: Any, y: Any) -> Operand:
+    """The remainder of `x / y` rounded toward zero: it has the sign of `x`.
+
+    An integer's remainder by 0 is the integer itself.
+    """
+    return rem_p(*uniform(x, y))
+
+
+def max(x: Any, y: Any) -> Operand:
+    """The larger of `x` and `y` for each element; NaN where either is NaN."""
+    return max_p(*uniform(x, y))
+
+
+def min(x: Any, y: Any) -> Operand:
+    """The smaller of `x` and `y` for each element; NaN where either is NaN."""
+    return min_p(*uniform(x, y))
+
+
+def sign(x: Any) -> Operand:
+    """-1, 0 or 1 by the sign of each element; `x / |x|` for complex numbers."""
+    return sign_p(as_operand(x))
+
+
+def abs(x: Any) -> Operand:
+    """The absolute value of each element; real for complex numbers."""
+    return abs_p(as_operand(x))
+
+
+def square(x: Any) -> Operand:
+    """`x * x` for each element."""
+    return square_p(as_operand(x))
+
+
+def sqrt(x: Any) -> Operand:
+    """The square root of each element; NaN for negative real numbers."""
+    return sqrt_p(as_operand(x))
+
+
+def rsqrt(x: Any) -> Operand:
+    """`1 / sqrt(x)` for each element."""
+    return rsqrt_p(as_operand(x))
+
+
+def cbrt(x: Any) -> Operand:
+    """The real cube root of each element."""
+    return cbrt_p(as_operand(x))
+
+
+def pow(x: Any, y: Any) -> Operand:
+    """`x ** y` for each element; `y` is of the same dtype, or a Python integer."""
+    if isinstance(y, int) and not isinstance(y, bool):
+        return integer_pow(x, y)
+    return pow_p(*uniform(x, y))
+
+
+def integer_pow(x: Any, y: int) -> Operand:
+    """`x ** y` for each element and a Python integer `y`, by repeated multiplication."""
+    return integer_pow_p(as_operand(x), y=int(y))
+
+
+def reciprocal(x: Any) -> Operand:
+    """`1 / x` for each element."""
+    return integer_pow(x, -1)
+
+
+def floor(x: Any) -> Operand:
+    """The largest integer not above each element, as a float."""
+    return floor_p(as_operand(x))
+
+
+def ceil(x: Any) -> Operand:
+    """The smallest integer not below each element, as a float."""
+    return ceil_p(as_operand(x))
+
+
+def round(x: Any, rounding_method: RoundingMethod | int = RoundingMethod.AWAY_FROM_ZERO) -> Operand:
+    """The nearest integer to each element, as a float; `rounding_method` says where halves go."""
+    return round_p(as_operand(x), rounding_method=int(RoundingMethod(rounding_method)))
+
+
+def nextafter(x: Any, y: Any) -> Operand:
+    """The next representable number after each `x` in the direction of `y`."""
+    return nextafter_p(*uniform(x, y))

@@ -1,0 +1,64 @@
+"""Complex numbers and their parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+from stagec.core.dtypes import COMPLEX
+from stagec.primitives.operand import Operand, as_operand, uniform
+from stagec.primitives.table import elementwise
+
+_PARTS = frozenset({dtypes.float32, dtypes.float64})
+
+
+def _complex_eval(x: Any, y: Any) -> Any:
+    x, y = np.broadcast_arrays(x, y)
+    out = np.empty(x.shape, dtypes.complex64 if x.dtype == dtypes.float32 else dtypes.complex128)
+    # `x + 1j * y` would turn an infinite y into NaN.
+    out.real, out.imag = x, y
+    return out
+
+
+complex_p = elementwise(
+    "complex",
+    accepts=_PARTS,
+    eval=_complex_eval,
+    lower="stablehlo.complex",
+    result=lambda dtype: dtypes.complex64 if dtype == dtypes.float32 else dtypes.complex128,
+)
+real_p = elementwise("real", accepts=COMPLEX, eval=np.real, lower="stablehlo.real", result=dtypes.real_dtype)
+imag_p = elementwise("imag", accepts=COMPLEX, eval=np.imag, lower="stablehlo.imag", result=dtypes.real_dtype)
+
+
+def _conj_lower(cx: Any, x: Any) -> Any:
+    (aval,) = cx.in_avals
+    part = aval.update(dtype=dtypes.real_dtype(aval.dtype))
+    real = cx.emit("stablehlo.real", [x], avals=[part])
+    imag = cx.emit("stablehlo.imag", [x], avals=[part])
+    return cx.emit("stablehlo.complex", [real, cx.emit("stablehlo.negate", [imag], avals=[part])])
+
+
+conj_p = elementwise("conj", accepts=COMPLEX, eval=np.conj, lower=_conj_lower)
+
+
+def complex(x: Any, y: Any) -> Operand:
+    """`x + i y` for each element of two float32 or float64 operands."""
+    return complex_p(*uniform(x, y))
+
+
+def real(x: Any) -> Operand:
+    """The real part of each complex element."""
+    return real_p(as_operand(x))
+
+
+def imag(x: Any) -> Operand:
+    """The imaginary part of each complex element."""
+    return imag_p(as_operand(x))
+
+
+def conj(x: Any) -> Operand:
+    """The complex conjugate of each complex element."""
+    return conj_p(as_operand(x))

@@ -1,0 +1,86 @@
+"""Arrays made from nothing: counters along an axis, and constants of a shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import Literal
+from stagec.core.primitive import Primitive
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.shape import as_shape, broadcast_in_dim, canonical_axis
+from stagec.primitives.table import check_dtype
+
+
+def _iota_shape(*, dtype: np.dtype[Any], shape: tuple[int, ...], dimension: int) -> ShapedArray:
+    check_dtype("iota", dtype, dtypes.NUMERIC)
+    return ShapedArray.of(shape, dtype)
+
+
+def _iota_eval(*, dtype: np.dtype[Any], shape: tuple[int, ...], dimension: int) -> Any:
+    counter = np.arange(shape[dimension]).astype(dtype)
+    return np.broadcast_to(counter.reshape([-1 if i == dimension else 1 for i in range(len(shape))]), shape)
+
+
+def _iota_lower(cx: Any, *, dtype: np.dtype[Any], shape: tuple[int, ...], dimension: int) -> Any:
+    return cx.emit("stablehlo.iota", [], {"iota_dimension": f"{dimension} : i64"})
+
+
+iota_p = Primitive("iota", shape=_iota_shape, eval=_iota_eval, lower=_iota_lower)
+
+
+def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Operand:
+    """An array whose elements are their own index along `dimension`.
+
+    >>> broadcasted_iota("int32", (2, 3), 1)
+    Array([[0, 1, 2],
+           [0, 1, 2]], dtype=int32)
+    """
+    sizes = as_shape(shape, "broadcasted_iota")
+    axis = canonical_axis(dimension, len(sizes), "broadcasted_iota")
+    return iota_p(dtype=dtypes.canonicalize(dtype), shape=sizes, dimension=axis)
+
+
+def iota(dtype: Any, size: int) -> Operand:
+    """The numbers 0 to `size - 1`.
+
+    >>> iota("float32", 3)
+    Array([0., 1., 2.], dtype=float32)
+    """
+    return broadcasted_iota(dtype, (size,), 0)
+
+
+def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Operand:
+    """An array whose elements are all `fill_value`, a scalar.
+
+    >>> full((2,), 7)
+    Array([7, 7], dtype=int32, weak_type=True)
+    """
+    value = as_operand(fill_value, "fill_value")
+    if dtype is not None:
+        value = convert_element_type(value, dtype)
+    sizes = as_shape(shape, "full")
+    return broadcast_in_dim(value, sizes, tuple(range(len(sizes) - aval_of(value).ndim, len(sizes))))
+
+
+def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] | None = None) -> Operand:
+    """An array of the shape and dtype of `x` whose elements are all `fill_value`.
+
+    >>> import stagec.numpy as snp
+    >>> full_like(snp.zeros(2), 7)
+    Array([7., 7.], dtype=float32)
+    """
+    aval = aval_of(as_operand(x))
+    weak = dtype is None and aval.weak_type
+    value = convert_element_type(fill_value, aval.dtype if dtype is None else dtype, weak)
+    return full(aval.shape if shape is None else shape, value)
+
+
+def zeros_like(x: Any) -> Literal | Operand:
+    """Zeros of the shape and dtype of `x`."""
+    return full_like(x, 0)

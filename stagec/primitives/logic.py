@@ -1,0 +1,314 @@
+"""Comparisons, bits, and choices between values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors
+from stagec.core.aval import ShapedArray
+from stagec.core.dtypes import ALL, COMPLEX, FLOATING, INTEGER
+from stagec.core.location import capture
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
+from stagec.primitives.operand import Operand, as_operand, uniform
+from stagec.primitives.table import check_dtype, elementwise, elementwise_shape, same_dtype, spread
+
+ORDERED = ALL - COMPLEX
+BITS = INTEGER | dtypes.BOOL
+
+
+def _compare(name: str, evaluate: Callable[..., Any], accepts: frozenset[np.dtype[Any]]) -> Primitive:
+    direction = {"comparison_direction": f"#stablehlo<comparison_direction {name.upper()}>"}
+
+    def lower(cx: Any, x: Any, y: Any) -> Any:
+        return cx.emit("stablehlo.compare", spread(cx, [x, y]), direction)
+
+    return elementwise(
+        name,
+        accepts=accepts,
+        eval=evaluate,
+        lower=lower,
+        result=dtypes.bool_,
+        jvp=NOT_DIFFERENTIABLE,
+        transpose=NOT_LINEAR,
+    )
+
+
+eq_p = _compare("eq", np.equal, ALL)
+ne_p = _compare("ne", np.not_equal, ALL)
+lt_p = _compare("lt", np.less, ORDERED)
+le_p = _compare("le", np.less_equal, ORDERED)
+gt_p = _compare("gt", np.greater, ORDERED)
+ge_p = _compare("ge", np.greater_equal, ORDERED)
+
+
+def _bits(name: str, evaluate: Callable[..., Any], lower: Any, accepts: frozenset[np.dtype[Any]] = BITS) -> Primitive:
+    return elementwise(
+        name, accepts=accepts, eval=evaluate, lower=lower, jvp=NOT_DIFFERENTIABLE, transpose=NOT_LINEAR
+    )
+
+
+not_p = _bits("not", np.invert, "stablehlo.not")
+and_p = _bits("and", np.bitwise_and, "stablehlo.and")
+or_p = _bits("or", np.bitwise_or, "stablehlo.or")
+xor_p = _bits("xor", np.bitwise_xor, "stablehlo.xor")
+
+
+def _as_unsigned(x: Any) -> Any:
+    return x.view(f"uint{8 * x.dtype.itemsize}")
+
+
+def _out_of_width(y: Any) -> Any:
+    return _as_unsigned(y) >= 8 * y.dtype.itemsize
+
+
+def _shift_left_eval(x: Any, y: Any) -> Any:
+    out = _out_of_width(y)
+    return np.where(out, 0, np.left_shift(x, np.where(out, 0, y).astype(x.dtype))).astype(x.dtype)
+
+
+def _shift_right_logical_eval(x: Any, y: Any) -> Any:
+    out = _out_of_width(y)
+    bits = _as_unsigned(np.where(out, 0, y).astype(y.dtype))
+    return np.where(out, 0, np.right_shift(_as_unsigned(x), bits)).astype(_as_unsigned(x).dtype).view(x.dtype)
+
+
+def _shift_right_arithmetic_eval(x: Any, y: Any) -> Any:
+    signed = np.dtype(f"int{8 * x.dtype.itemsize}")
+    by = np.where(_out_of_width(y), 8 * x.dtype.itemsize - 1, y).astype(signed)
+    return np.asarray(np.right_shift(x.view(signed), by)).view(x.dtype)
+
+
+def _shift_lower(op: str) -> Callable[..., Any]:
+    def lower(cx: Any, x: Any, y: Any) -> Any:
+        return _guarded_shift(cx, op, *spread(cx, [x, y]))
+
+    return lower
+
+
+def _guarded_shift(cx: Any, op: str, x: Any, y: Any) -> Any:
+    # Shifts by the width or more are undefined in the machine code; here they give 0, or the sign.
+    (out,) = cx.out_avals
+    width = 8 * out.dtype.itemsize
+    unsigned = out.update(dtype=np.dtype(f"uint{width}"))
+    flag = out.update(dtype=dtypes.bool_, weak_type=False)
+    distance = y
+    if not dtypes.is_unsigned(out.dtype):
+        distance = cx.emit("stablehlo.bitcast_convert", [y], avals=[unsigned])
+    last = cx.constant(width - 1, unsigned)
+    direction = {"comparison_direction": "#stablehlo<comparison_direction GT>"}
+    too_far = cx.emit("stablehlo.compare", [distance, last], direction, [flag])
+    safe = cx.emit("stablehlo.select", [too_far, cx.constant(width - 1, out), y])
+    shifted = cx.emit(f"stablehlo.{op}", [x, safe])
+    if op == "shift_right_arithmetic":
+        return shifted
+    return cx.emit("stablehlo.select", [too_far, cx.constant(0, out), shifted])
+
+
+shift_left_p = _bits("shift_left", _shift_left_eval, _shift_lower("shift_left"), INTEGER)
+shift_right_logical_p = _bits(
+    "shift_right_logical", _shift_right_logical_eval, _shift_lower("shift_right_logical"), INTEGER
+)
+shift_right_arithmetic_p = _bits(
+    "shift_right_arithmetic", _shift_right_arithmetic_eval, _shift_lower("shift_right_arithmetic"), INTEGER
+)
+
+
+def _population_count_eval(x: Any) -> Any:
+    return np.bitwise_count(_as_unsigned(x)).astype(x.dtype)
+
+
+def _clz_eval(x: Any) -> Any:
+    bits = _as_unsigned(x)
+    width = 8 * x.dtype.itemsize
+    # Set every bit below the highest one; what stays unset is the count.
+    distance = 1
+    while distance < width:
+        bits = bits | (bits >> np.asarray(distance, bits.dtype))
+        distance *= 2
+    return (width - np.bitwise_count(bits)).astype(x.dtype)
+
+
+population_count_p = _bits("population_count", _population_count_eval, "stablehlo.popcnt", INTEGER)
+clz_p = _bits("clz", _clz_eval, "stablehlo.count_leading_zeros", INTEGER)
+
+
+def _is_finite_eval(x: Any) -> Any:
+    return np.isfinite(x)
+
+
+is_finite_p = elementwise(
+    "is_finite",
+    accepts=FLOATING,
+    eval=_is_finite_eval,
+    lower="stablehlo.is_finite",
+    result=dtypes.bool_,
+    jvp=NOT_DIFFERENTIABLE,
+    transpose=NOT_LINEAR,
+)
+
+
+def _select_n_shape(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
+    if which.dtype not in (dtypes.bool_, dtypes.int32):
+        check_dtype("select_n's first operand", which.dtype, frozenset({dtypes.bool_, dtypes.int32}))
+    if not cases or (which.dtype == dtypes.bool_ and len(cases) > 2):
+        raise errors.ShapeError(
+            errors.message(
+                f"select_n: {len(cases)} cases for {which.long()}",
+                str(capture()),
+                fix="a bool selects between two cases; use int32 for more",
+            )
+        )
+    dtype = same_dtype("select_n", cases)
+    weak = all([c.weak_type for c in cases])
+    return ShapedArray.of(elementwise_shape("select_n", (which, *cases)), dtype, weak)
+
+
+def _select_n_eval(which: Any, *cases: Any) -> Any:
+    if len(cases) == 1:
+        return np.broadcast_to(cases[0], np.broadcast_shapes(which.shape, cases[0].shape))
+    if which.dtype == np.bool_:
+        return np.where(which, cases[1], cases[0])
+    if len(cases) == 2:
+        return np.where(which > 0, cases[1], cases[0])
+    out = cases[-1]
+    for i in range(len(cases) - 2, -1, -1):
+        out = np.where(which <= i, cases[i], out)
+    return out
+
+
+def _select_n_lower(cx: Any, which: Any, *cases: Any) -> Any:
+    which, *spread_cases = spread(cx, [which, *cases])
+    if len(spread_cases) == 1:
+        return spread_cases[0]
+    if cx.in_avals[0].dtype == dtypes.bool_:
+        return cx.emit("stablehlo.select", [which, spread_cases[1], spread_cases[0]])
+    (out,) = cx.out_avals
+    index = out.update(dtype=dtypes.int32, weak_type=False)
+    flag = out.update(dtype=dtypes.bool_, weak_type=False)
+    direction = {"comparison_direction": "#stablehlo<comparison_direction LE>"}
+    value = spread_cases[-1]
+    for i in range(len(spread_cases) - 2, -1, -1):
+        chosen = cx.emit("stablehlo.compare", [which, cx.constant(i, index)], direction, [flag])
+        value = cx.emit("stablehlo.select", [chosen, spread_cases[i], value])
+    return value
+
+
+select_n_p = Primitive("select_n", shape=_select_n_shape, eval=_select_n_eval, lower=_select_n_lower)
+
+
+def _clamp_eval(low: Any, x: Any, high: Any) -> Any:
+    return np.minimum(np.maximum(x, low), high)
+
+
+def _clamp_lower(cx: Any, low: Any, x: Any, high: Any) -> Any:
+    low, x, high = spread(cx, [low, x, high])
+    return cx.emit("stablehlo.minimum", [cx.emit("stablehlo.maximum", [x, low]), high])
+
+
+clamp_p = elementwise("clamp", accepts=ORDERED, eval=_clamp_eval, lower=_clamp_lower, transpose=NOT_LINEAR)
+
+
+def eq(x: Any, y: Any) -> Operand:
+    """`x == y` for each element."""
+    return eq_p(*uniform(x, y))
+
+
+def ne(x: Any, y: Any) -> Operand:
+    """`x != y` for each element; true where either is NaN."""
+    return ne_p(*uniform(x, y))
+
+
+def lt(x: Any, y: Any) -> Operand:
+    """`x < y` for each element."""
+    return lt_p(*uniform(x, y))
+
+
+def le(x: Any, y: Any) -> Operand:
+    """`x <= y` for each element."""
+    return le_p(*uniform(x, y))
+
+
+def gt(x: Any, y: Any) -> Operand:
+    """`x > y` for each element."""
+    return gt_p(*uniform(x, y))
+
+
+def ge(x: Any, y: Any) -> Operand:
+    """`x >= y` for each element."""
+    return ge_p(*uniform(x, y))
+
+
+def bitwise_not(x: Any) -> Operand:
+    """Every bit of each element flipped; logical not for bools."""
+    return not_p(as_operand(x))
+
+
+def bitwise_and(x: Any, y: Any) -> Operand:
+    """The bits that are set in both; logical and for bools."""
+    return and_p(*uniform(x, y))
+
+
+def bitwise_or(x: Any, y: Any) -> Operand:
+    """The bits that are set in either; logical or for bools."""
+    return or_p(*uniform(x, y))
+
+
+def bitwise_xor(x: Any, y: Any) -> Operand:
+    """The bits that are set in one only."""
+    return xor_p(*uniform(x, y))
+
+
+def shift_left(x: Any, y: Any) -> Operand:
+    """`x << y` for each element; 0 where `y` is negative or not less than the width."""
+    return shift_left_p(*uniform(x, y))
+
+
+def shift_right_logical(x: Any, y: Any) -> Operand:
+    """`x >> y` for each element, filled with zero bits; 0 where `y` is not less than the width."""
+    return shift_right_logical_p(*uniform(x, y))
+
+
+def shift_right_arithmetic(x: Any, y: Any) -> Operand:
+    """`x >> y` for each element, filled with the sign bit."""
+    return shift_right_arithmetic_p(*uniform(x, y))
+
+
+def population_count(x: Any) -> Operand:
+    """How many bits of each element are set."""
+    return population_count_p(as_operand(x))
+
+
+def clz(x: Any) -> Operand:
+    """How many bits of each element lie above its highest set bit."""
+    return clz_p(as_operand(x))
+
+
+def is_finite(x: Any) -> Operand:
+    """Whether each element is neither infinite nor NaN."""
+    return is_finite_p(as_operand(x))
+
+
+def select_n(which: Any, *cases: Any) -> Operand:
+    """`cases[which]` for each element.
+
+    Args:
+      which: bool (between two cases) or int32, of the cases' shape or of rank 0.
+      cases: operands of one dtype.
+
+    Raises:
+      ShapeError: shapes differ, or the number of cases does not fit `which`.
+    """
+    return select_n_p(as_operand(which, "which"), *uniform(*cases))
+
+
+def select(pred: Any, on_true: Any, on_false: Any) -> Operand:
+    """`on_true` where `pred` holds, `on_false` elsewhere."""
+    return select_n(pred, on_false, on_true)
+
+
+def clamp(min: Any, x: Any, max: Any) -> Operand:
+    """`x` limited to the interval from `min` to `max`; NaN stays."""
+    return clamp_p(*uniform(min, x, max))

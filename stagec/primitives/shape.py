@@ -1,0 +1,434 @@
+"""Rows that move elements and compute nothing: broadcast, reshape, transpose, concatenate, pad, reverse."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors
+from stagec.core.aval import ShapedArray
+from stagec.core.location import capture
+from stagec.core.operators import ArrayOperators
+from stagec.core.primitive import Primitive
+from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
+from stagec.primitives.table import i64_array, same_dtype
+
+
+def shape_error(name: str, text: str, fix: str) -> errors.ShapeError:
+    """The error of an operation whose operands' shapes or sizes do not fit."""
+    return errors.ShapeError(errors.message(f"{name}: {text}", str(capture()), fix=fix))
+
+
+def as_int(value: Any, name: str, what: str) -> int:
+    """A Python integer from anything that is one; tracers raise their own error."""
+    try:
+        return operator.index(value)
+    except errors.StagecError:
+        raise
+    except TypeError:
+        raise errors.ShapeError(
+            errors.message(
+                f"{name}: {what} must be an integer, got {type(value).__name__}: {value!r}",
+                str(capture()),
+                fix="sizes and axes are Python integers; use // instead of / to compute them",
+            )
+        ) from None
+
+
+def as_shape(shape: Any, name: str) -> tuple[int, ...]:
+    """A shape from an integer or a sequence of integers."""
+    if isinstance(shape, (Sequence, np.ndarray)) or (hasattr(shape, "__iter__") and getattr(shape, "ndim", 1)):
+        sizes = tuple([as_int(n, name, "each size of a shape") for n in shape])
+    else:
+        sizes = (as_int(shape, name, "a shape"),)
+    for n in sizes:
+        if n < 0:
+            raise shape_error(name, f"shape {sizes} has a negative size", "sizes are 0 or more")
+    return sizes
+
+
+def canonical_axis(axis: Any, ndim: int, name: str) -> int:
+    """An axis in 0..ndim-1; negative ones count from the last."""
+    number = as_int(axis, name, "an axis")
+    if not -ndim <= number < ndim:
+        allowed = f"axes are {-ndim} to {ndim - 1}" if ndim else "an array of rank 0 has no axes"
+        raise errors.AxisError(
+            errors.message(
+                f"{name}: axis {number} is out of bounds for array of dimension {ndim}", str(capture()), fix=allowed
+            )
+        )
+    return number + ndim if number < 0 else number
+
+
+def canonical_axes(axes: Any, ndim: int, name: str) -> tuple[int, ...]:
+    """Distinct axes in 0..ndim-1, from one axis or several; `None` is all of them."""
+    if axes is None:
+        return tuple(range(ndim))
+    if not isinstance(axes, (Sequence, np.ndarray)):
+        axes = (axes,)
+    found = tuple([canonical_axis(a, ndim, name) for a in axes])
+    if len(set(found)) != len(found):
+        raise errors.AxisError(
+            errors.message(f"{name}: duplicate value in axes {tuple(axes)}", str(capture()), fix="name each axis once")
+        )
+    return found
+
+
+def _is_array(operand: Operand) -> bool:
+    # Literals and NumPy arrays go through the primitive, so that what users get is always an array of ours.
+    return isinstance(operand, ArrayOperators)
+
+
+# broadcast_in_dim
+
+
+def _broadcast_shape(x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]) -> ShapedArray:
+    if len(broadcast_dimensions) != x.ndim:
+        raise shape_error(
+            "broadcast_in_dim",
+            f"{x.long()} needs one broadcast dimension for each of its {x.ndim} axes, got {broadcast_dimensions}",
+            "broadcast_dimensions[i] is the result's axis that the operand's axis i becomes",
+        )
+    previous = -1
+    for size, axis in zip(x.shape, broadcast_dimensions):
+        if not previous < axis < len(shape) or size not in (1, shape[axis]):
+            raise shape_error(
+                "broadcast_in_dim",
+                f"{x.long()} does not broadcast to {shape} along {broadcast_dimensions}",
+                "dimensions increase, and each of the operand's sizes is 1 or that of the result",
+            )
+        previous = axis
+    return x.update(shape=shape)
+
+
+def _broadcast_eval(x: Any, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]) -> Any:
+    if len(shape) != x.ndim:
+        unit = [1] * len(shape)
+        for size, axis in zip(x.shape, broadcast_dimensions):
+            unit[axis] = size
+        x = x.reshape(unit)
+    return np.broadcast_to(x, shape)
+
+
+def _broadcast_lower(cx: Any, x: Any, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]) -> Any:
+    if cx.in_avals[0].shape == shape:
+        return x
+    if cx.in_avals[0].size == cx.out_avals[0].size:
+        return cx.emit("stablehlo.reshape", [x])
+    return cx.broadcast(x, cx.out_avals[0], broadcast_dimensions)
+
+
+broadcast_in_dim_p = Primitive("broadcast_in_dim", shape=_broadcast_shape, eval=_broadcast_eval, lower=_broadcast_lower)
+
+
+def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Operand:
+    """Repeat along new axes and along axes of size 1.
+
+    Args:
+      operand: an array of rank `len(broadcast_dimensions)`.
+      shape: the result's.
+      broadcast_dimensions: the result's axis for each of the operand's, increasing.
+
+    Raises:
+      ShapeError: a size of the operand is neither 1 nor the result's.
+
+    >>> import stagec.numpy as snp
+    >>> broadcast_in_dim(snp.array([1, 2]), (2, 3), (0,))
+    Array([[1, 1, 1],
+           [2, 2, 2]], dtype=int32)
+    """
+    operand = as_operand(operand)
+    shape = as_shape(shape, "broadcast_in_dim")
+    dimensions = tuple([as_int(d, "broadcast_in_dim", "a dimension") for d in broadcast_dimensions])
+    if aval_of(operand).shape == shape and dimensions == tuple(range(len(shape))) and _is_array(operand):
+        return operand
+    return broadcast_in_dim_p(operand, shape=shape, broadcast_dimensions=dimensions)
+
+
+def broadcast(operand: Any, sizes: Sequence[int]) -> Operand:
+    """Repeat along new leading axes of the given sizes.
+
+    >>> broadcast(1.0, (2,))
+    Array([1., 1.], dtype=float32, weak_type=True)
+    """
+    operand = as_operand(operand)
+    shape = as_shape(sizes, "broadcast") + aval_of(operand).shape
+    return broadcast_in_dim(operand, shape, tuple(range(len(sizes), len(shape))))
+
+
+def expand_dims(array: Any, dimensions: Sequence[int]) -> Operand:
+    """Insert axes of size 1 at the result's `dimensions`.
+
+    >>> import stagec.numpy as snp
+    >>> expand_dims(snp.zeros((2, 3)), (0, 2)).shape
+    (1, 2, 1, 3)
+    """
+    array = as_operand(array)
+    have = aval_of(array).shape
+    rank = len(have) + len(dimensions)
+    new = set(canonical_axes(tuple(dimensions), rank, "expand_dims"))
+    kept = tuple([i for i in range(rank) if i not in new])
+    shape = [1] * rank
+    for size, axis in zip(have, kept):
+        shape[axis] = size
+    return broadcast_in_dim(array, tuple(shape), kept)
+
+
+# reshape and squeeze
+
+
+def _reshape_shape(x: ShapedArray, *, new_sizes: tuple[int, ...]) -> ShapedArray:
+    if math.prod(new_sizes) != x.size:
+        raise shape_error(
+            "reshape",
+            f"cannot reshape array of size {x.size} into shape {new_sizes}",
+            f"the operand is {x.long()}; a reshape keeps the number of elements",
+        )
+    return x.update(shape=new_sizes)
+
+
+reshape_p = Primitive(
+    "reshape",
+    shape=_reshape_shape,
+    eval=lambda x, *, new_sizes: x.reshape(new_sizes),
+    lower=lambda cx, x, *, new_sizes: x if cx.in_avals[0].shape == new_sizes else cx.emit("stablehlo.reshape", [x]),
+)
+
+
+def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None) -> Operand:
+    """Read the elements in row-major order into another shape.
+
+    Args:
+      operand: an array.
+      new_sizes: the result's shape.
+      dimensions: the order in which the operand's axes are read, outermost first.
+
+    Raises:
+      ShapeError: the number of elements differs.
+
+    >>> import stagec.numpy as snp
+    >>> reshape(snp.arange(4), (2, 2), dimensions=(0,)).shape
+    (2, 2)
+    """
+    operand = as_operand(operand)
+    sizes = as_shape(new_sizes, "reshape")
+    if dimensions is not None:
+        operand = transpose(operand, dimensions)
+    if aval_of(operand).shape == sizes and _is_array(operand):
+        return operand
+    return reshape_p(operand, new_sizes=sizes)
+
+
+def _squeeze_shape(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
+    for d in dimensions:
+        if x.shape[d] != 1:
+            raise shape_error(
+                "squeeze",
+                f"cannot select an axis to squeeze out which has size not equal to one: axis {d} of {x.long()}",
+                "squeeze removes axes of size 1; index the axis, or reduce over it",
+            )
+    return x.update(shape=[n for i, n in enumerate(x.shape) if i not in dimensions])
+
+
+squeeze_p = Primitive(
+    "squeeze",
+    shape=_squeeze_shape,
+    eval=lambda x, *, dimensions: x.reshape([n for i, n in enumerate(x.shape) if i not in dimensions]),
+    lower=lambda cx, x, *, dimensions: cx.emit("stablehlo.reshape", [x]),
+)
+
+
+def squeeze(array: Any, dimensions: Sequence[int]) -> Operand:
+    """Remove axes of size 1.
+
+    Raises:
+      ShapeError: an axis has another size.
+
+    >>> import stagec.numpy as snp
+    >>> squeeze(snp.zeros((1, 3, 1)), (0, -1)).shape
+    (3,)
+    """
+    array = as_operand(array)
+    axes = tuple(sorted(canonical_axes(tuple(dimensions), aval_of(array).ndim, "squeeze")))
+    return squeeze_p(array, dimensions=axes) if axes or not _is_array(array) else array
+
+
+# transpose and rev
+
+
+def _transpose_shape(x: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
+    if sorted(permutation) != list(range(x.ndim)):
+        raise shape_error(
+            "transpose",
+            f"axes {permutation} do not match array {x.long()}",
+            f"name each of the {x.ndim} axes once",
+        )
+    return x.update(shape=[x.shape[i] for i in permutation])
+
+
+transpose_p = Primitive(
+    "transpose",
+    shape=_transpose_shape,
+    eval=lambda x, *, permutation: x.transpose(permutation),
+    lower=lambda cx, x, *, permutation: cx.emit("stablehlo.transpose", [x], {"permutation": i64_array(permutation)}),
+)
+
+
+def transpose(operand: Any, permutation: Sequence[int]) -> Operand:
+    """Reorder axes: the result's axis `i` is the operand's axis `permutation[i]`.
+
+    Raises:
+      ShapeError: `permutation` does not name each axis once.
+
+    >>> import stagec.numpy as snp
+    >>> transpose(snp.zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
+    operand = as_operand(operand)
+    permutation = tuple([as_int(p, "transpose", "an axis") for p in permutation])
+    if permutation == tuple(range(aval_of(operand).ndim)) and _is_array(operand):
+        return operand
+    return transpose_p(operand, permutation=permutation)
+
+
+def _rev_lower(cx: Any, x: Any, *, dimensions: tuple[int, ...]) -> Any:
+    (aval,) = cx.out_avals
+    attributes = {"dimensions": i64_array(dimensions)}
+    if not dtypes.is_unsigned(aval.dtype):
+        return cx.emit("stablehlo.reverse", [x], attributes)
+    # The compiler does not legalize a reversal of unsigned integers; the order needs no sign.
+    bits = aval.update(dtype=np.dtype(f"int{8 * aval.dtype.itemsize}"))
+    x = cx.emit("stablehlo.bitcast_convert", [x], avals=[bits])
+    x = cx.emit("stablehlo.reverse", [x], attributes, [bits])
+    return cx.emit("stablehlo.bitcast_convert", [x])
+
+
+rev_p = Primitive(
+    "rev",
+    shape=lambda x, *, dimensions: x,
+    eval=lambda x, *, dimensions: np.flip(x, dimensions),
+    lower=_rev_lower,
+)
+
+
+def rev(operand: Any, dimensions: Sequence[int]) -> Operand:
+    """Reverse the order along axes.
+
+    >>> import stagec.numpy as snp
+    >>> rev(snp.arange(3), (0,))
+    Array([2, 1, 0], dtype=int32)
+    """
+    operand = as_operand(operand)
+    axes = canonical_axes(tuple(dimensions), aval_of(operand).ndim, "rev")
+    return rev_p(operand, dimensions=axes) if axes or not _is_array(operand) else operand
+
+
+# concatenate and pad
+
+
+def _concatenate_shape(*avals: ShapedArray, dimension: int) -> ShapedArray:
+    same_dtype("concatenate", avals)
+    first = avals[0]
+    for a in avals[1:]:
+        if a.ndim != first.ndim or any(m != n for i, (m, n) in enumerate(zip(a.shape, first.shape)) if i != dimension):
+            raise shape_error(
+                "concatenate",
+                f"shapes differ outside of axis {dimension}: {', '.join(v.long() for v in avals)}",
+                f"all sizes but that of axis {dimension} must agree",
+            )
+    shape = list(first.shape)
+    shape[dimension] = sum(a.shape[dimension] for a in avals)
+    return ShapedArray.of(tuple(shape), first.dtype, all(a.weak_type for a in avals))
+
+
+concatenate_p = Primitive(
+    "concatenate",
+    shape=_concatenate_shape,
+    eval=lambda *xs, dimension: np.concatenate(xs, dimension),
+    lower=lambda cx, *xs, dimension: cx.emit("stablehlo.concatenate", xs, {"dimension": f"{dimension} : i64"}),
+)
+
+
+def concatenate(operands: Sequence[Any], dimension: int) -> Operand:
+    """Join arrays of one dtype along an axis.
+
+    Raises:
+      ShapeError: the sizes of other axes differ, or there is nothing to join.
+      DtypeError: the dtypes differ.
+
+    >>> import stagec.numpy as snp
+    >>> concatenate([snp.arange(2), snp.arange(3)], 0)
+    Array([0, 1, 0, 1, 2], dtype=int32)
+    """
+    if not len(operands):
+        raise shape_error("concatenate", "need at least one array to concatenate", "pass one or more arrays")
+    values = uniform(*operands)
+    axis = canonical_axis(dimension, aval_of(values[0]).ndim, "concatenate")
+    return values[0] if len(values) == 1 and _is_array(values[0]) else concatenate_p(*values, dimension=axis)
+
+
+PaddingConfig = tuple[tuple[int, int, int], ...]
+
+
+def _pad_shape(x: ShapedArray, value: ShapedArray, *, padding_config: PaddingConfig) -> ShapedArray:
+    same_dtype("pad", (x, value))
+    if value.shape:
+        raise shape_error("pad", f"the padding value must have rank 0, got {value.long()}", "index one element of it")
+    if len(padding_config) != x.ndim or any(interior < 0 for _, _, interior in padding_config):
+        raise shape_error(
+            "pad",
+            f"padding {padding_config} does not fit {x.long()}",
+            "give (low, high, interior) for each axis, interior not negative",
+        )
+    shape = tuple(
+        [low + high + n + max(n - 1, 0) * interior for n, (low, high, interior) in zip(x.shape, padding_config)]
+    )
+    if any(n < 0 for n in shape):
+        raise shape_error("pad", f"padding {padding_config} cuts more than {x.long()} has", "pad by -size or more")
+    return x.update(shape=shape, weak_type=x.weak_type and value.weak_type)
+
+
+def _pad_eval(x: Any, value: Any, *, padding_config: PaddingConfig) -> Any:
+    spread = [n + max(n - 1, 0) * interior for n, (_, _, interior) in zip(x.shape, padding_config)]
+    out = np.full([n + max(lo, 0) + max(hi, 0) for n, (lo, hi, _) in zip(spread, padding_config)], value, x.dtype)
+    where = [slice(max(lo, 0), max(lo, 0) + n, k + 1) for n, (lo, _, k) in zip(spread, padding_config)]
+    out[tuple(where)] = x
+    cut = [slice(max(-lo, 0), n - max(-hi, 0)) for n, (lo, hi, _) in zip(out.shape, padding_config)]
+    return out[tuple(cut)]
+
+
+def _pad_lower(cx: Any, x: Any, value: Any, *, padding_config: PaddingConfig) -> Any:
+    low, high, interior = zip(*padding_config) if padding_config else ((), (), ())
+    return cx.emit(
+        "stablehlo.pad",
+        [x, value],
+        {
+            "edge_padding_low": i64_array(low),
+            "edge_padding_high": i64_array(high),
+            "interior_padding": i64_array(interior),
+        },
+    )
+
+
+pad_p = Primitive("pad", shape=_pad_shape, eval=_pad_eval, lower=_pad_lower)
+
+
+def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Operand:
+    """Surround and interleave with a value; negative edges cut off.
+
+    Args:
+      operand: an array.
+      padding_value: a scalar of the same dtype.
+      padding_config: `(low, high, interior)` for each axis.
+
+    >>> import stagec.numpy as snp
+    >>> pad(snp.array([1, 2, 3]), 0, [(1, -1, 1)])
+    Array([0, 1, 0, 2, 0], dtype=int32)
+    """
+    config = tuple([tuple([as_int(n, "pad", "a padding") for n in axis]) for axis in padding_config])
+    x, value = uniform(operand, padding_value)
+    return pad_p(x, value, padding_config=config)

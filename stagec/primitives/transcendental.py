@@ -1,0 +1,165 @@
+"""Exponentials, logarithms, trigonometric and hyperbolic functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+from stagec.core.dtypes import FLOATING, INEXACT
+from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.primitives.operand import Operand, as_operand, uniform
+from stagec.primitives.table import computed_in_float32, elementwise, spread
+
+
+def _function(name: str, evaluate: Callable[..., Any], lower: Any) -> Primitive:
+    return elementwise(
+        name, accepts=INEXACT, eval=computed_in_float32(evaluate), lower=lower, transpose=NOT_LINEAR
+    )
+
+
+exp_p = _function("exp", np.exp, "stablehlo.exponential")
+log_p = _function("log", np.log, "stablehlo.log")
+expm1_p = _function("expm1", np.expm1, "stablehlo.exponential_minus_one")
+log1p_p = _function("log1p", np.log1p, "stablehlo.log_plus_one")
+
+
+def _exp2_lower(cx: Any, x: Any) -> Any:
+    (aval,) = cx.in_avals
+    if not dtypes.is_complex(aval.dtype):
+        return cx.emit("stablehlo.power", [cx.constant(2, aval), x])
+    return cx.emit("stablehlo.exponential", [cx.emit("stablehlo.multiply", [x, cx.constant(np.log(2), aval)])])
+
+
+def _exp2_eval(x: Any) -> Any:
+    return np.exp(x * x.dtype.type(np.log(2))) if dtypes.is_complex(x.dtype) else np.exp2(x)
+
+
+exp2_p = _function("exp2", _exp2_eval, _exp2_lower)
+
+
+def _logistic_eval(x: Any) -> Any:
+    one = x.dtype.type(1)
+    return one / (one + np.exp(-x))
+
+
+logistic_p = _function("logistic", _logistic_eval, "stablehlo.logistic")
+
+sin_p = _function("sin", np.sin, "stablehlo.sine")
+cos_p = _function("cos", np.cos, "stablehlo.cosine")
+tan_p = _function("tan", np.tan, "stablehlo.tan")
+tanh_p = _function("tanh", np.tanh, "stablehlo.tanh")
+asin_p = _function("asin", np.arcsin, "chlo.asin")
+acos_p = _function("acos", np.arccos, "chlo.acos")
+atan_p = _function("atan", np.arctan, "chlo.atan")
+sinh_p = _function("sinh", np.sinh, "chlo.sinh")
+cosh_p = _function("cosh", np.cosh, "chlo.cosh")
+asinh_p = _function("asinh", np.arcsinh, "chlo.asinh")
+acosh_p = _function("acosh", np.arccosh, "chlo.acosh")
+atanh_p = _function("atanh", np.arctanh, "chlo.atanh")
+
+
+def _atan2_lower(cx: Any, x: Any, y: Any) -> Any:
+    return cx.emit("stablehlo.atan2", spread(cx, [x, y]))
+
+
+atan2_p = elementwise(
+    "atan2", accepts=FLOATING, eval=computed_in_float32(np.arctan2), lower=_atan2_lower, transpose=NOT_LINEAR
+)
+
+
+def exp(x: Any) -> Operand:
+    """e to the power of each element."""
+    return exp_p(as_operand(x))
+
+
+def exp2(x: Any) -> Operand:
+    """2 to the power of each element."""
+    return exp2_p(as_operand(x))
+
+
+def log(x: Any) -> Operand:
+    """The natural logarithm of each element; NaN for negative real numbers."""
+    return log_p(as_operand(x))
+
+
+def expm1(x: Any) -> Operand:
+    """`exp(x) - 1` for each element, accurate near 0."""
+    return expm1_p(as_operand(x))
+
+
+def log1p(x: Any) -> Operand:
+    """`log(1 + x)` for each element, accurate near 0."""
+    return log1p_p(as_operand(x))
+
+
+def logistic(x: Any) -> Operand:
+    """The logistic function `1 / (1 + exp(-x))` of each element."""
+    return logistic_p(as_operand(x))
+
+
+def sin(x: Any) -> Operand:
+    """The sine of each element, in radians."""
+    return sin_p(as_operand(x))
+
+
+def cos(x: Any) -> Operand:
+    """The cosine of each element, in radians."""
+    return cos_p(as_operand(x))
+
+
+def tan(x: Any) -> Operand:
+    """The tangent of each element, in radians."""
+    return tan_p(as_operand(x))
+
+
+def tanh(x: Any) -> Operand:
+    """The hyperbolic tangent of each element."""
+    return tanh_p(as_operand(x))
+
+
+def asin(x: Any) -> Operand:
+    """The angle in radians whose sine is each element; NaN outside [-1, 1]."""
+    return asin_p(as_operand(x))
+
+
+def acos(x: Any) -> Operand:
+    """The angle in radians whose cosine is each element; NaN outside [-1, 1]."""
+    return acos_p(as_operand(x))
+
+
+def atan(x: Any) -> Operand:
+    """The angle in radians whose tangent is each element."""
+    return atan_p(as_operand(x))
+
+
+def atan2(x: Any, y: Any) -> Operand:
+    """The angle in radians of the point with ordinate `x` and abscissa `y`."""
+    return atan2_p(*uniform(x, y))
+
+
+def sinh(x: Any) -> Operand:
+    """The hyperbolic sine of each element."""
+    return sinh_p(as_operand(x))
+
+
+def cosh(x: Any) -> Operand:
+    """The hyperbolic cosine of each element."""
+    return cosh_p(as_operand(x))
+
+
+def asinh(x: Any) -> Operand:
+    """The inverse hyperbolic sine of each element."""
+    return asinh_p(as_operand(x))
+
+
+def acosh(x: Any) -> Operand:
+    """The inverse hyperbolic cosine of each element; NaN below 1."""
+    return acosh_p(as_operand(x))
+
+
+def atanh(x: Any) -> Operand:
+    """The inverse hyperbolic tangent of each element; NaN outside [-1, 1]."""
+    return atanh_p(as_operand(x))

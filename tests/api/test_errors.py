@@ -1,0 +1,204 @@
+"""What users do wrong: each error names their line, the value, and the fix."""
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+from stagec import errors
+
+
+def raised(kind, function, *args, **kwargs):
+    with pytest.raises(kind) as info:
+        function(*args, **kwargs)
+    return str(info.value)
+
+
+def line_of(function, offset):
+    return f"test_errors.py:{function.__code__.co_firstlineno + offset}"
+
+
+def test_the_truth_value_of_a_tracer_names_the_argument_and_the_line():
+    def f(x, n):
+        y = x * 2
+        if y > n:
+            return x
+        return n
+
+    text = raised(errors.TracerBoolConversionError, stagec.jit(f), 1.0, 2.0)
+    assert line_of(f, 2) in text
+    assert "if y > n:" in text
+    assert "depends on arguments x, n of f" in text
+    assert "static_argnames='x'" in text
+    assert "where" in text and "lax.cond" in text
+
+
+def test_a_while_loop_on_a_tracer_is_a_concretization_error():
+    def f(x, n):
+        i = 0
+        while i < n:
+            i += 1
+        return x + i
+
+    text = raised(errors.ConcretizationError, stagec.jit(f), 10, 20)
+    assert "argument n of f" in text or "arguments n of f" in text
+    assert stagec.jit(f, static_argnames=["n"])(10, 20) == 30
+
+
+@pytest.mark.parametrize(
+    ("kind", "use"),
+    [
+        (errors.TracerIntegerConversionError, lambda x: int(x)),
+        (errors.ConcretizationError, lambda x: float(x)),
+        (errors.ConcretizationError, lambda x: complex(x)),
+        (errors.TracerIntegerConversionError, lambda x: [1, 2, 3][x]),
+        (errors.TracerIntegerConversionError, lambda x: range(x)),
+        (errors.TracerArrayConversionError, lambda x: np.sin(x)),
+        (errors.TracerArrayConversionError, lambda x: np.asarray(x)),
+        (errors.ConcretizationError, lambda x: x.item()),
+        (errors.ConcretizationError, lambda x: x.tolist()),
+        (errors.ConcretizationError, lambda x: f"{x:.2f}"),
+    ],
+    ids="int float complex list range numpy asarray item tolist format".split(),
+)
+def test_values_of_tracers_do_not_exist(kind, use):
+    text = raised(kind, stagec.jit(use), 1)
+    assert "test_errors.py" in text
+    assert "argument x of <lambda>" in text
+    assert "Fix:" in text
+
+
+def test_a_traced_shape_names_the_fix():
+    text = raised(errors.ConcretizationError, stagec.jit(lambda n: snp.zeros(n)), 3)
+    assert "static" in text
+
+
+def test_a_leaked_tracer_says_where_it_came_from():
+    kept = []
+
+    @stagec.jit
+    def f(x):
+        y = x * 2
+        kept.append(y)
+        return y
+
+    f(1.0)
+    text = raised(errors.LeakedTracerError, lambda: kept[0] + 1)
+    assert "after its function had returned" in text
+    assert "from test_errors.py" in text
+    text = raised(errors.LeakedTracerError, stagec.jit(lambda x: x + kept[0]), 1.0)
+    assert "return the value" in text
+
+
+def test_shapes_that_do_not_broadcast_show_where_the_operands_came_from():
+    def loss(prediction, bias):
+        prediction = prediction * 2
+        return prediction + bias
+
+    text = raised(errors.ShapeError, stagec.jit(loss), np.ones((3, 4), np.float32), np.ones(3, np.float32))
+    assert "float32[3,4] and float32[3] do not broadcast (axis -1: 4 vs 3)" in text
+    assert line_of(loss, 2) in text
+    assert "from " + line_of(loss, 1) in text
+    assert "argument bias of loss" in text
+    assert "[:, None]" in text
+
+
+def test_eager_shape_errors_name_the_line_too():
+    text = raised(errors.ShapeError, lambda: snp.ones((2, 3)) + snp.ones(4))
+    assert "test_errors.py" in text
+
+
+def test_lax_does_not_promote():
+    text = raised(errors.DtypeError, stagec.lax.add, np.float32(1), np.int32(1))
+    assert "float32" in text and "int32" in text and "astype" in text
+
+
+def test_an_unhashable_static_argument():
+    f = stagec.jit(lambda x, shape: x.reshape(shape), static_argnames="shape")
+    text = raised(errors.StaticArgumentError, f, np.ones(4), [2, 2])
+    assert "static argument shape" in text and "list" in text and "tuple" in text
+
+
+def test_a_traced_static_argument():
+    inner = stagec.jit(lambda x, n: x * n, static_argnums=1)
+    text = raised(errors.StaticArgumentError, stagec.jit(lambda x: inner(x, x)), 1.0)
+    assert "static argument n" in text and "traced" in text
+
+
+def test_static_names_that_do_not_exist():
+    text = raised(errors.StaticArgumentError, stagec.jit, lambda x: x, static_argnames="m")
+    assert "'m'" in text and "x" in text
+    text = raised(errors.StaticArgumentError, stagec.jit, lambda x: x, static_argnums=3)
+    assert "out of range" in text
+
+
+@pytest.mark.parametrize("bad", ["text", object(), {1, 2}, b"bytes", np.array(["a"]), np.array([None])])
+def test_unsupported_arguments_are_named(bad):
+    def f(params):
+        return params["w"][0]
+
+    text = raised((errors.ArgumentTypeError, errors.DtypeError), stagec.jit(f), {"w": [bad]})
+    if not isinstance(bad, np.ndarray):
+        assert "params['w'][0]" in text
+        assert "static_argnames='params'" in text
+
+
+@pytest.mark.parametrize("bad", ["text", object()])
+def test_results_that_are_not_arrays_are_named(bad):
+    def f(x):
+        return {"loss": x, "name": [bad]}
+
+    text = raised(errors.OutputTypeError, stagec.jit(f), 1.0)
+    assert "result['name'][0]" in text
+    assert "test_errors.py" in text
+
+
+def test_a_bad_x_in_lower_is_named():
+    assert "argument x" in raised(errors.ArgumentTypeError, stagec.jit(lambda x: x).lower, "text")
+
+
+def test_jit_of_a_value_says_what_to_write():
+    assert "jit(f)(x)" in raised(TypeError, stagec.jit, 3.0)
+
+
+def test_unknown_targets_list_what_exists():
+    text = raised(errors.TargetError, stagec.jit(lambda x: x + 1, target="cpuu").lower, 1.0)
+    assert "cpu" in text
+
+
+def test_assignment_to_an_array_shows_at():
+    x = snp.zeros(3)
+
+    def assign():
+        x[0] = 1.0
+
+    assert "x.at[index].set(value)" in raised(TypeError, assign)
+
+
+def test_arrays_hash_and_compare_as_jax_says():
+    x = snp.ones(2)
+    assert "unhashable" in raised(TypeError, hash, x)
+    assert "ambiguous" in raised(ValueError, bool, x == x)
+    assert "hash" in raised(TypeError, stagec.jit(lambda x: hash(x)), x)
+
+
+def test_errors_hide_stagecs_own_frames():
+    import traceback
+
+    def f(x):
+        return snp.ones(3) + snp.ones(4)
+
+    try:
+        stagec.jit(f)(1.0)
+    except errors.ShapeError as error:
+        files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    assert sum("graph.py" in name for name in files) == 0
+    assert any(name == __file__ for name in files)
+
+
+def test_errors_pickle_and_print_with_their_public_name():
+    import pickle
+
+    error = errors.ShapeError("text")
+    assert type(error).__module__ == "stagec.errors"
+    assert isinstance(pickle.loads(pickle.dumps(error)), errors.ShapeError)

@@ -1,0 +1,266 @@
+"""The driver on the real compiler: results run, refusals raise, nothing crashes or prints."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from iree.compiler import ir
+
+from stagec.compiler import diagnostics, driver, log
+from stagec.compiler.driver import check, compile_module, run, serialize
+from stagec.compiler.flags import CompileOptions, ladder
+from stagec.compiler.targets import Target
+from stagec.core.errors import CompileError
+
+CPU = Target.parse("cpu")
+
+
+@pytest.fixture(autouse=True)
+def _own_temporary_directory(tmp_path_factory, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp("scratch")))
+
+
+def unary(operation, dtype="f32", shape="8"):
+    tensor = f"tensor<{shape}x{dtype}>"
+    return f"""func.func @main(%x: {tensor}) -> {tensor} {{
+      %0 = {operation} %x : {tensor} loc("user.py":3:5)
+      return %0 : {tensor}
+    }}"""
+
+
+def product(left, right, result, batch=""):
+    return f"""func.func @main(%a: tensor<{left}xf32>, %b: tensor<{right}xf32>) -> tensor<{result}xf32> {{
+      %0 = stablehlo.dot_general %a, %b, {batch}
+        : (tensor<{left}xf32>, tensor<{right}xf32>) -> tensor<{result}xf32>
+      return %0 : tensor<{result}xf32>
+    }}"""
+
+
+def execute(vmfb, *arguments):
+    import iree.runtime as rt
+
+    context = rt.SystemContext(config=rt.Config("local-sync"))
+    context.add_vm_module(rt.VmModule.copy_buffer(context.instance, vmfb))
+    function = next(module for name, module in context.modules.items() if name != "hal")["main"]
+    return function(*arguments).to_host()
+
+
+def test_a_compiled_program_runs():
+    x = np.linspace(0, 1, 8, dtype=np.float32)
+    compiled = compile_module(unary("stablehlo.sqrt"), CPU)
+    np.testing.assert_allclose(execute(compiled.vmfb, x), np.sqrt(x), rtol=1e-6)
+    assert compiled.flags == "plain" and [attempt.ok for attempt in compiled.attempts] == [True]
+    assert compiled.seconds > 0 and not compiled.warnings
+
+
+def test_float64_keeps_its_precision():
+    x = np.linspace(0, 1, 8)
+    np.testing.assert_array_equal(execute(compile_module(unary("stablehlo.sqrt", "f64"), CPU).vmfb, x), np.sqrt(x))
+
+
+def test_text_bytecode_and_a_module_are_all_accepted():
+    text = unary("stablehlo.negate")
+    x = np.arange(8, dtype=np.float32)
+    with ir.Context() as context:
+        context.load_all_available_dialects()
+        module = ir.Module.parse(text)
+        before = str(module)
+        for source in (module, serialize(module), text, text.encode()):
+            np.testing.assert_array_equal(execute(compile_module(source, CPU).vmfb, x), -x)
+        assert str(module) == before
+
+
+def test_compiling_twice_gives_the_same_bytes():
+    text = unary("stablehlo.negate")
+    assert compile_module(text, CPU).vmfb == compile_module(text, CPU).vmfb
+
+
+def test_a_refused_flag_set_leads_to_the_next_one():
+    x = np.arange(4.0, dtype=np.float32)
+    rungs = ladder(CPU)
+    bad = type(rungs[0])("bad", ("--iree-no-such-flag",))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(driver, "ladder", lambda *a, **k: (bad, *rungs))
+        compiled = compile_module(unary("stablehlo.negate", shape="4"), CPU)
+    assert compiled.flags == "plain"
+    assert "iree-no-such-flag" in compiled.attempts[0].error
+    np.testing.assert_array_equal(execute(compiled.vmfb, x), -x)
+
+
+def test_eight_threads_compile_at_once():
+    results, names = {}, ["sqrt", "negate", "abs", "exponential", "floor", "ceil", "sign", "rsqrt"]
+
+    def work(name):
+        results[name] = compile_module(unary(f"stablehlo.{name}"), CPU).vmfb
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    x = np.full(8, 2.25, np.float32)
+    assert execute(results["sqrt"], x)[0] == 1.5
+    assert execute(results["floor"], x)[0] == 2.0
+    assert len(results) == 8
+
+
+def test_other_threads_run_during_a_compile():
+    ticks, done = [0], threading.Event()
+
+    def count():
+        while not done.wait(0.001):
+            ticks[0] += 1
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    compile_module(unary("stablehlo.sqrt"), CPU)
+    done.set()
+    thread.join()
+    assert ticks[0] > 5
+
+
+def test_a_failed_link_is_an_error_that_says_which_function_is_missing(capfd):
+    with pytest.raises(CompileError, match="undefined symbol: sin") as caught:
+        compile_module(unary("stablehlo.sine", "f64"), CPU, name="wave")
+    assert str(caught.value).startswith("wave was not compiled")
+    assert "Fix: " in str(caught.value)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_refused_operation_names_the_line_and_prints_nothing(capfd):
+    text = unary("stablehlo.cbrt", "f64")
+    with pytest.raises(CompileError) as caught:
+        compile_module(text, CPU)
+    assert "user.py:3" in str(caught.value)
+    assert "'plain'" in str(caught.value) and "'careful'" in str(caught.value)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_refused_module_is_saved_where_asked(tmp_path):
+    text = unary("stablehlo.cbrt", "f64")
+    with pytest.raises(CompileError) as caught:
+        compile_module(text, CPU, options=CompileOptions(dump=str(tmp_path / "new"), flag_set="plain"))
+    (saved,) = (tmp_path / "new").iterdir()
+    assert str(saved) in str(caught.value)
+    assert saved.read_text() == text
+
+
+def complex_constant(values):
+    return f"""func.func @main() -> tensor<2xcomplex<f64>> {{
+      %0 = stablehlo.constant dense<{values}> : tensor<2xcomplex<f64>> loc("user.py":9:1)
+      return %0 : tensor<2xcomplex<f64>>
+    }}"""
+
+
+def test_a_complex128_constant_is_refused_before_it_ends_the_process():
+    with pytest.raises(CompileError, match="complex128 constant") as caught:
+        compile_module(complex_constant("[(1.0,2.0),(3.0,4.0)]"), CPU)
+    assert "user.py:9" in str(caught.value)
+
+
+def test_a_complex128_constant_of_one_value_compiles():
+    text = """func.func @main(%x: tensor<2xcomplex<f64>>) -> tensor<2xcomplex<f64>> {
+      %0 = stablehlo.constant dense<(1.0,2.0)> : tensor<2xcomplex<f64>>
+      %1 = stablehlo.add %x, %0 : tensor<2xcomplex<f64>>
+      return %1 : tensor<2xcomplex<f64>>
+    }"""
+    x = np.array([1j, 2.0])
+    np.testing.assert_array_equal(execute(compile_module(text, CPU).vmfb, x), x + (1 + 2j))
+
+
+@pytest.mark.parametrize(
+    "body",
+    ['"foo.bar"() : () -> ()', '"stablehlo.no_such"() : () -> ()', '"stablehlo.add"() : () -> ()', "%0 = nonsense"],
+)
+def test_unknown_and_malformed_operations_are_refused(body):
+    with pytest.raises(CompileError, match="not a valid module"):
+        compile_module(f"func.func @main() {{ {body}\n return }}", CPU)
+
+
+def test_unknown_operations_built_in_a_lenient_context_are_refused():
+    with ir.Context() as context:
+        context.allow_unregistered_dialects = True
+        module = ir.Module.parse('func.func @main() { "foo.bar"() : () -> () loc("user.py":7:1)\n return }')
+        with pytest.raises(CompileError, match="foo"):
+            compile_module(module, CPU)
+
+
+def test_truncated_bytecode_is_refused():
+    with ir.Context():
+        source = serialize(ir.Module.parse("func.func @main() { return }"))
+    for size in range(4, len(source), 7):
+        with pytest.raises(CompileError):
+            check(source[:size], "cut", CompileOptions())
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        (product("80x90", "90x100", "80x100", "contracting_dims = [1] x [0]"), 80 * 90 * 100),
+        (product("8x90", "90x100", "8x100", "contracting_dims = [1] x [0]"), 0),
+        (
+            product("5x80x90", "5x90x100", "5x80x100", "batching_dims = [0] x [0], contracting_dims = [2] x [1]"),
+            80 * 90 * 100,
+        ),
+        (product("80x0", "0x100", "80x100", "contracting_dims = [1] x [0]"), 0),
+        (product("?x90", "90x100", "?x100", "contracting_dims = [1] x [0]"), 0),
+        (unary("stablehlo.sqrt"), 0),
+    ],
+)
+def test_the_largest_product_is_measured_for_one_batch_element(text, size):
+    assert check(text.encode(), "main", CompileOptions()) == size
+
+
+def test_elementwise_sums_keep_their_order_inside_a_reduction():
+    text = """func.func @main(%x: tensor<4x64xf32>) -> tensor<4xf32> {
+      %big = stablehlo.constant dense<1.0e8> : tensor<4x64xf32>
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.add %x, %big : tensor<4x64xf32>
+      %1 = stablehlo.subtract %0, %big : tensor<4x64xf32>
+      %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [1]
+        : (tensor<4x64xf32>, tensor<f32>) -> tensor<4xf32>
+      return %2 : tensor<4xf32>
+    }"""
+    np.testing.assert_array_equal(execute(compile_module(text, CPU).vmfb, np.ones((4, 64), np.float32)), np.zeros(4))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links are redirected through a POSIX shell")
+def test_an_installation_path_with_spaces_can_link(tmp_path, monkeypatch):
+    (tmp_path / "my files").mkdir()
+    linked = tmp_path / "my files" / "iree-lld"
+    linked.symlink_to(diagnostics._linker_path())
+    monkeypatch.setattr(diagnostics, "_linker_path", lambda: str(linked))
+    assert compile_module(unary("stablehlo.sqrt"), CPU).vmfb
+
+
+def test_large_products_are_compiled_with_packed_operands():
+    text = product("1024x1024", "1024x1024", "1024x1024", "contracting_dims = [1] x [0]")
+    assert compile_module(text, CPU).flags == "microkernels"
+
+
+def test_an_asynchronous_program_takes_fences():
+    output, attempt = run(
+        unary("stablehlo.sqrt").encode(), "plain", ladder(CPU, CompileOptions(asynchronous=True))[0].flags, until="abi"
+    )
+    assert attempt.ok and output.count(b"!hal.fence") >= 2
+
+
+def test_compiles_are_recorded_and_silent_unless_asked_for(capfd):
+    log.clear()
+    compile_module(unary("stablehlo.sqrt"), CPU, name="quiet")
+    (record,) = [r for r in log.records("compile") if r.fields["name"] == "quiet"]
+    assert record.message == "compiled" and record.fields["flags"] == "plain" and record.fields["bytes"] > 1000
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_log_option_prints_events_of_its_kinds_with_times():
+    code = (
+        "from stagec.compiler import log; log.event('compile', 'compiled', seconds=1.23456); log.event('cache', 'hit')"
+    )
+    env = {**os.environ, "STAGEC_LOG": "compile"}
+    result = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    (line,) = result.stderr.splitlines()
+    assert line.endswith("stagec compile: compiled seconds=1.23") and line[2] == ":" and not result.stdout

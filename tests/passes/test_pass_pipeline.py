@@ -1,0 +1,248 @@
+# ruff: noqa: E501 (MLIR text)
+"""Patterns, passes, pipelines, builders and the command line."""
+
+import subprocess
+import sys
+
+import ml_dtypes
+import numpy as np
+import pytest
+from pass_helpers import op_names, parse
+
+import passes
+from passes import InvalidModuleError, Pass, PassError, PatternError, PipelineError, bindings, build, match
+from passes.__main__ import main
+from passes.numeric import interpret
+
+TEXT = """func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<-0.0> : tensor<4xf32>
+  %0 = stablehlo.add %a, %c : tensor<4xf32> loc("user.py":12:5)
+  %1 = stablehlo.log %0 : tensor<4xf32> loc("user.py":13:7)
+  return %1 : tensor<4xf32>
+}"""
+
+
+@passes.pattern("stablehlo.log")
+def log_as_two_ops(op):
+    """log(x) -> -(-log1p(x - 1)), to have something that builds ops."""
+    one = build.full(1, op.operand)
+    return build.op("stablehlo.log_plus_one", [build.op("stablehlo.subtract", [op.operand, one])])
+
+
+def test_importing_passes_does_not_load_the_compiler():
+    code = (
+        "import sys, passes, passes.pattern, passes.pipeline, passes.match, passes.build, passes.bindings\n"
+        "import passes.numeric, passes.simplify, passes.fusion, passes.analysis.clobber\n"
+        "assert 'iree.compiler' not in sys.modules, 'loaded'"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_new_ops_take_the_location_of_the_op_they_replace():
+    module = parse(TEXT)
+    hits = passes.apply(module, [log_as_two_ops])
+    assert hits == {"log_as_two_ops": 1}
+    block = module.body.operations[0].operation.regions[0].blocks[0]
+    places = {op.operation.name: str(op.operation.location) for op in block.operations}
+    assert '"user.py":13:7' in places["stablehlo.subtract"]
+    assert '"user.py":13:7' in places["stablehlo.log_plus_one"]
+
+
+def test_pattern_that_raises_is_named_with_the_users_line():
+    @passes.pattern("stablehlo.log")
+    def broken(op):
+        return 1 / 0
+
+    with pytest.raises(
+        PatternError, match=r"pattern broken raised ZeroDivisionError: division by zero\n  user.py:13:7"
+    ):
+        passes.apply(parse(TEXT), [broken])
+
+
+def test_replacement_of_another_type_is_refused():
+    @passes.pattern("stablehlo.log")
+    def reshaped(op):
+        return build.reshape(op.operand, (2, 2))
+
+    with pytest.raises(PatternError) as caught:
+        passes.apply(parse(TEXT), [reshaped])
+    assert "expected  tensor<4xf32>" in str(caught.value)
+    assert "returned  tensor<2x2xf32>" in str(caught.value)
+
+
+def test_replacing_an_op_by_itself_is_refused():
+    @passes.pattern("stablehlo.log")
+    def itself(op):
+        return op
+
+    with pytest.raises(PatternError, match="its own result"):
+        passes.apply(parse(TEXT), [itself])
+
+
+def test_pattern_without_a_full_op_name_is_refused():
+    with pytest.raises(PatternError, match="'log' is not the full name"):
+        passes.pattern("log")
+
+
+def make_pattern(number):
+    @passes.pattern("stablehlo.log")
+    def with_number(op):
+        return build.full(number, op.operand)
+
+    return with_number
+
+
+def test_fingerprint_follows_closure_values_and_source():
+    assert make_pattern(1).fingerprint() == make_pattern(1).fingerprint()
+    assert make_pattern(1).fingerprint() != make_pattern(2).fingerprint()
+    assert log_as_two_ops.fingerprint() != make_pattern(1).fingerprint()
+    assert passes.fingerprint([]) == ""
+    assert passes.fingerprint([log_as_two_ops]) != passes.fingerprint([make_pattern(1)])
+
+
+def test_fingerprint_is_the_same_in_another_process(tmp_path):
+    file = tmp_path / "laws.py"
+    file.write_text(
+        "import passes\nfrom passes import build\nK = {'a': 1}\n"
+        "def helper(x): return x + K['a']\n"
+        "@passes.pattern('stablehlo.log')\n"
+        "def law(op):\n    return build.full(helper(1), op.operand)\n"
+        "print(law.fingerprint())\n"
+    )
+    runs = {
+        subprocess.run([sys.executable, str(file)], check=True, capture_output=True, text=True,
+                       env={"PYTHONPATH": ".", "PYTHONHASHSEED": seed}).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert len(runs) == 1
+    file.write_text(file.read_text().replace("x + K", "x - K"))
+    changed = subprocess.run([sys.executable, str(file)], check=True, capture_output=True, text=True,
+                             env={"PYTHONPATH": "."}).stdout  # fmt: skip
+    assert changed not in runs
+
+
+def test_report_names_laws_times_and_op_counts():
+    module = parse(TEXT)
+    report = passes.run(module, "simplify")
+    assert report.hits == {"add_identity": 1}
+    assert (report.records[0].ops_before, report.records[0].ops_after) == (5, 3)
+    assert "add_identity" in str(report) and report.seconds > 0
+
+
+def test_extra_passes_run_first_and_in_order():
+    seen = []
+    module = parse(TEXT)
+
+    def look(module):
+        seen.append(("function", op_names(module)))
+
+    extra = [look, log_as_two_ops, Pass("named", lambda m, o: seen.append(("pass", o.target)))]
+    passes.run(module, "simplify", extra=extra, on_pass=lambda name, m: seen.append(name))
+    assert seen == [
+        ("function", ["constant", "add", "log"]),
+        "look",
+        "log_as_two_ops",
+        ("pass", "cpu"),
+        "named",
+        "simplify",
+    ]
+
+
+def test_pass_that_breaks_the_module_is_named():
+    def breaks(module):
+        block = module.body.operations[0].operation.regions[0].blocks[0]
+        list(block.operations)[-1].operation.erase()
+
+    with pytest.raises(InvalidModuleError, match="pass breaks left a module that does not verify"):
+        passes.run(parse(TEXT), "none", extra=[breaks])
+
+
+def test_pass_that_raises_is_named():
+    def fails(module):
+        raise KeyError("x")
+
+    with pytest.raises(PassError, match="pass fails raised KeyError"):
+        passes.run(parse(TEXT), "none", extra=[fails])
+
+
+def test_unknown_pass_suggests_the_nearest_name():
+    with pytest.raises(PipelineError, match="did you mean 'simplify'"):
+        passes.run(parse(TEXT), "simplfy")
+
+
+def test_something_that_is_no_pass_is_refused():
+    with pytest.raises(PipelineError, match="3 is not a pass"):
+        passes.run(parse(TEXT), "none", extra=[3])
+
+
+DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32",
+          "float64", "bfloat16", "int4", "uint4", "float8_e4m3fn", "float8_e5m2", "complex64", "complex128"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_constants_of_every_dtype_come_back_bit_for_bit(name):
+    dtype = np.dtype(getattr(ml_dtypes, name, name))
+    ir = bindings.ir
+    with bindings.new_context(), ir.Location.unknown():
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            for values in ([1, 1, 1], [1], [], [[1, 1], [1, 1]]):
+                array = np.array(values).astype(dtype)
+                found = match.constant_of(build.constant(array))
+                assert (found.dtype, found.shape, found.tobytes()) == (dtype, array.shape, array.tobytes())
+            many = (np.arange(300) % 2).astype(dtype)
+            if dtype != np.complex128:
+                assert match.constant_of(build.constant(many)).tobytes() == many.tobytes()
+            else:
+                assert match.producer(build.constant(many), "stablehlo.complex") is not None
+            filled = build.full(1, build.tensor_type((2, 3), dtype))
+            assert match.is_splat(filled, 1) and not match.is_splat(filled, 0)
+            assert match.dtype_of(filled) == dtype
+        assert module.operation.verify()
+
+
+@pytest.mark.parametrize("name", ["float16", "float32", "float64", "bfloat16", "complex64"])
+def test_special_values_survive_in_constants(name):
+    dtype = np.dtype(getattr(ml_dtypes, name, name))
+    array = np.array([np.nan, np.inf, -np.inf, -0.0, 1e-7, 1 / 3]).astype(dtype)
+    ir = bindings.ir
+    with bindings.new_context(), ir.Location.unknown():
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            assert match.constant_of(build.constant(array)).tobytes() == array.tobytes()
+            zero = build.full(-0.0, build.tensor_type((3,), dtype))
+            assert match.is_splat(zero, -0.0) and not match.is_splat(zero, 0.0)
+
+
+def test_an_op_without_a_location_is_refused():
+    with bindings.new_context(), pytest.raises((ValueError, RuntimeError), match=r"[Ll]oc"):
+        build.constant(np.zeros(3, np.float32))
+
+
+def test_command_line_rewrites_a_file(tmp_path, capsys):
+    file, out = tmp_path / "in.mlir", tmp_path / "out.mlir"
+    file.write_text(TEXT)
+    assert main([str(file), "--pipeline=simplify", "--report", "-o", str(out)]) == 0
+    assert "add_identity" in capsys.readouterr().err
+    x = np.array([1, 2, 3, 4], np.float32)
+    assert interpret(TEXT, x)[0].tolist() == interpret(out.read_text(), x)[0].tolist()
+    assert "stablehlo.add" not in out.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "expected"),
+    [
+        (["missing.mlir"], 2, "missing.mlir: No such file"),
+        ([], 2, "no input file"),
+        (["{bad}", "--pipeline=simplify"], 1, "does not parse"),
+        (["{bad}", "--pipeline=nope"], 2, "there is no pass named 'nope'"),
+        (["{binary}"], 1, "neither MLIR text nor bytecode"),
+    ],
+)
+def test_command_line_error_is_one_message(arguments, code, expected, tmp_path, capsys):
+    (tmp_path / "bad.mlir").write_text("func.func @main() { %0 = stablehlo.foo }")
+    (tmp_path / "binary.mlir").write_bytes(b"\xff\xfe\x00")
+    arguments = [a.format(bad=tmp_path / "bad.mlir", binary=tmp_path / "binary.mlir") for a in arguments]
+    assert main(arguments) == code
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and expected in error and "Traceback" not in error

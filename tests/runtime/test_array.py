@@ -1,0 +1,162 @@
+"""`Array` beside NumPy: conversion, printing, pickling, immutability, donation."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+from stagec import errors
+
+DTYPES = "bool int8 int16 int32 uint8 uint16 uint32 float16 bfloat16 float32 complex64".split()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_dtype_goes_in_and_out_of_compiled_code(dtype):
+    x = snp.array([0, 1, 1, 0, 1]).astype(dtype)
+    y = stagec.jit(lambda x: x[::-1])(x)
+    assert y.dtype == snp.dtype(dtype)
+    assert np.array_equal(np.asarray(y), np.asarray(x)[::-1])
+
+
+def test_numpy_reads_arrays_without_a_copy_and_cannot_write():
+    x = stagec.jit(lambda x: x + 1)(np.arange(16, dtype=np.float32))
+    a = np.asarray(x)
+    assert np.shares_memory(a, np.asarray(x))
+    with pytest.raises(ValueError):
+        a[0] = 1
+    assert np.array(x, copy=True).flags.writeable
+    with pytest.raises(ValueError):
+        np.array(x, dtype=np.float64, copy=False)
+
+
+def test_the_buffer_outlives_the_array():
+    a = np.asarray(stagec.jit(lambda x: x * 2)(np.ones(1 << 16, np.float32)))
+    for _ in range(10):
+        stagec.jit(lambda x: x * 3)(np.ones(1 << 16, np.float32))
+    assert (a == 2).all()
+
+
+def test_arrays_from_numpy_do_not_follow_the_original():
+    x = np.zeros(1024, np.float32)
+    y = snp.array(x)
+    z = snp.asarray(x)
+    x[:] = 1
+    assert float(y.sum()) == 0
+    assert float(z.sum()) == 0
+
+
+def test_unaligned_and_strided_arguments():
+    base = np.arange(101, dtype=np.float32)
+    f = stagec.jit(lambda x: x * 2)
+    for start in range(1, 17):
+        view = base[start : start + 64]
+        assert np.array_equal(f(view), view * 2)
+    assert np.array_equal(f(base[::3]), base[::3] * 2)
+    assert np.array_equal(f(base[::-1]), base[::-1] * 2)
+    fortran = np.asfortranarray(np.arange(12, dtype=np.float32).reshape(3, 4))
+    assert np.array_equal(f(fortran), fortran * 2)
+    swapped = np.arange(4, dtype=">f4")
+    assert np.array_equal(f(swapped), [0, 2, 4, 6])
+
+
+def test_mixed_operators_give_arrays():
+    x = snp.ones(3)
+    for y in (np.ones(3, np.float32) + x, x + np.ones(3, np.float32), 1 + x, np.float32(1) * x, x @ np.ones(3)):
+        assert isinstance(y, stagec.Array)
+
+
+def test_repr_is_numpys_with_the_dtype():
+    assert repr(snp.array([1.0, 2.0])) == "Array([1., 2.], dtype=float32)"
+    assert repr(snp.zeros((0, 3))) == "Array([], shape=(0, 3), dtype=float32)"
+    assert repr(snp.asarray(1)) == "Array(1, dtype=int32, weak_type=True)"
+    assert str(snp.array([1, 2])) == "[1 2]"
+    assert f"{snp.float32(1.5):.2f}" == "1.50"
+
+
+def test_pickle_and_copy_give_equal_arrays():
+    x = snp.arange(6.0).reshape(2, 3)
+    for y in (pickle.loads(pickle.dumps(x)), copy.copy(x), copy.deepcopy(x)):
+        assert isinstance(y, stagec.Array)
+        assert np.array_equal(x, y)
+    assert pickle.loads(pickle.dumps(snp.asarray(1))).weak_type
+
+
+def test_dlpack_both_ways():
+    x = snp.arange(8.0)
+    assert np.array_equal(np.from_dlpack(x), np.arange(8))
+    assert np.array_equal(snp.from_dlpack(np.arange(8, dtype=np.float32)), np.arange(8))
+
+
+def test_python_conversions():
+    assert int(snp.array(3)) == 3 and float(snp.array(2.5)) == 2.5 and complex(snp.array(1j)) == 1j
+    assert [10, 20, 30][snp.array(1)] == 20
+    assert snp.array([[1, 2]]).tolist() == [[1, 2]]
+    assert bool(snp.array([1])) is True
+    with pytest.raises(TypeError, match="index"):
+        [1][snp.array(0.0)]
+    with pytest.raises(TypeError, match=r"item\(\)"):
+        float(snp.ones(2))
+    assert len(snp.ones((3, 2))) == 3
+    assert [float(v) for v in snp.arange(3.0)] == [0, 1, 2]
+
+
+def test_devices_and_waiting():
+    x = snp.ones(3)
+    assert x.block_until_ready() is x
+    assert {d.platform for d in x.devices()} == {"cpu"}
+
+
+def test_a_donated_array_is_taken_and_the_error_names_the_call():
+    step = stagec.jit(lambda state, x: state + x, donate_argnums=0)
+    state = stagec.jit(lambda: snp.zeros(1000))()
+    new = step(state, 1.0)
+    assert float(new[0]) == 1.0
+    assert state.is_deleted()
+    with pytest.raises(errors.DonationError) as info:
+        state + 1
+    text = str(info.value)
+    assert "donated to <lambda>, called at test_array.py" in text
+    assert "donate_argnums" in text
+
+
+def test_donation_works_in_place():
+    step = stagec.jit(lambda x: x * 2 + 1, donate_argnums=0)
+    x = stagec.jit(lambda: snp.ones(1 << 16))()
+    before = x._host().__array_interface__["data"][0]
+    y = step(x)
+    assert y._host().__array_interface__["data"][0] == before
+    assert float(y[0]) == 3
+
+
+def test_donation_does_not_write_where_someone_looks():
+    step = stagec.jit(lambda x: x * 2, donate_argnums=0)
+    x = stagec.jit(lambda: snp.ones(64))()
+    seen = np.asarray(x)
+    view = x[3:5]
+    y = step(x)
+    assert (seen == 1).all() and np.array_equal(view, [1, 1]) and float(y[0]) == 2
+
+
+def test_donated_numpy_arguments_are_left_alone():
+    x = np.ones(64, np.float32)
+    stagec.jit(lambda x: x * 2, donate_argnums=0)(x)
+    assert (x == 1).all()
+
+
+def test_a_result_and_its_argument_never_share_memory_that_a_donation_could_write():
+    reshape = stagec.jit(lambda x: x.reshape(8, 8))
+    double = stagec.jit(lambda x: x * 2, donate_argnums=0)
+    x = stagec.jit(lambda: snp.ones(64))()
+    y = reshape(x)
+    double(x)
+    assert (np.asarray(y) == 1).all()
+
+
+def test_delete_frees_and_says_so():
+    x = snp.ones(3)
+    x.delete()
+    with pytest.raises(errors.DonationError, match="was deleted"):
+        np.asarray(x)

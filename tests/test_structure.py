@@ -1,0 +1,92 @@
+"""The shape of the code: who imports whom, what is public, what an import costs."""
+
+import ast
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# From the bottom up. A module imports from its own layer or from layers below.
+LAYERS = [
+    ("passes",),
+    ("stagec.core",),
+    ("stagec.primitives",),
+    ("stagec.transforms",),
+    ("stagec.control",),
+    ("stagec.lowering",),
+    ("stagec.compiler", "stagec.runtime"),
+    ("stagec.numpy", "stagec.lax", "stagec.nn", "stagec.scipy", "stagec.random"),
+    ("stagec.tree", "stagec.tree_util", "stagec.dtypes", "stagec.typing", "stagec.errors", "stagec.debug"),
+    ("stagec.api",),
+    ("stagec.commands",),
+    ("stagec.cli", "stagec.__main__"),
+]
+
+
+def modules():
+    for package in ("passes", "stagec"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = list(path.relative_to(ROOT).with_suffix("").parts)
+            if parts[-1] == "__init__":
+                parts.pop()
+            yield ".".join(parts), path
+
+
+def layer(name):
+    for level, prefixes in enumerate(LAYERS):
+        if any(name == p or name.startswith(p + ".") for p in prefixes):
+            return level
+    return None
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize(("name", "path"), list(modules()), ids=lambda v: v if isinstance(v, str) else "")
+def test_imports_go_downward(name, path):
+    mine = layer(name)
+    if mine is None:
+        assert name == "stagec", f"{name} is in no layer"
+        return
+    for target in imports(path):
+        level = layer(target)
+        assert level is None or level <= mine, f"{name} imports {target}, which is above it"
+
+
+def test_only_bindings_and_the_compiler_import_the_compilers_library():
+    allowed = {"passes.bindings"} | {n for n, _ in modules() if n.startswith("stagec.compiler.")}
+    for name, path in modules():
+        if name not in allowed:
+            assert not any(t.startswith("iree.compiler") for t in imports(path)), name
+
+
+def test_importing_stagec_is_lean():
+    code = (
+        "import sys, stagec, stagec.numpy; "
+        "heavy = ['iree.compiler', 'iree.runtime', 'click', 'rich', 'opt_einsum', 'scipy', 'jax', 'pytest', 'asyncio']; "
+        "print([m for m in heavy if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_public_names_are_these():
+    import stagec
+
+    assert sorted(stagec.__all__) == sorted(
+        """
+        Array Pass Pattern ShapeDtypeStruct StagecError clear_caches config debug disable_jit dtypes enable_x64 errors
+        eval_shape explain jit lax make_graph make_jaxpr nn numpy pattern scipy tree tree_util typing
+        """.split()
+    )
+    for name in stagec.__all__:
+        assert getattr(stagec, name) is not None
