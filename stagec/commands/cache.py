@@ -45,7 +45,9 @@ def list_entries(limit: int, as_json: bool) -> None:
     from rich.console import Console  # takes 30 ms, which JSON output does not need
     from rich.table import Table
 
-    table = Table("key", "program", "inputs", "target", "flags", "compiled in", "size", "used", box=None, pad_edge=False)
+    table = Table(
+        "key", "program", "inputs", "target", "flags", "compiled in", "size", "used", box=None, pad_edge=False
+    )
     table.columns[2].overflow = "fold"
     for e in found[:limit]:
         seconds = e.meta.get("seconds")
@@ -98,7 +100,9 @@ def clear(as_json: bool) -> None:
     removed = store.clear()
     after = store.info()
     if after.entries:
-        raise failure(f"{after.entries} programs could not be removed from {store.directory}", "check who owns the files")
+        raise failure(
+            f"{after.entries} programs could not be removed from {store.directory}", "check who owns the files"
+        )
     if as_json:
         print_json({"directory": store.directory, "removed": removed, "bytes": size})
         return

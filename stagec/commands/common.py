@@ -38,7 +38,8 @@ def print_json(value: Any) -> None:
 
 
 def bytes_text(count: float) -> str:
-    """
+    """A size in the unit that suits it.
+
     >>> bytes_text(13709)
     '13.4 KiB'
     >>> bytes_text(12)
@@ -54,7 +55,8 @@ def bytes_text(count: float) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """
+    """A duration in the unit that suits it.
+
     >>> seconds_text(0.00025), seconds_text(0.31), seconds_text(12.0)
     ('250 us', '310 ms', '12.0 s')
     """

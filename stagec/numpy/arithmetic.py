@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.operators import ArrayOperators
 from stagec.numpy.promotion import (
     broadcast_together,
     promote,
@@ -19,20 +20,17 @@ from stagec.primitives import arithmetic as ar
 from stagec.primitives import complex as cplx
 from stagec.primitives import logic
 from stagec.primitives import transcendental as tr
-from stagec.primitives.convert import convert_element_type
+from stagec.primitives.convert import convert_element_type_p
 from stagec.primitives.gcd import gcd_p
-from stagec.primitives.operand import Operand, as_operand, aval_of
-from stagec.primitives.shape import broadcast_in_dim
+from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 
 
 def as_array(x: Operand) -> Any:
     """The operand as an Array or a tracer; NumPy arrays and literals are taken in."""
-    return convert_element_type(x, aval_of(x).dtype, aval_of(x).weak_type) if hasattr(x, "trace") else _hold(x)
-
-
-def _hold(x: Operand) -> Any:
+    if isinstance(x, ArrayOperators):
+        return x
     aval = aval_of(x)
-    return broadcast_in_dim(x, aval.shape, tuple(range(aval.ndim)))
+    return convert_element_type_p(x, new_dtype=aval.dtype, weak_type=aval.weak_type)
 
 
 def dtype_of(x: Operand) -> np.dtype[Any]:
@@ -111,7 +109,7 @@ mod = remainder
 
 
 def _nonzero(y: Operand) -> Operand:
-    return logic.select(logic.eq(y, 0), ar.add(ar.mul(y, 0), 1), y)
+    return logic.select(logic.eq(y, 0), 1, y)
 
 
 def fmod(x1: Any, x2: Any, /) -> Any:
@@ -164,7 +162,8 @@ pow = power
 def _integer_power(x: Operand, y: Operand) -> Any:
     # Six bits suffice: a larger power of anything but -1, 0 and 1 has left 64 bits, and -1 needs the lowest only.
     zero_base = logic.bitwise_and(logic.eq(x, 0), logic.ne(y, 0))
-    result = logic.select(zero_base, ar.mul(x, 0), ar.add(ar.mul(x, 0), 1))
+    dtype = dtype_of(x)
+    result = logic.select(zero_base, literal(0, dtype), literal(1, dtype))
     for step in range(6):
         odd = logic.ne(logic.bitwise_and(y, 1), 0)
         result = logic.select(odd, ar.mul(result, x), result)
@@ -296,15 +295,11 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     x, y = ar.abs(x), ar.abs(y)
     large, small = ar.max(x, y), ar.min(x, y)
     empty = logic.eq(large, 0)
-    ratio = ar.div(small, logic.select(empty, ar.add(large, 1.0), large))
+    ratio = ar.div(small, logic.select(empty, 1.0, large))
     length = ar.mul(large, ar.sqrt(ar.add(ar.square(ratio), 1.0)))
     length = logic.select(empty, large, length)
     infinite = logic.bitwise_or(logic.eq(x, float("inf")), logic.eq(y, float("inf")))
-    return logic.select(infinite, ar.add(ar.mul(_zero_like(length), 0.0), float("inf")), length)
-
-
-def _zero_like(x: Operand) -> Any:
-    return logic.select(logic.eq(x, x), ar.mul(ar.sign(x), 0.0), ar.sub(x, x))
+    return logic.select(infinite, float("inf"), length)
 
 
 def heaviside(x1: Any, x2: Any, /) -> Any:

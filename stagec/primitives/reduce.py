@@ -11,7 +11,7 @@ from stagec.core import dtypes, errors
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, Literal, replay, trace_flat
 from stagec.core.location import capture
-from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, NOT_WRITTEN, Primitive
 from stagec.core.trace import current
 from stagec.primitives.arithmetic import add_p, max_p, min_p, mul_p
 from stagec.primitives.convert import convert_element_type
@@ -65,6 +65,7 @@ def reduction(
     combine: Primitive,
     identity: Callable[[np.dtype[Any]], Any],
     rounds: bool = False,
+    jvp: Any = NOT_WRITTEN,
     transpose: Any = NOT_LINEAR,
 ) -> Primitive:
     """A row that combines the elements along `axes`, starting from `identity(dtype)`.
@@ -100,10 +101,7 @@ def reduction(
         out, _ = emit_reduce(cx, x, wide, axes, combine, identity(wide.dtype))
         return cx.emit("stablehlo.convert", [out]) if wide is not aval else out
 
-    jvp: dict[str, Any] = {} if rounds or combine in (max_p, min_p) else {"jvp": NOT_DIFFERENTIABLE}
-    if transpose is not None:
-        jvp["transpose"] = transpose
-    return Primitive(name, shape=shape, eval=evaluate, lower=lower, **jvp)
+    return Primitive(name, shape=shape, eval=evaluate, lower=lower, jvp=jvp, transpose=transpose)
 
 
 BITS = dtypes.INTEGER | dtypes.BOOL
@@ -116,16 +114,16 @@ reduce_sum_p = reduction(
     combine=add_p,
     identity=lambda d: 0,
     rounds=True,
-    transpose=None,
+    transpose=NOT_WRITTEN,
 )
 reduce_prod_p = reduction(
     "reduce_prod", accepts=dtypes.NUMERIC, eval=np.multiply, combine=mul_p, identity=lambda d: 1, rounds=True
 )
 reduce_max_p = reduction("reduce_max", accepts=ORDERED, eval=np.maximum, combine=max_p, identity=lowest)
 reduce_min_p = reduction("reduce_min", accepts=ORDERED, eval=np.minimum, combine=min_p, identity=highest)
-reduce_and_p = reduction("reduce_and", accepts=BITS, eval=np.bitwise_and, combine=and_p, identity=_all_ones)
-reduce_or_p = reduction("reduce_or", accepts=BITS, eval=np.bitwise_or, combine=or_p, identity=lambda d: 0)
-reduce_xor_p = reduction("reduce_xor", accepts=BITS, eval=np.bitwise_xor, combine=xor_p, identity=lambda d: 0)
+reduce_and_p = reduction("reduce_and", accepts=BITS, eval=np.bitwise_and, combine=and_p, identity=_all_ones, jvp=NOT_DIFFERENTIABLE)
+reduce_or_p = reduction("reduce_or", accepts=BITS, eval=np.bitwise_or, combine=or_p, identity=lambda d: 0, jvp=NOT_DIFFERENTIABLE)
+reduce_xor_p = reduction("reduce_xor", accepts=BITS, eval=np.bitwise_xor, combine=xor_p, identity=lambda d: 0, jvp=NOT_DIFFERENTIABLE)
 
 
 def _along(row: Primitive, operand: Any, axes: Sequence[int] | None) -> Operand:

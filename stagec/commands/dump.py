@@ -1,0 +1,110 @@
+"""`stagec dump`: a function at any stage between its graph and its assembly."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+import stagec
+from stagec.api.jit import JitFunction, jit
+from stagec.commands import specs
+from stagec.commands.common import failure, usage
+from stagec.compiler.stages import STAGES
+from stagec.compiler.targets import Target
+from stagec.core.errors import TargetError
+
+_ALL_STAGES = ("graph", *STAGES)
+# The stages whose text can hold the user's lines.
+_WITH_LOCATIONS = ("stablehlo", "optimized")
+
+
+def _target(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    if value is not None:
+        try:
+            Target.parse(value)
+        except TargetError as error:
+            raise click.UsageError(str(error)) from None
+    return value
+
+
+@click.command(epilog='Example: stagec dump train:loss "f32[8,784]" "{\'w\': f32[784,10]}" --stage optimized')
+@click.argument("function")
+@click.argument("arguments", nargs=-1)
+@click.option(
+    "--stage",
+    type=click.Choice(_ALL_STAGES, case_sensitive=False),
+    default="stablehlo",
+    show_default=True,
+    help="How far to go; `flow` to `vm` are the compiler's phases.",
+)
+@click.option("--target", callback=_target, help="What to compile for, such as cpu:x86-64-v3 or cuda:sm_80.")
+@click.option("--fast-math", is_flag=True, help="Allow rewrites that change rounding.")
+@click.option("--x64", is_flag=True, help="Enable 64-bit dtypes.")
+@click.option("--static", "static", multiple=True, metavar="NAME=VALUE", help="A static argument; may be repeated.")
+@click.option("--locations/--no-locations", default=False, help="Show the user's lines (stablehlo, optimized).")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, writable=True), help="Write to a file.")
+def dump(
+    function: str,
+    arguments: tuple[str, ...],
+    stage: str,
+    target: str | None,
+    fast_math: bool,
+    x64: bool,
+    static: tuple[str, ...],
+    locations: bool,
+    output: str | None,
+) -> None:
+    """Print FUNCTION (module:name or file.py:name) at a stage of its compilation.
+
+    ARGUMENTS describe its arguments: f32[2,3] or i32[] for arrays, 2.0 for a
+    number, {'w': f32[3]} for a container.
+    """
+    if locations and stage not in _WITH_LOCATIONS:
+        raise usage(f"--locations does not go with --stage {stage}", f"it works for {' and '.join(_WITH_LOCATIONS)}")
+    with stagec.config.override(**({"enable_x64": True} if x64 else {})):
+        given = [specs.parse_spec(a) for a in arguments]
+        fixed = dict(specs.parse_static(s) for s in static)
+        chosen = _jitted(specs.load_function(function), tuple(fixed), target, fast_math)
+        args, kwargs = specs.place_arguments(chosen._function, given, fixed)
+        _check_call(function, chosen._function, args, kwargs)
+        text = chosen.lower(*args, **kwargs).as_text(stage, locations=locations)
+    if not text.strip():
+        raise failure(f"{stage} of {function} is empty", "a function that computes nothing has no kernels")
+    if output is None:
+        click.echo(text.rstrip("\n"))
+        return
+    with open(output, "w", encoding="utf-8") as file:
+        file.write(text.rstrip("\n") + "\n")
+    click.echo(f"wrote {len(text.splitlines())} lines to {output}", err=True)
+
+
+def _jitted(found: Any, static: tuple[str, ...], target: str | None, fast_math: bool) -> JitFunction:
+    if not isinstance(found, JitFunction):
+        return jit(found, static_argnames=static or None, target=target, fast_math=fast_math or None)
+    unknown = [name for name in static if name not in found._rules.static_names]
+    if unknown:
+        known = ", ".join(sorted(found._rules.static_names)) or "none"
+        raise usage(f"--static {unknown[0]}: the function was jitted with static arguments {known}")
+    return JitFunction(
+        found._function,
+        found._rules,
+        found._keep_unused,
+        found._inline,
+        target or (str(found._target) if found._target is not None else None),
+        fast_math or found._fast_math,
+        found._passes,
+    )
+
+
+def _check_call(place: str, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise usage(f"{place}{signature}: {error}", 'describe each argument, such as "f32[2,3]"') from None

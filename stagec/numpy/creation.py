@@ -1,0 +1,504 @@
+"""Arrays from values, from nothing, and in the shape of others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location
+from stagec.core.graph import Literal
+from stagec.core.operators import ArrayOperators
+from stagec.core.trace import Tracer
+from stagec.numpy.arguments import array_argument, from_numpy, requested_dtype, to_array
+from stagec.numpy.axes import as_int, as_shape
+from stagec.numpy.promotion import broadcast_to_shape
+from stagec.primitives import iota as _iota
+from stagec.primitives.arithmetic import add, mul
+from stagec.primitives.convert import convert_element_type, convert_value
+from stagec.primitives.logic import eq, ge
+from stagec.primitives.operand import as_operand, aval_of, is_array_like
+from stagec.primitives.shape import concatenate, expand_dims
+from stagec.runtime.array import Array
+
+
+def array(
+    object: Any, dtype: Any = None, copy: bool | None = True, order: str | None = "K", ndmin: int = 0, *,
+    device: Any = None,
+) -> Any:
+    """Make an array from a number, an array, or nested lists of them.
+
+    Args:
+      object: what to convert; lists may contain traced values.
+      dtype: of the result; by default that of the values, at most 32 bits wide
+        unless `enable_x64` is set.
+      copy: NumPy's; arrays are immutable, so that it matters to nobody but `donate_argnums`.
+      order: `"K"`, `"A"` or `"C"`; arrays are always in row-major order.
+      ndmin: axes of size 1 are added in front until the rank is at least this.
+      device: must be the CPU or `None`.
+
+    Raises:
+      ShapeError: nested lists of different lengths.
+      DtypeError: the values are not numbers.
+
+    >>> array([[1, 2], [3, 4]])
+    Array([[1, 2],
+           [3, 4]], dtype=int32)
+    """
+    if order not in (None, "K", "A", "C"):
+        raise errors.UnsupportedError(
+            errors.message(
+                f"array: order={order!r} is not supported, arrays are in row-major order",
+                str(location.capture()),
+                fix="leave order out; use transpose for another order of the axes",
+            )
+        )
+    wanted = None if dtype is None else requested_dtype(dtype, "array")
+    if isinstance(object, (list, tuple)):
+        out = _from_nested(object, wanted)
+    elif is_array_like(object):
+        operand = as_operand(object, "object")
+        if isinstance(operand, (Literal, np.ndarray)) and not isinstance(object, ArrayOperators):
+            out = _from_value(operand, object, wanted)
+        else:
+            out = operand if wanted is None else convert_element_type(operand, wanted)
+            if copy and out is object and type(out) is Array:
+                out = out.private_copy()
+    else:
+        out = _from_numpy_like(object, wanted)
+    missing = ndmin - aval_of(out).ndim
+    return expand_dims(out, tuple(range(missing))) if missing > 0 else out
+
+
+def asarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None
+) -> Any:
+    """Like `array`, but gives back an array of the wanted dtype as it is.
+
+    >>> asarray(1.5)
+    Array(1.5, dtype=float32, weak_type=True)
+    """
+    return array(a, dtype, bool(copy), order, device=device)
+
+
+def _from_value(operand: Any, original: Any, dtype: np.dtype[Any] | None) -> Any:
+    weak = isinstance(operand, Literal) and operand.aval.weak_type and dtype is None
+    if dtype is None:
+        value = operand.value if isinstance(operand, Literal) else operand
+        return from_numpy(value, value.dtype, weak)
+    # From the original, so that a wide value is rounded once.
+    value = original if isinstance(original, (np.ndarray, np.generic)) else np.asarray(original)
+    if isinstance(operand, Literal) and isinstance(original, int) and dtypes.is_integer(dtype):
+        _check_range(int(original), dtype)
+    if isinstance(original, Literal):
+        value = original.value
+    with np.errstate(all="ignore"):
+        return from_numpy(np.asarray(convert_value(np.asarray(value), dtype)))
+
+
+def _check_range(value: int, dtype: np.dtype[Any]) -> None:
+    info = np.iinfo(dtype)
+    if not info.min <= value <= info.max:
+        raise OverflowError(
+            errors.message(
+                f"array: Python integer {value} out of bounds for {dtype.name}",
+                str(location.capture()),
+                fix="ask for a wider dtype, or enable 64-bit types (STAGEC_ENABLE_X64=1)",
+            )
+        )
+
+
+def _leaves(nested: Any) -> Iterator[Any]:
+    for element in nested:
+        if isinstance(element, (list, tuple)):
+            yield from _leaves(element)
+        else:
+            yield element
+
+
+def _from_nested(nested: Any, dtype: np.dtype[Any] | None) -> Any:
+    kinds: dict[Any, Any] = {}
+    traced = False
+    for leaf in _leaves(nested):
+        if isinstance(leaf, Tracer):
+            traced = True
+        if type(leaf) in dtypes.python_scalar_types:
+            kinds[type(leaf)] = leaf
+        elif is_array_like(leaf):
+            aval = aval_of(as_operand(leaf))
+            kinds[(aval.dtype, aval.weak_type)] = leaf
+        elif hasattr(leaf, "__array__") or hasattr(leaf, "__buffer__"):
+            kinds[type(leaf)] = np.asarray(leaf)
+        else:
+            raise errors.ArgumentTypeError(
+                errors.message(
+                    f"array: an element of the list is neither a number nor an array: {type(leaf).__name__}: {leaf!r}",
+                    str(location.capture()),
+                    fix="keep values that are not numbers outside of arrays; None is not a number, nan is",
+                )
+            )
+    if dtype is None:
+        dtype = dtypes.result_type(*kinds.values()) if kinds else dtypes.default_float()
+    if traced:
+        return _stack(nested, dtype)
+    try:
+        value = np.asarray(_on_host(nested))
+    except ValueError as error:
+        raise _ragged(str(error)) from None
+    if value.dtype == object:
+        value = _widest(value, dtype)
+    if dtypes.is_integer(dtype) and int in kinds and value.dtype.itemsize > dtype.itemsize and value.size:
+        _check_range(int(value.max()), dtype)
+        _check_range(int(value.min()), dtype)
+    with np.errstate(all="ignore"):
+        return from_numpy(np.asarray(convert_value(value, dtype)))
+
+
+def _on_host(nested: Any) -> Any:
+    if isinstance(nested, (list, tuple)):
+        return [_on_host(e) for e in nested]
+    return np.asarray(nested) if isinstance(nested, ArrayOperators) or hasattr(nested, "__stagec_array__") else nested
+
+
+def _widest(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    # Integers past 64 bits, or bfloat16 beside Python numbers: NumPy keeps these as objects.
+    try:
+        if dtypes.is_integer(dtype) and value.size:
+            _check_range(int(max(value.reshape(-1))), dtype)
+            _check_range(int(min(value.reshape(-1))), dtype)
+        return value.astype(dtype)
+    except (TypeError, ValueError):
+        raise _ragged("the elements are sequences of different lengths") from None
+
+
+def _ragged(text: str) -> errors.ShapeError:
+    return errors.ShapeError(
+        errors.message(
+            f"array: nested lists do not form an array: {text}",
+            str(location.capture()),
+            fix="give every row the same length; pad short rows",
+        )
+    )
+
+
+def _stack(nested: Any, dtype: np.dtype[Any]) -> Any:
+    if not isinstance(nested, (list, tuple)):
+        return convert_element_type(array(nested), dtype)
+    if not nested:
+        return from_numpy(np.empty(0, dtype))
+    rows = [_stack(e, dtype) for e in nested]
+    shapes = {r.shape for r in rows}
+    if len(shapes) > 1:
+        raise _ragged(f"elements have shapes {', '.join(map(str, sorted(shapes)))}")
+    return concatenate([expand_dims(r, (0,)) for r in rows], 0)
+
+
+def _from_numpy_like(value: Any, dtype: np.dtype[Any] | None) -> Any:
+    try:
+        found = np.asarray(value)
+    except errors.StagecError:
+        raise
+    except Exception:
+        found = np.asarray(None)
+    if found.dtype == object:
+        raise errors.ArgumentTypeError(
+            errors.message(
+                f"array: cannot make an array of {type(value).__name__}",
+                str(location.capture()),
+                fix="pass numbers, arrays, or nested lists of them",
+            )
+        )
+    return array(found, dtype)
+
+
+# From nothing.
+
+
+def _dtype_or_float(dtype: Any, name: str) -> np.dtype[Any]:
+    return dtypes.default_float() if dtype is None else requested_dtype(dtype, name)
+
+
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """An array of zeros; float32 by default.
+
+    >>> zeros((2,))
+    Array([0., 0.], dtype=float32)
+    """
+    return _iota.full(as_shape(shape, "zeros"), 0, _dtype_or_float(dtype, "zeros"))
+
+
+def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """An array of ones; float32 by default.
+
+    >>> ones(2, int)
+    Array([1, 1], dtype=int32)
+    """
+    return _iota.full(as_shape(shape, "ones"), 1, _dtype_or_float(dtype, "ones"))
+
+
+def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """The same as `zeros`: arrays are immutable, so there is no use for memory of unknown content."""
+    return _iota.full(as_shape(shape, "empty"), 0, _dtype_or_float(dtype, "empty"))
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """An array whose elements are all `fill_value`, which is broadcast to `shape`.
+
+    >>> full((2, 2), array([1, 2]))
+    Array([[1, 2],
+           [1, 2]], dtype=int32)
+    """
+    value = as_operand(fill_value, "fill_value") if is_array_like(fill_value) else array(fill_value)
+    if dtype is not None:
+        value = convert_element_type(value, requested_dtype(dtype, "full"))
+    return to_array(broadcast_to_shape(value, as_shape(shape, "full")))
+
+
+def _like(name: str, a: Any, fill_value: Any, dtype: Any, shape: Any) -> Any:
+    aval = a if hasattr(a, "dtype") and hasattr(a, "shape") else aval_of(as_operand(a))
+    weak = dtype is None and getattr(aval, "weak_type", False)
+    wanted = dtypes.canonicalize(aval.dtype) if dtype is None else requested_dtype(dtype, name)
+    value = as_operand(fill_value, "fill_value") if is_array_like(fill_value) else array(fill_value)
+    value = convert_element_type(value, wanted, weak)
+    return to_array(broadcast_to_shape(value, tuple(aval.shape) if shape is None else as_shape(shape, name)))
+
+
+def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """Zeros of the shape and dtype of `a`, an array or anything with `shape` and `dtype`.
+
+    >>> zeros_like(array([1, 2]))
+    Array([0, 0], dtype=int32)
+    """
+    return _like("zeros_like", a, 0, dtype, shape)
+
+
+def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """Ones of the shape and dtype of `a`.
+
+    >>> ones_like(array([1, 2]))
+    Array([1, 1], dtype=int32)
+    """
+    return _like("ones_like", a, 1, dtype, shape)
+
+
+def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """The same as `zeros_like`."""
+    return _like("empty_like", prototype, 0, dtype, shape)
+
+
+def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """`fill_value` in the shape and dtype of `a`.
+
+    >>> full_like(array([1, 2]), 7)
+    Array([7, 7], dtype=int32)
+    """
+    return _like("full_like", a, fill_value, dtype, shape)
+
+
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None) -> Any:
+    """Ones on a diagonal, zeros elsewhere.
+
+    Args:
+      N: number of rows.
+      M: number of columns, by default `N`.
+      k: which diagonal; 1 is the one above the main one.
+      dtype: float32 by default.
+
+    >>> eye(2, 3, k=1)
+    Array([[0., 1., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
+    shape = as_shape((N, N if M is None else M), "eye")
+    wanted = _dtype_or_float(dtype, "eye")
+    rows, columns = (_iota.broadcasted_iota(dtypes.int32, shape, axis) for axis in (0, 1))
+    return convert_element_type(eq(add(rows, k), columns), wanted)
+
+
+def identity(n: int, dtype: Any = None) -> Any:
+    """The identity matrix of `n` rows.
+
+    >>> identity(2, int)
+    Array([[1, 0],
+           [0, 1]], dtype=int32)
+    """
+    return eye(n, dtype=dtype)
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
+    """Ones on and below a diagonal, zeros above.
+
+    >>> tri(2, 3)
+    Array([[1., 0., 0.],
+           [1., 1., 0.]], dtype=float32)
+    """
+    shape = as_shape((N, N if M is None else M), "tri")
+    wanted = _dtype_or_float(dtype, "tri")
+    rows, columns = (_iota.broadcasted_iota(dtypes.int32, shape, axis) for axis in (0, 1))
+    return convert_element_type(ge(add(rows, k), columns), wanted)
+
+
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> Any:
+    """Evenly spaced numbers from `start` up to, not including, `stop`.
+
+    Args:
+      start: the first number, or `stop` where this is the only bound; 0 then.
+      stop: where to end.
+      step: distance of neighbours, 1 by default.
+      dtype: by default that of the arguments: int32 or float32.
+
+    Raises:
+      ConcretizationError: an argument is traced; its value decides the shape.
+
+    >>> arange(2, 8, 2)
+    Array([2, 4, 6], dtype=int32)
+    """
+    given = [v for v in (start, stop, step) if v is not None]
+    for value in given:
+        if isinstance(value, Tracer):
+            raise errors.ConcretizationError(
+                errors.message(
+                    "arange: the bounds must be known while tracing, since the shape depends on them",
+                    str(location.capture()),
+                    [("argument", value.aval.long(), value.origin())],
+                    "make the argument static with static_argnames, or use arange(static_size) * step + start",
+                )
+            )
+    wanted = dtypes.result_type(*given) if dtype is None else requested_dtype(dtype, "arange")
+    host = [None if v is None else np.asarray(v)[()] for v in (start, stop, step)]
+    if host[1] is None:
+        host[0], host[1] = 0, host[0]
+    first, last, distance = host[0], host[1], 1 if host[2] is None else host[2]
+    if distance == 0:
+        raise ValueError(
+            errors.message("arange: step must not be zero", str(location.capture()), fix="pass a step other than 0")
+        )
+    if first == 0 and distance == 1 and wanted != dtypes.bool_ and not dtypes.is_complex(wanted):
+        return _iota.iota(wanted, max(0, math.ceil(last)))
+    if all(isinstance(v, (int, np.integer)) for v in (first, last, distance)) and dtypes.is_integer(wanted):
+        size = max(0, -((int(first) - int(last)) // int(distance)))
+        return add(mul(_iota.iota(wanted, size), int(distance)), int(first))
+    value = np.arange(first, last, distance, dtype=None if dtypes.is_float(wanted) else wanted)
+    return from_numpy(value, wanted)
+
+
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
+    """Coordinate matrices from coordinate vectors.
+
+    Args:
+      xi: arrays of rank 0 or 1.
+      copy: must be true.
+      sparse: keep size 1 along the axes of the other vectors.
+      indexing: `"xy"` swaps the first two axes, `"ij"` does not.
+
+    >>> x, y = meshgrid(arange(3), arange(2))
+    >>> x.shape, y.shape
+    ((2, 3), (2, 3))
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(
+            errors.message(
+                f"meshgrid: indexing is {indexing!r}", str(location.capture()), fix="valid values are 'xy' and 'ij'"
+            )
+        )
+    vectors = [array_argument(x, "xi") for x in xi]
+    for x in vectors:
+        if x.ndim > 1:
+            raise errors.ShapeError(
+                errors.message(
+                    f"meshgrid: arguments have rank 0 or 1, got {x.aval.long()}",
+                    str(location.capture()),
+                    fix="flatten it with ravel",
+                )
+            )
+    order = list(range(len(vectors)))
+    if indexing == "xy" and len(order) > 1:
+        order[:2] = [1, 0]
+    sizes = [x.size for x in vectors]
+    full_shape = [0] * len(order)
+    for axis, size in zip(order, sizes):
+        full_shape[axis] = size
+    out = []
+    for x, axis in zip(vectors, order):
+        shape = [size if i == axis else 1 for i, size in enumerate(full_shape)]
+        x = x.reshape(shape)
+        out.append(x if sparse else to_array(broadcast_to_shape(x, full_shape)))
+    return out
+
+
+def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
+    """The index along each axis, for every element of an array of shape `dimensions`.
+
+    >>> indices((2, 2))[0]
+    Array([[0, 0],
+           [1, 1]], dtype=int32)
+    """
+    shape = as_shape(dimensions, "indices")
+    wanted = dtypes.default_int() if dtype is None else requested_dtype(dtype, "indices")
+    if sparse:
+        return tuple(
+            _iota.broadcasted_iota(wanted, [n if i == axis else 1 for i, n in enumerate(shape)], axis)
+            for axis in range(len(shape))
+        )
+    grids = [expand_dims(_iota.broadcasted_iota(wanted, shape, axis), (0,)) for axis in range(len(shape))]
+    return concatenate(grids, 0) if grids else zeros((0,), wanted)
+
+
+def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
+    """`function` of the index arrays of `shape`.
+
+    >>> fromfunction(lambda i, j: i + j, (2, 2), dtype=int)
+    Array([[0, 1],
+           [1, 2]], dtype=int32)
+    """
+    sizes = as_shape(shape, "fromfunction")
+    wanted = requested_dtype(dtype, "fromfunction")
+    return function(*[_iota.broadcasted_iota(wanted, sizes, axis) for axis in range(len(sizes))], **kwargs)
+
+
+def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1) -> Any:
+    """A vector of the values of an iterable.
+
+    >>> fromiter((i * i for i in range(3)), int)
+    Array([0, 1, 4], dtype=int32)
+    """
+    wanted = requested_dtype(dtype, "fromiter")
+    return from_numpy(np.fromiter(iter, np.dtype(wanted), as_int(count, "fromiter", "count")))
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+    """A vector of the numbers in a bytes-like object.
+
+    >>> frombuffer(b"\\x01\\x02", "uint8")
+    Array([1, 2], dtype=uint8)
+    """
+    asked = np.dtype(dtype)
+    return from_numpy(np.frombuffer(buffer, asked, count, offset), requested_dtype(asked, "frombuffer"))
+
+
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
+    """A vector of the numbers written in a text.
+
+    >>> fromstring("1 2", int, sep=" ")
+    Array([1, 2], dtype=int32)
+    """
+    return from_numpy(np.fromstring(string, np.dtype(dtype), count, sep=sep), requested_dtype(dtype, "fromstring"))
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    """A copy of an array of another library, through the DLPack protocol.
+
+    >>> from_dlpack(np.arange(2, dtype="int32"))
+    Array([0, 1], dtype=int32)
+    """
+    return array(np.from_dlpack(x))
+
+
+def copy(a: Any, order: str | None = None) -> Any:
+    """A copy of an array, in memory of its own.
+
+    >>> copy(array([1, 2]))
+    Array([1, 2], dtype=int32)
+    """
+    return array(a, copy=True, order=order)

@@ -1,0 +1,153 @@
+"""NumPy's exponential, logarithmic, trigonometric and hyperbolic ufuncs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from stagec.core import dtypes
+from stagec.numpy.arithmetic import dtype_of
+from stagec.numpy.promotion import promote_floating, promote_inexact
+from stagec.primitives import arithmetic as ar
+from stagec.primitives import complex as cplx
+from stagec.primitives import logic, special
+from stagec.primitives import transcendental as tr
+
+
+def exp(x: Any, /) -> Any:
+    """e to the power of each element."""
+    return tr.exp(*promote_inexact(x))
+
+
+def exp2(x: Any, /) -> Any:
+    """2 to the power of each element."""
+    return tr.exp2(*promote_inexact(x))
+
+
+def expm1(x: Any, /) -> Any:
+    """`exp(x) - 1`, accurate near 0."""
+    return tr.expm1(*promote_inexact(x))
+
+
+def log(x: Any, /) -> Any:
+    """The natural logarithm; NaN for negative real numbers."""
+    return tr.log(*promote_inexact(x))
+
+
+def log1p(x: Any, /) -> Any:
+    """`log(1 + x)`, accurate near 0."""
+    return tr.log1p(*promote_inexact(x))
+
+
+def log2(x: Any, /) -> Any:
+    """The logarithm to base 2."""
+    return _log_to_base(x, 1 / math.log(2))
+
+
+def log10(x: Any, /) -> Any:
+    """The logarithm to base 10."""
+    return _log_to_base(x, 1 / math.log(10))
+
+
+def _log_to_base(x: Any, factor: float) -> Any:
+    (x,) = promote_inexact(x)
+    out = tr.log(x)
+    if not dtypes.is_complex(dtype_of(x)):
+        return ar.mul(out, factor)
+    return cplx.complex(ar.mul(cplx.real(out), factor), ar.mul(cplx.imag(out), factor))
+
+
+def sin(x: Any, /) -> Any:
+    """The sine of angles in radians."""
+    return tr.sin(*promote_inexact(x))
+
+
+def cos(x: Any, /) -> Any:
+    """The cosine of angles in radians."""
+    return tr.cos(*promote_inexact(x))
+
+
+def tan(x: Any, /) -> Any:
+    """The tangent of angles in radians."""
+    return tr.tan(*promote_inexact(x))
+
+
+def arcsin(x: Any, /) -> Any:
+    """The angle in radians whose sine is `x`; NaN outside [-1, 1]."""
+    return tr.asin(*promote_inexact(x))
+
+
+def arccos(x: Any, /) -> Any:
+    """The angle in radians whose cosine is `x`; NaN outside [-1, 1]."""
+    return tr.acos(*promote_inexact(x))
+
+
+def arctan(x: Any, /) -> Any:
+    """The angle in radians whose tangent is `x`."""
+    return tr.atan(*promote_inexact(x))
+
+
+def arctan2(x1: Any, x2: Any, /) -> Any:
+    """The angle in radians of the point with ordinate `x1` and abscissa `x2`."""
+    return tr.atan2(*promote_floating("arctan2", x1, x2))
+
+
+def sinh(x: Any, /) -> Any:
+    """The hyperbolic sine."""
+    return tr.sinh(*promote_inexact(x))
+
+
+def cosh(x: Any, /) -> Any:
+    """The hyperbolic cosine."""
+    return tr.cosh(*promote_inexact(x))
+
+
+def tanh(x: Any, /) -> Any:
+    """The hyperbolic tangent."""
+    return tr.tanh(*promote_inexact(x))
+
+
+def arcsinh(x: Any, /) -> Any:
+    """The inverse hyperbolic sine."""
+    return tr.asinh(*promote_inexact(x))
+
+
+def arccosh(x: Any, /) -> Any:
+    """The inverse hyperbolic cosine; NaN below 1."""
+    return tr.acosh(*promote_inexact(x))
+
+
+def arctanh(x: Any, /) -> Any:
+    """The inverse hyperbolic tangent; NaN outside [-1, 1]."""
+    return tr.atanh(*promote_inexact(x))
+
+
+asin, acos, atan, atan2 = arcsin, arccos, arctan, arctan2
+asinh, acosh, atanh = arcsinh, arccosh, arctanh
+
+
+def deg2rad(x: Any, /) -> Any:
+    """Degrees to radians."""
+    return ar.mul(*promote_inexact(x), math.pi / 180)
+
+
+def rad2deg(x: Any, /) -> Any:
+    """Radians to degrees."""
+    return ar.mul(*promote_inexact(x), 180 / math.pi)
+
+
+radians, degrees = deg2rad, rad2deg
+
+
+def sinc(x: Any, /) -> Any:
+    """`sin(pi x) / (pi x)`, and 1 at 0."""
+    (x,) = promote_inexact(x)
+    zero = logic.eq(x, 0)
+    angle = ar.mul(logic.select(zero, 1.0, x), math.pi)
+    return logic.select(zero, 1.0, ar.div(tr.sin(angle), angle))
+
+
+def i0(x: Any) -> Any:
+    """The modified Bessel function of the first kind, order 0."""
+    (x,) = promote_inexact(x)
+    return ar.mul(tr.exp(ar.abs(x)), special.bessel_i0e(x))

@@ -1,0 +1,252 @@
+"""NumPy's comparisons, logical and bitwise ufuncs, and tests of each element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+from stagec.core.operators import ArrayOperators
+from stagec.numpy.arithmetic import absolute, dtype_of, reject
+from stagec.numpy.promotion import promote, promote_numeric
+from stagec.primitives import arithmetic as ar
+from stagec.primitives import complex as cplx
+from stagec.primitives import logic
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.shape import broadcast_in_dim
+
+
+def filled(x: Operand, value: bool) -> Any:
+    """A bool array of the operand's shape."""
+    return broadcast_in_dim(np.bool_(value), aval_of(x).shape, ())
+
+
+def equal(x1: Any, x2: Any, /) -> Any:
+    """`x1 == x2`."""
+    return logic.eq(*promote("equal", x1, x2))
+
+
+def not_equal(x1: Any, x2: Any, /) -> Any:
+    """`x1 != x2`; true where either is NaN."""
+    return logic.ne(*promote("not_equal", x1, x2))
+
+
+def less(x1: Any, x2: Any, /) -> Any:
+    """`x1 < x2`; complex numbers compare by real part first."""
+    return _ordered(logic.lt, *promote("less", x1, x2))
+
+
+def less_equal(x1: Any, x2: Any, /) -> Any:
+    """`x1 <= x2`; complex numbers compare by real part first."""
+    return _ordered(logic.le, *promote("less_equal", x1, x2))
+
+
+def greater(x1: Any, x2: Any, /) -> Any:
+    """`x1 > x2`; complex numbers compare by real part first."""
+    return _ordered(logic.gt, *promote("greater", x1, x2))
+
+
+def greater_equal(x1: Any, x2: Any, /) -> Any:
+    """`x1 >= x2`; complex numbers compare by real part first."""
+    return _ordered(logic.ge, *promote("greater_equal", x1, x2))
+
+
+def _ordered(compare: Callable[..., Any], x: Operand, y: Operand) -> Any:
+    if not dtypes.is_complex(dtype_of(x)):
+        return compare(x, y)
+    a, b = cplx.real(x), cplx.real(y)
+    return logic.select(logic.eq(a, b), compare(cplx.imag(x), cplx.imag(y)), compare(a, b))
+
+
+def truth(x: Operand) -> Operand:
+    """`x != 0` for each element."""
+    return convert_element_type(x, dtypes.bool_)
+
+
+def logical_and(x1: Any, x2: Any, /) -> Any:
+    """Whether both are nonzero."""
+    x, y = promote("logical_and", x1, x2)
+    return logic.bitwise_and(truth(x), truth(y))
+
+
+def logical_or(x1: Any, x2: Any, /) -> Any:
+    """Whether either is nonzero."""
+    x, y = promote("logical_or", x1, x2)
+    return logic.bitwise_or(truth(x), truth(y))
+
+
+def logical_xor(x1: Any, x2: Any, /) -> Any:
+    """Whether exactly one is nonzero."""
+    x, y = promote("logical_xor", x1, x2)
+    return logic.bitwise_xor(truth(x), truth(y))
+
+
+def logical_not(x: Any, /) -> Any:
+    """Whether each element is zero."""
+    return logic.bitwise_not(truth(as_operand(x, "logical_not's argument")))
+
+
+def _bit_operands(name: str, *values: Any) -> list[Operand]:
+    operands = promote(name, *values)
+    dtype = dtype_of(operands[0])
+    if dtypes.is_inexact(dtype):
+        raise reject(name, dtype, "convert with astype(int), or reinterpret the bits with view")
+    return operands
+
+
+def bitwise_and(x1: Any, x2: Any, /) -> Any:
+    """The bits that are set in both; logical and for bools."""
+    return logic.bitwise_and(*_bit_operands("bitwise_and", x1, x2))
+
+
+def bitwise_or(x1: Any, x2: Any, /) -> Any:
+    """The bits that are set in either; logical or for bools."""
+    return logic.bitwise_or(*_bit_operands("bitwise_or", x1, x2))
+
+
+def bitwise_xor(x1: Any, x2: Any, /) -> Any:
+    """The bits that are set in one only."""
+    return logic.bitwise_xor(*_bit_operands("bitwise_xor", x1, x2))
+
+
+def bitwise_not(x: Any, /) -> Any:
+    """Every bit flipped; logical not for bools."""
+    return logic.bitwise_not(*_bit_operands("bitwise_not", x))
+
+
+invert = bitwise_invert = bitwise_not
+
+
+def left_shift(x1: Any, x2: Any, /) -> Any:
+    """`x1 << x2`; 0 where `x2` is not less than the number of bits."""
+    return logic.shift_left(*_shift_operands("left_shift", x1, x2))
+
+
+def right_shift(x1: Any, x2: Any, /) -> Any:
+    """`x1 >> x2`, filled with the sign bit for signed integers."""
+    x, y = _shift_operands("right_shift", x1, x2)
+    shift = logic.shift_right_logical if dtypes.is_unsigned(dtype_of(x)) else logic.shift_right_arithmetic
+    return shift(x, y)
+
+
+bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
+
+
+def _shift_operands(name: str, x1: Any, x2: Any) -> list[Operand]:
+    operands = promote_numeric(name, x1, x2)
+    if dtypes.is_inexact(dtype_of(operands[0])):
+        raise reject(name, dtype_of(operands[0]), "convert with astype(int)")
+    return operands
+
+
+def bitwise_count(x: Any, /) -> Any:
+    """How many bits of the absolute value are set, as uint8."""
+    (x,) = promote_numeric("bitwise_count", x)
+    if dtypes.is_inexact(dtype_of(x)):
+        raise reject("bitwise_count", dtype_of(x), "convert with astype(int)")
+    return convert_element_type(logic.population_count(absolute(x)), dtypes.uint8)
+
+
+def isnan(x: Any, /) -> Any:
+    """Whether each element is NaN."""
+    x = as_operand(x, "isnan's argument")
+    return logic.ne(x, x) if dtypes.is_inexact(dtype_of(x)) else filled(x, False)
+
+
+def isfinite(x: Any, /) -> Any:
+    """Whether each element is neither infinite nor NaN."""
+    return _of_parts("isfinite", x, logic.is_finite, logic.bitwise_and, True)
+
+
+def isinf(x: Any, /) -> Any:
+    """Whether each element is infinite."""
+    return _of_parts("isinf", x, lambda v: logic.eq(ar.abs(v), float("inf")), logic.bitwise_or, False)
+
+
+def _of_parts(
+    name: str, x: Any, test: Callable[[Any], Any], join: Callable[[Any, Any], Any], of_integers: bool
+) -> Any:
+    x = as_operand(x, f"{name}'s argument")
+    dtype = dtype_of(x)
+    if dtypes.is_complex(dtype):
+        return join(test(cplx.real(x)), test(cplx.imag(x)))
+    return test(x) if dtypes.is_float(dtype) else filled(x, of_integers)
+
+
+def isposinf(x: Any, /) -> Any:
+    """Whether each element is positive infinity."""
+    return _is_infinity("isposinf", x, float("inf"))
+
+
+def isneginf(x: Any, /) -> Any:
+    """Whether each element is negative infinity."""
+    return _is_infinity("isneginf", x, -float("inf"))
+
+
+def _is_infinity(name: str, x: Any, infinity: float) -> Any:
+    x = as_operand(x, f"{name}'s argument")
+    dtype = dtype_of(x)
+    if dtypes.is_complex(dtype):
+        raise reject(name, dtype, "take the parts with real() and imag() first")
+    return logic.eq(x, infinity) if dtypes.is_float(dtype) else filled(x, False)
+
+
+def isreal(x: Any) -> Any:
+    """Whether each element has no imaginary part."""
+    x = as_operand(x, "isreal's argument")
+    return logic.eq(cplx.imag(x), 0) if dtypes.is_complex(dtype_of(x)) else filled(x, True)
+
+
+def iscomplex(x: Any) -> Any:
+    """Whether each element has an imaginary part."""
+    x = as_operand(x, "iscomplex's argument")
+    return logic.ne(cplx.imag(x), 0) if dtypes.is_complex(dtype_of(x)) else filled(x, False)
+
+
+def iscomplexobj(x: Any) -> bool:
+    """Whether the dtype of `x` is complex; lists and tuples are looked into."""
+    if isinstance(x, (list, tuple)):
+        return any([iscomplexobj(v) for v in x])
+    dtype = getattr(x, "dtype", None)
+    return dtypes.is_complex(dtype) if dtype is not None else isinstance(x, complex)
+
+
+def isrealobj(x: Any) -> bool:
+    """Whether the dtype of `x` is not complex."""
+    return not iscomplexobj(x)
+
+
+def isscalar(element: Any) -> bool:
+    """Whether `element` is a number, or an array of rank 0."""
+    if isinstance(element, (ArrayOperators, np.ndarray)):
+        return element.ndim == 0
+    return np.isscalar(element)
+
+
+def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+    """Whether `|a - b| <= atol + rtol * |b|`; infinities are close to themselves.
+
+    Args:
+      a, b: arrays that broadcast together.
+      rtol, atol: relative and absolute tolerance.
+      equal_nan: NaN is close to NaN.
+    """
+    x, y = promote("isclose", a, b)
+    dtype = dtype_of(x)
+    if not dtypes.is_inexact(dtype):
+        if dtype == dtypes.bool_:
+            return logic.eq(x, y)
+        x, y = (convert_element_type(v, dtypes.to_inexact(dtype)) for v in (x, y))
+    real = dtypes.real_dtype(dtype_of(x))
+    rtol, atol = (convert_element_type(as_operand(t), real) for t in (rtol, atol))
+    limit = ar.add(atol, ar.mul(ar.abs(y), rtol))
+    near = logic.le(ar.abs(ar.sub(x, y)), limit)
+    finite = logic.bitwise_and(isfinite(x), isfinite(y))
+    # Infinities are near everything by the formula, and equal to their own kind only.
+    out = logic.select(finite, near, logic.eq(x, y))
+    if equal_nan:
+        out = logic.bitwise_or(out, logic.bitwise_and(isnan(x), isnan(y)))
+    return out

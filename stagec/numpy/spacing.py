@@ -1,0 +1,131 @@
+"""Numbers evenly spaced, on a linear or a logarithmic scale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location
+from stagec.numpy.arguments import requested_dtype, to_array
+from stagec.numpy.axes import as_int, normalize_axis
+from stagec.numpy.promotion import broadcast_to_shape, promote, promote_inexact
+from stagec.primitives import arithmetic, transcendental
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.iota import broadcasted_iota, full_like
+from stagec.primitives.logic import eq, select
+from stagec.primitives.operand import aval_of
+from stagec.primitives.shape import expand_dims, transpose
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """`num` evenly spaced numbers from `start` to `stop`.
+
+    Args:
+      start, stop: numbers or arrays, which are broadcast; they may be traced.
+      num: how many.
+      endpoint: whether `stop` is the last.
+      retstep: return the distance of neighbours too.
+      dtype: of the result; floating by default. Integers are rounded down.
+      axis: where the new axis goes.
+
+    >>> linspace(0, 1, 3)
+    Array([0. , 0.5, 1. ], dtype=float32)
+    """
+    count = _count(num, "linspace")
+    first, last = (to_array(v) for v in promote_inexact(start, stop))
+    computed = first.dtype
+    wanted = computed if dtype is None else requested_dtype(dtype, "linspace")
+    shape = np.broadcast_shapes(first.shape, last.shape)
+    first, last = (convert_element_type(broadcast_to_shape(v, shape), computed) for v in (first, last))
+    intervals = count - 1 if endpoint else count
+    rank = len(shape) + 1
+    full = (count, *shape)
+    part = computed if not dtypes.is_complex(computed) else dtypes.real_dtype(computed)
+    fraction = arithmetic.div(broadcasted_iota(part, full, 0), max(intervals, 1))
+    fraction = convert_element_type(fraction, computed)
+    rows = broadcast_to_shape(expand_dims(first, (0,)), full)
+    ends = broadcast_to_shape(expand_dims(last, (0,)), full)
+    out = arithmetic.add(arithmetic.mul(rows, arithmetic.sub(1, fraction)), arithmetic.mul(ends, fraction))
+    if endpoint and count > 1:
+        # Rounding must not move the last number away from `stop`.
+        out = select(eq(broadcasted_iota(dtypes.int32, full, 0), count - 1), ends, out)
+    if dtypes.is_integer(wanted):
+        out = arithmetic.floor(out)
+    where = normalize_axis(axis, rank, "linspace")
+    if where:
+        out = transpose(out, [*range(1, where + 1), 0, *range(where + 1, rank)])
+    out = convert_element_type(out, wanted)
+    if not retstep:
+        return out
+    step = arithmetic.div(arithmetic.sub(last, first), intervals) if intervals > 0 else full_like(first, np.nan)
+    return out, step
+
+
+def _count(num: Any, name: str) -> int:
+    count = as_int(num, name, "num")
+    if count < 0:
+        raise ValueError(
+            errors.message(f"{name}: number of samples, {count}, must not be negative", str(location.capture()))
+        )
+    return count
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """`num` numbers from `base**start` to `base**stop`, evenly spaced in their logarithm.
+
+    >>> logspace(0, 2, 3)
+    Array([  1.,  10., 100.], dtype=float32)
+    """
+    powers = linspace(start, stop, num, endpoint, axis=axis)
+    base, powers = promote("logspace", *promote_inexact(base, powers))
+    shape = aval_of(powers).shape
+    out = arithmetic.pow(to_array(broadcast_to_shape(base, shape)), powers)
+    wanted = out.dtype if dtype is None else requested_dtype(dtype, "logspace")
+    return convert_element_type(out, wanted)
+
+
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    """`num` numbers from `start` to `stop`, each a constant multiple of the one before.
+
+    >>> geomspace(1, 8, 4)
+    Array([1., 2., 4., 8.], dtype=float32)
+    """
+    count = _count(num, "geomspace")
+    first, last = (to_array(v) for v in promote("geomspace", *promote_inexact(start, stop)))
+    computed = first.dtype
+    wanted = computed if dtype is None else requested_dtype(dtype, "geomspace")
+    shape = np.broadcast_shapes(first.shape, last.shape)
+    first, last = (convert_element_type(broadcast_to_shape(v, shape), computed) for v in (first, last))
+    # Steps of the logarithm of |x| only, so that two negative ends work too.
+    ratio = transcendental.log(arithmetic.div(last, first))
+    where = normalize_axis(axis, len(shape) + 1, "geomspace")
+    steps = linspace(full_like(ratio, 0), ratio, count, endpoint, axis=where)
+    full = steps.shape
+    rows = broadcast_to_shape(expand_dims(first, (where,)), full)
+    ends = broadcast_to_shape(expand_dims(last, (where,)), full)
+    out = arithmetic.mul(rows, transcendental.exp(steps))
+    position = broadcasted_iota(dtypes.int32, full, where)
+    if count > 0:
+        out = select(eq(position, 0), rows, out)
+    if endpoint and count > 1:
+        out = select(eq(position, count - 1), ends, out)
+    return convert_element_type(out, wanted)

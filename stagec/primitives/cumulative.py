@@ -1,0 +1,250 @@
+"""Running reductions along one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+from stagec.core.aval import ShapedArray
+from stagec.core.primitive import NOT_LINEAR, NOT_WRITTEN, Primitive
+from stagec.primitives.arithmetic import add_p, max_p, min_p, mul_p
+from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.reduce import HALF, ORDERED, highest, lowest
+from stagec.primitives.shape import canonical_axis
+from stagec.primitives.table import check_dtype, i64_array
+
+Identity = Callable[["np.dtype[Any]"], Any]
+
+
+def _scan(cx: Any, x: Any, aval: ShapedArray, axis: int, combine: Primitive, identity: Any) -> Any:
+    """A reduce_window as long as the axis, the form that the compiler turns into one linear loop.
+
+    log2(n) steps of shift-and-combine are 1.5 to 6 times slower for a million elements.
+    """
+    n = aval.shape[axis]
+    scalar = ShapedArray.of((), aval.dtype)
+    window = [n if i == axis else 1 for i in range(aval.ndim)]
+    padding = [[n - 1 if i == axis else 0, 0] for i in range(aval.ndim)]
+    return cx.emit(
+        "stablehlo.reduce_window",
+        [x, cx.constant(identity, scalar)],
+        {"window_dimensions": i64_array(window), "padding": f"dense<{padding}> : tensor<{aval.ndim}x2xi64>"},
+        [aval],
+        [cx.region([scalar, scalar], lambda a, b: [combine(a, b)])],
+    )
+
+
+def _as_signed(cx: Any, x: Any, aval: ShapedArray, flip: bool) -> tuple[Any, ShapedArray]:
+    """The bits of unsigned integers as signed ones, which the compiler takes; `flip` keeps their order."""
+    signed = aval.update(dtype=np.dtype(f"int{8 * aval.dtype.itemsize}"))
+    x = cx.emit("stablehlo.bitcast_convert", [x], avals=[signed])
+    return (flip_sign(cx, x, signed) if flip else x), signed
+
+
+def flip_sign(cx: Any, x: Any, aval: ShapedArray) -> Any:
+    """Integers with their top bit inverted."""
+    return cx.emit("stablehlo.xor", [x, cx.constant(np.iinfo(aval.dtype).min, aval)], avals=[aval])
+
+
+def cumulative(
+    name: str,
+    *,
+    accepts: frozenset[np.dtype[Any]],
+    eval: np.ufunc,
+    combine: Primitive,
+    identity: Identity,
+    rounds: bool = False,
+    transpose: Any = NOT_LINEAR,
+) -> Primitive:
+    """A row whose result at each position combines the elements up to it, or from it on with `reverse`.
+
+    With `rounds`, half-precision floats are combined in float32 and rounded once.
+    """
+    ordered = not rounds
+
+    def evaluate(x: Any, *, axis: int, reverse: bool) -> Any:
+        dtype = x.dtype
+        if dtype in HALF:
+            x = x.astype(np.float32)
+        if reverse:
+            x = np.flip(x, axis)
+        out = eval.accumulate(x, axis, dtype=None if ordered else x.dtype).astype(dtype)
+        return np.flip(out, axis) if reverse else out
+
+    def lower(cx: Any, x: Any, *, axis: int, reverse: bool) -> Any:
+        (aval,) = cx.in_avals
+        if aval.size == 0 or aval.shape[axis] == 1:
+            return x
+        before = aval
+        if aval.dtype in HALF:
+            aval = aval.update(dtype=np.float32)
+            x = cx.emit("stablehlo.convert", [x], avals=[aval])
+        elif dtypes.is_bool(aval.dtype):
+            aval = aval.update(dtype=np.int8)
+            x = cx.emit("stablehlo.convert", [x], avals=[aval])
+        elif dtypes.is_unsigned(aval.dtype):
+            x, aval = _as_signed(cx, x, aval, flip=ordered)
+        # The compiler knows only the forward form.
+        if reverse:
+            x = cx.emit("stablehlo.reverse", [x], {"dimensions": i64_array([axis])}, [aval])
+        x = _scan(cx, x, aval, axis, combine, identity(aval.dtype))
+        if reverse:
+            x = cx.emit("stablehlo.reverse", [x], {"dimensions": i64_array([axis])}, [aval])
+        if before.dtype in HALF:
+            return cx.emit("stablehlo.convert", [x])
+        if dtypes.is_bool(before.dtype):
+            attributes = {"comparison_direction": "#stablehlo<comparison_direction NE>"}
+            return cx.emit("stablehlo.compare", [x, cx.constant(0, aval)], attributes)
+        if dtypes.is_unsigned(before.dtype):
+            return cx.emit("stablehlo.bitcast_convert", [flip_sign(cx, x, aval) if ordered else x])
+        return x
+
+    return Primitive(name, shape=_shape(name, accepts), eval=evaluate, lower=lower, transpose=transpose)
+
+
+def _shape(name: str, accepts: frozenset[np.dtype[Any]]) -> Callable[..., ShapedArray]:
+    def shape(x: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
+        check_dtype(name, x.dtype, accepts)
+        return x
+
+    return shape
+
+
+cumsum_p = cumulative(
+    "cumsum",
+    accepts=dtypes.NUMERIC,
+    eval=np.add,
+    combine=add_p,
+    identity=lambda d: 0,
+    rounds=True,
+    transpose=NOT_WRITTEN,
+)
+cumprod_p = cumulative(
+    "cumprod", accepts=dtypes.NUMERIC, eval=np.multiply, combine=mul_p, identity=lambda d: 1, rounds=True
+)
+cummax_p = cumulative("cummax", accepts=ORDERED, eval=np.maximum, combine=max_p, identity=lowest)
+cummin_p = cumulative("cummin", accepts=ORDERED, eval=np.minimum, combine=min_p, identity=highest)
+
+
+def _cumlogsumexp_eval(x: Any, *, axis: int, reverse: bool) -> Any:
+    wide = x.astype(np.float64)
+    if reverse:
+        wide = np.flip(wide, axis)
+    out = np.logaddexp.accumulate(wide, axis)
+    return (np.flip(out, axis) if reverse else out).astype(x.dtype)
+
+
+def _cumlogsumexp_lower(cx: Any, x: Any, *, axis: int, reverse: bool) -> Any:
+    # Not a sum behind one shift: exp(x - max) of early elements would be 0 where late ones are large.
+    (aval,) = cx.in_avals
+    n = aval.shape[axis]
+    if aval.size == 0:
+        return x
+    out_aval = aval
+    if aval.dtype in HALF:
+        aval = aval.update(dtype=np.float32)
+        x = cx.emit("stablehlo.convert", [x], avals=[aval])
+    nothing = cx.constant(-np.inf, ShapedArray.of((), aval.dtype))
+    step = 1
+    while step < n:
+        move = [step if i == axis else 0 for i in range(aval.ndim)]
+        low, high = (move, [-m for m in move])
+        if reverse:
+            low, high = high, low
+        shifted = cx.emit(
+            "stablehlo.pad",
+            [x, nothing],
+            {
+                "edge_padding_low": i64_array(low),
+                "edge_padding_high": i64_array(high),
+                "interior_padding": i64_array([0] * aval.ndim),
+            },
+            [aval],
+        )
+        x = _log_add_exp(cx, x, shifted, aval)
+        step *= 2
+    return x if out_aval is aval else cx.emit("stablehlo.convert", [x])
+
+
+def _log_add_exp(cx: Any, x: Any, y: Any, aval: ShapedArray) -> Any:
+    top = cx.emit("stablehlo.maximum", [x, y], avals=[aval])
+    low = cx.emit("stablehlo.minimum", [x, y], avals=[aval])
+    gap = cx.emit("stablehlo.subtract", [low, top], avals=[aval])
+    gap = cx.emit("stablehlo.exponential", [gap], avals=[aval])
+    gap = cx.emit("stablehlo.log_plus_one", [gap], avals=[aval])
+    total = cx.emit("stablehlo.add", [top, gap], avals=[aval])
+    # Equal infinities have no difference; a NaN stays in `top`.
+    finite = cx.emit("stablehlo.is_finite", [top], avals=[aval.update(dtype=np.bool_)])
+    return cx.emit("stablehlo.select", [finite, total, top], avals=[aval])
+
+
+cumlogsumexp_p = Primitive(
+    "cumlogsumexp",
+    shape=_shape("cumlogsumexp", dtypes.FLOATING),
+    eval=_cumlogsumexp_eval,
+    lower=_cumlogsumexp_lower,
+    transpose=NOT_LINEAR,
+)
+
+
+def _running(row: Primitive, operand: Any, axis: int, reverse: bool) -> Operand:
+    operand = as_operand(operand)
+    return row(operand, axis=canonical_axis(axis, aval_of(operand).ndim, row.name), reverse=bool(reverse))
+
+
+def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Operand:
+    """The sums of the elements up to each position along `axis`.
+
+    Args:
+      operand: a numeric array.
+      axis: the axis to run along.
+      reverse: sum from each position to the end instead.
+
+    >>> import numpy as np
+    >>> cumsum(np.array([1, 2, 3]))
+    Array([1, 3, 6], dtype=int32)
+    """
+    return _running(cumsum_p, operand, axis, reverse)
+
+
+def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Operand:
+    """The products of the elements up to each position along `axis`, or from it on with `reverse`.
+
+    >>> import numpy as np
+    >>> cumprod(np.array([1, 2, 3]), reverse=True)
+    Array([6, 6, 3], dtype=int32)
+    """
+    return _running(cumprod_p, operand, axis, reverse)
+
+
+def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Operand:
+    """The largest element up to each position along `axis`, or from it on with `reverse`.
+
+    >>> import numpy as np
+    >>> cummax(np.array([1, 3, 2]))
+    Array([1, 3, 3], dtype=int32)
+    """
+    return _running(cummax_p, operand, axis, reverse)
+
+
+def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Operand:
+    """The smallest element up to each position along `axis`, or from it on with `reverse`.
+
+    >>> import numpy as np
+    >>> cummin(np.array([3, 1, 2]))
+    Array([3, 1, 1], dtype=int32)
+    """
+    return _running(cummin_p, operand, axis, reverse)
+
+
+def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Operand:
+    """The logarithm of the running sum of exponentials along `axis`, without overflow.
+
+    >>> import numpy as np
+    >>> float(cumlogsumexp(np.zeros(2, np.float32))[0])
+    0.0
+    """
+    return _running(cumlogsumexp_p, operand, axis, reverse)

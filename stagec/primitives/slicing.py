@@ -1,0 +1,323 @@
+"""Rectangular parts of an array, at places known while tracing or not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import Literal
+from stagec.core.primitive import Primitive
+from stagec.primitives import arithmetic
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.logic import lt, select
+from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
+from stagec.primitives.shape import as_int, as_shape, broadcast_in_dim, canonical_axis, shape_error, squeeze
+from stagec.primitives.table import i64_array, same_dtype
+
+Ints = tuple[int, ...]
+
+# slice
+
+
+def _slice_shape(x: ShapedArray, *, start_indices: Ints, limit_indices: Ints, strides: Ints) -> ShapedArray:
+    if not len(start_indices) == len(limit_indices) == len(strides) == x.ndim:
+        raise shape_error(
+            "slice",
+            f"{x.long()} needs {x.ndim} starts, limits and strides",
+            f"got {start_indices}, {limit_indices} and {strides}",
+        )
+    for n, start, limit, stride in zip(x.shape, start_indices, limit_indices, strides):
+        if not 0 <= start <= limit <= n or stride < 1:
+            raise shape_error(
+                "slice",
+                f"{start}:{limit}:{stride} is not within an axis of size {n} of {x.long()}",
+                "0 <= start <= limit <= size, and strides are positive; numpy indexing clips",
+            )
+    return x.update(shape=[-((a - b) // s) for a, b, s in zip(start_indices, limit_indices, strides)])
+
+
+def _slice_eval(x: Any, *, start_indices: Ints, limit_indices: Ints, strides: Ints) -> Any:
+    return x[tuple([slice(a, b, s) for a, b, s in zip(start_indices, limit_indices, strides)])]
+
+
+def _slice_lower(cx: Any, x: Any, *, start_indices: Ints, limit_indices: Ints, strides: Ints) -> Any:
+    return cx.emit(
+        "stablehlo.slice",
+        [x],
+        {
+            "start_indices": i64_array(start_indices),
+            "limit_indices": i64_array(limit_indices),
+            "strides": i64_array(strides),
+        },
+    )
+
+
+slice_p = Primitive("slice", shape=_slice_shape, eval=_slice_eval, lower=_slice_lower)
+
+
+def slice_(
+    operand: Any, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
+) -> Operand:
+    """The elements from `start_indices` up to `limit_indices`, at places known while tracing.
+
+    Raises:
+      ShapeError: the bounds are not within the operand.
+
+    >>> import stagec.numpy as snp
+    >>> slice_(snp.arange(6), (1,), (6,), (2,))
+    Array([1, 3, 5], dtype=int32)
+    """
+    starts = tuple([as_int(i, "slice", "a start") for i in start_indices])
+    limits = tuple([as_int(i, "slice", "a limit") for i in limit_indices])
+    steps = (1,) * len(starts) if strides is None else tuple([as_int(i, "slice", "a stride") for i in strides])
+    return slice_p(as_operand(operand), start_indices=starts, limit_indices=limits, strides=steps)
+
+
+def slice_in_dim(
+    operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0
+) -> Operand:
+    """`slice` along one axis; negative bounds count from the end.
+
+    >>> import stagec.numpy as snp
+    >>> slice_in_dim(snp.arange(6), 1, -1)
+    Array([1, 2, 3, 4], dtype=int32)
+    """
+    operand = as_operand(operand)
+    shape = aval_of(operand).shape
+    axis = canonical_axis(axis, len(shape), "slice_in_dim")
+    size = shape[axis]
+    start = 0 if start_index is None else as_int(start_index, "slice_in_dim", "a start")
+    limit = size if limit_index is None else as_int(limit_index, "slice_in_dim", "a limit")
+    starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
+    starts[axis] = start + size if start < 0 else start
+    limits[axis] = limit + size if limit < 0 else limit
+    strides[axis] = stride
+    return slice_(operand, starts, limits, strides)
+
+
+def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Operand:
+    """One position of an axis, known while tracing.
+
+    >>> import stagec.numpy as snp
+    >>> index_in_dim(snp.arange(6), -1, keepdims=False)
+    Array(5, dtype=int32)
+    """
+    operand = as_operand(operand)
+    axis = canonical_axis(axis, aval_of(operand).ndim, "index_in_dim")
+    place = canonical_axis(index, aval_of(operand).shape[axis], "index_in_dim")
+    out = slice_in_dim(operand, place, place + 1, 1, axis)
+    return out if keepdims else squeeze(out, (axis,))
+
+
+# split
+
+
+def _split_shape(x: ShapedArray, *, sizes: Ints, axis: int) -> list[ShapedArray]:
+    if sum(sizes) != x.shape[axis] or any(n < 0 for n in sizes):
+        raise shape_error("split", f"sizes {sizes} do not add up to axis {axis} of {x.long()}", "cover the whole axis")
+    return [x.update(shape=(*x.shape[:axis], n, *x.shape[axis + 1 :])) for n in sizes]
+
+
+def _split_lower(cx: Any, x: Any, *, sizes: Ints, axis: int) -> Any:
+    (aval,) = cx.in_avals
+    out, start = [], 0
+    for result, n in zip(cx.out_avals, sizes):
+        starts, limits = [0] * aval.ndim, list(aval.shape)
+        starts[axis], limits[axis] = start, start + n
+        attributes = {
+            "start_indices": i64_array(starts),
+            "limit_indices": i64_array(limits),
+            "strides": i64_array([1] * aval.ndim),
+        }
+        out.append(cx.emit("stablehlo.slice", [x], attributes, [result]))
+        start += n
+    return out
+
+
+split_p = Primitive(
+    "split",
+    shape=_split_shape,
+    eval=lambda x, *, sizes, axis: np.split(x, np.cumsum(sizes)[:-1], axis),
+    lower=_split_lower,
+    multiple=True,
+)
+
+
+def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Operand]:
+    """Cut an axis into parts of the given sizes.
+
+    >>> import stagec.numpy as snp
+    >>> split(snp.arange(3), (1, 2))
+    [Array([0], dtype=int32), Array([1, 2], dtype=int32)]
+    """
+    operand = as_operand(operand)
+    axis = canonical_axis(axis, aval_of(operand).ndim, "split")
+    return list(split_p(operand, sizes=as_shape(tuple(sizes), "split"), axis=axis)) if len(sizes) else []
+
+
+# dynamic_slice and dynamic_update_slice
+
+
+def _check_indices(name: str, x: ShapedArray, indices: tuple[ShapedArray, ...]) -> None:
+    if len(indices) != x.ndim or any(i.shape for i in indices):
+        raise shape_error(
+            name, f"{x.long()} needs {x.ndim} start indices of rank 0, got {len(indices)}", "give one for each axis"
+        )
+
+
+def _dynamic_slice_shape(x: ShapedArray, *indices: ShapedArray, slice_sizes: Ints) -> ShapedArray:
+    _check_indices("dynamic_slice", x, indices)
+    if len(slice_sizes) != x.ndim or any(not 0 <= s <= n for s, n in zip(slice_sizes, x.shape)):
+        raise shape_error(
+            "dynamic_slice", f"slice_sizes {slice_sizes} do not fit in {x.long()}", "sizes are at most the operand's"
+        )
+    return x.update(shape=slice_sizes)
+
+
+def _clamped(indices: Sequence[Any], shape: Ints, sizes: Ints) -> tuple[slice, ...]:
+    starts = [min(max(int(i), 0), n - s) for i, n, s in zip(indices, shape, sizes)]
+    return tuple([slice(i, i + s) for i, s in zip(starts, sizes)])
+
+
+dynamic_slice_p = Primitive(
+    "dynamic_slice",
+    shape=_dynamic_slice_shape,
+    eval=lambda x, *indices, slice_sizes: x[_clamped(indices, x.shape, slice_sizes)],
+    lower=lambda cx, x, *indices, slice_sizes: cx.emit(
+        "stablehlo.dynamic_slice", [x, *indices], {"slice_sizes": i64_array(slice_sizes)}
+    ),
+)
+
+
+def _dynamic_update_shape(x: ShapedArray, update: ShapedArray, *indices: ShapedArray) -> ShapedArray:
+    same_dtype("dynamic_update_slice", (x, update))
+    _check_indices("dynamic_update_slice", x, indices)
+    if update.ndim != x.ndim or any(m > n for m, n in zip(update.shape, x.shape)):
+        raise shape_error(
+            "dynamic_update_slice", f"update {update.long()} does not fit in {x.long()}", "the ranks must agree"
+        )
+    return x.update(weak_type=x.weak_type and update.weak_type)
+
+
+def _dynamic_update_eval(x: Any, update: Any, *indices: Any) -> Any:
+    out = np.array(x)
+    out[_clamped(indices, x.shape, update.shape)] = update
+    return out
+
+
+dynamic_update_slice_p = Primitive(
+    "dynamic_update_slice",
+    shape=_dynamic_update_shape,
+    eval=_dynamic_update_eval,
+    lower=lambda cx, x, update, *indices: cx.emit("stablehlo.dynamic_update_slice", [x, update, *indices]),
+)
+
+
+def _start_indices(name: str, indices: Any, shape: Ints) -> list[Operand]:
+    """Starts as scalars of one signed dtype; negative ones count from the end, as in JAX."""
+    if not isinstance(indices, (tuple, list)):
+        array = as_operand(indices)
+        if aval_of(array).ndim != 1:
+            raise shape_error(name, f"start indices {aval_of(array).long()} are not a vector", "pass a tuple")
+        indices = [squeeze(slice_in_dim(array, i, i + 1), (0,)) for i in range(aval_of(array).shape[0])]
+    if len(indices) != len(shape):
+        raise shape_error(name, f"got {len(indices)} start indices for {len(shape)} axes", "give one for each axis")
+    out = []
+    wide = any(aval_of(as_operand(i)).dtype.itemsize == 8 for i in indices)
+    kind = dtypes.int64 if wide and dtypes.default_int() == dtypes.int64 else dtypes.int32
+    for index, size in zip(indices, shape):
+        operand = as_operand(index)
+        aval = aval_of(operand)
+        if not dtypes.is_integer(aval.dtype):
+            raise shape_error(name, f"start indices must be integers, got {aval.long()}", "convert with astype(int)")
+        if dtypes.is_unsigned(aval.dtype):
+            if aval.dtype.itemsize >= kind.itemsize:
+                operand = arithmetic.min(operand, np.asarray(np.iinfo(kind).max, aval.dtype))
+            out.append(convert_element_type(operand, kind))
+            continue
+        if isinstance(operand, Literal):
+            value = int(operand.value)
+            value = max(min(value + size if value < 0 else value, size), 0)
+            out.append(Literal(np.asarray(value, kind), ShapedArray.of((), kind)))
+            continue
+        operand = convert_element_type(operand, kind)
+        out.append(select(lt(operand, 0), arithmetic.add(operand, size), operand))
+    return out
+
+
+def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int]) -> Operand:
+    """A part of fixed size at a place that may be traced.
+
+    Starts are clamped so that the part lies within the operand; negative ones
+    count from the end first.
+
+    Args:
+      operand: an array.
+      start_indices: an integer for each axis, or a vector of them.
+      slice_sizes: the result's shape.
+
+    >>> import stagec.numpy as snp
+    >>> dynamic_slice(snp.arange(6), (5,), (3,))
+    Array([3, 4, 5], dtype=int32)
+    """
+    operand = as_operand(operand)
+    starts = _start_indices("dynamic_slice", start_indices, aval_of(operand).shape)
+    return dynamic_slice_p(operand, *starts, slice_sizes=as_shape(tuple(slice_sizes), "dynamic_slice"))
+
+
+def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Operand:
+    """The operand with `update` written at a place that may be traced; starts are clamped.
+
+    >>> import stagec.numpy as snp
+    >>> dynamic_update_slice(snp.arange(4), snp.array([7, 8]), (1,))
+    Array([0, 7, 8, 3], dtype=int32)
+    """
+    operand, update = uniform(operand, update)
+    starts = _start_indices("dynamic_update_slice", start_indices, aval_of(operand).shape)
+    return dynamic_update_slice_p(operand, update, *starts)
+
+
+def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0) -> Operand:
+    """`dynamic_slice` along one axis, all of the others."""
+    operand = as_operand(operand)
+    shape = aval_of(operand).shape
+    axis = canonical_axis(axis, len(shape), "dynamic_slice_in_dim")
+    starts: list[Any] = [0] * len(shape)
+    starts[axis] = start_index
+    return dynamic_slice(operand, starts, [slice_size if i == axis else n for i, n in enumerate(shape)])
+
+
+def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool = True) -> Operand:
+    """One position of an axis, which may be traced."""
+    out = dynamic_slice_in_dim(operand, index, 1, axis)
+    return out if keepdims else squeeze(out, (axis,))
+
+
+def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Operand:
+    """`dynamic_update_slice` along one axis; the update covers the others."""
+    operand = as_operand(operand)
+    ndim = aval_of(operand).ndim
+    starts: list[Any] = [0] * ndim
+    starts[canonical_axis(axis, ndim, "dynamic_update_slice_in_dim")] = start_index
+    return dynamic_update_slice(operand, update, starts)
+
+
+def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int) -> Operand:
+    """Write one position of an axis; `update` may lack that axis."""
+    operand, update = uniform(operand, update)
+    aval, have = aval_of(operand), aval_of(update)
+    axis = canonical_axis(axis, aval.ndim, "dynamic_update_index_in_dim")
+    if have.ndim != aval.ndim:
+        from_axes = [i for i in range(aval.ndim) if i != axis]
+        shape = [1 if i == axis else n for i, n in enumerate(aval.shape)]
+        update = _broadcast(update, shape, from_axes)
+    return dynamic_update_slice_in_dim(operand, update, index, axis)
+
+
+def _broadcast(x: Operand, shape: Sequence[int], axes: Sequence[int]) -> Operand:
+    from_rank = aval_of(x).ndim
+    return broadcast_in_dim(x, shape, tuple(axes)[len(axes) - from_rank :])
