@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import platform
 import traceback
 from typing import Any
 
 import click
-import numpy as np
 
 from stagec.commands.cache import cache
 from stagec.commands.demo import demo
-from stagec.commands.doctor import doctor
+from stagec.commands.doctor import doctor, versions
 from stagec.commands.dump import dump
-from stagec.compiler import key
 from stagec.core import location
 from stagec.core.errors import StagecError
 
@@ -50,14 +47,14 @@ def describe(error: Exception) -> str:
     return text + "\n  Fix: see the whole traceback with `stagec --traceback ...`"
 
 
+_SHOWN = ("iree-base-compiler", "iree-base-runtime", "numpy", "python")
+
+
 def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        found = key.environment_contributors()
-        click.echo(
-            f"stagec {found['stagec']} (iree-base-compiler {found['iree-base-compiler'].split()[0]}, "
-            f"iree-base-runtime {found['iree-base-runtime'].split()[0]}, "
-            f"NumPy {np.__version__}, Python {platform.python_version()})"
-        )
+        found = versions()
+        others = ", ".join(f"{name} {found[name] or 'missing'}" for name in _SHOWN)
+        click.echo(f"stagec {found['stagec']} ({others})")
         ctx.exit()
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from passes.legalize import complexes, floats, integers
+from passes.legalize import complexes, floats, integers, sorting, unsigned
 from passes.pattern import Pattern
 
-PATTERNS_CPU: list[Pattern] = [*integers.PATTERNS, *floats.PATTERNS, *complexes.PATTERNS]
+PATTERNS_CPU: list[Pattern] = [
+    *integers.PATTERNS,
+    *unsigned.PATTERNS,
+    *sorting.PATTERNS,
+    *floats.PATTERNS,
+    *complexes.PATTERNS,
+]
 
 __all__ = ["PATTERNS_CPU"]

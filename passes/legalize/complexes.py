@@ -100,7 +100,9 @@ def square_root(x: Number, y: Number) -> Pair:
     real = where(infinite, b, where(x.equals(math.inf), a, real))
     left = x.equals(-math.inf)
     real = where(left & ~infinite, where(b.is_nan(), b, b.like(0)), real)
-    imaginary = where(infinite, b, where(left, a, where(x.equals(math.inf), where(b.is_nan(), b, b.like(0)), imaginary)))
+    imaginary = where(
+        infinite, b, where(left, a, where(x.equals(math.inf), where(b.is_nan(), b, b.like(0)), imaginary))
+    )
     return real, copysign(imaginary, y)
 
 

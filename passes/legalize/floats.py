@@ -79,9 +79,9 @@ def expand_power(op: Any) -> Any:
     x, y = (Number(value) for value in op.operation.operands)
     if not is_static(x.value) or numpy_dtype(x.value.type.element_type) not in (F64, F32, F16, BF16):
         return None
-    exponent = splat_of(y.value)
-    if exponent is not None:
-        exponent = float(exponent)
+    constant = splat_of(y.value)
+    if constant is not None:
+        exponent = float(constant)
         if exponent == 0:
             return x.like(1).value
         if exponent == 1:

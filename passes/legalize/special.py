@@ -9,7 +9,7 @@ import numpy as np
 from passes import build
 from passes.legalize import coefficients as co
 from passes.legalize.elementary import exp, expm1, log, log1p, log_pair, sin, tan
-from passes.legalize.number import Number, call, copysign, estrin, maximum, minimum, sqrt, two_product, where
+from passes.legalize.number import Number, call, copysign, estrin, maximum, minimum, rint, sqrt, two_product, where
 
 
 def sinh(x: Number) -> Number:
@@ -84,26 +84,26 @@ def _stirling(x: Number) -> Number:
 def lgamma(x: Number) -> Number:
     """`log |gamma(x)|` of a float64: within 4 ulp for x > 0; 1e-15 absolute near negative zeros of it.
 
-    The interval around its zeros 1 and 2 has a polynomial of its own; Stirling's
-    series elsewhere, after raising the argument above 8; reflection below zero.
+    A polynomial around its zeros 1 and 2, to which arguments below 8 are lowered;
+    Stirling's series from there on; reflection below zero.
     """
     negative = x < 0
-    a = where(negative, abs(x), x)
-    # (0.75, 2.5): b (b - 1) P(b - 0.5), b = a - 1; below 0.75 lgamma(a + 1) - log(a).
-    low = a < 0.75
-    b = minimum(where(low, a, a - 1), 1.6)
-    middle = b * (b - 1) * estrin(b - 0.5, co.LGAMMA)
-    middle = where(low, middle - log(a), middle)
-    # Raise 2.5 <= a < 8 by six.
-    raised = a < 8
-    c = maximum(where(raised, a + 6, a), 8.0)
-    product = a * (a + 1) * (a + 2) * (a + 3) * (a + 4) * (a + 5)
-    logarithm = log(c)
+    a = abs(x)
+    low, far = a < 0.75, a >= 8
+    # Below 8: lgamma(b + 1) + log((a - 1) (a - 2) ... (b + 1)) with b in [-0.5, 1.5],
+    # where both terms have one sign; below 0.75: lgamma(a + 1) - log(a).
+    steps = minimum(maximum(rint(a) - 2, 0.0), 6.0)
+    b = where(low, a, a - steps - 1)
+    b = where(far, b.like(0.5), b)
+    product = a.like(1)
+    for step in range(1, 7):
+        product = product * where(steps >= step, a - step, a.like(1))
+    logarithm = log(where(low | far, a, product))
+    near = b * (b - 1) * estrin(b - 0.5, co.LGAMMA) + where(low, -logarithm, logarithm)
     huge = a > 1e305
-    c_safe = where(huge, c.like(8), c)
-    large = where(huge, c * (logarithm - 1), (c_safe - 0.5) * (logarithm - 1) + (_stirling(c_safe) - 0.5))
-    large = large - where(raised, log(where(raised, product, a.like(1))), a.like(0))
-    result = where(a < 2.5, middle, large)
+    c = where(huge | ~far, a.like(8), a)
+    large = where(huge, a * (logarithm - 1), (c - 0.5) * (logarithm - 1) + (_stirling(c) - 0.5))
+    result = where(far, large, near)
     # Reflection: log(pi / |a sin(pi a)|) - lgamma(a), with a reduced before the sine.
     fraction = a - call("floor", a)
     fraction = minimum(fraction, 1 - fraction)
@@ -142,7 +142,10 @@ def digamma(x: Number) -> Number:
 
 
 def polygamma(n: Number, x: Number) -> Number:
-    """The n-th derivative of digamma, of float64: `(-1)**(n + 1) n! zeta(n + 1, x)`; NaN unless n is an integer >= 0."""
+    """The n-th derivative of digamma, of float64; NaN unless n is an integer >= 0.
+
+    `(-1)**(n + 1) n! zeta(n + 1, x)`.
+    """
     order = n + 1
     factorial = exp(lgamma(order))
     series = Number(build.op("chlo.zeta", [order.value, x.value])) * factorial

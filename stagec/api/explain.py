@@ -24,7 +24,10 @@ _MEANING = {
     "passes": "the user's own passes",
 }
 # Contributors that follow from others: with other inputs, the program and its outputs are others too.
-_IMPLIED_BY_INPUTS = ("program", "outputs")
+_IMPLIED = {
+    "inputs": ("program", "outputs"),
+    "target": ("target compiled as", "machine", "cpu model", "cpu features"),
+}
 
 
 class Difference(NamedTuple):
@@ -121,7 +124,8 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
     notes: list[str] = []
     if signature not in known:
         function._cache.traces.pop(signature, None)
-        notes.append(f"traced to find out: {len(trace.graph.equations)} equations, not kept")
+        count = len(trace.graph.equations)
+        notes.append(f"traced to find out: {count} equation{'s' if count != 1 else ''}, not kept")
     runnable = function.runnable(trace)
     if config.disable_jit:
         notes.append("jit is disabled (disable_jit): a call runs operation by operation")
@@ -188,11 +192,13 @@ def _in_memory(
             theirs = runnable.options.contributors(runnable.graph)
             names = [n for n in _differing(ours, theirs) if n not in ("program", "inputs", "outputs")]
             said = {row.what for row in rows}
-            rows += [Difference(n, ours.get(n, ""), theirs.get(n, "")) for n in names if n not in said]
+            rows += [_contributor(n, ours, theirs) for n in names if n not in said]
             if rows:
+                # Shape and dtype of one argument are one difference to the user.
+                subjects = {row.what.rpartition(" of ")[2] for row in rows}
                 hidden = len(other.captured)
                 avals = ", ".join(a.long() for a in other.graph.in_avals[hidden:]) or "no arrays"
-                yield (0, len(rows)), f"compiled in this process for {avals}", rows
+                yield (0, len(subjects)), f"compiled in this process for {avals}", rows
 
 
 def _argument_differences(
@@ -260,7 +266,7 @@ def _entry_differences(
     theirs = header.contributors
     names = _differing(ours, theirs)
     if "inputs" not in names:
-        return [Difference(n, ours.get(n, "absent"), theirs.get(n, "absent")) for n in names]
+        return [_contributor(n, ours, theirs) for n in names]
     rows: list[Difference] = []
     here, there = ours["inputs"].split(), theirs.get("inputs", "").split()
     if header.meta.get("name") == trace.name and len(here) == len(there):
@@ -269,12 +275,18 @@ def _entry_differences(
         rows += [Difference(name, a, b) for name, a, b in zip(arguments, here, there) if a != b]
     else:
         rows.append(Difference("inputs", ours["inputs"], theirs.get("inputs", "")))
-    rest = [n for n in names if n != "inputs" and n not in _IMPLIED_BY_INPUTS]
-    return rows + [Difference(n, ours.get(n, "absent"), theirs.get(n, "absent")) for n in rest]
+    return rows + [_contributor(n, ours, theirs) for n in names if n != "inputs"]
 
 
 def _differing(ours: dict[str, str], theirs: dict[str, str]) -> list[str]:
-    return [n for n in dict.fromkeys([*ours, *theirs]) if ours.get(n) != theirs.get(n)]
+    """Names of the contributors that differ, without those that follow from another one that does."""
+    names = [n for n in dict.fromkeys([*ours, *theirs]) if ours.get(n) != theirs.get(n)]
+    implied = {n for cause in names for n in _IMPLIED.get(cause, ())}
+    return [n for n in names if n not in implied]
+
+
+def _contributor(name: str, ours: dict[str, str], theirs: dict[str, str]) -> Difference:
+    return Difference(name, ours.get(name, "absent"), theirs.get(name, "absent"))
 
 
 def _shown(row: Difference) -> tuple[str, str]:

@@ -97,6 +97,7 @@ def _seconds_per_call(call: Callable[[], Any]) -> float:
 
 def _show(found: dict[str, Any]) -> None:
     from rich.console import Console  # not needed for JSON
+    from rich.markup import escape
     from rich.panel import Panel
     from rich.syntax import Syntax
     from rich.table import Table
@@ -135,8 +136,9 @@ def _show(found: dict[str, Any]) -> None:
     console.print(table)
     console.print()
     if found["entry"]:
-        console.print(f"[bold]program[/]   {found['entry']} ({bytes_text(found['entry_bytes'])})", soft_wrap=True)
-    spec = f"f32\\[{found['size']}]"
+        size = bytes_text(found["entry_bytes"])
+        console.print(f"[bold]program[/]   {escape(found['entry'])} ({size})", soft_wrap=True)
+    spec = escape(f"f32[{found['size']}]")
     console.print(f'[bold]graph[/]     stagec dump stagec.commands.demo:selu "{spec}" --stage graph', soft_wrap=True)
     console.print(f'[bold]assembly[/]  stagec dump stagec.commands.demo:selu "{spec}" --stage asm', soft_wrap=True)
     console.print("[bold]cache[/]     stagec cache list")

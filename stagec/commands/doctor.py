@@ -37,7 +37,7 @@ def doctor(as_json: bool) -> None:
 def examine() -> dict[str, Any]:
     """Everything that `stagec doctor` says, as values for JSON."""
     report: dict[str, Any] = {
-        "versions": _versions(),
+        "versions": versions(),
         "machine": {
             "system": platform.platform(),
             "processor": targets.cpu_model(),
@@ -56,7 +56,8 @@ def examine() -> dict[str, Any]:
     return report
 
 
-def _versions() -> dict[str, str | None]:
+def versions() -> dict[str, str | None]:
+    """The versions of Python, stagec and what stagec stands on; None for what is not installed."""
     found: dict[str, str | None] = {"python": platform.python_version(), "stagec": stagec.__version__}
     for name in _PACKAGES:
         try:
@@ -122,6 +123,7 @@ def _attempt(check: Any) -> dict[str, Any]:
 
 def _show(report: dict[str, Any]) -> None:
     from rich.console import Console  # not needed for JSON
+    from rich.markup import escape
     from rich.table import Table
 
     console = Console(highlight=False)
@@ -131,7 +133,7 @@ def _show(report: dict[str, Any]) -> None:
 
     def row(name: str, text: Any, good: bool | None = None) -> None:
         mark = "" if good is None else "[green]ok[/]  " if good else "[red]no[/]  "
-        table.add_row(f"[bold]{name}[/]", mark + str(text).replace("[", "\\["))
+        table.add_row(f"[bold]{name}[/]", mark + escape(str(text)))
 
     for name, version in report["versions"].items():
         row(name, version or f"not installed; pip install {name}", False if version is None else None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import importlib
 import importlib.util
 import inspect
@@ -121,28 +120,39 @@ def _module(where: str) -> Any:
     if where.endswith(".py") or os.sep in where:
         if not os.path.isfile(where):
             raise usage(f"there is no file {where!r}")
-        name = os.path.splitext(os.path.basename(where))[0]
-        spec = importlib.util.spec_from_file_location(name, where)
-        if spec is None or spec.loader is None:
-            raise usage(f"{where!r} is not a Python file", "name a file that ends in .py")
-        with _import_path(os.path.dirname(os.path.abspath(where))):
-            module = sys.modules.setdefault(name, importlib.util.module_from_spec(spec))
-            spec.loader.exec_module(module)
-        return module
-    with _import_path(os.getcwd()):
-        try:
-            return importlib.import_module(where)
-        except ModuleNotFoundError as error:
-            if error.name is None or not (where == error.name or where.startswith(error.name + ".")):
-                raise
-            raise failure(f"there is no module {where!r}", "run from its directory, or name its file") from None
+        return _file_module(os.path.abspath(where))
+    _add_import_path(os.getcwd())
+    try:
+        return importlib.import_module(where)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (where == error.name or where.startswith(error.name + ".")):
+            raise
+        raise failure(f"there is no module {where!r}", "run from its directory, or name its file") from None
 
 
-def _import_path(directory: str) -> contextlib.AbstractContextManager[None]:
+def _file_module(path: str) -> Any:
+    stem = name = os.path.splitext(os.path.basename(path))[0]
+    count = 0
+    while name in sys.modules:  # a file may be called `random.py`
+        count += 1
+        name = f"{stem}_{count}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise usage(f"{path!r} is not a Python file", "name a file that ends in .py")
+    _add_import_path(os.path.dirname(path))
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _add_import_path(directory: str) -> None:
     # Not undone: the function may import more when it is traced.
     if directory not in sys.path:
         sys.path.insert(0, directory)
-    return contextlib.nullcontext()
 
 
 def place_arguments(

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes
+from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
-from stagec.core.primitive import Primitive
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.table import check_dtype
 
 
 def _convert_shape(x: ShapedArray, *, new_dtype: np.dtype[Any], weak_type: bool) -> ShapedArray:
@@ -71,3 +72,133 @@ def convert_element_type(x: Any, new_dtype: Any, weak_type: bool = False) -> Ope
     if isinstance(x, Literal):
         return Literal(np.asarray(convert_value(x.value, dtype)), ShapedArray.of(aval.shape, dtype, weak_type))
     return convert_element_type_p(x, new_dtype=dtype, weak_type=weak_type)
+
+
+def _bitcast_shape(x: ShapedArray, *, new_dtype: np.dtype[Any]) -> ShapedArray:
+    for dtype in (x.dtype, new_dtype):
+        check_dtype("bitcast_convert_type", dtype, dtypes.INTEGER | dtypes.FLOATING)
+    old, new = x.dtype.itemsize, new_dtype.itemsize
+    if old == new:
+        return ShapedArray.of(x.shape, new_dtype)
+    if old > new:
+        return ShapedArray.of((*x.shape, old // new), new_dtype)
+    if not x.shape or x.shape[-1] != new // old:
+        raise errors.ShapeError(
+            errors.message(
+                f"bitcast_convert_type: {x.long()} to {new_dtype.name} needs a last axis of size {new // old}",
+                str(location.capture()),
+                fix=f"reshape so that the last axis holds the parts of one {new_dtype.name}",
+            )
+        )
+    return ShapedArray.of(x.shape[:-1], new_dtype)
+
+
+def _bitcast_eval(x: Any, *, new_dtype: np.dtype[Any]) -> Any:
+    old, new = x.dtype.itemsize, new_dtype.itemsize
+    x = np.ascontiguousarray(x).reshape(x.shape)
+    if old >= new:
+        parts = x.reshape(*x.shape, 1).view(new_dtype)
+        return parts.reshape(x.shape) if old == new else parts
+    return x.view(new_dtype).reshape(x.shape[:-1])
+
+
+def _bitcast_lower(cx: Any, x: Any, *, new_dtype: np.dtype[Any]) -> Any:
+    return x if cx.in_avals[0].dtype == new_dtype else cx.emit("stablehlo.bitcast_convert", [x])
+
+
+bitcast_convert_type_p = Primitive(
+    "bitcast_convert_type",
+    shape=_bitcast_shape,
+    eval=_bitcast_eval,
+    lower=_bitcast_lower,
+    jvp=NOT_DIFFERENTIABLE,
+    transpose=NOT_LINEAR,
+)
+
+
+def bitcast_convert_type(operand: Any, new_dtype: Any) -> Operand:
+    """The bits of each element, read as another dtype.
+
+    Args:
+      operand: integer or real floating array.
+      new_dtype: where it is narrower, a last axis is added that holds the
+        parts of one element, the lowest first; where it is wider, the last
+        axis goes.
+
+    Raises:
+      ShapeError: a wider dtype, and the last axis does not hold its parts.
+      DtypeError: bool or complex on either side.
+    """
+    return bitcast_convert_type_p(as_operand(operand), new_dtype=dtypes.canonicalize(new_dtype))
+
+
+# dtype -> bits of exponent and mantissa
+_LAYOUT = {
+    dtypes.bfloat16: (8, 7),
+    dtypes.float16: (5, 10),
+    dtypes.float32: (8, 23),
+    dtypes.float64: (11, 52),
+}
+
+
+def _reduce_precision_shape(x: ShapedArray, *, exponent_bits: int, mantissa_bits: int) -> ShapedArray:
+    check_dtype("reduce_precision", x.dtype, dtypes.FLOATING)
+    if exponent_bits < 1 or mantissa_bits < 0:
+        raise errors.ShapeError(
+            errors.message(
+                f"reduce_precision: {exponent_bits} exponent bits and {mantissa_bits} mantissa bits",
+                str(location.capture()),
+                fix="give at least one exponent bit, and no negative number",
+            )
+        )
+    return x
+
+
+def _reduce_precision_eval(x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
+    width, mantissa = _LAYOUT[x.dtype]
+    kind = np.dtype(f"uint{8 * x.dtype.itemsize}")
+    bits = np.ascontiguousarray(x).reshape(x.shape).view(kind)
+    one = kind.type(1)
+    sign = bits & (one << kind.type(width + mantissa))
+    size = bits ^ sign
+    drop = mantissa - mantissa_bits
+    if drop > 0:
+        # To nearest, halves to even: add just less than half, and one more where the kept bit is set.
+        last = (size >> kind.type(drop)) & one
+        size = size + ((one << kind.type(drop - 1)) - one + last)
+        size = size & ~((one << kind.type(drop)) - one)
+    if exponent_bits < width:
+        bias, narrow = (1 << (width - 1)) - 1, (1 << (exponent_bits - 1)) - 1
+        exponent = size >> kind.type(mantissa)
+        infinity = kind.type(((1 << width) - 1) << mantissa)
+        size = np.where(exponent > bias + narrow, infinity, size)
+        size = np.where(exponent <= bias - narrow, kind.type(0), size)
+    out = (sign | size).astype(kind).view(x.dtype)
+    return np.where(np.isnan(x), x, np.where(np.isinf(x), x, out))
+
+
+def _reduce_precision_lower(cx: Any, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
+    width, mantissa = _LAYOUT[cx.in_avals[0].dtype]
+    attributes = {
+        "exponent_bits": f"{min(exponent_bits, width)} : i32",
+        "mantissa_bits": f"{min(mantissa_bits, mantissa)} : i32",
+    }
+    return cx.emit("stablehlo.reduce_precision", [x], attributes)
+
+
+reduce_precision_p = Primitive(
+    "reduce_precision", shape=_reduce_precision_shape, eval=_reduce_precision_eval, lower=_reduce_precision_lower
+)
+
+
+def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Operand:
+    """Round each element to a floating format with fewer bits, and keep the dtype.
+
+    Args:
+      operand: real floating array.
+      exponent_bits, mantissa_bits: of the format; what overflows it becomes
+        infinite, what is below its normal numbers becomes 0.
+    """
+    return reduce_precision_p(
+        as_operand(operand), exponent_bits=int(exponent_bits), mantissa_bits=int(mantissa_bits)
+    )

@@ -17,7 +17,7 @@ class Executable:
     """One compiled function on one device.
 
     Args:
-      payload: the compiled module; must stay valid and 64-byte aligned.
+      payload: the compiled module, used in place where it is aligned to 64 bytes.
       in_avals, out_avals: its signature.
       driver: `local-sync` or `local-task`.
       clobbered: arguments that the program may overwrite; copies of them are passed.
@@ -56,7 +56,7 @@ class Executable:
         self.branches = branches
         self.name = name
         hal = b.create_hal_module(instance, _device.cpu().hal_device(driver))
-        module = b.VmModule.wrap_buffer(instance, payload)
+        module = b.VmModule.from_buffer(instance, payload, warn_if_copy=False)
         context = b.VmContext(instance, [hal, module])
         self._invoke = context.invoke
         self._function = module.lookup_function("main")

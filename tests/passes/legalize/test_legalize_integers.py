@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from tests.passes.legalize.harness import Compiled, binary, edges, pairs, unary
+from legalize_harness import Compiled, binary, edges, pairs, unary
 
 INTEGERS = {f"{u}i{n}": np.dtype(f"{'u' if u else ''}int{n}") for n in (8, 16, 32, 64) for u in ("", "u")}
 FLOATS = {"f32": np.float32, "f64": np.float64, "f16": np.float16}
@@ -44,9 +43,7 @@ def exactly(op, a, b, dtype):
 @pytest.fixture(scope="module")
 def conversions():
     size = len(VALUES)
-    return Compiled(
-        {f"{s}{t}": unary(f"c_{s}_{t}", "stablehlo.convert", s, t, size) for s in FLOATS for t in INTEGERS}
-    )
+    return Compiled({f"{s}{t}": unary(f"c_{s}_{t}", "stablehlo.convert", s, t, size) for s in FLOATS for t in INTEGERS})
 
 
 @pytest.mark.parametrize("target", INTEGERS)

@@ -69,11 +69,33 @@ def real_sample(dtype: Any) -> np.ndarray:
     """About two thousand numbers: dense near zero, wide, and the special ones; nothing subnormal."""
     rng = np.random.default_rng(0)
     info = np.finfo(dtype)
-    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 0.5, -0.5, 2, -2, 3, -3, 1.5, -1.5, 100, -100, np.pi, np.pi / 2]
+    special = [
+        0.0,
+        -0.0,
+        np.inf,
+        -np.inf,
+        np.nan,
+        1,
+        -1,
+        0.5,
+        -0.5,
+        2,
+        -2,
+        3,
+        -3,
+        1.5,
+        -1.5,
+        100,
+        -100,
+        np.pi,
+        np.pi / 2,
+    ]
     special += [float(info.max), float(info.min), float(info.tiny), float(info.eps), -float(info.eps), 1e-5, -1e-5]
     special += [1 - float(info.eps), 1 + float(info.eps), -1 + float(info.eps), 2.0**20, 1e6, -1e8, 709.0, -708.0, 88.0]
     spread = rng.normal(size=300) * 10.0 ** rng.uniform(-6, 6, 300)
-    values = np.concatenate([special, rng.uniform(-1, 1, 800), rng.uniform(-12, 12, 800), rng.uniform(-700, 700, 200), spread])
+    values = np.concatenate(
+        [special, rng.uniform(-1, 1, 800), rng.uniform(-12, 12, 800), rng.uniform(-700, 700, 200), spread]
+    )
     return values.astype(dtype)
 
 

@@ -1,0 +1,105 @@
+"""Unsigned integers where the CPU backend accepts signed ones only: the same bits, read as signed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from passes import build
+from passes.legalize.number import Number
+from passes.match import is_static
+from passes.pattern import Pattern, pattern
+from passes.types import numpy_dtype, tensor_type
+
+
+def _is_unsigned(value: Any) -> bool:
+    dtype = numpy_dtype(value.type.element_type)
+    return dtype.kind == "u" and dtype.itemsize <= 8 and dtype.name.startswith("uint") and dtype != "uint4"
+
+
+def _signed(value: Any) -> Any:
+    return Number(value).bits().value
+
+
+def _attributes(op: Any) -> dict[str, Any]:
+    attributes = op.operation.attributes
+    return {attributes[i].name: attributes[i].attr for i in range(len(attributes))}
+
+
+@pattern("stablehlo.reverse")
+def reverse_unsigned(op: Any) -> Any:
+    """reverse of unsigned integers on their bits. Exact."""
+    (operand,) = op.operation.operands
+    if not _is_unsigned(operand):
+        return None
+    reversed_ = build.op("stablehlo.reverse", [_signed(operand)], attributes=_attributes(op))
+    return Number(reversed_).bitcast(numpy_dtype(operand.type.element_type)).value
+
+
+_ORDERED = {"stablehlo.maximum", "stablehlo.minimum"}
+_BITWISE = {"stablehlo.add", "stablehlo.multiply", "stablehlo.and", "stablehlo.or", "stablehlo.xor"}
+
+
+def _reads(op: Any, arguments: list[Any]) -> bool:
+    first, second = op.operation.operands
+    return [first, second] == arguments or [second, first] == arguments
+
+
+@pattern("stablehlo.reduce_window")
+def reduce_window_unsigned(op: Any) -> Any:
+    """reduce_window of unsigned integers on their bits, for a body of one op.
+
+    Exact. Sums and products are the same modulo 2**bits; for the maximum and the
+    minimum the sign bit is flipped before and after, which keeps the order.
+    """
+    operation = op.operation
+    operands = list(operation.operands)
+    if len(operands) != 2 or not _is_unsigned(operands[0]) or not is_static(operands[0]):
+        return None
+    body = list(operation.regions[0].blocks[0].operations)
+    if len(body) != 2:
+        return None
+    name = body[0].operation.name
+    arguments = list(operation.regions[0].blocks[0].arguments)
+    if name not in _ORDERED | _BITWISE or not _reads(body[0], arguments):
+        return None
+    dtype = numpy_dtype(operands[0].type.element_type)
+    top = -(1 << (dtype.itemsize * 8 - 1))
+
+    def encode(value: Any) -> Any:
+        number = Number(value).bits()
+        return (number ^ top if name in _ORDERED else number).value
+
+    signed = np.dtype(f"int{dtype.itemsize * 8}")
+    result_type = tensor_type(operation.results[0].type.shape, signed)
+    made = build.op(
+        "stablehlo.reduce_window",
+        [encode(value) for value in operands],
+        result_type,
+        attributes=_attributes(op),
+        regions=1,
+    )
+    scalar = tensor_type((), signed)
+    build.unary_region(made, 0, [scalar, scalar], lambda a, b: build.op(name, [a, b]))
+    result = Number(made.results[0])
+    return (result ^ top if name in _ORDERED else result).bitcast(dtype).value
+
+
+@pattern("stablehlo.convert")
+def convert_to_unsigned(op: Any) -> Any:
+    """signed -> unsigned through the signed dtype of the result's width, then a bitcast.
+
+    Exact. A direct conversion does not verify inside a while loop.
+    """
+    (operand,) = op.operation.operands
+    result = op.operation.results[0]
+    source, target = numpy_dtype(operand.type.element_type), numpy_dtype(result.type.element_type)
+    if source.kind != "i" or not _is_unsigned(result) or not source.name.startswith("int") or source.itemsize > 8:
+        return None
+    if source.name in ("int2", "int4"):
+        return None
+    return Number(operand).to(f"int{target.itemsize * 8}").bitcast(target).value
+
+
+PATTERNS: list[Pattern] = [reverse_unsigned, reduce_window_unsigned, convert_to_unsigned]

@@ -1,0 +1,157 @@
+"""Choosing between values, and sums of choices: where, select, piecewise, nan_to_num, allclose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location
+from stagec.core.operators import ArrayOperators
+from stagec.numpy.arithmetic import as_array, dtype_of
+from stagec.numpy.logical import isclose, isfinite, isnan, truth
+from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, broadcast_together, promote, promote_dtypes
+from stagec.primitives import complex as cplx
+from stagec.primitives import logic
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.operand import Operand, as_operand, aval_of, literal
+from stagec.primitives.reduce import reduce_and
+
+
+def where(condition: Operand, x: Any, y: Any) -> Any:
+    """`x` where the condition is true, `y` elsewhere; all three broadcast together."""
+    test = truth(as_operand(condition, "where's condition"))
+    x, y = promote_dtypes(x, y)
+    test, x, y = broadcast_together("where", [test, x, y])
+    # A scalar condition beside arrays, and scalars beside an array condition, are spread by the compiler.
+    if aval_of(test).shape == () or aval_of(x).shape == aval_of(y).shape or () in (aval_of(x).shape, aval_of(y).shape):
+        return logic.select(test, x, y)
+    raise AssertionError("operands were broadcast together")
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """For each element, the choice whose condition is the first to be true.
+
+    Args:
+      condlist: bool arrays.
+      choicelist: as many arrays; all broadcast together.
+      default: the value where no condition is true.
+
+    Raises:
+      ShapeError: the lists differ in length, or are empty.
+    """
+    if len(condlist) != len(choicelist) or not condlist:
+        raise errors.ShapeError(
+            errors.message(
+                f"select: {len(condlist)} conditions for {len(choicelist)} choices",
+                str(location.capture()),
+                fix="give one choice for each condition, and at least one",
+            )
+        )
+    *choices, out = promote_dtypes(*choicelist, default)
+    shape = broadcast_shapes(*[aval_of(as_operand(v)).shape for v in (*condlist, *choices, out)])
+    out = broadcast_to_shape(out, shape)
+    for condition, choice in zip(reversed(condlist), reversed(choices)):
+        out = where(condition, choice, out)
+    return out
+
+
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+    """Values of the function whose condition is the last to be true, as in NumPy.
+
+    Args:
+      x: floating or integer array; the result has its shape and dtype.
+      condlist: bool arrays of the shape of `x`, or one of them.
+      funclist: for each condition a function of an array, or a number; one
+        more is the default, which else is 0.
+      args, kw: passed to the functions. Each is evaluated on all of `x`.
+
+    Raises:
+      ShapeError: the number of functions does not fit the conditions.
+    """
+    x = as_operand(x, "piecewise's argument")
+    if isinstance(condlist, (ArrayOperators, np.ndarray)):
+        condlist = list(condlist) if condlist.ndim > aval_of(x).ndim else [condlist]
+    conditions = [as_operand(c) for c in condlist]
+    functions = list(funclist)
+    if len(functions) == len(conditions):
+        functions.append(0)
+    if len(functions) != len(conditions) + 1:
+        raise errors.ShapeError(
+            errors.message(
+                f"piecewise: {len(funclist)} functions for {len(conditions)} conditions",
+                str(location.capture()),
+                fix="give one function for each condition, and at most one more as the default",
+            )
+        )
+    aval = aval_of(x)
+
+    def value(function: Callable[..., Any] | Any) -> Operand:
+        out = function(as_array(x), *args, **kw) if callable(function) else function
+        return convert_element_type(as_operand(out), aval.dtype)
+
+    out = broadcast_to_shape(value(functions[-1]), aval.shape)
+    for condition, function in zip(conditions, functions):
+        out = where(condition, value(function), out)
+    return out
+
+
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """`x` with NaN and infinities replaced.
+
+    Args:
+      x: any numbers; integers come back as they are.
+      copy: accepted and ignored; arrays are immutable.
+      nan: what replaces NaN.
+      posinf, neginf: what replaces the infinities; by default the largest and
+        the smallest finite number.
+    """
+    x = as_operand(x, "nan_to_num's argument")
+    dtype = dtype_of(x)
+    if not dtypes.is_inexact(dtype):
+        return as_array(x)
+    if dtypes.is_complex(dtype):
+        parts = [nan_to_num(part(x), copy, nan, posinf, neginf) for part in (cplx.real, cplx.imag)]
+        return cplx.complex(*parts)
+    info = dtypes.finfo(dtype)
+    high = float(info.max) if posinf is None else posinf
+    low = float(info.min) if neginf is None else neginf
+    nan, high, low = (convert_element_type(as_operand(v), dtype) for v in (nan, high, low))
+    infinite = where(logic.gt(x, 0), high, low)
+    return where(isfinite(x), x, where(isnan(x), nan, infinite))
+
+
+def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+    """Whether all elements are close in the sense of `isclose`."""
+    return _all(isclose(a, b, rtol, atol, equal_nan))
+
+
+def _all(x: Any) -> Any:
+    return reduce_and(x, tuple(range(aval_of(x).ndim)))
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """Whether two arrays have one shape and equal elements.
+
+    Args:
+      a1, a2: arrays or numbers.
+      equal_nan: NaN equals NaN.
+    """
+    x, y = (as_operand(v, "array_equal's argument") for v in (a1, a2))
+    if aval_of(x).shape != aval_of(y).shape:
+        return as_array(literal(False, dtypes.bool_))
+    same = logic.eq(*promote("array_equal", x, y))
+    if equal_nan:
+        same = logic.bitwise_or(same, logic.bitwise_and(isnan(x), isnan(y)))
+    return _all(same)
+
+
+def array_equiv(a1: Any, a2: Any) -> Any:
+    """Whether two arrays broadcast together and have equal elements then."""
+    x, y = (as_operand(v, "array_equiv's argument") for v in (a1, a2))
+    try:
+        broadcast_shapes(aval_of(x).shape, aval_of(y).shape)
+    except errors.ShapeError:
+        return as_array(literal(False, dtypes.bool_))
+    return _all(logic.eq(*promote("array_equiv", x, y)))

@@ -1,0 +1,420 @@
+"""Convolutions with strides, padding, dilation and groups, in any layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stagec.core import dtypes, errors
+from stagec.core.aval import ShapedArray
+from stagec.core.location import capture
+from stagec.core.primitive import Primitive
+from stagec.primitives.operand import Operand, aval_of, uniform
+from stagec.primitives.reduce import HALF
+from stagec.primitives.shape import rev, shape_error
+from stagec.primitives.table import check_dtype, i64_array, same_dtype
+from stagec.primitives.window import Pairs, dilated, explicit_padding, padded, sizes, strided, windows
+
+_NAME = "conv_general_dilated"
+
+
+class ConvDimensionNumbers(NamedTuple):
+    """Which axes are what.
+
+    Attributes:
+      lhs_spec: axes of the operand: batch, feature, spatial axes.
+      rhs_spec: axes of the kernel: output feature, input feature, spatial axes.
+      out_spec: axes of the result: batch, feature, spatial axes.
+    """
+
+    lhs_spec: tuple[int, ...]
+    rhs_spec: tuple[int, ...]
+    out_spec: tuple[int, ...]
+
+
+def conv_dimension_numbers(
+    lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Any
+) -> ConvDimensionNumbers:
+    """Dimension numbers from strings such as `("NHWC", "HWIO", "NHWC")`.
+
+    Args:
+      lhs_shape: the operand's shape.
+      rhs_shape: the kernel's shape.
+      dimension_numbers: three strings, `None` for `NCHW, OIHW, NCHW`, or a `ConvDimensionNumbers`.
+
+    Raises:
+      ShapeError: ranks differ, or a string does not name each axis once.
+
+    >>> conv_dimension_numbers((1, 8, 8, 3), (3, 3, 3, 4), ("NHWC", "HWIO", "NHWC")).lhs_spec
+    (0, 3, 1, 2)
+    """
+    rank = len(lhs_shape)
+    if rank != len(rhs_shape) or rank < 2:
+        raise shape_error(
+            "convolution",
+            f"operand of shape {tuple(lhs_shape)} and kernel of shape {tuple(rhs_shape)}",
+            "both have the same number of axes: two, and one for each spatial axis",
+        )
+    if isinstance(dimension_numbers, ConvDimensionNumbers):
+        return dimension_numbers
+    if dimension_numbers is None:
+        axes = tuple(range(rank))
+        return ConvDimensionNumbers(axes, axes, axes)
+    lhs, rhs, out = dimension_numbers
+    if not all(isinstance(s, str) for s in (lhs, rhs, out)):
+        return ConvDimensionNumbers(*[tuple([int(i) for i in s]) for s in (lhs, rhs, out)])
+    for text, letters in ((lhs, "NC"), (rhs, "OI"), (out, "NC")):
+        if len(text) != rank or len(set(text)) != rank or any(text.count(c) != 1 for c in letters):
+            raise shape_error(
+                "convolution",
+                f"dimension numbers {text!r} do not describe {rank} axes",
+                f"name each axis once, with {letters[0]!r} and {letters[1]!r} among them",
+            )
+    spatial = [c for c in rhs if c not in "OI"]
+    for text in (lhs, out):
+        if set(text) - set("NC") != set(spatial):
+            raise shape_error(
+                "convolution",
+                f"dimension numbers {lhs!r}, {rhs!r}, {out!r} name different spatial axes",
+                "use the same letters for the spatial axes in all three",
+            )
+    return ConvDimensionNumbers(
+        *[
+            tuple([text.index(c) for c in (*letters, *spatial)])
+            for text, letters in ((lhs, "NC"), (rhs, "OI"), (out, "NC"))
+        ]
+    )
+
+
+def _shape(
+    lhs: ShapedArray,
+    rhs: ShapedArray,
+    *,
+    window_strides: tuple[int, ...],
+    padding: Pairs,
+    lhs_dilation: tuple[int, ...],
+    rhs_dilation: tuple[int, ...],
+    dimension_numbers: tuple[Any, ...],
+    feature_group_count: int,
+    batch_group_count: int,
+    preferred_element_type: np.dtype[Any] | None,
+) -> ShapedArray:
+    dtype = same_dtype(_NAME, (lhs, rhs))
+    check_dtype(_NAME, dtype, dtypes.NUMERIC)
+    lhs_spec, rhs_spec, out_spec = dimension_numbers
+    batch, features, *space = [lhs.shape[i] for i in lhs_spec]
+    out_features, in_features, *kernel = [rhs.shape[i] for i in rhs_spec]
+    groups = {"feature_group_count": (feature_group_count, features), "batch_group_count": (batch_group_count, batch)}
+    for name, (count, total) in groups.items():
+        if count < 1 or total % count or out_features % count:
+            raise shape_error(
+                _NAME,
+                f"{name}={count} does not divide {lhs.long()} and {rhs.long()} evenly",
+                f"{name} divides the operand's axis of size {total} and the {out_features} output features",
+            )
+    if feature_group_count > 1 and batch_group_count > 1:
+        raise shape_error(_NAME, "features and batch are both grouped", "set one of the group counts to 1")
+    if in_features * feature_group_count != features:
+        raise shape_error(
+            _NAME,
+            f"operand {lhs.long()} has {features} features, kernel {rhs.long()} takes "
+            f"{in_features} in each of {feature_group_count} groups",
+            "check dimension_numbers: the operand's C axis is feature_group_count times the kernel's I axis",
+        )
+    shape = [0] * lhs.ndim
+    result = [batch // batch_group_count, out_features]
+    for n, k, stride, (low, high), base, hole in zip(
+        space, kernel, window_strides, padding, lhs_dilation, rhs_dilation
+    ):
+        total = dilated(n, base) + low + high
+        if total < 0:
+            raise shape_error(_NAME, f"padding {padding} cuts more than {lhs.long()} has", "pad by -size or more")
+        result.append(strided(total, dilated(k, hole), stride))
+    for axis, n in zip(out_spec, result):
+        shape[axis] = n
+    return ShapedArray.of(tuple(shape), dtype if preferred_element_type is None else preferred_element_type)
+
+
+def _working_dtype(dtype: np.dtype[Any], out: np.dtype[Any]) -> np.dtype[Any]:
+    """What products are summed in: float32 for half precision, else the wider of the two."""
+    if dtype in HALF and out in HALF:
+        return np.dtype(np.float32)
+    return dtypes.promote_types(dtype, out)
+
+
+def _eval(
+    lhs: Any,
+    rhs: Any,
+    *,
+    window_strides: tuple[int, ...],
+    padding: Pairs,
+    lhs_dilation: tuple[int, ...],
+    rhs_dilation: tuple[int, ...],
+    dimension_numbers: tuple[Any, ...],
+    feature_group_count: int,
+    batch_group_count: int,
+    preferred_element_type: np.dtype[Any] | None,
+) -> Any:
+    out_dtype = lhs.dtype if preferred_element_type is None else preferred_element_type
+    work = _working_dtype(lhs.dtype, out_dtype)
+    lhs_spec, rhs_spec, out_spec = dimension_numbers
+    x = lhs.transpose(lhs_spec).astype(work)
+    kernel = rhs.transpose(rhs_spec).astype(work)
+    groups = feature_group_count
+    if batch_group_count > 1:
+        # Each group of the batch meets its own output features: groups of features, in other words.
+        groups = batch_group_count
+        x = x.reshape(groups, x.shape[0] // groups, *x.shape[1:]).swapaxes(0, 1)
+        x = x.reshape(x.shape[0], groups * x.shape[2], *x.shape[3:])
+    x = padded(x, 0, ((0, 0), (0, 0), *padding), (1, 1, *lhs_dilation))
+    spatial = kernel.shape[2:]
+    view = windows(x, (1, 1, *spatial), (1, 1, *window_strides), (1, 1, *rhs_dilation))
+    batch, features, *space = view.shape[: x.ndim]
+    rank = len(space)
+    view = view.reshape(batch, groups, features // groups, *space, *spatial)
+    # (groups, batch and places, features and kernel places)
+    order = (1, 0, *range(3, 3 + rank), 2, *range(3 + rank, 3 + 2 * rank))
+    depth = features // groups * int(np.prod(spatial, dtype=np.int64))
+    places = batch * int(np.prod(space, dtype=np.int64))
+    patches = view.transpose(order).reshape(groups, places, depth)
+    weights = kernel.reshape(groups, kernel.shape[0] // groups, depth).swapaxes(1, 2)
+    out = np.matmul(patches, weights).reshape(groups, batch, *space, kernel.shape[0] // groups)
+    out = np.moveaxis(out, (1, 0, -1), (0, 1, 2)).reshape(batch, kernel.shape[0], *space)
+    return out.transpose(np.argsort(out_spec)).astype(out_dtype)
+
+
+def _axes_text(spec: tuple[int, ...], first: str, second: str) -> str:
+    words = [""] * len(spec)
+    for word, axis in zip((first, second, *map(str, range(len(spec) - 2))), spec):
+        words[axis] = word
+    return f"[{', '.join(words)}]"
+
+
+def _lower(
+    cx: Any,
+    lhs: Any,
+    rhs: Any,
+    *,
+    window_strides: tuple[int, ...],
+    padding: Pairs,
+    lhs_dilation: tuple[int, ...],
+    rhs_dilation: tuple[int, ...],
+    dimension_numbers: tuple[Any, ...],
+    feature_group_count: int,
+    batch_group_count: int,
+    preferred_element_type: np.dtype[Any] | None,
+) -> Any:
+    (left, right), (out,) = cx.in_avals, cx.out_avals
+    if left.size == 0 or right.size == 0 or out.size == 0:
+        return cx.constant(0, out)
+    work = _working_dtype(left.dtype, out.dtype)
+    narrow = left.dtype in HALF and work == np.float32
+    if left.dtype != work and not narrow:
+        lhs = cx.emit("stablehlo.convert", [lhs], avals=[left.update(dtype=work)])
+        rhs = cx.emit("stablehlo.convert", [rhs], avals=[right.update(dtype=work)])
+    lhs_spec, rhs_spec, out_spec = dimension_numbers
+    left_text, right_text = _axes_text(lhs_spec, "b", "f"), _axes_text(rhs_spec, "o", "i")
+    rank = len(window_strides)
+    attributes = {
+        "dimension_numbers": f"#stablehlo.conv<{left_text}x{right_text}->{_axes_text(out_spec, 'b', 'f')}>",
+        "window_strides": i64_array(window_strides),
+        "lhs_dilation": i64_array(lhs_dilation),
+        "rhs_dilation": i64_array(rhs_dilation),
+        "feature_group_count": f"{feature_group_count} : i64",
+        "batch_group_count": f"{batch_group_count} : i64",
+    }
+    if any(low or high for low, high in padding):
+        attributes["padding"] = f"dense<{[list(p) for p in padding]}> : tensor<{rank}x2xi64>"
+    wide = out.update(dtype=work)
+    result = cx.emit("stablehlo.convolution", [lhs, rhs], attributes, [wide])
+    return result if wide is out else cx.emit("stablehlo.convert", [result])
+
+
+conv_general_dilated_p = Primitive(_NAME, shape=_shape, eval=_eval, lower=_lower)
+
+
+def conv_general_dilated(
+    lhs: Any,
+    rhs: Any,
+    window_strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+    lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None,
+    feature_group_count: int = 1,
+    batch_group_count: int = 1,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Operand:
+    """Slide a kernel over an operand and sum the products: a cross-correlation, the kernel is not flipped.
+
+    Args:
+      lhs: the operand: batch, features, and any number of spatial axes.
+      rhs: the kernel: output features, input features, and spatial axes.
+      window_strides: how far the kernel moves along each spatial axis.
+      padding: `"VALID"`, `"SAME"`, `"SAME_LOWER"`, or `(low, high)` for each spatial axis.
+      lhs_dilation: distance of the operand's elements; above 1 for transposed convolutions.
+      rhs_dilation: distance of the kernel's elements.
+      dimension_numbers: which axes are which, see `conv_dimension_numbers`.
+      feature_group_count: groups of features that do not mix.
+      batch_group_count: groups of the batch, each with its own output features.
+      precision: accepted; products are always computed in full precision.
+      preferred_element_type: dtype of the sums and of the result.
+
+    Raises:
+      ShapeError: shapes, groups or dimension numbers do not fit together.
+      DtypeError: the operands' dtypes differ.
+
+    >>> import numpy as np
+    >>> x, k = np.ones((1, 1, 4), np.float32), np.ones((1, 1, 3), np.float32)
+    >>> conv_general_dilated(x, k, (1,), "SAME")
+    Array([[[2., 3., 3., 2.]]], dtype=float32)
+    """
+    x, kernel = uniform(lhs, rhs)
+    left, right = aval_of(x).shape, aval_of(kernel).shape
+    numbers = conv_dimension_numbers(left, right, dimension_numbers)
+    rank = len(left) - 2
+    strides = sizes(window_strides, rank, _NAME, "window_strides")
+    base = sizes(lhs_dilation, rank, _NAME, "lhs_dilation")
+    holes = sizes(rhs_dilation, rank, _NAME, "rhs_dilation")
+    if isinstance(padding, str) and any(b > 1 for b in base):
+        raise errors.UnsupportedError(
+            errors.message(
+                f"{_NAME}: padding {padding!r} has no meaning for a dilated operand",
+                str(capture()),
+                fix="give (low, high) for each spatial axis, or use conv_transpose",
+            )
+        )
+    spatial = [dilated(right[i], h) for i, h in zip(numbers.rhs_spec[2:], holes)]
+    return conv_general_dilated_p(
+        x,
+        kernel,
+        window_strides=strides,
+        padding=explicit_padding([left[i] for i in numbers.lhs_spec[2:]], spatial, strides, padding, _NAME),
+        lhs_dilation=base,
+        rhs_dilation=holes,
+        dimension_numbers=tuple(numbers),
+        feature_group_count=int(feature_group_count),
+        batch_group_count=int(batch_group_count),
+        preferred_element_type=None if preferred_element_type is None else dtypes.canonicalize(preferred_element_type),
+    )
+
+
+def conv(
+    lhs: Any,
+    rhs: Any,
+    window_strides: Sequence[int],
+    padding: str,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Operand:
+    """A convolution of `NCHW` with `OIHW`, by name of its padding.
+
+    >>> import numpy as np
+    >>> conv(np.ones((1, 2, 5, 5), np.float32), np.ones((3, 2, 3, 3), np.float32), (1, 1), "VALID").shape
+    (1, 3, 3, 3)
+    """
+    return conv_general_dilated(
+        lhs, rhs, window_strides, padding, precision=precision, preferred_element_type=preferred_element_type
+    )
+
+
+def conv_with_general_padding(
+    lhs: Any,
+    rhs: Any,
+    window_strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+    lhs_dilation: Sequence[int] | None,
+    rhs_dilation: Sequence[int] | None,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Operand:
+    """A convolution of `NCHW` with `OIHW`, with any padding and dilation.
+
+    >>> import numpy as np
+    >>> x, k = np.ones((1, 1, 4), np.float32), np.ones((1, 1, 2), np.float32)
+    >>> conv_with_general_padding(x, k, (1,), [(1, 0)], None, None).shape
+    (1, 1, 4)
+    """
+    return conv_general_dilated(
+        lhs,
+        rhs,
+        window_strides,
+        padding,
+        lhs_dilation,
+        rhs_dilation,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+
+
+def _transposed_padding(k: int, s: int, padding: str) -> tuple[int, int]:
+    """The padding with which a strided convolution's shapes are undone."""
+    if padding == "SAME":
+        total = k + s - 2
+        low = k - 1 if s > k - 1 else -(-total // 2)
+    else:
+        total = k + s - 2 + max(k - s, 0)
+        low = k - 1
+    return low, total - low
+
+
+def conv_transpose(
+    lhs: Any,
+    rhs: Any,
+    strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None,
+    transpose_kernel: bool = False,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Operand:
+    """The convolution that spreads each element by `strides`: the gradient's shape of a strided one.
+
+    Args:
+      lhs: the operand, `NHWC` by default.
+      rhs: the kernel, `HWIO` by default.
+      strides: distance of the operand's elements.
+      padding: `"SAME"` (the result is `strides` times as large), `"VALID"`, or `(low, high)` for each axis.
+      rhs_dilation: distance of the kernel's elements.
+      dimension_numbers: which axes are which.
+      transpose_kernel: flip the kernel and swap its features, so that this is the gradient itself.
+      precision: accepted; products are always computed in full precision.
+      preferred_element_type: dtype of the sums and of the result.
+
+    >>> import numpy as np
+    >>> conv_transpose(np.ones((1, 4, 1), np.float32), np.ones((3, 1, 1), np.float32), (2,), "SAME").shape
+    (1, 8, 1)
+    """
+    x, kernel = uniform(lhs, rhs)
+    left, right = aval_of(x).shape, aval_of(kernel).shape
+    rank = len(left) - 2
+    if dimension_numbers is None:
+        space = "HWDXYZ"[: max(rank, 0)]
+        dimension_numbers = (f"N{space}C", f"{space}IO", f"N{space}C")
+    numbers = conv_dimension_numbers(left, right, dimension_numbers)
+    holes = sizes(rhs_dilation, rank, "conv_transpose", "rhs_dilation")
+    steps = sizes(strides, rank, "conv_transpose", "strides")
+    if isinstance(padding, str):
+        if padding.upper() not in ("SAME", "VALID"):
+            raise shape_error("conv_transpose", f"there is no padding named {padding!r}", "use 'SAME' or 'VALID'")
+        extents = [dilated(right[i], h) for i, h in zip(numbers.rhs_spec[2:], holes)]
+        padding = [_transposed_padding(k, s, padding.upper()) for k, s in zip(extents, steps)]
+    if transpose_kernel:
+        kernel = rev(kernel, numbers.rhs_spec[2:])
+        out, into, *space_axes = numbers.rhs_spec
+        numbers = numbers._replace(rhs_spec=(into, out, *space_axes))
+    return conv_general_dilated(
+        x,
+        kernel,
+        (1,) * rank,
+        padding,
+        steps,
+        holes,
+        numbers,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )

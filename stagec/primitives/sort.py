@@ -1,0 +1,187 @@
+"""Sorting, and the largest elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+from stagec.core.aval import ShapedArray
+from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.primitives import sort_network as network
+from stagec.primitives.complex import imag, real
+from stagec.primitives.logic import bitwise_and, bitwise_not, bitwise_or, eq, lt, ne
+from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.reduce import HALF, ORDERED
+from stagec.primitives.shape import canonical_axis, rev, shape_error
+from stagec.primitives.table import check_dtype
+
+
+def _sort_shape(*avals: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> list[ShapedArray]:
+    for a in avals:
+        check_dtype("sort", a.dtype, dtypes.ALL)
+        if a.shape != avals[0].shape:
+            raise shape_error(
+                "sort",
+                f"operands have different shapes: {', '.join(v.long() for v in avals)}",
+                "broadcast them to one shape",
+            )
+    if not 1 <= num_keys <= len(avals):
+        raise shape_error(
+            "sort",
+            f"num_keys={num_keys} with {len(avals)} operands",
+            "num_keys is 1 or more, and at most the number of operands",
+        )
+    return list(avals)
+
+
+def _eval_keys(x: Any) -> list[Any]:
+    if dtypes.is_complex(x.dtype):
+        return [x.real, x.imag]
+    return [x.astype(np.float32) if x.dtype in HALF else x]
+
+
+def _sort_eval(*arrays: Any, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
+    keys = [k for x in arrays[:num_keys] for k in _eval_keys(x)]
+    if len(keys) == 1:
+        order = np.argsort(keys[0], dimension, kind="stable")
+    else:
+        order = np.lexsort(keys[::-1], dimension)
+    return [np.take_along_axis(x, order, dimension) for x in arrays]
+
+
+def _before(x: Any, y: Any) -> Any:
+    """Whether `x` sorts before `y`: NaN is last and equals NaN."""
+    dtype = aval_of(x).dtype
+    if dtypes.is_complex(dtype):
+        return _lexicographic([(real(x), real(y)), (imag(x), imag(y))])
+    if dtypes.is_bool(dtype):
+        return bitwise_and(bitwise_not(x), y)
+    if dtypes.is_float(dtype):
+        return bitwise_or(lt(x, y), bitwise_and(ne(y, y), eq(x, x)))
+    return lt(x, y)
+
+
+def _lexicographic(pairs: Sequence[tuple[Any, Any]]) -> Any:
+    result = _before(*pairs[-1])
+    for x, y in pairs[-2::-1]:
+        result = bitwise_or(_before(x, y), bitwise_and(bitwise_not(_before(y, x)), result))
+    return result
+
+
+def _sort_lower(cx: Any, *values: Any, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
+    aval = cx.in_avals[0]
+    n = aval.shape[dimension]
+    if aval.size == 0 or n == 1:
+        return list(values)
+    if n > network.LONG:
+        rows = [network.to_rows(cx, v, a, dimension) for v, a in zip(values, cx.in_avals)]
+        keys = [key for v, a in rows[:num_keys] for key in network.ordered_keys(cx, v, a)]
+        positions = network.sorted_positions(cx, keys, n)
+        moved = [network.permuted(cx, v, a, positions) for v, a in rows]
+        return [network.from_rows(cx, v, a, dimension) for v, a in zip(moved, cx.out_avals)]
+    scalars = [ShapedArray.of((), a.dtype) for a in cx.in_avals for _ in (0, 1)]
+    region = cx.region(
+        scalars, lambda *s: [_lexicographic([(s[2 * i], s[2 * i + 1]) for i in range(num_keys)])]
+    )
+    attributes = {"dimension": f"{dimension} : i64", "is_stable": "true"}
+    out = cx.emit("stablehlo.sort", values, attributes, None, [region])
+    return out if isinstance(out, list) else [out]
+
+
+sort_p = Primitive(
+    "sort", shape=_sort_shape, eval=_sort_eval, lower=_sort_lower, transpose=NOT_LINEAR, multiple=True
+)
+
+
+def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+    """Sort along a dimension, in ascending order, NaN last.
+
+    Args:
+      operand: an array, or a sequence of arrays of one shape that move together.
+      dimension: the axis to sort along.
+      is_stable: accepted; every sort is stable.
+      num_keys: how many of the leading operands decide the order, the first one most.
+
+    Returns:
+      An array, or a tuple of arrays.
+
+    Raises:
+      ShapeError: the operands' shapes differ, or `num_keys` is out of range.
+
+    >>> import numpy as np
+    >>> sort(np.array([3, 1, 2]))
+    Array([1, 2, 3], dtype=int32)
+    """
+    single = not isinstance(operand, (list, tuple))
+    operands = [as_operand(x, f"operand {i}") for i, x in enumerate([operand] if single else operand)]
+    if not operands:
+        raise shape_error("sort", "there is nothing to sort", "pass at least one array")
+    axis = canonical_axis(dimension, aval_of(operands[0]).ndim, "sort")
+    out = sort_p(*operands, dimension=axis, is_stable=bool(is_stable), num_keys=int(num_keys))
+    return out[0] if single else tuple(out)
+
+
+def _top_k_shape(x: ShapedArray, *, k: int) -> list[ShapedArray]:
+    check_dtype("top_k", x.dtype, ORDERED)
+    if x.ndim == 0 or not 0 <= k <= x.shape[-1]:
+        raise shape_error("top_k", f"k={k} of {x.long()}", "k is at most the size of the last axis")
+    shape = (*x.shape[:-1], k)
+    return [ShapedArray.of(shape, x.dtype), ShapedArray.of(shape, dtypes.int32)]
+
+
+def _top_k_eval(x: Any, *, k: int) -> list[Any]:
+    key = x.astype(np.float32) if x.dtype in HALF else x
+    # A stable descending order: reversed twice, so that equal elements keep theirs.
+    order = np.argsort(key[..., ::-1], -1, kind="stable")[..., ::-1]
+    order = (x.shape[-1] - 1 - order)[..., :k]
+    return [np.take_along_axis(x, order, -1), order.astype(np.int32)]
+
+
+def _top_k_lower(cx: Any, x: Any, *, k: int) -> list[Any]:
+    (aval,) = cx.in_avals
+    e = network.Emitter(cx)
+    axis, n = aval.ndim - 1, aval.shape[-1]
+    count = ShapedArray.of(aval.shape, dtypes.int32)
+    place = e("iota", count, iota_dimension=f"{axis} : i64")
+    values, places = cx.apply(
+        lambda v, p: [rev(s, (axis,)) for s in sort_p(rev(v, (axis,)), rev(p, (axis,)), dimension=axis, is_stable=True, num_keys=1)],
+        x,
+        place,
+        avals=[aval, count],
+    )
+    if k == n:
+        return [values, places]
+    cut = {
+        "start_indices": network.i64_array([0] * aval.ndim),
+        "limit_indices": network.i64_array((*aval.shape[:-1], k)),
+        "strides": network.i64_array([1] * aval.ndim),
+    }
+    return [e("slice", out, v, **cut) for v, out in zip((values, places), cx.out_avals)]
+
+
+top_k_p = Primitive(
+    "top_k", shape=_top_k_shape, eval=_top_k_eval, lower=_top_k_lower, transpose=NOT_LINEAR, multiple=True
+)
+
+
+def top_k(operand: Any, k: int) -> list[Operand]:
+    """The `k` largest elements along the last axis, in descending order, and where they are.
+
+    NaN counts as larger than all numbers; of equal elements the first come first.
+
+    Args:
+      operand: a real array of rank 1 or more.
+      k: how many, at most the size of the last axis.
+
+    Returns:
+      Values and int32 positions, of shape `(..., k)`.
+
+    >>> import numpy as np
+    >>> values, places = top_k(np.array([3, 1, 4, 1]), 2)
+    >>> places
+    Array([2, 0], dtype=int32)
+    """
+    return top_k_p(as_operand(operand), k=int(k))

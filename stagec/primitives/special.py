@@ -1,0 +1,119 @@
+"""Special functions: error functions, gamma functions, Bessel functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from stagec.core import dtypes
+from stagec.core.dtypes import FLOATING
+from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.primitives import arithmetic as ar
+from stagec.primitives import logic
+from stagec.primitives import special_values as values
+from stagec.primitives.operand import Operand, as_operand, uniform
+from stagec.primitives.table import elementwise, spread
+
+
+def _special(name: str, evaluate: Callable[..., Any], lower: Any) -> Primitive:
+    return elementwise(
+        name, accepts=FLOATING, eval=values.in_float64(evaluate), lower=lower, transpose=NOT_LINEAR
+    )
+
+
+def _two(op: str) -> Callable[..., Any]:
+    return lambda cx, x, y: cx.emit(op, spread(cx, [x, y]))
+
+
+erf_p = _special("erf", values.erf, "chlo.erf")
+erfc_p = _special("erfc", values.erfc, "chlo.erfc")
+erf_inv_p = _special("erf_inv", values.erf_inv, "chlo.erf_inv")
+lgamma_p = _special("lgamma", values.lgamma, "chlo.lgamma")
+digamma_p = _special("digamma", values.digamma, "chlo.digamma")
+polygamma_p = _special("polygamma", values.polygamma, _two("chlo.polygamma"))
+zeta_p = _special("zeta", values.zeta, _two("chlo.zeta"))
+
+
+def _clenshaw(t: Operand, coefficients: tuple[float, ...]) -> Operand:
+    """The Chebyshev series with these coefficients, highest first, at `t` in [-1, 1]."""
+    b1: Any = ar.mul(t, 0.0)
+    b2: Any = b1
+    twice = ar.mul(t, 2.0)
+    for c in coefficients[:-1]:
+        b1, b2 = ar.add(ar.sub(ar.mul(twice, b1), b2), c), b1
+    return ar.add(ar.sub(ar.mul(t, b1), b2), coefficients[-1])
+
+
+def _bessel_lower(order: int) -> Callable[..., Any]:
+    def lower(cx: Any, x: Any) -> Any:
+        (aval,) = cx.in_avals
+        narrow = aval.dtype != dtypes.float64
+        work = aval.update(dtype=dtypes.float32) if narrow else aval
+        if work.dtype != aval.dtype:
+            x = cx.emit("stablehlo.convert", [x], avals=[work])
+
+        def function(x: Operand) -> Operand:
+            size = ar.abs(x)
+            near_size, far_size = ar.min(size, 8.0), ar.max(size, 8.0)
+            near = _clenshaw(ar.sub(ar.mul(near_size, 0.25), 1.0), values.chebyshev(order, False, 18 if narrow else 32))
+            if order:
+                near = ar.mul(near, near_size)
+            inverse = ar.div(16.0, far_size)
+            far = _clenshaw(ar.sub(inverse, 1.0), values.chebyshev(order, True, 8 if narrow else 26))
+            out = logic.select(logic.le(size, 8.0), near, ar.mul(far, ar.rsqrt(far_size)))
+            out = logic.select(logic.ne(x, x), x, out)
+            return ar.mul(out, ar.sign(x)) if order else out
+
+        out = cx.apply(function, x, avals=[work])
+        return cx.emit("stablehlo.convert", [out]) if work.dtype != aval.dtype else out
+
+    return lower
+
+
+bessel_i0e_p = _special("bessel_i0e", values.bessel_i0e, _bessel_lower(0))
+bessel_i1e_p = _special("bessel_i1e", values.bessel_i1e, _bessel_lower(1))
+
+
+def erf(x: Any) -> Operand:
+    """The error function of each element."""
+    return erf_p(as_operand(x))
+
+
+def erfc(x: Any) -> Operand:
+    """`1 - erf(x)` for each element, accurate for large x."""
+    return erfc_p(as_operand(x))
+
+
+def erf_inv(x: Any) -> Operand:
+    """The inverse of `erf`; NaN outside [-1, 1]."""
+    return erf_inv_p(as_operand(x))
+
+
+def lgamma(x: Any) -> Operand:
+    """The logarithm of the absolute value of the gamma function."""
+    return lgamma_p(as_operand(x))
+
+
+def digamma(x: Any) -> Operand:
+    """The derivative of `lgamma`."""
+    return digamma_p(as_operand(x))
+
+
+def polygamma(m: Any, x: Any) -> Operand:
+    """The `m`-th derivative of `digamma`; `m` holds whole numbers, as floats."""
+    return polygamma_p(*uniform(m, x))
+
+
+def zeta(x: Any, q: Any) -> Operand:
+    """Hurwitz's zeta function: the sum of `(q + k) ** -x` over k = 0, 1, ..."""
+    return zeta_p(*uniform(x, q))
+
+
+def bessel_i0e(x: Any) -> Operand:
+    """`exp(-|x|) I0(x)`, with I0 the modified Bessel function of the first kind."""
+    return bessel_i0e_p(as_operand(x))
+
+
+def bessel_i1e(x: Any) -> Operand:
+    """`exp(-|x|) I1(x)`, with I1 the modified Bessel function of the first kind."""
+    return bessel_i1e_p(as_operand(x))

@@ -1,0 +1,350 @@
+"""Reductions over windows that slide along the axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import Graph, Literal
+from stagec.core.primitive import NOT_LINEAR, NOT_WRITTEN, Primitive
+from stagec.primitives.arithmetic import add_p, max_p, min_p, mul_p
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.cumulative import flip_sign
+from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.reduce import HALF, ORDERED, fold, highest, lowest, single_operation, traced_computation
+from stagec.primitives.shape import as_int, shape_error
+from stagec.primitives.table import check_dtype, i64_array, same_dtype
+
+Pairs = tuple[tuple[int, int], ...]
+
+
+def dilated(size: int, step: int) -> int:
+    """The size of an axis with `step - 1` holes between its elements."""
+    return 0 if size == 0 else (size - 1) * step + 1
+
+
+def strided(size: int, window: int, stride: int) -> int:
+    """How many windows fit."""
+    return 0 if window > size else (size - window) // stride + 1
+
+
+def padtype_to_pads(
+    in_shape: Sequence[int], window_shape: Sequence[int], window_strides: Sequence[int], padding: Any
+) -> list[tuple[int, int]]:
+    """The padding that `"SAME"`, `"SAME_LOWER"` or `"VALID"` stands for.
+
+    Args:
+      in_shape: sizes of the operand's axes, holes included.
+      window_shape: sizes of the window, holes included.
+      window_strides: how far the window moves.
+      padding: one of the names.
+
+    Raises:
+      ShapeError: `padding` is another string.
+
+    >>> padtype_to_pads((5,), (3,), (2,), "SAME")
+    [(1, 1)]
+    """
+    kind = str(padding).upper()
+    if kind == "VALID":
+        return [(0, 0)] * len(in_shape)
+    if kind not in ("SAME", "SAME_LOWER"):
+        raise shape_error(
+            "padding",
+            f"there is no padding named {padding!r}",
+            "use 'SAME', 'SAME_LOWER', 'VALID', or (low, high) for each axis",
+        )
+    out = []
+    for size, window, stride in zip(in_shape, window_shape, window_strides):
+        total = max((-(-size // stride) - 1) * stride + window - size, 0)
+        low = total // 2 if kind == "SAME" else total - total // 2
+        out.append((low, total - low))
+    return out
+
+
+def sizes(values: Any, rank: int, name: str, what: str, default: int = 1) -> tuple[int, ...]:
+    """`rank` positive integers; `None` is `default` for each."""
+    if values is None:
+        return (default,) * rank
+    found = tuple([as_int(v, name, what) for v in values])
+    if len(found) != rank or any(v < 1 for v in found):
+        raise shape_error(name, f"{what} is {found} for {rank} axes", f"give one positive integer for each of {rank} axes")
+    return found
+
+
+def _window_shape(
+    name: str,
+    x: ShapedArray,
+    window_dimensions: tuple[int, ...],
+    window_strides: tuple[int, ...],
+    padding: Pairs,
+    base_dilation: tuple[int, ...],
+    window_dilation: tuple[int, ...],
+) -> tuple[int, ...]:
+    out = []
+    for size, window, stride, (low, high), base, hole in zip(
+        x.shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
+    ):
+        total = dilated(size, base) + low + high
+        if total < 0:
+            raise shape_error(name, f"padding {padding} cuts more than {x.long()} has", "pad by -size or more")
+        out.append(strided(total, dilated(window, hole), stride))
+    return tuple(out)
+
+
+def padded(x: Any, value: Any, padding: Pairs, base_dilation: tuple[int, ...]) -> Any:
+    """`x` with holes and edges of `value`; negative edges cut off."""
+    spread = [dilated(n, b) for n, b in zip(x.shape, base_dilation)]
+    full = [n + max(lo, 0) + max(hi, 0) for n, (lo, hi) in zip(spread, padding)]
+    out = np.full(full, value, x.dtype)
+    inside = [slice(max(lo, 0), max(lo, 0) + n, b) for n, (lo, _), b in zip(spread, padding, base_dilation)]
+    out[tuple(inside)] = x
+    cut = [slice(max(-lo, 0), n - max(-hi, 0)) for n, (lo, hi) in zip(full, padding)]
+    return out[tuple(cut)]
+
+
+def windows(
+    x: Any, window_dimensions: tuple[int, ...], window_strides: tuple[int, ...], window_dilation: tuple[int, ...]
+) -> Any:
+    """A view with the window's axes after the operand's."""
+    spans = [dilated(w, h) for w, h in zip(window_dimensions, window_dilation)]
+    if any(n < s for n, s in zip(x.shape, spans)):
+        outer = [strided(n, s, t) for n, s, t in zip(x.shape, spans, window_strides)]
+        return np.empty((*outer, *window_dimensions), x.dtype)
+    view = np.lib.stride_tricks.sliding_window_view(x, spans) if spans else x
+    pick = [slice(None, None, s) for s in window_strides] + [slice(None, None, h) for h in window_dilation]
+    return view[tuple(pick)]
+
+
+def _attributes(
+    window_dimensions: tuple[int, ...],
+    window_strides: tuple[int, ...],
+    padding: Pairs,
+    base_dilation: tuple[int, ...],
+    window_dilation: tuple[int, ...],
+) -> dict[str, str]:
+    rank = len(window_dimensions)
+    out = {
+        "window_dimensions": i64_array(window_dimensions),
+        "window_strides": i64_array(window_strides),
+        "base_dilations": i64_array(base_dilation),
+        "window_dilations": i64_array(window_dilation),
+    }
+    if any(low or high for low, high in padding):
+        out["padding"] = f"dense<{[list(p) for p in padding]}> : tensor<{rank}x2xi64>"
+    return out
+
+
+def window_reduction(
+    name: str,
+    *,
+    accepts: frozenset[np.dtype[Any]],
+    eval: np.ufunc,
+    combine: Primitive,
+    identity: Callable[[Any], Any],
+    rounds: bool = False,
+    transpose: Any = NOT_LINEAR,
+) -> Primitive:
+    """A row that combines the elements of each window, starting from `identity(dtype)`.
+
+    With `rounds`, half-precision floats are combined in float32 and rounded once.
+    """
+
+    def shape(x: ShapedArray, **window: Any) -> ShapedArray:
+        check_dtype(name, x.dtype, accepts)
+        return x.update(shape=_window_shape(name, x, **window))
+
+    def evaluate(x: Any, *, padding: Pairs, base_dilation: tuple[int, ...], **window: Any) -> Any:
+        dtype = x.dtype
+        start = identity(dtype)
+        if dtype in HALF:
+            x = x.astype(np.float32)
+        view = windows(padded(x, start, padding, base_dilation), **window)
+        axes = tuple(range(x.ndim, 2 * x.ndim))
+        return eval.reduce(view, axis=axes, dtype=x.dtype if rounds else None).astype(dtype)
+
+    def lower(cx: Any, x: Any, **window: Any) -> Any:
+        (aval,), (out,) = cx.in_avals, cx.out_avals
+        dtype = aval.dtype
+        if aval.size == 0 or out.size == 0 or aval.ndim == 0:
+            return x if aval.ndim == 0 else cx.constant(identity(dtype), out)
+        work = dtype
+        if dtype in HALF:
+            work = np.dtype(np.float32)
+        elif dtypes.is_bool(dtype):
+            work = np.dtype(np.int8)
+        elif dtypes.is_unsigned(dtype):
+            work = np.dtype(f"int{8 * dtype.itemsize}")
+        flip = dtypes.is_unsigned(dtype) and not rounds
+        aval, out = aval.update(dtype=work), out.update(dtype=work)
+        kind = "stablehlo.bitcast_convert" if dtypes.is_unsigned(dtype) else "stablehlo.convert"
+        if work != dtype:
+            x = cx.emit(kind, [x], avals=[aval])
+        if flip:
+            x = flip_sign(cx, x, aval)
+        scalar = ShapedArray.of((), work)
+        region = cx.region([scalar, scalar], lambda a, b: [combine(a, b)])
+        start = cx.constant(identity(work), scalar)
+        y = cx.emit("stablehlo.reduce_window", [x, start], _attributes(**window), [out], [region])
+        if flip:
+            y = flip_sign(cx, y, out)
+        if dtypes.is_bool(dtype):
+            return cx.emit(
+                "stablehlo.compare",
+                [y, cx.constant(1, out)],
+                {"comparison_direction": "#stablehlo<comparison_direction EQ>"},
+            )
+        return cx.emit(kind, [y]) if work != dtype else y
+
+    return Primitive(name, shape=shape, eval=evaluate, lower=lower, transpose=transpose)
+
+
+reduce_window_sum_p = window_reduction(
+    "reduce_window_sum",
+    accepts=dtypes.NUMERIC,
+    eval=np.add,
+    combine=add_p,
+    identity=lambda d: 0,
+    rounds=True,
+    transpose=NOT_WRITTEN,
+)
+reduce_window_prod_p = window_reduction(
+    "reduce_window_prod", accepts=dtypes.NUMERIC, eval=np.multiply, combine=mul_p, identity=lambda d: 1, rounds=True
+)
+reduce_window_max_p = window_reduction(
+    "reduce_window_max", accepts=ORDERED, eval=np.maximum, combine=max_p, identity=lowest
+)
+reduce_window_min_p = window_reduction(
+    "reduce_window_min", accepts=ORDERED, eval=np.minimum, combine=min_p, identity=highest
+)
+
+
+# the general one
+
+
+def _general_shape(x: ShapedArray, init: ShapedArray, *, computation: Graph, **window: Any) -> ShapedArray:
+    same_dtype("reduce_window", (x, init))
+    if init.shape:
+        raise shape_error("reduce_window", f"the initial value must have rank 0, got {init.long()}", "index one element")
+    return ShapedArray.of(_window_shape("reduce_window", x, **window), x.dtype)
+
+
+def _general_eval(
+    x: Any, init: Any, *, computation: Graph, padding: Pairs, base_dilation: tuple[int, ...], **window: Any
+) -> Any:
+    view = windows(padded(x, init, padding, base_dilation), **window)
+    front = np.moveaxis(view, range(x.ndim, 2 * x.ndim), range(x.ndim))
+    count = int(np.prod(front.shape[: x.ndim], dtype=np.int64))
+    return fold(computation, [front.reshape(count, *front.shape[x.ndim :])], [init])[0]
+
+
+def _general_lower(cx: Any, x: Any, init: Any, *, computation: Graph, **window: Any) -> Any:
+    if cx.in_avals[0].size == 0 or cx.out_avals[0].size == 0:
+        return cx.broadcast(init, cx.out_avals[0], ())
+    # Edges are written out: the compiler takes a one-sided window for a running sum, and drops `init` there.
+    aval = cx.in_avals[0]
+    pads, holes = window["padding"], window["base_dilation"]
+    if any(low or high for low, high in pads) or any(b > 1 for b in holes):
+        shape = [dilated(n, b) + lo + hi for n, b, (lo, hi) in zip(aval.shape, holes, pads)]
+        x = cx.emit(
+            "stablehlo.pad",
+            [x, init],
+            {
+                "edge_padding_low": i64_array([lo for lo, _ in pads]),
+                "edge_padding_high": i64_array([hi for _, hi in pads]),
+                "interior_padding": i64_array([b - 1 for b in holes]),
+            },
+            [aval.update(shape=shape, weak_type=False)],
+        )
+    rank = aval.ndim
+    window = {**window, "padding": ((0, 0),) * rank, "base_dilation": (1,) * rank}
+    return cx.emit("stablehlo.reduce_window", [x, init], _attributes(**window), None, [cx.graph_region(computation)])
+
+
+reduce_window_p = Primitive("reduce_window", shape=_general_shape, eval=_general_eval, lower=_general_lower)
+
+_NAMED = {
+    "add": (reduce_window_sum_p, lambda d: 0),
+    "mul": (reduce_window_prod_p, lambda d: 1),
+    "max": (reduce_window_max_p, lowest),
+    "min": (reduce_window_min_p, highest),
+}
+
+
+def reduce_window(
+    operand: Any,
+    init_value: Any,
+    computation: Callable[..., Any],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None,
+    padding: str | Sequence[tuple[int, int]] = "VALID",
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> Operand:
+    """Combine the elements of each position of a sliding window.
+
+    Args:
+      operand: an array.
+      init_value: a scalar that each result starts from, and that fills the padding.
+      computation: `(x, y) -> z` of scalars, associative.
+      window_dimensions: the window's sizes, one for each axis.
+      window_strides: how far the window moves along each axis.
+      padding: `"VALID"`, `"SAME"`, `"SAME_LOWER"`, or `(low, high)` for each axis.
+      base_dilation: distance of the operand's elements once holes are put between them.
+      window_dilation: distance of the window's elements.
+
+    Raises:
+      ShapeError: a list does not have one entry for each axis.
+
+    >>> import numpy as np
+    >>> import stagec.lax as lax
+    >>> reduce_window(np.array([1, 5, 2, 4]), 0, lax.max, (2,), (2,))
+    Array([5, 4], dtype=int32)
+    """
+    x = as_operand(operand)
+    aval = aval_of(x)
+    name, rank = "reduce_window", aval.ndim
+    dimensions = sizes(window_dimensions, rank, name, "window_dimensions")
+    strides = sizes(window_strides, rank, name, "window_strides")
+    base = sizes(base_dilation, rank, name, "base_dilation")
+    holes = sizes(window_dilation, rank, name, "window_dilation")
+    window = {
+        "window_dimensions": dimensions,
+        "window_strides": strides,
+        "padding": explicit_padding(
+            [dilated(n, b) for n, b in zip(aval.shape, base)],
+            [dilated(n, h) for n, h in zip(dimensions, holes)],
+            strides,
+            padding,
+            name,
+        ),
+        "base_dilation": base,
+        "window_dilation": holes,
+    }
+    init = convert_element_type(as_operand(init_value), aval.dtype)
+    graph = traced_computation(name, computation, [aval.dtype], single=True)
+    operation = single_operation(graph)
+    if operation is not None and operation.name in _NAMED:
+        row, identity = _NAMED[operation.name]
+        value = init.value if isinstance(init, Literal) else None
+        if value is not None and value == np.asarray(identity(aval.dtype)).astype(aval.dtype):
+            return row(x, **window)
+    return reduce_window_p(x, init, computation=graph, **window)
+
+
+def explicit_padding(
+    in_shape: Sequence[int], window_shape: Sequence[int], strides: Sequence[int], padding: Any, name: str
+) -> Pairs:
+    """Padding by name or by pairs, as pairs."""
+    if isinstance(padding, str):
+        padding = padtype_to_pads(in_shape, window_shape, strides, padding)
+    pairs = tuple([(as_int(low, name, "padding"), as_int(high, name, "padding")) for low, high in padding])
+    if len(pairs) != len(in_shape):
+        raise shape_error(
+            name, f"padding {pairs} for {len(in_shape)} axes", f"give (low, high) for each of {len(in_shape)} axes"
+        )
+    return pairs

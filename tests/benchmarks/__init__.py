@@ -1,0 +1,1 @@
+"""How stagec compares with NumPy and JAX: `python -m tests.benchmarks`."""

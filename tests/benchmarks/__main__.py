@@ -1,0 +1,212 @@
+"""Measure and print: `python -m tests.benchmarks [case ...] [--repeat N] [--json]`.
+
+Each library has a process of its own. Their turns alternate, so that a slow
+moment of the machine meets all of them, and the fastest turn counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import math
+import os
+import subprocess
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from tests.benchmarks import start
+from tests.benchmarks.cases import CASES, Case
+from tests.benchmarks.libraries import NAMES
+
+GROUPS = ("call", "trace", "start", "kernels", "eager", "compile")
+
+
+class Worker:
+    """A process that measures with one library."""
+
+    def __init__(self, library: str, cold: bool = False) -> None:
+        environment = {**os.environ, "STAGEC_CACHE": "0"} if cold else None
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.benchmarks.worker", library],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        self.greeting = self._read()
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        assert self.process.stdin is not None, "stdin is a pipe"
+        try:
+            self.process.stdin.write(json.dumps(request) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            return {"error": "the process has ended"}
+        return self._read()
+
+    def _read(self) -> dict[str, Any]:
+        assert self.process.stdout is not None, "stdout is a pipe"
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else {"error": f"the process ended with {self.process.wait()}"}
+
+    def close(self) -> None:
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        self.process.wait()
+
+
+def disagreement(results: dict[str, list[Any]]) -> str:
+    """A word where libraries computed different things."""
+    found = [r for r in results.values() if r]
+    for other in found[1:]:
+        if other[0] != found[0][0] or not math.isclose(other[1], found[0][1], rel_tol=1e-3, abs_tol=1e-5):
+            return "results differ: " + ", ".join(f"{k} {v}" for k, v in results.items())
+    return ""
+
+
+def run_case(case: Case, workers: dict[str, Worker], repeat: int, tiny: bool) -> dict[str, Any]:
+    """Best seconds of each library, and what went wrong."""
+    row: dict[str, Any] = {"group": case.group, "name": case.name, "aim": case.aim, "seconds": {}, "notes": []}
+    results: dict[str, list[Any]] = {}
+    active = [n for n in workers if n in case.libraries]
+    for _ in range(repeat):
+        for name in list(active):
+            reply = workers[name].ask({"case": case.id, "tiny": tiny})
+            if "seconds" not in reply:
+                row["notes"].append(f"{name}: {reply.get('error', 'no answer')}")
+                row["seconds"].pop(name, None)
+                active.remove(name)
+                continue
+            results.setdefault(name, reply.get("result", []))
+            row["seconds"][name] = min(reply["seconds"], row["seconds"].get(name, math.inf))
+    for name in active:
+        workers[name].ask({"drop": case.id})
+    problem = disagreement(results)
+    if problem:
+        row["notes"].append(problem)
+    return row
+
+
+def run_starts(names: list[str], libraries: list[str], repeat: int) -> list[dict[str, Any]]:
+    """The `start` rows."""
+    rows = []
+    starts = start.Starts()
+    try:
+        for program in names:
+            row: dict[str, Any] = {"group": "start", "name": program, "aim": start.AIM, "seconds": {}, "notes": []}
+            active = list(libraries)
+            for turn in range(-1, repeat):
+                for name in list(active):
+                    try:
+                        if turn < 0:
+                            starts.warm(name, program)
+                        else:
+                            seconds = starts.seconds(name, program)
+                            row["seconds"][name] = min(seconds, row["seconds"].get(name, math.inf))
+                    except (RuntimeError, AssertionError) as error:
+                        row["notes"].append(f"{name}: {error}")
+                        active.remove(name)
+            rows.append(row)
+    finally:
+        starts.close()
+    return rows
+
+
+def ratio(row: dict[str, Any], other: str) -> float | None:
+    """How many times faster stagec is than another library."""
+    seconds = row["seconds"]
+    return seconds[other] / seconds["stagec"] if other in seconds and "stagec" in seconds else None
+
+
+def table(rows: list[dict[str, Any]], libraries: list[str]) -> Table:
+    """Ratios; above 1, stagec is the faster one."""
+    out = Table(title="stagec's speed over the others' (above 1: stagec is faster)")
+    out.add_column("case")
+    for other in libraries:
+        if other != "stagec":
+            out.add_column(f"over {other}", justify="right")
+    out.add_column("aim over jax", justify="right")
+    out.add_column("notes")
+    group = ""
+    for row in rows:
+        if row["group"] != group:
+            group = row["group"]
+            out.add_section()
+        cells = [f"{row['group']}  {row['name']}"]
+        for other in libraries:
+            if other == "stagec":
+                continue
+            value = ratio(row, other)
+            text = "" if value is None else f"{value:.2f}"
+            if value is not None and other == "jax" and row["aim"]:
+                text = f"[{'green' if value >= row['aim'] else 'red'}]{text}[/]"
+            cells.append(text)
+        cells.append(f"{row['aim']:g}" if row["aim"] else "")
+        cells.append("; ".join(row["notes"]))
+        out.add_row(*cells)
+    return out
+
+
+def chosen(patterns: list[str]) -> tuple[list[Case], list[str]]:
+    """The cases and starts whose `group/name` begins with, or whose name contains, one of the patterns."""
+
+    def wanted(identity: str) -> bool:
+        return not patterns or any(identity.startswith(p) or p in identity.split("/", 1)[1] for p in patterns)
+
+    return [c for c in CASES if wanted(c.id)], [n for n in start.NAMES if wanted(f"start/{n}")]
+
+
+def measure_all(
+    cases: list[Case], starts: list[str], libraries: list[str], repeat: int, tiny: bool
+) -> list[dict[str, Any]]:
+    """Every row, in the order of `GROUPS`."""
+    rows: list[dict[str, Any]] = []
+    for cold in (False, True):
+        some = [c for c in cases if (c.group == "compile") == cold]
+        if not some:
+            continue
+        workers = {name: Worker(name, cold) for name in libraries}
+        try:
+            rows += [run_case(c, workers, 1 if tiny else min(repeat, 3) if cold else repeat, tiny) for c in some]
+        finally:
+            for worker in workers.values():
+                worker.close()
+    if starts:
+        rows += run_starts(starts, libraries, 1 if tiny else repeat)
+    return sorted(rows, key=lambda r: GROUPS.index(r["group"]))
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("case", nargs="*", help=f"a group ({', '.join(GROUPS)}), or a part of a case's name")
+    parser.add_argument("--repeat", type=int, default=7, help="turns of each library; the best one counts")
+    parser.add_argument("--libraries", default=",".join(NAMES), help="which to compare")
+    parser.add_argument("--json", action="store_true", help="print seconds as JSON instead of a table")
+    parser.add_argument("--tiny", action="store_true", help="small inputs, one turn: does every case run?")
+    options = parser.parse_args()
+    libraries = options.libraries.split(",")
+    unknown = sorted(set(libraries) - set(NAMES))
+    if unknown:
+        parser.error(f"unknown library {unknown[0]}; there are {', '.join(NAMES)}")
+    missing = [n for n in libraries if importlib.util.find_spec(n) is None]
+    libraries = [n for n in libraries if n not in missing]
+    cases, starts = chosen(options.case)
+    if not cases and not starts:
+        parser.error(f"no case matches {' '.join(options.case)}; groups are {', '.join(GROUPS)}")
+    rows = measure_all(cases, starts, libraries, options.repeat, options.tiny)
+    if options.json:
+        print(json.dumps({"libraries": libraries, "missing": missing, "rows": rows}))
+        return
+    console = Console()
+    console.print(table(rows, libraries))
+    for name in missing:
+        console.print(f"{name} is not installed, and was skipped")
+
+
+if __name__ == "__main__":
+    main()

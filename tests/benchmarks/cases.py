@@ -1,0 +1,249 @@
+"""What is measured. A case is set up once in each library's process, then called many times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tests.benchmarks.libraries import Library
+
+Call = Callable[[], Any]
+
+
+class Case(NamedTuple):
+    """One measurement.
+
+    Attributes:
+      group, name: how the command line and the table call it.
+      setup: `(library, tiny) -> call`; the time of one `call()` is measured.
+      aim: stagec's speed over JAX's that the project wants, or None where it is for information.
+      libraries: those that it makes sense for.
+    """
+
+    group: str
+    name: str
+    setup: Callable[[Library, bool], Call]
+    aim: float | None = None
+    libraries: tuple[str, ...] = ("numpy", "jax", "stagec")
+
+    @property
+    def id(self) -> str:
+        return f"{self.group}/{self.name}"
+
+
+def sample(*shape: int) -> np.ndarray[Any, Any]:
+    """The same float32 numbers in every process."""
+    return np.random.default_rng(len(shape)).standard_normal(shape, np.float32)
+
+
+# Calls: what a jitted function costs beside its work.
+
+
+def call_flat(count: int) -> Callable[[Library, bool], Call]:
+    def setup(lib: Library, tiny: bool) -> Call:
+        f = lib.jit(lambda *xs: sum(xs[1:], xs[0]) + 1.0)
+        xs = [lib.array(sample(10)) for _ in range(count)]
+        return lambda: lib.wait(f(*xs))
+
+    return setup
+
+
+def call_dict(lib: Library, tiny: bool) -> Call:
+    f = lib.jit(lambda p: p["w"] * p["x"] + p["b"])
+    p = {k: lib.array(sample(10)) for k in ("w", "x", "b")}
+    return lambda: lib.wait(f(p))
+
+
+def call_two_results(lib: Library, tiny: bool) -> Call:
+    f = lib.jit(lambda x, y: (x + y, {"product": x * y}))
+    x, y = lib.array(sample(10)), lib.array(sample(10))
+    return lambda: lib.wait(f(x, y))
+
+
+def call_keyword(lib: Library, tiny: bool) -> Call:
+    f = lib.jit(lambda x, scale: x * scale)
+    x, scale = lib.array(sample(10)), lib.array(sample(10))
+    return lambda: lib.wait(f(x, scale=scale))
+
+
+def call_scalar(lib: Library, tiny: bool) -> Call:
+    f = lib.jit(lambda x, s: x * s)
+    x = lib.array(sample(10))
+    return lambda: lib.wait(f(x, 2.0))
+
+
+def call_numpy(lib: Library, tiny: bool) -> Call:
+    f = lib.jit(lambda x: x + 1.0)
+    x = sample(10)
+    return lambda: lib.wait(f(x))
+
+
+def call_static(lib: Library, tiny: bool) -> Call:
+    def f(x: Any, n: int) -> Any:
+        return x * n
+
+    g = f if lib.name == "numpy" else lib.jit(f, static_argnums=1)  # type: ignore[call-arg]
+    x = lib.array(sample(10))
+    return lambda: lib.wait(g(x, 3))
+
+
+# Traces: what a new signature costs before anything is compiled.
+
+_CHAIN = 300
+
+
+def chain(lib: Library, x: Any) -> Any:
+    """300 operations of many kinds."""
+    np_ = lib.np
+    for i in range(_CHAIN // 15):
+        y = np_.sin(x) * 2.0 + x
+        y = np_.where(y > 0.5, y, -y)
+        y = np_.reshape(np_.transpose(np_.reshape(y, (4, 5)), (1, 0)), (20,))
+        y = y - np_.max(y)
+        x = np_.exp(y) / (1.0 + np_.sum(y * y))
+    return x
+
+
+def trace_chain(lib: Library, tiny: bool) -> Call:
+    x = lib.array(sample(20))
+
+    def call() -> Any:
+        # A new function each time, so that no trace is found again.
+        return lib.jit(lambda x: chain(lib, x)).lower(x).compiler_ir("stablehlo")
+
+    return call
+
+
+def trace_only(lib: Library, tiny: bool) -> Call:
+    x = lib.array(sample(20))
+    return lambda: lib.jit(lambda x: chain(lib, x)).trace(x).jaxpr
+
+
+def trace_arithmetic(lib: Library, tiny: bool) -> Call:
+    x = lib.array(sample(20))
+
+    def f(x: Any) -> Any:
+        for _ in range(_CHAIN // 3):
+            x = (x + x) * x - x
+        return x
+
+    return lambda: lib.jit(lambda x: f(x)).lower(x).compiler_ir("stablehlo")
+
+
+# Kernels: what compiled code costs.
+
+
+def kernel(
+    function: Callable[..., Any], *shapes: tuple[int, ...], tiny: tuple[int, ...] = (8, 8)
+) -> Callable[[Library, bool], Call]:
+    """A jitted `function(library, *arrays)`; its arrays have `tiny`'s leading lengths in tests."""
+
+    def setup(lib: Library, small: bool) -> Call:
+        f = lib.jit(lambda *xs: function(lib, *xs))
+        xs = [lib.array(sample(*(tiny[: len(s)] if small else s))) for s in shapes]
+        return lambda: lib.wait(f(*xs))
+
+    return setup
+
+
+def selu(lib: Library, x: Any) -> Any:
+    return 1.05 * lib.np.where(x > 0, x, 1.67 * lib.np.exp(x) - 1.67)
+
+
+def sum_of_terms(lib: Library, x: Any) -> Any:
+    return lib.np.sum(x * x + lib.np.sin(x))
+
+
+def softmax(lib: Library, x: Any) -> Any:
+    e = lib.np.exp(x - lib.np.max(x, axis=-1, keepdims=True))
+    return e / lib.np.sum(e, axis=-1, keepdims=True)
+
+
+def layernorm(lib: Library, x: Any) -> Any:
+    centred = x - lib.np.mean(x, axis=-1, keepdims=True)
+    return centred / lib.np.sqrt(lib.np.mean(centred * centred, axis=-1, keepdims=True) + 1e-5)
+
+
+def mlp(lib: Library, x: Any, w0: Any, b0: Any, w1: Any, b1: Any) -> Any:
+    hidden = lib.np.maximum(x @ w0 + b0, 0.0)
+    return softmax(lib, hidden @ w1 + b1)
+
+
+def mlp_setup(lib: Library, tiny: bool) -> Call:
+    rows, inputs, width, outputs = (4, 8, 8, 4) if tiny else (128, 784, 512, 10)
+    f = lib.jit(lambda *xs: mlp(lib, *xs))
+    shapes = [(rows, inputs), (inputs, width), (width,), (width, outputs), (outputs,)]
+    xs = [lib.array(sample(*s) * np.float32(0.05)) for s in shapes]
+    return lambda: lib.wait(f(*xs))
+
+
+def product(n: int) -> Callable[[Library, bool], Call]:
+    return kernel(lambda lib, a, b: a @ b, (n, n), (n, n))
+
+
+def eager(function: Callable[..., Any], *shapes: tuple[int, ...]) -> Callable[[Library, bool], Call]:
+    """The same without `jit`: each operation runs when it is written."""
+
+    def setup(lib: Library, tiny: bool) -> Call:
+        xs = [lib.array(sample(*((8, 8)[: len(s)] if tiny else s))) for s in shapes]
+        return lambda: lib.wait(function(lib, *xs))
+
+    return setup
+
+
+def cold_compile(function: Callable[..., Any], *shapes: tuple[int, ...]) -> Callable[[Library, bool], Call]:
+    """Trace, lower and compile with nothing on disk. The worker turns the disk caches off."""
+
+    def setup(lib: Library, tiny: bool) -> Call:
+        xs = [lib.array(sample(*((8, 8)[: len(s)] if tiny else s))) for s in shapes]
+
+        def call() -> Any:
+            lib.forget()
+            return lib.jit(lambda *xs: function(lib, *xs)).lower(*xs).compile()
+
+        return call
+
+    return setup
+
+
+_COMPILERS = ("jax", "stagec")
+_MILLION = (1_000_000,)
+_ROWS = (2048, 1024)
+_SMALL = (10,)
+
+CASES: list[Case] = [
+    Case("call", "1 array", call_flat(1), 1.0),
+    Case("call", "3 arrays", call_flat(3), 1.0),
+    Case("call", "10 arrays", call_flat(10), 1.0),
+    Case("call", "dict of 3", call_dict, 1.0),
+    Case("call", "nested results", call_two_results, 1.0),
+    Case("call", "keyword", call_keyword, 1.0),
+    Case("call", "Python scalar", call_scalar, 1.0),
+    Case("call", "NumPy array", call_numpy, 1.0),
+    Case("call", "static argument", call_static, 1.0),
+    Case("trace", "300 mixed, lowered", trace_chain, 2.0, _COMPILERS),
+    Case("trace", "300 mixed, traced", trace_only, 2.0, _COMPILERS),
+    Case("trace", "300 arithmetic, lowered", trace_arithmetic, 2.0, _COMPILERS),
+    Case("kernels", "selu 1e6", kernel(selu, _MILLION), 1.0),
+    Case("kernels", "sum(x*x+sin(x)) 1e6", kernel(sum_of_terms, _MILLION), 1.0),
+    Case("kernels", "softmax 2048x1024", kernel(softmax, _ROWS), 1.0),
+    Case("kernels", "layernorm 2048x1024", kernel(layernorm, _ROWS), 1.0),
+    Case("kernels", "logsumexp 2048x1024", kernel(lambda lib, x: lib.logsumexp(x, axis=-1), _ROWS), 1.0),
+    Case("kernels", "matmul 64", product(64)),
+    Case("kernels", "matmul 256", product(256)),
+    Case("kernels", "matmul 1024", product(1024)),
+    Case("kernels", "mlp 128x784x512x10", mlp_setup),
+    Case("kernels", "transpose + add 1024", kernel(lambda lib, a, b: a.T + b, (1024, 1024), (1024, 1024))),
+    Case("kernels", "cumsum 1e5", kernel(lambda lib, x: lib.np.cumsum(x), (100_000,))),
+    Case("kernels", "sort 1e5", kernel(lambda lib, x: lib.np.sort(x), (100_000,))),
+    Case("eager", "add 10", eager(lambda lib, x: x + x, _SMALL), 1.0),
+    Case("eager", "sin 10", eager(lambda lib, x: lib.np.sin(x), _SMALL), 1.0),
+    Case("eager", "selu 10", eager(selu, _SMALL), 1.0),
+    Case("eager", "x[2:8] of 10", eager(lambda lib, x: x[1:7], _SMALL), 1.0),
+    Case("eager", "softmax 2048x1024", eager(softmax, _ROWS)),
+    Case("compile", "selu", cold_compile(selu, _MILLION), None, _COMPILERS),
+    Case("compile", "softmax", cold_compile(softmax, _ROWS), None, _COMPILERS),
+    Case("compile", "300 mixed", cold_compile(chain, (20,)), None, _COMPILERS),
+]

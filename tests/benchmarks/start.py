@@ -1,0 +1,91 @@
+"""Fresh processes with a warm disk cache: from the start of Python to the first result."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+_PRELUDE = {
+    "numpy": "import numpy as np\njit = lambda f: f\nwait = lambda v: v\n",
+    "jax": "import jax, jax.numpy as np\njit, wait = jax.jit, jax.block_until_ready\n",
+    "stagec": "import stagec, stagec.numpy as np\njit = stagec.jit\nwait = lambda v: v.block_until_ready()\n",
+}
+
+_PROGRAMS = {
+    "selu": """
+@jit
+def f(x):
+    return 1.05 * np.where(x > 0, x, 1.67 * np.exp(x) - 1.67)
+wait(f(np.arange(100.0)))
+""",
+    "mlp": """
+@jit
+def f(params, x):
+    for w, b in params[:-1]:
+        x = np.maximum(x @ w + b, 0.0)
+    w, b = params[-1]
+    x = x @ w + b
+    e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+    return e / np.sum(e, axis=-1, keepdims=True)
+sizes = [64, 128, 128, 10]
+params = [(np.ones((m, n)) * 0.01, np.zeros(n)) for m, n in zip(sizes, sizes[1:])]
+wait(f(params, np.ones((32, 64))))
+""",
+    "import alone": "",
+}
+
+NAMES = tuple(_PROGRAMS)
+AIM = 2.0
+
+_REPORT = "\nimport sys\nprint('iree.compiler' in sys.modules, flush=True)\n"
+
+
+class Starts:
+    """Starts processes that run one program, with cache folders that live as long as this object."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+
+    def close(self) -> None:
+        self._folder.cleanup()
+
+    def seconds(self, library: str, program: str) -> float:
+        """Time from starting a process until its first result.
+
+        Raises:
+          RuntimeError: the process failed.
+          AssertionError: stagec loaded the compiler although the cache was warm.
+        """
+        seconds, loaded = self._run(library, program)
+        assert not (library == "stagec" and loaded), f"{program}: a warm start loaded iree.compiler"
+        return seconds
+
+    def warm(self, library: str, program: str) -> None:
+        """Fill the caches: of the disk, of bytecode, of the operating system."""
+        self._run(library, program)
+
+    def _run(self, library: str, program: str) -> tuple[float, bool]:
+        folder = self._folder.name
+        environment = {
+            **os.environ,
+            "STAGEC_CACHE_DIR": os.path.join(folder, "stagec"),
+            "JAX_PLATFORMS": "cpu",
+            "JAX_COMPILATION_CACHE_DIR": os.path.join(folder, "jax"),
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "0",
+        }
+        code = _PRELUDE[library] + _PROGRAMS[program] + _REPORT
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        )
+        assert process.stdout is not None, "stdout is a pipe"
+        line = process.stdout.readline()
+        seconds = time.perf_counter() - started
+        _, errors = process.communicate()
+        if process.returncode or not line:
+            raise RuntimeError((errors.strip().splitlines() or ["no output"])[-1])
+        return seconds, line.strip() == "True"

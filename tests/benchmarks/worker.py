@@ -1,0 +1,84 @@
+"""One library in one process: it takes names of cases on stdin and answers with times, a line each."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from tests.benchmarks.cases import CASES, Call
+from tests.benchmarks.libraries import Library, load
+
+# A measurement repeats the call until it has taken this long.
+_SECONDS = 0.02
+
+
+def measure(call: Call, tiny: bool) -> float:
+    """Seconds of one call, the mean of one batch."""
+    count = 1
+    while True:
+        started = time.perf_counter()
+        for _ in range(count):
+            call()
+        seconds = time.perf_counter() - started
+        if tiny or seconds >= _SECONDS:
+            return seconds / count
+        count = max(count * 2, int(count * _SECONDS * 1.2 / max(seconds, 1e-9)))
+
+
+def summary(result: Any) -> list[Any]:
+    """Shape and mean of the first array in a result, or nothing: enough to see that libraries agree."""
+    while isinstance(result, (tuple, list)):
+        result = result[0]
+    if not hasattr(result, "shape"):
+        return []
+    array = np.asarray(result).astype(np.float64)
+    return [list(array.shape), float(np.abs(array).mean())]
+
+
+def answer(lib: Library, request: dict[str, Any], ready: dict[str, Call]) -> dict[str, Any]:
+    """Run one request: `{"case": id, "tiny": bool}` or `{"drop": id}`."""
+    if "drop" in request:
+        ready.pop(request["drop"], None)
+        return {}
+    name, tiny = request["case"], request["tiny"]
+    reply: dict[str, Any] = {}
+    if name not in ready:
+        case = next(c for c in CASES if c.id == name)
+        call = case.setup(lib, tiny)
+        reply["result"] = summary(call())  # traces, compiles and warms up
+        ready[name] = call
+    reply["seconds"] = measure(ready[name], tiny)
+    return reply
+
+
+def main() -> None:
+    """Serve until stdin ends."""
+    # What the libraries print must not get between the answers.
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def say(reply: dict[str, Any]) -> None:
+        out.write(json.dumps(reply) + "\n")
+        out.flush()
+
+    try:
+        lib = load(sys.argv[1])
+    except ImportError as error:
+        say({"missing": str(error)})
+        return
+    say({"library": lib.name})
+    ready: dict[str, Call] = {}
+    for line in sys.stdin:
+        try:
+            say(answer(lib, json.loads(line), ready))
+        except Exception as error:
+            say({"error": f"{type(error).__name__}: {error}".splitlines()[0]})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""What the compiler or its runtime does wrong unless guarded against, each seen on a real program."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+from stagec import lax
+from stagec.runtime import device
+
+
+def aligned(values, dtype=np.float32):
+    values = np.asarray(values, dtype)
+    out = device.aligned_empty(values.shape, values.dtype)
+    out[...] = values
+    return out
+
+
+VALUES = [5.0, 3.0, 9.0, 1.0, 7.0, 2.0, 8.0, 4.0]
+
+# Each reaches an operation that works in place, directly or through what folds away.
+PATHS = {
+    "directly": lambda x: x,
+    "reshape": lambda x: x.reshape(2, 4).reshape(8),
+    "minus zero": lambda x: x + -0.0,
+    "times one": lambda x: x * 1.0,
+    "select": lambda x: snp.where(np.True_, x, x),
+    "double reverse": lambda x: x[::-1][::-1],
+}
+IN_PLACE = {
+    "sort": lambda x: snp.sort(x),
+    "dynamic_update_slice": lambda x: lax.dynamic_update_slice(x, np.zeros(2, np.float32), (np.int32(3),)),
+    "scatter": lambda x: x.at[np.array([1, 2])].set(0.0),
+    "at add": lambda x: x.at[np.array([1, 1])].add(1.0),
+}
+
+
+@pytest.mark.parametrize("kind", ["numpy", "array"])
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("operation", IN_PLACE)
+def test_arguments_are_never_overwritten(operation, path, kind):
+    x = aligned(VALUES)
+    given = x if kind == "numpy" else snp.array(x)
+    f = stagec.jit(lambda x: (IN_PLACE[operation](PATHS[path](x)), x, x + 1))
+    changed, same, plus = f(given)
+    assert np.array_equal(given, VALUES)
+    assert np.array_equal(same, VALUES)
+    assert np.array_equal(plus, np.add(VALUES, 1))
+    assert not np.array_equal(changed, VALUES)
+
+
+def test_gather_out_of_range_reads_nothing_foreign():
+    x = snp.arange(4.0)
+    i = np.array([-9, -4, 0, 3, 4, 1000000, -(2**31), 2**31 - 1], np.int32)
+    filled = stagec.jit(lambda x, i: x.at[i].get(mode="fill", fill_value=-1.0))(x, i)
+    clipped = stagec.jit(lambda x, i: x.at[i].get(mode="clip"))(x, i)
+    assert np.array_equal(filled, [-1, 0, 0, 3, -1, -1, -1, -1])
+    assert set(np.asarray(clipped).tolist()) <= {0.0, 1.0, 2.0, 3.0}
+
+
+@pytest.mark.parametrize("method", ["set", "add", "multiply", "min", "max"])
+def test_scatter_out_of_range_writes_nothing(method):
+    i = np.array([-9, 4, 1000000, -(2**31), 2**31 - 1], np.int32)
+    out = stagec.jit(lambda x, i: getattr(x.at[i], method)(7.0))(snp.arange(4.0), i)
+    assert np.array_equal(out, np.arange(4))
+
+
+def test_float_to_integer_saturates_and_nan_is_zero():
+    x = np.array([np.nan, np.inf, -np.inf, 1e20, -1e20, 3.9, -3.9], np.float32)
+    for dtype in (np.int32, np.int8, np.uint8, np.uint32):
+        info = np.iinfo(dtype)
+        small = [3, -3 if info.min else 0]
+        expected = np.array([0, info.max, info.min, info.max, info.min, *small], dtype)
+        assert np.array_equal(stagec.jit(lambda x: x.astype(dtype))(x), expected)
+        assert np.array_equal(snp.asarray(x).astype(dtype), expected)
+
+
+def test_integer_division_by_zero_does_not_trap():
+    x = np.array([7, -7, 0, -(2**31)], np.int32)
+    for zero in (np.zeros(4, np.int32), np.array([0, 0, 0, -1], np.int32)):
+        for f in (lambda a, b: a // b, lambda a, b: a % b, lax.div, lax.rem):
+            compiled, eager = stagec.jit(f)(x, zero), f(snp.asarray(x), snp.asarray(zero))
+            assert np.array_equal(compiled, eager)
+
+
+def test_arrays_without_elements_reach_no_loop():
+    f = stagec.jit(lambda x: (snp.sort(x), snp.cumsum(x), x @ x.T if x.ndim == 2 else x.sum()))
+    for shape in ((0,), (0, 3), (3, 0)):
+        out = f(np.zeros(shape, np.float32))
+        assert out[0].shape == shape
+
+
+def test_workers_are_as_many_as_the_process_may_use():
+    import os
+
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    assert device._worker_count() == count
+
+
+def test_doubles_stay_doubles():
+    with stagec.enable_x64():
+        x = np.float64(1) + np.float64(1e-12)
+        out = stagec.jit(lambda x: x * 1.5)(x)
+        assert out.dtype == np.float64
+        assert float(out) == x * 1.5
+
+
+def test_a_large_fused_kernel_compiles_and_runs_on_worker_threads():
+    def f(x):
+        parts = [snp.tanh(x * (i + 1)) for i in range(40)]
+        while len(parts) > 1:
+            parts = [a * b + a for a, b in zip(parts[::2], parts[1::2] + parts[:1])]
+        return snp.stack([parts[0], parts[0] + 1]).sum(axis=0)
+
+    x = np.linspace(-1, 1, 1 << 16, dtype=np.float32).reshape(256, 256)
+    expected = f(snp.asarray(x))
+    np.testing.assert_allclose(stagec.jit(f)(x), expected, rtol=2e-3, atol=1e-4)
+
+
+def test_the_interpreter_exits_quietly():
+    code = (
+        "import numpy as np, stagec, stagec.numpy as snp\n"
+        "f = stagec.jit(lambda x: snp.tanh(x).sum())\n"
+        "kept = [f(np.ones(n, np.float32)) for n in (3, 1 << 20)]\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_complex128_constants_do_not_abort_the_compiler():
+    with stagec.enable_x64():
+        c = np.array([1 + 2j, 3 - 4j], np.complex128)
+        assert np.array_equal(stagec.jit(lambda x: x + c)(np.zeros(2, np.complex128)), c)
