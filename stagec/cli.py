@@ -44,7 +44,7 @@ def describe(error: Exception) -> str:
     if own:
         place = location.Location(own[-1].filename, own[-1].lineno or 0, own[-1].name)
         text += f"\n  {place}"
-    return text + "\n  Fix: see the whole traceback with `stagec --traceback ...`"
+    return text if "\n  Fix: " in text else text + "\n  Fix: see the whole traceback with `stagec --traceback ...`"
 
 
 _SHOWN = ("iree-base-compiler", "iree-base-runtime", "numpy", "python")

@@ -16,7 +16,7 @@ import numpy as np
 from passes import build
 from passes.legalize import elementary as el
 from passes.legalize import special as sp
-from passes.legalize.number import Number, copysign, has_sign, maximum, minimum, sqrt, where
+from passes.legalize.number import Number, copysign, has_sign, mapped, maximum, minimum, sqrt, where
 from passes.match import is_static
 from passes.pattern import Pattern
 from passes.types import numpy_dtype, tensor_type
@@ -262,11 +262,15 @@ def _law(name: str, fn: Callable[..., Any]) -> Pattern:
         if not is_static(operands[0]) or dtype.kind != "c":
             return None
         part = np.float32 if dtype == np.complex64 else np.float64
-        result = fn(*(number for value in operands for number in _parts(value, part)))
-        if isinstance(result, Number):
-            return result.to(part).value
-        real, imaginary = (number.to(part).value for number in result)
-        return build.op("stablehlo.complex", [real, imaginary], operands[0].type)
+
+        def body(*scalars: Number) -> Any:
+            result = fn(*(number for scalar in scalars for number in _parts(scalar.value, part)))
+            if isinstance(result, Number):
+                return result.to(part).value
+            real, imaginary = (number.to(part).value for number in result)
+            return build.op("stablehlo.complex", [real, imaginary], scalars[0].value.type)
+
+        return mapped(body, operands, part if fn is hypot else dtype)
 
     doc = f"{name} of complex numbers in terms of real functions. {(fn.__doc__ or '').strip()}"
     return Pattern(f"expand_complex_{name.split('.')[1]}", (name,), rewrite, True, doc)

@@ -10,7 +10,7 @@ import numpy as np
 
 from passes import build
 from passes.legalize import elementary, special
-from passes.legalize.number import Number
+from passes.legalize.number import Number, mapped
 from passes.match import is_static, splat_of
 from passes.pattern import Pattern, pattern
 from passes.types import numpy_dtype
@@ -62,12 +62,10 @@ def _law(name: str, fn: Callable[..., Number], native: Iterable[Any], wider: dic
         if not is_static(operands[0]):
             return None
         dtype = numpy_dtype(operands[0].type.element_type)
-        numbers = [Number(value) for value in operands]
-        if dtype in direct:
-            return fn(*numbers).value
-        if dtype in wider:
-            return fn(*(number.to(wider[dtype]) for number in numbers)).to(dtype).value
-        return None
+        inner = dtype if dtype in direct else wider.get(dtype)
+        if inner is None:
+            return None
+        return mapped(lambda *x: fn(*(v.to(inner) for v in x)).to(dtype).value, operands, dtype)
 
     doc = f"{name} as straight-line arithmetic. {(fn.__doc__ or '').strip()}"
     return Pattern(f"expand_{name.split('.')[1]}", (name,), rewrite, True, doc)
@@ -90,7 +88,7 @@ def expand_power(op: Any) -> Any:
             return (x * x).value
         if exponent == -1:
             return (1 / x).value
-    return special.power(x, y).value
+    return mapped(lambda a, b: special.power(a, b).value, [x.value, y.value], x.dtype)
 
 
 PATTERNS = [*(_law(name, *row) for name, row in _FUNCTIONS.items()), expand_power]

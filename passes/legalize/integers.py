@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from passes import build
-from passes.legalize.number import Number, where
+from passes.legalize.number import Number, mapped, where
 from passes.match import is_static, producer, splat_of
 from passes.pattern import Pattern, pattern
 from passes.types import numpy_dtype
@@ -74,7 +74,6 @@ def integer_power(op: Any) -> Any:
     x, y = (Number(value) for value in op.operation.operands)
     if not is_static(x.value) or x.dtype.kind not in "iu":
         return None
-    signed = x.dtype.kind == "i"
     known = splat_of(y.value)
     if known is not None and int(known) >= 0:
         exponent, result, square = int(known), None, x
@@ -84,6 +83,11 @@ def integer_power(op: Any) -> Any:
             exponent >>= 1
             square = square * square if exponent else square
         return (x.like(1) if result is None else result).value
+    return mapped(lambda base, exponent: _power(base, exponent).value, [x.value, y.value], x.dtype)
+
+
+def _power(x: Number, y: Number) -> Number:
+    signed = x.dtype.kind == "i"
     bits = x.dtype.itemsize * 8 - signed
     total, square = x.like(1), x
     for bit in range(bits):
@@ -95,7 +99,7 @@ def integer_power(op: Any) -> Any:
         sign = where((y & 1).equals(0), x.like(1), x)
         unit = where(x.equals(1), x, where(x.equals(-1), sign, x.like(0)))
         total = where(y < 0, unit, total)
-    return total.value
+    return total
 
 
 PATTERNS: list[Pattern] = [saturating_convert, integer_power]

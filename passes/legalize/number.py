@@ -249,6 +249,21 @@ def two_product(a: Number, b: Number) -> tuple[Number, Number]:
     return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-def widened(fn: Callable[..., Number], *operands: Number, dtype: Any = np.float32) -> Number:
-    """`fn` computed in a wider dtype and rounded back."""
-    return fn(*(operand.to(dtype) for operand in operands)).to(operands[0].dtype)
+def mapped(fn: Callable[..., Any], operands: Sequence[Any], dtype: Any) -> Any:
+    """`fn` over the elements of `operands` as one `stablehlo.map`; values in, a value of `dtype` out.
+
+    The body of a map becomes one kernel. The same ops on whole tensors are fused
+    by the backend up to a limit; past it, intermediate tensors go through memory.
+    Scalars need no map, and the bodies of reductions cannot hold one.
+
+    Args:
+      fn: gets a scalar `Number` for each operand, returns one MLIR value.
+    """
+    shape = operands[0].type.shape
+    if not shape:
+        return fn(*(Number(value) for value in operands))
+    dims = {"dimensions": build.i64_array(range(len(shape)))}
+    made = build.op("stablehlo.map", operands, build.tensor_type(shape, dtype), attributes=dims, regions=1)
+    scalars = [build.tensor_type((), value.type.element_type) for value in operands]
+    build.unary_region(made, 0, scalars, lambda *values: fn(*(Number(value) for value in values)))
+    return made.results[0]

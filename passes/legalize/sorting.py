@@ -42,15 +42,16 @@ def stable_top_k(op: Any) -> Any:
     index = numpy_dtype(indices.type.element_type)
     keys = ordered_bits(Number(operand))
     position = build.op("stablehlo.iota", [], tensor_type(shape, index), attributes={"iota_dimension": f"{last} : i64"})
+    # Keys of integers turn back into the integers; floats go along, for the sake of -0.0 and NaN.
+    carried = [keys.value, position, *([] if dtype.kind in "iu" else [operand])]
     made = build.op(
         "stablehlo.sort",
-        [keys.value, position, operand],
-        [keys.value.type, position.type, operand.type],
+        carried,
+        [value.type for value in carried],
         attributes={"dimension": f"{last} : i64", "is_stable": "true"},
         regions=1,
     )
-    scalars = [tensor_type((), keys.dtype), tensor_type((), index), tensor_type((), dtype)]
-    arguments = [scalar for scalar in scalars for _ in range(2)]
+    arguments = [tensor_type((), value.type.element_type) for value in carried for _ in range(2)]
 
     def before(*pairs: Any) -> Any:
         a, b, i, j = (Number(value) for value in pairs[:4])
@@ -59,7 +60,12 @@ def stable_top_k(op: Any) -> Any:
     build.unary_region(made, 0, arguments, before)
     limit = list(values.type.shape)
     start = [0] * len(limit)
-    return tuple(build.slice_(made.results[k], start, limit) for k in (2, 1))
+    best, order = build.slice_(made.results[-1], start, limit), build.slice_(made.results[1], start, limit)
+    if dtype.kind in "iu":
+        best = build.slice_(made.results[0], start, limit)
+    if dtype.kind == "u":
+        best = (Number(best) ^ -(1 << (dtype.itemsize * 8 - 1))).bitcast(dtype).value
+    return best, order
 
 
 PATTERNS: list[Pattern] = [stable_top_k]

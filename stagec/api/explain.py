@@ -96,7 +96,7 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
 
     Raises:
       UnsupportedError: called while a function is being traced.
-      Whatever tracing `fun` on these arguments raises.
+      StagecError: `fun` cannot be traced on these arguments.
 
     >>> import stagec, stagec.numpy as snp
     >>> @stagec.jit
@@ -132,6 +132,10 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
     if runnable.trivial:
         notes.append("there is nothing to compile: no equations, or arrays without elements")
         return Explanation("memory", "", "", [], trace.name, tuple(notes))
+    try:
+        runnable._check_target()
+    except errors.TargetError as error:
+        notes.append(f"a call would fail: {str(error).splitlines()[0]}")
     ours = runnable.options.contributors(runnable.graph)
     digest = key.digest(ours)
     if runnable._executable is not None or digest in program._executables:
@@ -146,8 +150,10 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
         if entry is not None:
             notes.append(f"entry: {entry.path}")
             return Explanation("disk", digest, "", [], trace.name, tuple(notes))
-    candidates = [*_in_memory(function, trace, signature, known, ours), *_stored(store, trace, runnable, ours)]
-    # `min` takes the first of equals: what this process compiled is told in more detail.
+    told: set[str] = set()
+    candidates = list(_in_memory(function, trace, signature, known, ours, told))
+    # What this process compiled was told in more detail than its entry on disk knows.
+    candidates += _stored(store, trace, runnable, ours, told)
     _, nearest, rows = min(candidates, key=lambda row: row[0], default=(0, "", []))
     if not nearest:
         notes.append("no program of this function is known, here or on disk")
@@ -181,7 +187,12 @@ Candidate = tuple[Any, str, list[Difference]]
 
 
 def _in_memory(
-    function: JitFunction, trace: Trace, signature: Any, known: dict[Any, Trace], ours: dict[str, str]
+    function: JitFunction,
+    trace: Trace,
+    signature: Any,
+    known: dict[Any, Trace],
+    ours: dict[str, str],
+    told: set[str],
 ) -> Iterator[Candidate]:
     """Programs that this process compiled for the function, the latest first."""
     for other_signature, other in reversed(list(known.items())):
@@ -190,6 +201,7 @@ def _in_memory(
                 continue
             rows = _argument_differences(function, trace, signature, other, other_signature)
             theirs = runnable.options.contributors(runnable.graph)
+            told.add(key.digest(theirs))
             names = [n for n in _differing(ours, theirs) if n not in ("program", "inputs", "outputs")]
             said = {row.what for row in rows}
             rows += [_contributor(n, ours, theirs) for n in names if n not in said]
@@ -242,7 +254,7 @@ def _static_differences(function: JitFunction, ours: Any, theirs: Any) -> Iterat
 
 
 def _stored(
-    store: cache.DiskCache | None, trace: Trace, runnable: RunnableGraph, ours: dict[str, str]
+    store: cache.DiskCache | None, trace: Trace, runnable: RunnableGraph, ours: dict[str, str], told: set[str]
 ) -> Iterator[Candidate]:
     """Programs on disk, the most recently used first."""
     if store is None or config.dump:
@@ -250,8 +262,8 @@ def _stored(
     for count, header in enumerate(store.entries()):
         if count >= _ENTRIES_READ:
             return
-        if header.contributors == ours:
-            continue  # it is damaged, or it would have been found
+        if header.key in told or header.contributors == ours:  # the latter is damaged, or it would have been found
+            continue
         same_name = header.meta.get("name") == trace.name
         same_program = header.contributors.get("program") == ours["program"]
         rows = _entry_differences(trace, runnable, ours, header)

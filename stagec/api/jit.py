@@ -6,12 +6,12 @@ import functools
 import time
 import types
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from stagec.api.arguments import ArgumentRules, leaf_aval, leaf_value, unsupported_argument
 from stagec.api.program import RunnableGraph, clear_executables
+from stagec.api.signature import Unusual, builder, describe, place
 from stagec.compiler import log
 from stagec.compiler.build import Options
 from stagec.compiler.targets import Target
@@ -58,28 +58,28 @@ class TraceCache:
 
 
 _by_function: weakref.WeakKeyDictionary[Any, dict[Any, TraceCache]] = weakref.WeakKeyDictionary()
-# Bound methods die at once, but equal ones stand for the same program: a short list keeps them.
-_by_method: OrderedDict[Any, dict[Any, TraceCache]] = OrderedDict()
-_METHODS_KEPT = 512
+# A bound method is a new object at every access: what lasts is its function and its self.
+_by_method: dict[tuple[int, int], tuple[Any, dict[Any, TraceCache]]] = {}
 _instances: weakref.WeakSet[JitFunction] = weakref.WeakSet()
 
 
 def _trace_cache(function: Callable[..., Any], rules: Any) -> TraceCache:
-    if isinstance(function, types.MethodType):
-        key = (function.__func__, id(function.__self__), function.__self__)
-        try:
-            table = _by_method.setdefault(key, {})
-            _by_method.move_to_end(key)
-        except TypeError:  # an unhashable self
-            return TraceCache()
-        while len(_by_method) > _METHODS_KEPT:
-            _by_method.popitem(last=False)
-    else:
-        try:
+    try:
+        if isinstance(function, types.MethodType):
+            key = (id(function.__func__), id(function.__self__))
+            if key not in _by_method:
+                owner = weakref.ref(function.__self__, lambda _: _by_method.pop(key, None))
+                _by_method[key] = (owner, {})
+            table = _by_method[key][1]
+        else:
             table = _by_function.setdefault(function, {})
-        except TypeError:
-            return TraceCache()
+    except TypeError:  # no weak references, or no hash: nothing to share
+        return TraceCache()
     return table.setdefault(rules, TraceCache())
+
+
+# Parts positional from keyword arguments in a described signature.
+_KEYWORDS = object()
 
 
 class JitFunction:
@@ -103,28 +103,30 @@ class JitFunction:
         self._target = Target.parse(target) if target is not None else None
         self._fast_math = fast_math
         self._passes = passes
-        self._name = getattr(function, "__name__", None) or getattr(
+        self._name: str = getattr(function, "__name__", None) or getattr(
             getattr(function, "func", None), "__name__", type(function).__name__
         )
         self._cache = _trace_cache(
             function,
             (rules.static_nums, rules.static_names, rules.donate_nums, rules.donate_names, keep_unused, inline),
         )
-        # signature of plain arrays -> what runs it; emptied when an option changes
-        self._fast: dict[tuple[ShapedArray, ...], Callable[..., Any]] = {}
+        # What runs a call, by the avals of plain arrays, and by the description of other arguments;
+        # emptied when an option changes.
+        self._fast: dict[tuple[ShapedArray | None, ...], Callable[[Sequence[Any]], Any]] = {}
+        self._described: dict[tuple[Any, ...], Callable[[Sequence[Any]], Any]] = {}
         _instances.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if state.plain and not kwargs:
-            signature = []
-            for a in args:
-                if type(a) is not Array:
-                    break
-                signature.append(a.aval)
-            else:
-                run = self._fast.get(tuple(signature))
+        if state.plain:
+            if not kwargs:
+                run = self._fast.get(tuple([a.aval if type(a) is Array else None for a in args]))
                 if run is not None:
                     return run(args)
+            if self._described:
+                leaves: list[Any] = []
+                run = self._described.get(self._describe(args, kwargs, leaves))
+                if run is not None:
+                    return run(leaves)
         try:
             return self._call(args, kwargs)
         except Exception as error:
@@ -139,36 +141,69 @@ class JitFunction:
         if state.trace is None:
             runnable = self.runnable(trace)
             outs = runnable.run(values)
-            if self._rules.simple and not kwargs and state.plain and all(type(a) is Array for a in args):
-                self._remember(trace, runnable, values)
+            if state.plain:
+                self._remember(trace, runnable, args, kwargs)
         elif self._inline:
             outs = replay(trace.graph, [*trace.captured, *values])
         else:
             outs = jit_p(*trace.captured, *values, name=trace.name, graph=trace.graph)
         return trace.out_tree.unflatten(outs)
 
-    def _remember(self, trace: Trace, runnable: RunnableGraph, values: Sequence[Any]) -> None:
-        """Let the next call with these avals skip everything but the program."""
-        if not runnable.direct or runnable.trivial or any(a.weak_type for a in runnable.out_avals):
+    def _describe(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> Any:
+        """The call's signature as a key, or None; appends the dynamic leaves to `leaves`."""
+        rules = self._rules
+        try:
+            if rules.simple:
+                key = [describe(a, leaves) for a in args]
+                if kwargs:
+                    key.append(describe(kwargs, leaves))
+                    key.append(_KEYWORDS)
+            else:
+                nums, names = rules.static_nums, rules.static_names
+                key = [(type(a), a) if i in nums else describe(a, leaves) for i, a in enumerate(args)]
+                for name in sorted(kwargs):
+                    a = kwargs[name]
+                    key += [_KEYWORDS, name, (type(a), a) if name in names else describe(a, leaves)]
+            signature = tuple(key)
+            hash(signature)
+        except (Unusual, TypeError):
+            return None
+        return signature
+
+    def _remember(self, trace: Trace, runnable: RunnableGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Let the next call with this signature skip everything but the program."""
+        if runnable.trivial:
             return
-        executable = runnable.executable()
-        run: Callable[[Sequence[Array]], Any] = executable.run_plain
-        if executable.clobbered or executable.may_alias:
-            run = executable.run
-        tree = trace.out_tree
-        count = len(runnable.out_avals)
-        if tree == pytree.LEAF:
-            fast = executable.run_one if run == executable.run_plain else _first(run)
-        elif tree == pytree.structure((0,) * count):
+        leaves: list[Any] = []
+        key = self._describe(args, kwargs, leaves)
+        if key is None:
+            return
+        plain = self._rules.simple and not kwargs and all([type(a) is Array for a in args])
+        build = builder(trace.out_tree)
+        if not runnable.direct or any(a.weak_type for a in runnable.out_avals):
+            run_graph = runnable.run
 
-            def fast(args: Sequence[Array]) -> Any:
-                return tuple(run(args))
+            def fast(leaves: Sequence[Any]) -> Any:
+                return build(run_graph([leaf_value(a) for a in leaves]))
         else:
+            executable = runnable.executable()
+            unguarded = not executable.clobbered and not executable.may_alias
+            run: Callable[[Sequence[Array]], Any] = executable.run_plain if unguarded else executable.run
+            if plain and unguarded and trace.out_tree == pytree.LEAF:
+                fast = executable.run_one
+            elif plain:
 
-            def fast(args: Sequence[Array]) -> Any:
-                return tree.unflatten(run(args))
+                def fast(leaves: Sequence[Any]) -> Any:
+                    return build(run(leaves))
+            else:
 
-        self._fast[tuple([v.aval for v in values])] = fast
+                def fast(leaves: Sequence[Any]) -> Any:
+                    return build(run([a if type(a) is Array else place(a) for a in leaves]))
+
+        if plain:
+            self._fast[key] = fast
+        else:
+            self._described[key] = fast
 
     def options(self) -> Options:
         """What a compile of this function depends on now."""
@@ -292,18 +327,16 @@ class JitFunction:
         """Forget the traces of this function, and what runs them."""
         self._cache.traces.clear()
         self._fast.clear()
+        self._described.clear()
 
     def _cache_size(self) -> int:
         return len(self._cache.traces)
 
 
-def _first(run: Callable[[Sequence[Array]], list[Array]]) -> Callable[[Sequence[Array]], Array]:
-    return lambda args: run(args)[0]
-
-
 def _forget_fast_paths() -> None:
     for function in list(_instances):
         function._fast.clear()
+        function._described.clear()
 
 
 config.on_update(_forget_fast_paths)
@@ -311,7 +344,7 @@ config.on_update(_forget_fast_paths)
 
 def clear_caches() -> None:
     """Forget all traces and loaded programs of this process. The disk cache stays."""
-    for table in [*_by_function.values(), *_by_method.values()]:
+    for table in [*_by_function.values(), *(table for _, table in _by_method.values())]:
         for cache in table.values():
             cache.traces.clear()
     _forget_fast_paths()

@@ -10,7 +10,7 @@ import numpy as np
 
 from stagec.compiler import build
 from stagec.compiler.build import Options
-from stagec.core import location
+from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, Literal, Var, prune, replay
 from stagec.runtime.array import Array, borrow, from_literal
@@ -127,7 +127,22 @@ class RunnableGraph:
                     found = self._executable = self._load()
         return found
 
+    def _check_target(self) -> None:
+        target = self.options.target
+        missing = sorted(target.missing_here())
+        if target.backend == "cpu" and not missing:
+            return
+        what = f"it lacks {', '.join(missing)}" if missing else "programs run on the CPU only"
+        raise errors.TargetError(
+            errors.message(
+                f"{self.name} cannot run here on target {target}: {what}",
+                str(location.capture()),
+                fix="use target='cpu'; lower(...).as_text(stage) shows the code for any target",
+            )
+        )
+
     def _load(self) -> Executable:
+        self._check_target()
         key = build.key.digest(self.options.contributors(self.graph))
         with _guard:
             found = _executables.get(key)

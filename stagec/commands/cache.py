@@ -45,9 +45,8 @@ def list_entries(limit: int, as_json: bool) -> None:
     from rich.console import Console  # takes 30 ms, which JSON output does not need
     from rich.table import Table
 
-    table = Table(
-        "key", "program", "inputs", "target", "flags", "compiled in", "size", "used", box=None, pad_edge=False
-    )
+    table = Table("key", "program", "inputs", "target", "compiled", "size", "used", box=None, pad_edge=False)
+    table.columns[0].no_wrap = True
     table.columns[2].overflow = "fold"
     for e in found[:limit]:
         seconds = e.meta.get("seconds")
@@ -56,7 +55,6 @@ def list_entries(limit: int, as_json: bool) -> None:
             str(e.meta.get("name", "?")),
             e.contributors.get("inputs", ""),
             e.contributors.get("target", ""),
-            str(e.meta.get("flags", "")),
             seconds_text(seconds) if isinstance(seconds, (int, float)) else "",
             bytes_text(e.file_bytes),
             ago_text(e.used),

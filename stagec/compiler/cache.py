@@ -137,6 +137,8 @@ class DiskCache:
         except EntryError as error:
             self._warn("size", f"a program is too large for the disk cache: {error}", "raise STAGEC_CACHE_MAX_BYTES.")
             return None
+        if self._refused():
+            return None
         try:
             os.makedirs(self.directory, mode=0o700, exist_ok=True)
             if self._refused():

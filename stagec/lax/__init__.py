@@ -44,6 +44,7 @@ from stagec.primitives.arithmetic import (
     sub as sub,
     sub_p as sub_p,
 )
+from stagec.primitives.barrier import stop_gradient as stop_gradient, stop_gradient_p as stop_gradient_p
 from stagec.primitives.complex import (
     complex as complex,
     complex_p as complex_p,

@@ -25,7 +25,12 @@ from stagec.runtime.array import Array
 
 
 def array(
-    object: Any, dtype: Any = None, copy: bool | None = True, order: str | None = "K", ndmin: int = 0, *,
+    object: Any,
+    dtype: Any = None,
+    copy: bool | None = True,
+    order: str | None = "K",
+    ndmin: int = 0,
+    *,
     device: Any = None,
 ) -> Any:
     """Make an array from a number, an array, or nested lists of them.

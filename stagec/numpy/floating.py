@@ -102,7 +102,7 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     def places(v: Operand) -> Operand:
         work = dtypes.float32 if dtype_of(v) in (dtypes.float16, dtypes.bfloat16) else dtype_of(v)
         wide = convert_element_type(v, work, aval_of(v).weak_type)
-        factor = literal(10.0 ** builtin_abs(decimals), work)
+        factor = literal(10.0 ** abs(decimals), work)
         scaled = ar.mul(wide, factor) if decimals > 0 else ar.div(wide, factor)
         rounded = ar.round(scaled, even)
         # Where scaling overflows there are no such places to round.
@@ -113,7 +113,6 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     return _each_part(x, places)
 
 
-builtin_abs = abs
 around = round
 
 

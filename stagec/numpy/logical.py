@@ -166,9 +166,7 @@ def isinf(x: Any, /) -> Any:
     return _of_parts("isinf", x, lambda v: logic.eq(ar.abs(v), float("inf")), logic.bitwise_or, False)
 
 
-def _of_parts(
-    name: str, x: Any, test: Callable[[Any], Any], join: Callable[[Any, Any], Any], of_integers: bool
-) -> Any:
+def _of_parts(name: str, x: Any, test: Callable[[Any], Any], join: Callable[[Any, Any], Any], of_integers: bool) -> Any:
     x = as_operand(x, f"{name}'s argument")
     dtype = dtype_of(x)
     if dtypes.is_complex(dtype):
@@ -209,7 +207,7 @@ def iscomplex(x: Any) -> Any:
 def iscomplexobj(x: Any) -> bool:
     """Whether the dtype of `x` is complex; lists and tuples are looked into."""
     if isinstance(x, (list, tuple)):
-        return any([iscomplexobj(v) for v in x])
+        return any(iscomplexobj(v) for v in x)
     dtype = getattr(x, "dtype", None)
     return dtypes.is_complex(dtype) if dtype is not None else isinstance(x, complex)
 

@@ -127,6 +127,10 @@ def _integer_pow_shape(x: ShapedArray, *, y: int) -> ShapedArray:
     return x
 
 
+def _size(n: int) -> int:
+    return n if n >= 0 else -n
+
+
 def _power_by_squaring(one: Any, x: Any, n: int, multiply: Any) -> Any:
     result = None
     while n:
@@ -139,14 +143,14 @@ def _power_by_squaring(one: Any, x: Any, n: int, multiply: Any) -> Any:
 
 
 def _integer_pow_eval(x: Any, *, y: int) -> Any:
-    out = _power_by_squaring(np.ones_like(x), x, abs(y), np.multiply)
+    out = _power_by_squaring(np.ones_like(x), x, _size(y), np.multiply)
     return np.divide(x.dtype.type(1), out) if y < 0 else out
 
 
 def _integer_pow_lower(cx: Any, x: Any, *, y: int) -> Any:
     (aval,) = cx.in_avals
     one = cx.constant(1, aval) if y <= 0 else None
-    out = _power_by_squaring(one, x, abs(y), lambda a, b: cx.emit("stablehlo.multiply", [a, b]))
+    out = _power_by_squaring(one, x, _size(y), lambda a, b: cx.emit("stablehlo.multiply", [a, b]))
     return cx.emit("stablehlo.divide", [one, out]) if y < 0 else out
 
 

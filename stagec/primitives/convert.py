@@ -199,6 +199,4 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Op
       exponent_bits, mantissa_bits: of the format; what overflows it becomes
         infinite, what is below its normal numbers becomes 0.
     """
-    return reduce_precision_p(
-        as_operand(operand), exponent_bits=int(exponent_bits), mantissa_bits=int(mantissa_bits)
-    )
+    return reduce_precision_p(as_operand(operand), exponent_bits=int(exponent_bits), mantissa_bits=int(mantissa_bits))

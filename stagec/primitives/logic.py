@@ -45,9 +45,7 @@ ge_p = _compare("ge", np.greater_equal, ORDERED)
 
 
 def _bits(name: str, evaluate: Callable[..., Any], lower: Any, accepts: frozenset[np.dtype[Any]] = BITS) -> Primitive:
-    return elementwise(
-        name, accepts=accepts, eval=evaluate, lower=lower, jvp=NOT_DIFFERENTIABLE, transpose=NOT_LINEAR
-    )
+    return elementwise(name, accepts=accepts, eval=evaluate, lower=lower, jvp=NOT_DIFFERENTIABLE, transpose=NOT_LINEAR)
 
 
 not_p = _bits("not", np.invert, "stablehlo.not")
@@ -162,7 +160,7 @@ def _select_n_shape(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
             )
         )
     dtype = same_dtype("select_n", cases)
-    weak = all([c.weak_type for c in cases])
+    weak = all(c.weak_type for c in cases)
     return ShapedArray.of(elementwise_shape("select_n", (which, *cases)), dtype, weak)
 
 

@@ -82,13 +82,20 @@ def _sort_lower(cx: Any, *values: Any, dimension: int, is_stable: bool, num_keys
         positions = network.sorted_positions(cx, keys, n)
         moved = [network.permuted(cx, v, a, positions) for v, a in rows]
         return [network.from_rows(cx, v, a, dimension) for v, a in zip(moved, cx.out_avals)]
-    scalars = [ShapedArray.of((), a.dtype) for a in cx.in_avals for _ in (0, 1)]
-    region = cx.region(
-        scalars, lambda *s: [_lexicographic([(s[2 * i], s[2 * i + 1]) for i in range(num_keys)])]
-    )
+    # The compiler's sort swaps equal neighbours: where that shows, the position is the last key.
+    values, avals, keys = list(values), list(cx.out_avals), num_keys
+    shows = num_keys < len(values) or any(dtypes.is_inexact(a.dtype) for a in avals)
+    if shows:
+        place = ShapedArray.of(aval.shape, dtypes.int32)
+        iota = cx.emit("stablehlo.iota", [], {"iota_dimension": f"{dimension} : i64"}, [place])
+        values, avals, keys = [*values[:num_keys], iota, *values[num_keys:]], list(avals), num_keys + 1
+        avals.insert(num_keys, place)
+    scalars = [ShapedArray.of((), a.dtype) for a in avals for _ in (0, 1)]
+    region = cx.region(scalars, lambda *s: [_lexicographic([(s[2 * i], s[2 * i + 1]) for i in range(keys)])])
     attributes = {"dimension": f"{dimension} : i64", "is_stable": "true"}
-    out = cx.emit("stablehlo.sort", values, attributes, None, [region])
-    return out if isinstance(out, list) else [out]
+    out = cx.emit("stablehlo.sort", values, attributes, avals, [region])
+    results = out if isinstance(out, list) else [out]
+    return [r for i, r in enumerate(results) if not (shows and i == num_keys)]
 
 
 sort_p = Primitive(

@@ -16,9 +16,7 @@ from stagec.primitives.table import elementwise, spread
 
 
 def _special(name: str, evaluate: Callable[..., Any], lower: Any) -> Primitive:
-    return elementwise(
-        name, accepts=FLOATING, eval=values.in_float64(evaluate), lower=lower, transpose=NOT_LINEAR
-    )
+    return elementwise(name, accepts=FLOATING, eval=values.in_float64(evaluate), lower=lower, transpose=NOT_LINEAR)
 
 
 def _two(op: str) -> Callable[..., Any]:

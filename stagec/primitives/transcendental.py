@@ -15,9 +15,7 @@ from stagec.primitives.table import computed_in_float32, elementwise, spread
 
 
 def _function(name: str, evaluate: Callable[..., Any], lower: Any) -> Primitive:
-    return elementwise(
-        name, accepts=INEXACT, eval=computed_in_float32(evaluate), lower=lower, transpose=NOT_LINEAR
-    )
+    return elementwise(name, accepts=INEXACT, eval=computed_in_float32(evaluate), lower=lower, transpose=NOT_LINEAR)
 
 
 exp_p = _function("exp", np.exp, "stablehlo.exponential")

@@ -139,6 +139,40 @@ def _attributes(
     return out
 
 
+def _without_edges(window: dict[str, Any]) -> dict[str, Any]:
+    rank = len(window["padding"])
+    return {**window, "padding": ((0, 0),) * rank, "base_dilation": (1,) * rank}
+
+
+def _emit_pad(cx: Any, x: Any, value: Any, aval: ShapedArray, window: dict[str, Any]) -> tuple[Any, ShapedArray]:
+    """`x` with the window's edges and holes written out, and its aval."""
+    pads, holes = window["padding"], window["base_dilation"]
+    shape = [dilated(n, b) + lo + hi for n, b, (lo, hi) in zip(aval.shape, holes, pads)]
+    aval = aval.update(shape=shape, weak_type=False)
+    attributes = {
+        "edge_padding_low": i64_array([lo for lo, _ in pads]),
+        "edge_padding_high": i64_array([hi for _, hi in pads]),
+        "interior_padding": i64_array([b - 1 for b in holes]),
+    }
+    return cx.emit("stablehlo.pad", [x, value], attributes, [aval]), aval
+
+
+def _has_edges(window: dict[str, Any]) -> bool:
+    return any(low or high for low, high in window["padding"]) or any(b > 1 for b in window["base_dilation"])
+
+
+def _pad_parts(cx: Any, x: Any, aval: ShapedArray, value: Any, window: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The edges of complex128 arrays written out part by part: the compiler fills with 8 bytes at most."""
+    if not _has_edges(window):
+        return x, window
+    part = aval.update(dtype=np.float64)
+    fills = [cx.constant(v, ShapedArray.of((), part.dtype)) for v in (np.real(value), np.imag(value))]
+    parts = [cx.emit(f"stablehlo.{name}", [x], avals=[part]) for name in ("real", "imag")]
+    wide = [_emit_pad(cx, p, f, part, window) for p, f in zip(parts, fills)]
+    result = wide[0][1].update(dtype=aval.dtype)
+    return cx.emit("stablehlo.complex", [w for w, _ in wide], avals=[result]), _without_edges(window)
+
+
 def window_reduction(
     name: str,
     *,
@@ -186,6 +220,8 @@ def window_reduction(
             x = cx.emit(kind, [x], avals=[aval])
         if flip:
             x = flip_sign(cx, x, aval)
+        if work == dtypes.complex128:
+            x, window = _pad_parts(cx, x, aval, identity(work), window)
         scalar = ShapedArray.of((), work)
         region = cx.region([scalar, scalar], lambda a, b: [combine(a, b)])
         start = cx.constant(identity(work), scalar)
@@ -246,22 +282,9 @@ def _general_lower(cx: Any, x: Any, init: Any, *, computation: Graph, **window: 
     if cx.in_avals[0].size == 0 or cx.out_avals[0].size == 0:
         return cx.broadcast(init, cx.out_avals[0], ())
     # Edges are written out: the compiler takes a one-sided window for a running sum, and drops `init` there.
-    aval = cx.in_avals[0]
-    pads, holes = window["padding"], window["base_dilation"]
-    if any(low or high for low, high in pads) or any(b > 1 for b in holes):
-        shape = [dilated(n, b) + lo + hi for n, b, (lo, hi) in zip(aval.shape, holes, pads)]
-        x = cx.emit(
-            "stablehlo.pad",
-            [x, init],
-            {
-                "edge_padding_low": i64_array([lo for lo, _ in pads]),
-                "edge_padding_high": i64_array([hi for _, hi in pads]),
-                "interior_padding": i64_array([b - 1 for b in holes]),
-            },
-            [aval.update(shape=shape, weak_type=False)],
-        )
-    rank = aval.ndim
-    window = {**window, "padding": ((0, 0),) * rank, "base_dilation": (1,) * rank}
+    if _has_edges(window):
+        x, _ = _emit_pad(cx, x, init, cx.in_avals[0], window)
+        window = _without_edges(window)
     return cx.emit("stablehlo.reduce_window", [x, init], _attributes(**window), None, [cx.graph_region(computation)])
 
 

@@ -1,0 +1,362 @@
+"""`x.at[index]`: updates of immutable arrays, as NumPy's assignments would make them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, location
+from stagec.core.graph import Literal
+from stagec.numpy.arguments import array_argument
+from stagec.numpy.creation import array
+from stagec.numpy.indexing import Parsed, _sliced, _with_new_axes, advanced, getitem, index_columns, parse
+from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
+from stagec.primitives import arithmetic, logic, scatter
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.gather import GatherScatterMode
+from stagec.primitives.iota import full_like
+from stagec.primitives.operand import aval_of, is_array_like
+from stagec.primitives.shape import expand_dims, reshape, rev
+from stagec.primitives.slicing import dynamic_update_slice
+
+
+class At:
+    """The helper behind `x.at`; index it, then call an update.
+
+    >>> import stagec.numpy as snp
+    >>> snp.zeros(3).at[1].set(5)
+    Array([0., 5., 0.], dtype=float32)
+    """
+
+    __slots__ = ("_array",)
+
+    def __init__(self, x: Any) -> None:
+        self._array = x
+
+    def __getitem__(self, index: Any) -> AtIndex:
+        return AtIndex(self._array, index)
+
+    def __repr__(self) -> str:
+        return f"At({self._array!r})"
+
+
+class AtIndex:
+    """A place in an array, with the updates that can be made there.
+
+    Every update returns a new array of the same shape and dtype. Indices out
+    of range are dropped (`mode="drop"`, the default) or moved to the nearest
+    end (`mode="clip"`). Where an index occurs twice, `add`, `multiply`, `min`
+    and `max` count both; which of two values `set` keeps is not defined.
+    """
+
+    __slots__ = ("_array", "_index")
+
+    def __init__(self, x: Any, index: Any) -> None:
+        self._array = x
+        self._index = index
+
+    def get(
+        self,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        fill_value: Any = None,
+    ) -> Any:
+        """`x[index]`, with a choice of what is read out of range.
+
+        >>> import stagec.numpy as snp
+        >>> snp.arange(3.0).at[7].get(mode="fill", fill_value=-1)
+        Array(-1., dtype=float32)
+        """
+        if mode is None:
+            mode = "clip" if fill_value is None else "fill"
+        return getitem(self._array, self._index, mode, fill_value, indices_are_sorted, unique_indices)
+
+    def set(
+        self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None
+    ) -> Any:
+        """`x[index] = values`
+
+        >>> import stagec.numpy as snp
+        >>> snp.zeros((2, 2)).at[:, 0].set(snp.array([1, 2]))
+        Array([[1., 0.],
+               [2., 0.]], dtype=float32)
+        """
+        return self._update("set", values, indices_are_sorted, unique_indices, mode)
+
+    def add(
+        self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None
+    ) -> Any:
+        """`x[index] += values`, where repeated indices add up.
+
+        >>> import stagec.numpy as snp
+        >>> snp.zeros(2).at[snp.array([0, 0, 1])].add(1)
+        Array([2., 1.], dtype=float32)
+        """
+        return self._update("add", values, indices_are_sorted, unique_indices, mode)
+
+    def subtract(
+        self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None
+    ) -> Any:
+        """`x[index] -= values`, where repeated indices add up."""
+        return self._update("subtract", values, indices_are_sorted, unique_indices, mode)
+
+    def multiply(
+        self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None
+    ) -> Any:
+        """`x[index] *= values`, where repeated indices multiply."""
+        return self._update("multiply", values, indices_are_sorted, unique_indices, mode)
+
+    mul = multiply
+
+    def min(
+        self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None
+    ) -> Any:
+        """`x[index] = minimum(x[index], values)`"""
+        return self._update("min", values, indices_are_sorted, unique_indices, mode)
+
+    def max(
+        self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None
+    ) -> Any:
+        """`x[index] = maximum(x[index], values)`"""
+        return self._update("max", values, indices_are_sorted, unique_indices, mode)
+
+    def divide(
+        self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None
+    ) -> Any:
+        """`x[index] /= values`
+
+        >>> import stagec.numpy as snp
+        >>> snp.ones(2).at[0].divide(4)
+        Array([0.25, 1.  ], dtype=float32)
+        """
+        factors = AtIndex(full_like(self._array, 1), self._index)
+        product = factors._update("multiply", values, indices_are_sorted, unique_indices, mode)
+        return self._array / product
+
+    def power(
+        self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None
+    ) -> Any:
+        """`x[index] **= values`
+
+        >>> import stagec.numpy as snp
+        >>> snp.arange(3).at[2].power(3)
+        Array([0, 1, 8], dtype=int32)
+        """
+        exponents = AtIndex(full_like(self._array, 1), self._index)
+        product = exponents._update("multiply", values, indices_are_sorted, unique_indices, mode)
+        return self._array**product
+
+    def apply(
+        self,
+        func: Callable[[Any], Any],
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+    ) -> Any:
+        """`x[index] = func(x[index])`; a repeated index counts once.
+
+        >>> import stagec.numpy as snp
+        >>> snp.arange(3.0).at[1:].apply(lambda v: v * 10)
+        Array([ 0., 10., 20.], dtype=float32)
+        """
+        values = func(getitem(self._array, self._index, "clip"))
+        return self._update("set", values, indices_are_sorted, unique_indices, mode)
+
+    def _update(self, kind: str, values: Any, is_sorted: bool, unique: bool, mode: Any) -> Any:
+        x = self._array
+        values = _as_values(values, x)
+        clips = GatherScatterMode.from_any(mode) == GatherScatterMode.CLIP
+        parsed = parse(self._index, x.shape, clips)
+        if parsed.mask is not None and not isinstance(parsed.mask, list):
+            return _masked(kind, x, parsed.mask, values)
+        shape = x.shape
+        if parsed.mask is not None:
+            x, parsed = _with_new_axes(x, parsed)
+        if any(p.kind == "array" for p in parsed.parts) or not _contiguous(parsed):
+            out = _scattered(kind, x, parsed, values, is_sorted, unique, mode)
+        else:
+            out = _written(kind, x, parsed, values)
+        return reshape(out, shape)
+
+
+_COMBINE: dict[str, Callable[[Any, Any], Any]] = {
+    "set": lambda old, new: new,
+    "add": arithmetic.add,
+    "subtract": arithmetic.sub,
+    "multiply": arithmetic.mul,
+    "min": arithmetic.min,
+    "max": arithmetic.max,
+}
+_SCATTER: dict[str, Callable[..., Any]] = {
+    "set": scatter.scatter,
+    "add": scatter.scatter_add,
+    "subtract": scatter.scatter_sub,
+    "multiply": scatter.scatter_mul,
+    "min": scatter.scatter_min,
+    "max": scatter.scatter_max,
+}
+
+
+def _as_values(values: Any, x: Any) -> Any:
+    """The new values in the array's dtype."""
+    values = array_argument(values, "values") if is_array_like(values) else array(values)
+    have = values.aval
+    if have.dtype != x.dtype or have.weak_type:
+        joined, _ = dtypes.lattice_result([(x.dtype, False), (have.dtype, have.weak_type)])
+        if joined != x.dtype:
+            frame = location.user_frame()
+            warnings.warn_explicit(
+                f"scatter inputs have incompatible types: cannot safely cast value from dtype={have.dtype.name} to "
+                f"dtype={x.dtype.name}; convert the values with astype",
+                FutureWarning,
+                frame.f_code.co_filename if frame else "<unknown>",
+                frame.f_lineno if frame else 0,
+            )
+        values = convert_element_type(values, x.dtype)
+    return values
+
+
+def _masked(kind: str, x: Any, mask: Any, values: Any) -> Any:
+    """A traced mask as the whole index: a choice at each element."""
+    rank = x.ndim - mask.ndim
+    if values.ndim > rank or any(n not in (1, m) for n, m in zip(values.shape[::-1], x.shape[::-1])):
+        # Which value goes where depends on how many are true before it.
+        getitem(x, mask)
+    wide = logic_mask(mask, x.shape)
+    values = broadcast_to_shape(values, x.shape)
+    return logic.select(wide, _COMBINE[kind](x, values), x)
+
+
+def logic_mask(mask: Any, shape: tuple[int, ...]) -> Any:
+    """A mask of the leading axes, spread over the others."""
+    wide = expand_dims(mask, tuple(range(mask.ndim, len(shape))))
+    return broadcast_to_shape(wide, shape)
+
+
+def _contiguous(parsed: Parsed) -> bool:
+    return all(p.kind != "slice" or p.value[2] in (1, -1) or p.value[1] <= 1 for p in parsed.parts)
+
+
+def _broadcast_values(values: Any, shape: tuple[int, ...]) -> Any:
+    """Values in the shape of the place; leading axes of size 1 may be too many, as in NumPy."""
+    while values.ndim > len(shape) and values.shape[0] == 1:
+        values = reshape(values, values.shape[1:])
+    broadcast_shapes(values.shape, shape)
+    if broadcast_shapes(values.shape, shape) != tuple(shape):
+        broadcast_shapes(values.shape, (0, *shape) if values.ndim > len(shape) else shape)
+    return broadcast_to_shape(values, shape)
+
+
+def _written(kind: str, x: Any, parsed: Parsed, values: Any) -> Any:
+    """A rectangle at a known place: read it where needed, combine, write it back."""
+    parts = parsed.parts
+    result = tuple([1 if p.kind == "new" else p.value[1] for p in parts if p.kind in ("new", "slice")])
+    values = _broadcast_values(values, result)
+    if 0 in result:
+        return x
+    sizes, starts, turned = [1] * x.ndim, [0] * x.ndim, []
+    for part in parts:
+        if part.kind == "int":
+            starts[part.axis] = part.value
+        elif part.kind == "slice":
+            start, count, step = part.value
+            sizes[part.axis] = count
+            starts[part.axis] = start if step > 0 else start + (count - 1) * step
+            if step < 0 and count > 1:
+                turned.append(part.axis)
+    values = reshape(values, tuple(sizes))
+    if turned:
+        values = rev(values, tuple(turned))
+    if kind != "set":
+        straight = [
+            p._replace(value=(starts[p.axis], p.value[1], 1)) if p.kind == "slice" else p
+            for p in parts
+            if p.kind != "new"
+        ]
+        values = _COMBINE[kind](_sliced(x, straight), values)
+    if tuple(sizes) == x.shape:
+        return values
+    return dynamic_update_slice(x, values, starts)
+
+
+def _scattered(kind: str, x: Any, parsed: Parsed, values: Any, is_sorted: bool, unique: bool, mode: Any) -> Any:
+    """Places that arrays give. Partial slices become arrays along an axis of their own."""
+    parts = parsed.parts
+    has_arrays = any(p.kind == "array" for p in parts)
+    if has_arrays:
+        joined = advanced(parts)
+        chosen, batch, position = joined.axes, joined.batch_shape, joined.position
+        components = dict(zip(chosen, joined.arrays))
+    else:
+        components = {p.axis: p.value for p in parts if p.kind == "int"}
+        batch, position = (), 0
+    kept = [p for p in parts if p.kind in ("new", "slice")]
+    layout: list[Any] = [*kept[:position], *[None] * len(batch), *kept[position:]]
+    result = (
+        *[1 if p.kind == "new" else p.value[1] for p in kept[:position]],
+        *batch,
+        *[1 if p.kind == "new" else p.value[1] for p in kept[position:]],
+    )
+    values = _broadcast_values(values, result)
+    if 0 in result:
+        return x
+    # Axes of the updates without those that None added.
+    layout_real = [p for p in layout if p is None or p.kind == "slice"]
+    update_shape = tuple([n for n, p in zip(result, layout) if p is None or p.kind == "slice"])
+    values = reshape(values, update_shape)
+    whole = [i for i, p in enumerate(layout_real) if p is not None and p.value == (0, x.shape[p.axis], 1)]
+    batch_axes = [i for i in range(len(layout_real)) if i not in whole]
+    batch_shape = tuple([update_shape[i] for i in batch_axes])
+    first = layout_real.index(None) if batch else 0
+    columns: dict[int, Any] = {}
+    for axis, value in components.items():
+        have = np.shape(value) if isinstance(value, int) else aval_of(value).shape
+        spread = [1] * len(batch_axes)
+        lead = len(batch) - len(have)
+        for k, n in enumerate(have):
+            spread[batch_axes.index(first + lead + k)] = n
+        columns[axis] = value if isinstance(value, int) else _reshaped(value, tuple(spread))
+    for i in batch_axes:
+        part = layout_real[i]
+        if part is not None:
+            start, count, step = part.value
+            spread = [-1 if j == i else 1 for j in batch_axes]
+            columns[part.axis] = (start + step * np.arange(count, dtype=np.int32)).reshape(spread)
+    axes = sorted(columns)
+    if math.prod(x.shape) == 0:
+        return x
+    numbers = scatter.ScatterDimensionNumbers(
+        update_window_dims=tuple(whole),
+        inserted_window_dims=tuple(axes),
+        scatter_dims_to_operand_dims=tuple(axes),
+    )
+    arrays = [columns[a] for a in axes]
+    known = all(isinstance(a, (int, np.ndarray)) for a in arrays)
+    inside = known and all(
+        np.min(a, initial=0) >= 0 and np.max(a, initial=0) < x.shape[axis] for a, axis in zip(arrays, axes)
+    )
+    return _SCATTER[kind](
+        x,
+        index_columns(arrays, batch_shape),
+        values,
+        numbers,
+        indices_are_sorted=is_sorted,
+        unique_indices=unique,
+        mode="promise_in_bounds" if inside else mode,
+    )
+
+
+def _reshaped(value: Any, shape: tuple[int, ...]) -> Any:
+    return value.reshape(shape) if isinstance(value, np.ndarray) else reshape(value, shape)
+
+
+def at(x: Any) -> At:
+    """The helper that `x.at` gives."""
+    return At(array_argument(x, "x") if isinstance(x, (Literal, np.ndarray)) else x)

@@ -1,0 +1,402 @@
+"""Scatter: write or accumulate windows of an array at places that are themselves an array."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stagec.core import dtypes, errors
+from stagec.core.aval import ShapedArray
+from stagec.core.location import capture
+from stagec.core.primitive import Primitive
+from stagec.primitives import arithmetic
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.gather import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    Ints,
+    clamp_indices,
+    gather,
+    in_range,
+    index_grid,
+    signed_indices,
+)
+from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
+from stagec.primitives.shape import shape_error
+from stagec.primitives.table import check_dtype, i64_array, same_dtype
+
+
+class ScatterDimensionNumbers(NamedTuple):
+    """Which axis plays which part in a scatter; see StableHLO's `scatter`.
+
+    Args:
+      update_window_dims: axes of the updates that run over a window.
+      inserted_window_dims: axes of the operand where the window has size 1 and is absent from the updates.
+      scatter_dims_to_operand_dims: the operand's axis that each component of an index is for.
+      operand_batching_dims, scatter_indices_batching_dims: axes that go along together.
+    """
+
+    update_window_dims: Ints
+    inserted_window_dims: Ints
+    scatter_dims_to_operand_dims: Ints
+    operand_batching_dims: Ints = ()
+    scatter_indices_batching_dims: Ints = ()
+
+    def as_gather(self) -> GatherDimensionNumbers:
+        """The numbers of the gather that reads what this writes."""
+        return GatherDimensionNumbers(*self)
+
+
+def window_sizes(d: ScatterDimensionNumbers, rank: int, updates: Ints) -> Ints:
+    """The window's size along each axis of the operand."""
+    dropped = (*d.inserted_window_dims, *d.operand_batching_dims)
+    sizes = iter([updates[i] for i in d.update_window_dims])
+    return tuple([1 if i in dropped else next(sizes) for i in range(rank)])
+
+
+def _scatter_shape(
+    name: str,
+    accepts: frozenset[Any],
+    x: ShapedArray,
+    indices: ShapedArray,
+    updates: ShapedArray,
+    dimension_numbers: ScatterDimensionNumbers,
+) -> ShapedArray:
+    d = dimension_numbers
+    check_dtype(name, same_dtype(name, (x, updates)), accepts)
+    if not dtypes.is_integer(indices.dtype) or not indices.ndim:
+        raise shape_error(name, f"indices must be integers of rank 1 or more, got {indices.long()}", "add an axis")
+    window = x.ndim - len(d.inserted_window_dims) - len(d.operand_batching_dims)
+    batch = tuple([n for i, n in enumerate(updates.shape) if i not in d.update_window_dims])
+    if (
+        indices.shape[-1] != len(d.scatter_dims_to_operand_dims)
+        or len(d.update_window_dims) != window
+        or batch != indices.shape[:-1]
+        or any(s > n for s, n in zip(window_sizes(d, x.ndim, updates.shape), x.shape))
+    ):
+        raise shape_error(
+            name,
+            f"updates {updates.long()} do not fit indices {indices.long()} and operand {x.long()}",
+            f"under {d}, updates have the indices' axes but the last, and a window within the operand",
+        )
+    return x.update(weak_type=x.weak_type and updates.weak_type)
+
+
+def _write_at(x: Any, index: Any, updates: Any) -> None:
+    x[index] = updates
+
+
+def _at(function: Any) -> Callable[[Any, Any, Any], None]:
+    return lambda x, index, updates: function.at(x, index, updates)
+
+
+def _scatter_eval(write: Callable[[Any, Any, Any], None]) -> Callable[..., Any]:
+    def evaluate(
+        x: Any, indices: Any, updates: Any, *, dimension_numbers: ScatterDimensionNumbers, mode: str, **hints: Any
+    ) -> Any:
+        d = dimension_numbers
+        out = np.array(x)
+        if updates.size == 0 or x.size == 0:
+            return out
+        sizes = window_sizes(d, x.ndim, updates.shape)
+        clip = mode == GatherScatterMode.CLIP
+        grid, valid = index_grid(x.shape, indices, updates.ndim, d.as_gather(), sizes, clip)
+        index = tuple(np.broadcast_arrays(*grid)) if grid else ()
+        if not grid:
+            write(out, (), updates)
+        elif valid is None:
+            write(out, index, updates)
+        else:
+            keep = np.broadcast_to(valid, updates.shape)
+            write(out, tuple([i[keep] for i in index]), updates[keep])
+        return out
+
+    return evaluate
+
+
+# The update that changes nothing, by operation; writing has none.
+_IDENTITY: dict[str, Callable[[np.dtype[Any]], Any]] = {
+    "scatter_add": lambda dtype: 0,
+    "scatter_sub": lambda dtype: 0,
+    "scatter_mul": lambda dtype: 1,
+    "scatter_min": lambda dtype: _extreme(dtype, 1),
+    "scatter_max": lambda dtype: _extreme(dtype, -1),
+}
+
+
+def _extreme(dtype: np.dtype[Any], sign: int) -> Any:
+    if dtypes.is_float(dtype):
+        return sign * np.inf
+    if dtype == dtypes.bool_:
+        return sign > 0
+    return np.iinfo(dtype).max if sign > 0 else np.iinfo(dtype).min
+
+
+def _scatter_lower(name: str, combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """The one form that the compiler takes: rows of a matrix, one index a row.
+
+    Axes that an index runs over are moved to the front and flattened to the
+    matrix's rows, whole axes to its columns. Out-of-range updates are replaced
+    by the operation's identity, or go to an extra row that is cut off again.
+    """
+
+    def lower(
+        cx: Any,
+        x: Any,
+        indices: Any,
+        updates: Any,
+        *,
+        dimension_numbers: ScatterDimensionNumbers,
+        mode: str,
+        **hints: Any,
+    ) -> Any:
+        d = dimension_numbers
+        aval, index_aval, update_aval = cx.in_avals
+        sizes = window_sizes(d, aval.ndim, update_aval.shape)
+        indices, index_aval = signed_indices(cx, indices, index_aval)
+        limits = [aval.shape[i] - sizes[i] for i in d.scatter_dims_to_operand_dims]
+        clamped = clamp_indices(cx, indices, index_aval, limits)
+        drops = mode == GatherScatterMode.FILL_OR_DROP and bool(limits)
+        mask = in_range(cx, indices, index_aval, limits) if drops else None
+
+        rows = [
+            i
+            for i in range(aval.ndim)
+            if i in d.scatter_dims_to_operand_dims or i in d.operand_batching_dims or sizes[i] != aval.shape[i]
+        ]
+        columns = [i for i in range(aval.ndim) if i not in rows]
+        row_shape = [aval.shape[i] for i in rows]
+        row_count, width = math.prod(row_shape), math.prod([aval.shape[i] for i in columns])
+
+        # Updates: batch axes and windows along row axes first, whole axes last.
+        dropped = (*d.inserted_window_dims, *d.operand_batching_dims)
+        update_axis = dict(zip([i for i in range(aval.ndim) if i not in dropped], d.update_window_dims))
+        batch_axes = [i for i in range(update_aval.ndim) if i not in d.update_window_dims]
+        partial = [i for i in rows if i in update_axis]
+        order = [*batch_axes, *[update_axis[i] for i in partial], *[update_axis[i] for i in columns]]
+        lead = [update_aval.shape[i] for i in order[: len(batch_axes) + len(partial)]]
+        count = math.prod(lead)
+        spread = ShapedArray.of(tuple(lead), index_aval.dtype)
+
+        linear = cx.constant(0, spread)
+        for position, axis in enumerate(rows):
+            stride = math.prod(row_shape[position + 1 :])
+            for part in _row_parts(cx, axis, d, clamped, index_aval, spread, partial, len(batch_axes)):
+                scaled = cx.emit("stablehlo.multiply", [part, cx.constant(stride, spread)], avals=[spread])
+                linear = cx.emit("stablehlo.add", [linear, scaled], avals=[spread])
+
+        values = _reordered(cx, updates, update_aval, order, (count, width))
+        matrix = _reordered(cx, x, aval, [*rows, *columns], (row_count, width))
+        matrix_aval = aval.update(shape=(row_count, width))
+        value_aval = update_aval.update(shape=(count, width))
+        flat_aval = spread.update(shape=(count,))
+        if mask is not None:
+            bits = spread.update(dtype=dtypes.bool_)
+            mask = cx.broadcast(mask, bits, range(len(batch_axes)))
+            mask = cx.emit("stablehlo.reshape", [mask], avals=[flat_aval.update(dtype=dtypes.bool_)])
+        linear = cx.emit("stablehlo.reshape", [linear], avals=[flat_aval])
+        if mask is not None and name in _IDENTITY:
+            wide = cx.broadcast(mask, value_aval.update(dtype=dtypes.bool_), (0,))
+            identity = cx.constant(_IDENTITY[name](aval.dtype), value_aval)
+            values = cx.emit("stablehlo.select", [wide, values, identity], avals=[value_aval])
+        elif mask is not None:
+            linear = cx.emit("stablehlo.select", [mask, linear, cx.constant(row_count, flat_aval)], avals=[flat_aval])
+            matrix_aval = aval.update(shape=(row_count + 1, width))
+            zero = cx.constant(np.zeros((), aval.dtype))
+            attributes = {
+                "edge_padding_low": i64_array((0, 0)),
+                "edge_padding_high": i64_array((1, 0)),
+                "interior_padding": i64_array((0, 0)),
+            }
+            matrix = cx.emit("stablehlo.pad", [matrix, zero], attributes, [matrix_aval])
+        places = cx.emit("stablehlo.reshape", [linear], avals=[flat_aval.update(shape=(count, 1))])
+        out = _scatter_rows(cx, combine, matrix, places, values, matrix_aval, hints)
+        if matrix_aval.shape[0] != row_count:
+            attributes = {
+                "start_indices": i64_array((0, 0)),
+                "limit_indices": i64_array((row_count, width)),
+                "strides": i64_array((1, 1)),
+            }
+            matrix_aval = aval.update(shape=(row_count, width))
+            out = cx.emit("stablehlo.slice", [out], attributes, [matrix_aval])
+        moved = [*rows, *columns]
+        out = cx.emit("stablehlo.reshape", [out], avals=[aval.update(shape=[aval.shape[i] for i in moved])])
+        back = [moved.index(i) for i in range(aval.ndim)]
+        if back != list(range(aval.ndim)):
+            out = cx.emit("stablehlo.transpose", [out], {"permutation": i64_array(back)}, [aval])
+        return out
+
+    return lower
+
+
+def _row_parts(
+    cx: Any,
+    axis: int,
+    d: ScatterDimensionNumbers,
+    indices: Any,
+    index_aval: ShapedArray,
+    spread: ShapedArray,
+    partial: list[int],
+    batch_rank: int,
+) -> list[Any]:
+    """The summands of the index along one row axis, each of the shape `spread`."""
+    parts = []
+    if axis in d.scatter_dims_to_operand_dims:
+        k = d.scatter_dims_to_operand_dims.index(axis)
+        starts, ends = [0] * index_aval.ndim, list(index_aval.shape)
+        starts[-1], ends[-1] = k, k + 1
+        attributes = {
+            "start_indices": i64_array(starts),
+            "limit_indices": i64_array(ends),
+            "strides": i64_array([1] * index_aval.ndim),
+        }
+        column = cx.emit(
+            "stablehlo.slice", [indices], attributes, [index_aval.update(shape=(*index_aval.shape[:-1], 1))]
+        )
+        flat = index_aval.update(shape=index_aval.shape[:-1])
+        column = cx.emit("stablehlo.reshape", [column], avals=[flat])
+        parts.append(cx.broadcast(column, spread, range(batch_rank)))
+    along = None
+    if axis in d.operand_batching_dims:
+        along = d.scatter_indices_batching_dims[d.operand_batching_dims.index(axis)]
+    elif axis in partial:
+        along = batch_rank + partial.index(axis)
+    if along is not None and spread.shape[along] > 1:
+        parts.append(cx.emit("stablehlo.iota", [], {"iota_dimension": f"{along} : i64"}, [spread]))
+    return parts
+
+
+def _reordered(cx: Any, x: Any, aval: ShapedArray, order: list[int], shape: tuple[int, ...]) -> Any:
+    if order != list(range(aval.ndim)):
+        moved = aval.update(shape=[aval.shape[i] for i in order])
+        x = cx.emit("stablehlo.transpose", [x], {"permutation": i64_array(order)}, [moved])
+    return cx.emit("stablehlo.reshape", [x], avals=[aval.update(shape=shape)])
+
+
+def _scatter_rows(
+    cx: Any,
+    combine: Callable[[Any, Any], Any],
+    matrix: Any,
+    places: Any,
+    values: Any,
+    aval: ShapedArray,
+    hints: dict[str, Any],
+) -> Any:
+    scalar = ShapedArray.of((), aval.dtype)
+    numbers = (
+        "#stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], "
+        "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>"
+    )
+    attributes = {
+        "scatter_dimension_numbers": numbers,
+        "indices_are_sorted": "true" if hints.get("indices_are_sorted") else "false",
+        "unique_indices": "true" if hints.get("unique_indices") else "false",
+    }
+    region = cx.region([scalar, scalar], lambda old, new: [combine(old, new)])
+    return cx.emit("stablehlo.scatter", [matrix, places, values], attributes, [aval], [region])
+
+
+def _row(
+    name: str, accepts: frozenset[Any], write: Callable[[Any, Any, Any], None], combine: Callable[[Any, Any], Any]
+) -> Primitive:
+    def shape(
+        x: ShapedArray,
+        indices: ShapedArray,
+        updates: ShapedArray,
+        *,
+        dimension_numbers: ScatterDimensionNumbers,
+        **params: Any,
+    ) -> ShapedArray:
+        return _scatter_shape(name, accepts, x, indices, updates, dimension_numbers)
+
+    return Primitive(name, shape=shape, eval=_scatter_eval(write), lower=_scatter_lower(name, combine))
+
+
+ORDERED = dtypes.NUMERIC - dtypes.COMPLEX
+scatter_p = _row("scatter", dtypes.ALL, _write_at, lambda old, new: new)
+scatter_add_p = _row("scatter_add", dtypes.NUMERIC, _at(np.add), arithmetic.add)
+scatter_sub_p = _row("scatter_sub", dtypes.NUMERIC, _at(np.subtract), arithmetic.sub)
+scatter_mul_p = _row("scatter_mul", dtypes.NUMERIC, _at(np.multiply), arithmetic.mul)
+scatter_min_p = _row("scatter_min", ORDERED, _at(np.minimum), arithmetic.min)
+scatter_max_p = _row("scatter_max", ORDERED, _at(np.maximum), arithmetic.max)
+
+
+def _function(primitive: Primitive, verb: str) -> Callable[..., Operand]:
+    def scatter_function(
+        operand: Any,
+        scatter_indices: Any,
+        updates: Any,
+        dimension_numbers: ScatterDimensionNumbers,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+    ) -> Operand:
+        x, new = uniform(operand, updates)
+        indices = as_operand(scatter_indices)
+        if aval_of(indices).weak_type:
+            indices = convert_element_type(indices, aval_of(indices).dtype)
+        numbers = ScatterDimensionNumbers(*[tuple(int(i) for i in field) for field in dimension_numbers])
+        return primitive(
+            x,
+            indices,
+            new,
+            dimension_numbers=numbers,
+            indices_are_sorted=bool(indices_are_sorted),
+            unique_indices=bool(unique_indices),
+            mode=GatherScatterMode.from_any(mode).value,
+        )
+
+    scatter_function.__name__ = scatter_function.__qualname__ = primitive.name
+    scatter_function.__doc__ = f"""{verb} a window of `operand` at each index.
+
+    Args:
+      operand: the array to start from.
+      scatter_indices: integers; the last axis holds the components of an index.
+      updates: what to use at each index, of the operand's dtype.
+      dimension_numbers: which axis plays which part.
+      indices_are_sorted, unique_indices: promises that may save work.
+      mode: `"clip"`, or `"drop"` (the default) for windows that reach out of the array.
+    """
+    return scatter_function
+
+
+scatter = _function(scatter_p, "Replace")
+scatter_add = _function(scatter_add_p, "Add to")
+scatter_sub = _function(scatter_sub_p, "Subtract from")
+scatter_mul = _function(scatter_mul_p, "Multiply")
+scatter_min = _function(scatter_min_p, "Take the minimum with")
+scatter_max = _function(scatter_max_p, "Take the maximum with")
+
+
+def scatter_apply(
+    operand: Any,
+    scatter_indices: Any,
+    function: Callable[[Any], Any],
+    update_shape: tuple[int, ...],
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Any = None,
+) -> Operand:
+    """Replace the windows at each index by `function` of them; an index that occurs twice counts once."""
+    x = as_operand(operand)
+    if len(update_shape) < len(dimension_numbers.update_window_dims):
+        raise errors.ShapeError(
+            errors.message("scatter_apply: update_shape lacks the window's axes", str(capture()), fix="add them")
+        )
+    sizes = window_sizes(dimension_numbers, aval_of(x).ndim, tuple(update_shape))
+    old = gather(x, scatter_indices, dimension_numbers.as_gather(), sizes, mode="clip")
+    return scatter(
+        x,
+        scatter_indices,
+        function(old),
+        dimension_numbers,
+        indices_are_sorted=indices_are_sorted,
+        unique_indices=unique_indices,
+        mode=mode,
+    )

@@ -1,0 +1,346 @@
+"""The special functions of `scipy.special`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from stagec.core import dtypes, errors, location
+from stagec.numpy.arithmetic import divide, dtype_of, multiply, reject, subtract
+from stagec.numpy.axes import normalize_axes
+from stagec.numpy.choice import where
+from stagec.numpy.elementary import i0 as i0
+from stagec.numpy.logical import isfinite
+from stagec.numpy.promotion import promote_floating, promote_inexact
+from stagec.primitives import arithmetic as ar
+from stagec.primitives import logic
+from stagec.primitives import special as sp
+from stagec.primitives import transcendental as tr
+from stagec.primitives.barrier import stop_gradient
+from stagec.primitives.operand import Operand, aval_of
+from stagec.primitives.reduce import reduce_max, reduce_sum
+from stagec.primitives.shape import expand_dims
+
+_HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+
+
+def _real(name: str, *values: Any) -> list[Operand]:
+    operands = promote_floating(name, *values)
+    if dtypes.is_complex(dtype_of(operands[0])):
+        raise reject(name, dtype_of(operands[0]), "take the parts with real() and imag() first")
+    return operands
+
+
+def erf(z: Any) -> Any:
+    """The error function."""
+    return sp.erf(*_real("erf", z))
+
+
+def erfc(x: Any) -> Any:
+    """`1 - erf(x)`, accurate for large `x`."""
+    return sp.erfc(*_real("erfc", x))
+
+
+def erfinv(x: Any) -> Any:
+    """The inverse of `erf`; NaN outside [-1, 1]."""
+    return sp.erf_inv(*_real("erfinv", x))
+
+
+def gammaln(x: Any) -> Any:
+    """The logarithm of the absolute value of the gamma function."""
+    return sp.lgamma(*_real("gammaln", x))
+
+
+def gammasgn(x: Any) -> Any:
+    """The sign of the gamma function; NaN at its poles -1, -2, ..."""
+    (x,) = _real("gammasgn", x)
+    whole = ar.floor(x)
+    odd = logic.ne(ar.rem(whole, 2.0), 0.0)
+    sign = logic.select(logic.bitwise_and(logic.lt(x, 0.0), odd), -1.0, ar.add(ar.mul(as_float(x), 0.0), 1.0))
+    pole = logic.bitwise_and(logic.lt(x, 0.0), logic.eq(x, whole))
+    sign = logic.select(pole, math.nan, sign)
+    # 1 / x tells the two zeros apart.
+    return logic.select(logic.eq(x, 0.0), ar.sign(ar.div(1.0, x)), sign)
+
+
+def as_float(x: Operand) -> Any:
+    """Finite numbers of the operand's shape and dtype."""
+    return logic.select(logic.is_finite(x), x, 0.0)
+
+
+def gamma(x: Any) -> Any:
+    """The gamma function; NaN at its poles -1, -2, ..."""
+    (x,) = _real("gamma", x)
+    return ar.mul(gammasgn(x), tr.exp(sp.lgamma(x)))
+
+
+def factorial(n: Any, exact: bool = False) -> Any:
+    """`n!` as a floating number; 0 for negative `n`."""
+    if exact:
+        raise errors.UnsupportedError(
+            errors.message(
+                "factorial: exact=True needs integers of any size",
+                str(location.capture()),
+                fix="leave exact out, or use math.factorial",
+            )
+        )
+    (n,) = _real("factorial", n)
+    return logic.select(logic.lt(n, 0.0), 0.0, tr.exp(sp.lgamma(ar.add(n, 1.0))))
+
+
+def digamma(x: Any) -> Any:
+    """The derivative of `gammaln`."""
+    return sp.digamma(*_real("digamma", x))
+
+
+psi = digamma
+
+
+def polygamma(n: Any, x: Any) -> Any:
+    """The `n`-th derivative of `digamma`."""
+    return sp.polygamma(*_real("polygamma", n, x))
+
+
+def zeta(x: Any, q: Any = 1.0) -> Any:
+    """Hurwitz's zeta function: the sum of `(q + k) ** -x` over k = 0, 1, ..."""
+    return sp.zeta(*_real("zeta", x, 1.0 if q is None else q))
+
+
+def betaln(a: Any, b: Any) -> Any:
+    """The logarithm of the absolute value of the beta function."""
+    a, b = _real("betaln", a, b)
+    return ar.sub(ar.add(sp.lgamma(a), sp.lgamma(b)), sp.lgamma(ar.add(a, b)))
+
+
+def beta(a: Any, b: Any) -> Any:
+    """The beta function `gamma(a) gamma(b) / gamma(a + b)`."""
+    a, b = _real("beta", a, b)
+    sign = ar.mul(ar.mul(gammasgn(a), gammasgn(b)), gammasgn(ar.add(a, b)))
+    return ar.mul(sign, tr.exp(betaln(a, b)))
+
+
+def multigammaln(a: Any, d: int) -> Any:
+    """The logarithm of the multivariate gamma function of dimension `d`."""
+    (a,) = _real("multigammaln", a)
+    total = 0.25 * d * (d - 1) * math.log(math.pi)
+    out = ar.add(ar.mul(a, 0.0), total)
+    for j in range(d):
+        out = ar.add(out, sp.lgamma(ar.sub(a, 0.5 * j)))
+    return out
+
+
+def poch(z: Any, m: Any) -> Any:
+    """`gamma(z + m) / gamma(z)`, the rising factorial."""
+    z, m = _real("poch", z, m)
+    ratio = tr.exp(ar.sub(sp.lgamma(ar.add(z, m)), sp.lgamma(z)))
+    signed = ar.mul(ratio, ar.mul(gammasgn(ar.add(z, m)), gammasgn(z)))
+    return logic.select(logic.eq(m, 0.0), 1.0, signed)
+
+
+def expit(x: Any) -> Any:
+    """The logistic function `1 / (1 + exp(-x))`."""
+    return tr.logistic(*promote_inexact(x))
+
+
+def logit(x: Any) -> Any:
+    """`log(x / (1 - x))`, the inverse of `expit`."""
+    (x,) = promote_inexact(x)
+    return tr.log(ar.div(x, ar.sub(1.0, x)))
+
+
+def xlogy(x: Any, y: Any) -> Any:
+    """`x * log(y)`, and 0 where `x` is 0 and `y` is not NaN."""
+    x, y = promote_floating("xlogy", x, y)
+    return _zero_wins(x, y, tr.log)
+
+
+def xlog1py(x: Any, y: Any) -> Any:
+    """`x * log1p(y)`, and 0 where `x` is 0 and `y` is not NaN."""
+    x, y = promote_floating("xlog1py", x, y)
+    return _zero_wins(x, y, tr.log1p)
+
+
+def _zero_wins(x: Operand, y: Operand, function: Any) -> Any:
+    zero = logic.bitwise_and(logic.eq(x, 0.0), logic.eq(y, y))
+    # The logarithm of 1 has a finite derivative where its value is not used.
+    safe = logic.select(zero, 1.0, y)
+    return logic.select(zero, 0.0, ar.mul(x, function(safe)))
+
+
+def entr(x: Any) -> Any:
+    """`-x * log(x)`, 0 at 0, and minus infinity for negative numbers."""
+    (x,) = _real("entr", x)
+    value = ar.neg(xlogy(x, x))
+    return logic.select(logic.lt(x, 0.0), -math.inf, value)
+
+
+def rel_entr(p: Any, q: Any) -> Any:
+    """`p * log(p / q)`; 0 where `p` is 0, and infinite outside of the domain."""
+    p, q = _real("rel_entr", p, q)
+    positive = logic.bitwise_and(logic.gt(p, 0.0), logic.gt(q, 0.0))
+    ratio = ar.div(logic.select(positive, p, 1.0), logic.select(positive, q, 1.0))
+    value = ar.mul(p, tr.log(ratio))
+    zero = logic.bitwise_and(logic.eq(p, 0.0), logic.ge(q, 0.0))
+    out = logic.select(positive, value, logic.select(zero, 0.0, ar.add(ar.mul(ratio, 0.0), math.inf)))
+    return logic.select(logic.bitwise_or(logic.ne(p, p), logic.ne(q, q)), ar.add(p, q), out)
+
+
+def kl_div(p: Any, q: Any) -> Any:
+    """`p * log(p / q) - p + q`, and infinite outside of the domain."""
+    p, q = _real("kl_div", p, q)
+    return ar.add(ar.sub(rel_entr(p, q), p), q)
+
+
+def ndtr(x: Any) -> Any:
+    """The normal distribution: the probability of a value below `x`."""
+    (x,) = _real("ndtr", x)
+    return ar.mul(sp.erfc(ar.mul(x, -math.sqrt(0.5))), 0.5)
+
+
+def log_ndtr(x: Any, series_order: int = 3) -> Any:
+    """The logarithm of `ndtr`, accurate far below 0.
+
+    Args:
+      x: real numbers.
+      series_order: terms of the asymptotic series for the lower tail.
+    """
+    (x,) = _real("log_ndtr", x)
+    wide = dtype_of(x) == dtypes.float64
+    low, high = (-20.0, 8.0) if wide else (-10.0, 5.0)
+    upper = ar.neg(ndtr(ar.neg(x)))
+    middle = tr.log(ndtr(ar.max(x, low)))
+    tail = _log_tail(ar.min(x, low), series_order)
+    return logic.select(logic.gt(x, high), upper, logic.select(logic.gt(x, low), middle, tail))
+
+
+def _log_tail(x: Operand, terms: int) -> Operand:
+    """log_ndtr for large negative x (Abramowitz and Stegun 26.2.12)."""
+    inverse = ar.div(1.0, ar.square(x))
+    series: Any = 1.0
+    for n in range(terms, 0, -1):
+        series = ar.sub(1.0, ar.mul(ar.mul(inverse, float(2 * n - 1)), series))
+    log_density = ar.sub(ar.mul(ar.square(x), -0.5), _HALF_LOG_2PI)
+    out = ar.sub(log_density, tr.log(ar.neg(x)))
+    return out if terms == 0 else ar.add(out, tr.log(series))
+
+
+def ndtri(p: Any) -> Any:
+    """The inverse of `ndtr`: the quantile of the normal distribution; NaN outside [0, 1]."""
+    (p,) = _real("ndtri", p)
+    middle = ar.mul(sp.erf_inv(ar.sub(ar.mul(p, 2.0), 1.0)), math.sqrt(2))
+    upper = logic.gt(p, 0.5)
+    tail = logic.select(upper, ar.sub(1.0, p), p)
+    tiny = float(dtypes.finfo(dtype_of(p)).tiny)
+    log_tail = tr.log(logic.clamp(tiny, tail, 0.2))
+    # A start good to 4.5e-4 (Abramowitz and Stegun 26.2.23), then Newton's method on the logarithm.
+    t = ar.sqrt(ar.mul(log_tail, -2.0))
+    top = ar.add(ar.mul(ar.add(ar.mul(t, 0.010328), 0.802853), t), 2.515517)
+    bottom = ar.add(ar.mul(ar.add(ar.mul(ar.add(ar.mul(t, 0.001308), 0.189269), t), 1.432788), t), 1.0)
+    x = ar.sub(ar.div(top, bottom), t)
+    for _ in range(3):
+        value = log_ndtr(x, 6)
+        log_density = ar.sub(ar.mul(ar.square(x), -0.5), _HALF_LOG_2PI)
+        x = ar.sub(x, ar.mul(ar.sub(value, log_tail), tr.exp(ar.sub(value, log_density))))
+    x = logic.select(upper, ar.neg(x), x)
+    inside = logic.bitwise_and(logic.gt(p, 0.0), logic.lt(p, 1.0))
+    return logic.select(logic.bitwise_and(inside, logic.lt(tail, 0.1)), x, middle)
+
+
+def i0e(x: Any) -> Any:
+    """`exp(-|x|) i0(x)`."""
+    return sp.bessel_i0e(*_real("i0e", x))
+
+
+def i1(x: Any) -> Any:
+    """The modified Bessel function of the first kind, order 1."""
+    (x,) = _real("i1", x)
+    return ar.mul(tr.exp(ar.abs(x)), sp.bessel_i1e(x))
+
+
+def i1e(x: Any) -> Any:
+    """`exp(-|x|) i1(x)`."""
+    return sp.bessel_i1e(*_real("i1e", x))
+
+
+def boxcox(x: Any, lmbda: Any) -> Any:
+    """Box and Cox's transform: `(x**lmbda - 1) / lmbda`, or `log(x)` where `lmbda` is 0."""
+    x, lmbda = _real("boxcox", x, lmbda)
+    return _boxcox(tr.log(x), lmbda)
+
+
+def boxcox1p(x: Any, lmbda: Any) -> Any:
+    """Box and Cox's transform of `1 + x`."""
+    x, lmbda = _real("boxcox1p", x, lmbda)
+    return _boxcox(tr.log1p(x), lmbda)
+
+
+def _boxcox(log_x: Operand, lmbda: Operand) -> Any:
+    zero = logic.eq(lmbda, 0.0)
+    safe = logic.select(zero, 1.0, lmbda)
+    return logic.select(zero, log_x, ar.div(tr.expm1(ar.mul(safe, log_x)), safe))
+
+
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False, where: Any = None
+) -> Any:
+    """`log(sum(b * exp(a)))`, without overflow on the way.
+
+    Args:
+      a: real numbers.
+      axis: the axes to sum over; by default all.
+      b: weights, which broadcast with `a`.
+      keepdims: leave the axes in, with size 1.
+      return_sign: also return the sign of the sum.
+      where: bool array; elements where it is false are left out.
+
+    Returns:
+      The logarithm of the absolute value of the sum, and its sign if `return_sign`;
+      without it, a negative sum gives NaN.
+    """
+    (x,) = _real("logsumexp", a)
+    weights = None
+    if b is not None:
+        x, weights = _real("logsumexp", x, b)
+        x = choose(logic.eq(weights, 0.0), -math.inf, x)
+    if where is not None:
+        x = choose(where, x, -math.inf)
+    axes = normalize_axes(axis, aval_of(x).ndim, "logsumexp")
+    top = expand_dims(reduce_max(x, axes), axes)
+    top = stop_gradient(choose(isfinite(top), top, 0.0))
+    terms = tr.exp(subtract(x, top))
+    if weights is not None:
+        terms = multiply(terms, weights)
+    total = reduce_sum(terms, axes)
+    if keepdims:
+        total = expand_dims(total, axes)
+    shift = top if keepdims else reduce_max(top, axes)
+    if return_sign:
+        return ar.add(tr.log(ar.abs(total)), shift), ar.sign(total)
+    return ar.add(tr.log(total), shift)
+
+
+choose = where
+
+
+def softmax(x: Any, axis: Any = None) -> Any:
+    """`exp(x) / sum(exp(x))` along the axes; by default over all elements."""
+    (x,) = promote_inexact(x)
+    return _shares(x, normalize_axes(axis, aval_of(x).ndim, "softmax"))
+
+
+def log_softmax(x: Any, axis: Any = None) -> Any:
+    """`log(softmax(x))`, accurate where it is far below 0."""
+    (x,) = promote_inexact(x)
+    return _log_shares(x, normalize_axes(axis, aval_of(x).ndim, "log_softmax"))
+
+
+def _shares(x: Operand, axes: tuple[int, ...]) -> Any:
+    top = expand_dims(reduce_max(x, axes), axes)
+    terms = tr.exp(subtract(x, stop_gradient(top)))
+    return divide(terms, expand_dims(reduce_sum(terms, axes), axes))
+
+
+def _log_shares(x: Operand, axes: tuple[int, ...]) -> Any:
+    top = expand_dims(reduce_max(x, axes), axes)
+    shifted = subtract(x, stop_gradient(top))
+    return subtract(shifted, tr.log(expand_dims(reduce_sum(tr.exp(shifted), axes), axes)))

@@ -1,0 +1,352 @@
+"""The command line: what it prints, what it writes, and how it fails."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+import stagec
+from stagec.cli import cli
+from stagec.commands import doctor as doctor_command
+from stagec.compiler.stages import STAGES
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+MODEL = """\
+import stagec
+import stagec.numpy as snp
+
+
+def affine(x, w):
+    return snp.exp(x) * w["scale"] + w["shift"]
+
+
+def power(x, n, y):
+    return x * n + y
+
+
+jitted = stagec.jit(power, static_argnames="n")
+for_v3 = stagec.jit(lambda x: snp.exp(x) + 1, target="cpu:x86-64-v3")
+
+
+def wrong(x):
+    return x + missing  # noqa: F821
+
+
+def shapes(x, y):
+    return x + y
+
+
+number = 3
+"""
+
+
+@pytest.fixture
+def model(tmp_path):
+    """`path:` of a module with functions."""
+    path = tmp_path / "model.py"
+    path.write_text(MODEL)
+    return f"{path}:"
+
+
+@pytest.fixture
+def cache_dir(tmp_path):
+    directory = tmp_path / "cache"
+    with stagec.config.override(cache_dir=str(directory)):
+        yield directory
+
+
+def stagec_command(*arguments):
+    """Run in this process."""
+    return CliRunner().invoke(cli, [*arguments], prog_name="stagec")
+
+
+def run(*arguments, **environment):
+    """Run `python -m stagec` in a process of its own."""
+    found = {k: v for k, v in os.environ.items() if not k.startswith("STAGEC_")}
+    path = os.pathsep.join([str(ROOT), *filter(None, [found.get("PYTHONPATH")])])
+    return subprocess.run(
+        [sys.executable, "-m", "stagec", *arguments],
+        capture_output=True,
+        text=True,
+        env={**found, "PYTHONPATH": path, **environment},
+    )
+
+
+def program():
+    """A compiled program in the cache of the moment."""
+    stagec.clear_caches()
+    stagec.jit(lambda x: x * 2 + 1)(stagec.numpy.ones(3))
+
+
+# stagec
+
+
+def test_the_version_names_stagec_and_the_compiler():
+    result = stagec_command("--version")
+    assert result.exit_code == 0
+    assert result.output.startswith(f"stagec {stagec.__version__} (iree-base-compiler 3.")
+
+
+@pytest.mark.parametrize("command", [[], ["demo"], ["dump"], ["doctor"], ["cache"], ["cache", "list"]])
+def test_every_command_has_help(command):
+    result = stagec_command(*command, "--help")
+    assert result.exit_code == 0
+    assert "Usage: stagec" in result.output
+
+
+def test_the_reference_page_names_every_command_and_option():
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text()
+
+    def walk(command, words):
+        for option in command.params:
+            for name in (*option.opts, *option.secondary_opts):
+                if name.startswith("--"):
+                    yield name
+        for name, inner in getattr(command, "commands", {}).items():
+            yield " ".join([*words, name])
+            yield from walk(inner, [*words, name])
+
+    wanted = [*walk(cli, ["stagec"]), *(f"`{stage}`" for stage in ("graph", *STAGES))]
+    assert [name for name in wanted if name not in page] == []
+
+
+def test_an_unknown_command_is_a_usage_error():
+    assert stagec_command("compile").exit_code == 2
+
+
+def test_an_error_is_one_message_and_a_traceback_on_request(model):
+    quiet = run("dump", f"{model}wrong", "f32[2]")
+    assert quiet.returncode == 1
+    assert quiet.stdout == ""
+    assert quiet.stderr.startswith("Error: NameError: name 'missing' is not defined\n  model.py:18 in wrong:")
+    assert "Traceback" not in quiet.stderr
+    loud = run("--traceback", "dump", f"{model}wrong", "f32[2]")
+    assert loud.returncode == 1
+    assert "Traceback" in loud.stderr
+
+
+def test_help_does_not_load_the_compiler_or_the_runtime():
+    code = (
+        "import sys, stagec.cli\n"
+        "try: stagec.cli.cli(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print([m for m in ('iree.compiler', 'iree.runtime') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+# stagec dump
+
+
+def test_dump_shows_the_graph_of_a_plain_function(model):
+    result = stagec_command("dump", f"{model}affine", "f32[2,3]", "{'scale': f32[3], 'shift': 2.0}", "--stage", "graph")
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("{ lambda ; a:f32[2,3] b:f32[3] c:f32[]. let")
+    assert "= exp a" in result.output
+
+
+@pytest.mark.parametrize(
+    ("stage", "held"), [("stablehlo", "stablehlo.exponential"), ("flow", "flow.executable"), ("asm", ".text")]
+)
+def test_dump_reaches_every_kind_of_stage(model, stage, held):
+    result = stagec_command("dump", f"{model}affine", "f32[4]", "{'scale': f32[4], 'shift': f32[]}", "--stage", stage)
+    assert result.exit_code == 0, result.output
+    assert held in result.output
+
+
+def test_dump_shows_lines_of_the_users_file_only_when_asked(model):
+    arguments = ("dump", f"{model}shapes", "f32[4]", "f32[4]")
+    assert "model.py" not in stagec_command(*arguments).output
+    assert 'model.py":22' in stagec_command(*arguments, "--locations").output
+
+
+def test_dump_takes_static_arguments_at_their_place(model):
+    for name in ("power", "jitted"):
+        result = stagec_command("dump", f"{model}{name}", "f32[2]", "f32[2]", "--static", "n=7", "--stage", "graph")
+        assert result.exit_code == 0, result.output
+        assert "mul a 7.0:f32[]" in result.output
+
+
+def test_dump_keeps_the_target_of_a_jitted_function_and_can_change_it(model):
+    arguments = ("dump", f"{model}for_v3", "f32[64]", "--stage", "executable-targets")
+    assert 'cpu = "x86-64-v3"' in stagec_command(*arguments).output
+    assert 'cpu = "x86-64-v2"' in stagec_command(*arguments, "--target", "cpu:x86-64-v2").output
+
+
+def test_dump_compiles_for_devices_that_are_not_here(model):
+    result = stagec_command("dump", f"{model}shapes", "f32[64]", "f32[64]", "--stage", "asm", "--target", "cuda:sm_80")
+    assert ".target sm_80" in result.output
+
+
+def test_dump_enables_64_bits_on_request(model):
+    result = stagec_command("dump", f"{model}shapes", "f64[2]", "f64[2]", "--x64", "--stage", "graph")
+    assert "a:f64[2]" in result.output
+    assert not stagec.config.enable_x64
+
+
+def test_dump_writes_to_a_file(model, tmp_path):
+    result = stagec_command("dump", f"{model}shapes", "i32[]", "i32[]", "-o", str(tmp_path / "out.mlir"))
+    assert result.exit_code == 0, result.output
+    assert "stablehlo.add" in (tmp_path / "out.mlir").read_text()
+
+
+def test_dump_finds_modules_in_the_current_directory(model, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "stagec", "dump", "model:shapes", "i32[]", "i32[]", "--stage", "graph"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert "add a b" in done.stdout, done.stderr
+
+
+def test_a_file_named_like_a_module_does_not_disturb_it(tmp_path):
+    import random
+
+    (tmp_path / "random.py").write_text("def f(x):\n    return x + 1\n")
+    assert "add a 1" in stagec_command("dump", f"{tmp_path / 'random.py'}:f", "i32[]", "--stage", "graph").output
+    assert random.Random(0).random() < 1
+    assert sys.modules["random"] is random
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["shapes", "f32[2]"], 2, "missing a required argument: 'y'"),
+        (["shapes", "f32[2]", "f32[3]"], 1, "model.py:22 in shapes:"),
+        (["shapes", "f99[2]", "f32[2]"], 2, "'f99' names no dtype"),
+        (["shapes", "f32[2", "f32[2]"], 2, "'f32[2' does not describe an argument"),
+        (["shapes", "f32[-1]", "f32[2]"], 2, "'-1' in 'f32[-1]' is not the size of an axis"),
+        (["shapes", "f64[2]", "f32[2]"], 2, "add --x64"),
+        (["shapes", "open('x')", "f32[2]"], 2, "does not describe an argument"),
+        (["shape", "f32[2]"], 2, "has no function 'shape'"),
+        (["number"], 2, "is not a function but a int"),
+        (["power", "f32[2]", "f32[2]", "--static", "n"], 2, "--static 'n' is not name=value"),
+        (["power", "f32[2]", "f32[2]", "--static", "n=two"], 2, "is not a Python literal"),
+        (["jitted", "f32[2]", "f32[2]", "--static", "y=2"], 2, "was jitted with static arguments n"),
+        (["shapes", "f32[2]", "f32[2]", "--target", "cpu:x87"], 2, "'x87' is not a known CPU architecture"),
+        (["shapes", "f32[2]", "f32[2]", "--stage", "llvm"], 2, "'llvm' is not one of"),
+        (["shapes", "f32[2]", "f32[2]", "--stage", "asm", "--locations"], 2, "--locations does not go with"),
+        (["shapes", "f32[2]", "f32[2]", "-o", "/nonexistent/x.mlir"], 1, "No such file or directory"),
+    ],
+)
+def test_dump_says_what_is_wrong(model, arguments, code, message):
+    result = stagec_command("dump", model + arguments[0], *arguments[1:])
+    assert message in result.output
+    assert result.exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("place", "code", "message"),
+    [
+        ("no_such_module:f", 1, "there is no module 'no_such_module'"),
+        ("nowhere/model.py:f", 2, "there is no file"),
+        ("affine", 2, "is not module:function"),
+    ],
+)
+def test_dump_says_where_it_looked(place, code, message):
+    result = stagec_command("dump", place, "f32[2]")
+    assert message in result.output
+    assert result.exit_code == code
+
+
+# stagec cache
+
+
+def test_cache_lists_what_is_on_disk(cache_dir):
+    assert "no programs in" in stagec_command("cache", "list").output
+    program()
+    shown = stagec_command("cache", "list").output
+    assert "f32[3]" in shown
+    assert "<lambda>" in shown
+    (entry,) = json.loads(stagec_command("cache", "list", "--json").output)
+    assert entry["name"] == "<lambda>"
+    assert entry["inputs"] == "f32[3]"
+    assert entry["contributors"]["fast_math"] == "False"
+    assert os.path.getsize(entry["path"]) == entry["bytes"]
+
+
+def test_cache_info_counts_and_clear_removes(cache_dir):
+    program()
+    before = json.loads(stagec_command("cache", "info", "--json").output)
+    assert (before["directory"], before["entries"], before["refusal"]) == (str(cache_dir), 1, "")
+    assert "programs   1" in stagec_command("cache", "info").output
+    assert "removed 1 programs" in stagec_command("cache", "clear").output
+    assert json.loads(stagec_command("cache", "info", "--json").output)["entries"] == 0
+
+
+def test_cache_list_says_how_many_it_leaves_out(cache_dir):
+    program()
+    stagec.jit(lambda x: x - 7)(stagec.numpy.ones(3))
+    assert "and 1 more (--limit)" in stagec_command("cache", "list", "--limit", "1").output
+
+
+def test_cache_path_is_where_programs_go(cache_dir):
+    program()
+    directory = stagec_command("cache", "path").output.strip()
+    assert len([name for name in os.listdir(directory) if name.endswith(".stagec")]) == 1
+
+
+@pytest.mark.parametrize("command", ["list", "info", "clear", "path"])
+def test_cache_commands_say_that_the_cache_is_off(command):
+    with stagec.config.override(enable_cache=False):
+        result = stagec_command("cache", command)
+    assert result.exit_code == 1
+    assert "the disk cache is off" in result.output
+
+
+# stagec doctor
+
+
+def test_doctor_finds_this_machine_in_order(cache_dir):
+    result = stagec_command("doctor", "--json")
+    report = json.loads(result.output)
+    assert result.exit_code == 0, report["checks"]
+    assert report["checks"]["compile and run"]["ok"]
+    assert "local-sync" in [row["driver"] for row in report["drivers"]]
+    assert report["cache"]["directory"] == str(cache_dir)
+    assert not cache_dir.exists()  # the check leaves nothing behind
+    assert "stagec is ready" in stagec_command("doctor").output
+
+
+def test_doctor_fails_when_a_check_fails(monkeypatch):
+    def broken():
+        raise OSError("no [linker] here")
+
+    monkeypatch.setattr(doctor_command, "_compile_and_run", broken)
+    result = stagec_command("doctor")
+    assert result.exit_code == 1
+    assert "no [linker] here" in re.sub(r"\s+", " ", result.output)
+
+
+# stagec demo
+
+
+def test_the_second_demo_comes_from_disk(tmp_path):
+    first = run("demo", "--size", "5000", STAGEC_CACHE_DIR=str(tmp_path))
+    assert first.returncode == 0, first.stderr
+    assert "cache miss" in first.stdout
+    second = run("demo", "--size", "5000", "--json", STAGEC_CACHE_DIR=str(tmp_path))
+    found = json.loads(second.stdout)
+    assert found["source"] == "disk"
+    assert found["ready_seconds"] < found["compile_seconds"]
+    assert found["max_error"] < 1e-5
+    assert os.path.exists(found["entry"])
+
+
+def test_the_demo_says_that_it_came_from_disk_and_works_without_a_cache(cache_dir):
+    stagec.clear_caches()
+    stagec_command("demo", "--size", "5000")
+    stagec.clear_caches()
+    assert "the program came from disk" in re.sub(r"\s+", " ", stagec_command("demo", "--size", "5000").output)
+    stagec.clear_caches()
+    with stagec.config.override(enable_cache=False):
+        assert "not kept" in stagec_command("demo", "--size", "5000").output

@@ -1,0 +1,161 @@
+"""The reference pages are complete: each lists exactly what the code has."""
+
+import importlib
+import inspect
+import pathlib
+import re
+import types
+
+import pytest
+
+import passes
+import stagec
+from stagec import errors
+from stagec.core import config as options
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+
+
+def page(name):
+    return (DOCS / name).read_text()
+
+
+def section(text, heading):
+    """The part of a page under a heading of level two."""
+    match = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert match, f"the page has no section {heading!r}"
+    return match[1]
+
+
+def rows(text):
+    """The cells of the tables of a page, the headings and rules left out."""
+    table = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
+    return [
+        row for i, row in enumerate(table) if set(row[0]) - set("-") and table[i + 1 : i + 2] != [["---"] * len(row)]
+    ]
+
+
+def public_names(module):
+    """What a user finds in a module: no submodules, no primitives' rows, nothing that is of Python itself."""
+    return {
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and not name.endswith("_p")
+        and not isinstance(value, types.ModuleType)
+        and type(value).__module__ != "__future__"
+    }
+
+
+FUNCTION_MODULES = ["stagec.numpy", "stagec.lax", "stagec.nn"]
+
+
+@pytest.mark.parametrize("name", FUNCTION_MODULES)
+def test_the_list_of_functions_is_that_of_the_module(name):
+    listed = set(re.findall(r"`(\w+)`", section(page("reference/numpy.md"), f"`{name}`")))
+    found = public_names(importlib.import_module(name))
+    assert sorted(listed - found) == [], "listed, but not in the module"
+    assert sorted(found - listed) == [], "in the module, but not listed"
+
+
+def test_every_option_is_listed_with_its_variable_and_default():
+    listed = {row[0].strip("`"): row[1:] for row in rows(page("reference/config.md"))}
+    expected = {
+        name: [f"`{variable}`", f"`{default!r}`", "yes" if traced else "no"]
+        for name, (variable, _, default, traced) in options._OPTIONS.items()
+    }
+    assert listed == expected
+
+
+def test_every_option_is_explained():
+    explained = re.findall(r"^- `(\w+)`: ", page("reference/config.md"), re.MULTILINE)
+    assert explained == list(options._OPTIONS)
+
+
+def error_classes():
+    yield from ((name, getattr(errors, name)) for name in errors.__all__)
+    for name in passes.__all__:
+        value = getattr(passes, name)
+        if inspect.isclass(value) and issubclass(value, Exception):
+            yield f"passes.{name}", value
+
+
+@pytest.mark.parametrize(("name", "kind"), list(error_classes()), ids=lambda v: v if isinstance(v, str) else "")
+def test_every_error_is_listed_with_its_bases_and_docstring(name, kind):
+    text = page("reference/errors.md")
+    if kind.__name__ != name.removeprefix("passes."):
+        assert f"{name} is stagec.errors.{kind.__name__}" in text, "an alias that the page does not show"
+        return
+    match = re.search(rf"^### `{re.escape(name)}`\n(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL)
+    assert match, f"{name} is not on the page"
+    bases = ", ".join(f"`{base.__name__}`" for base in kind.__bases__)
+    assert match[1].strip() == f"Bases: {bases}.\n\n{inspect.cleandoc(kind.__doc__)}"
+
+
+def test_no_error_is_listed_that_does_not_exist():
+    listed = re.findall(r"^### `([\w.]+)`", page("reference/errors.md"), re.MULTILINE)
+    assert sorted(listed) == sorted(name for name, kind in error_classes() if name.split(".")[-1] == kind.__name__)
+
+
+def test_every_public_name_of_stagec_is_listed():
+    text = section(page("reference/index.md"), "`stagec`")
+    listed = {name.removeprefix("stagec.") for name in re.findall(r"`([\w.]+)`", "\n".join(r[0] for r in rows(text)))}
+    assert listed == set(stagec.__all__)
+
+
+def test_every_argument_of_jit_is_listed():
+    text = section(page("reference/index.md"), "`jit`")
+    listed = {name for row in rows(text) for name in re.findall(r"`(\w+)`", row[0])}
+    assert set(inspect.signature(stagec.jit).parameters) - {"fun"} <= listed
+
+
+def test_every_public_name_of_passes_is_listed():
+    listed = re.findall(r"`(\w+)[`(]", section(page("reference/index.md"), "`passes`"))
+    assert sorted(set(listed)) == sorted(passes.__all__)
+
+
+def test_every_law_is_listed_once_under_what_it_is():
+    """The page of the passes names each rewrite by its function."""
+    from passes.fusion.dots import TRANSPOSES
+    from passes.simplify import _EXACT, FAST_MATH
+
+    text = page("explanation/passes.md")
+    for heading, laws in (("Exact laws", [*_EXACT, *TRANSPOSES]), ("Laws of `fast_math`", FAST_MATH)):
+        listed = [name for row in rows(section(text, heading)) for name in re.findall(r"`(\w+)`", row[0])]
+        assert sorted(listed) == sorted({law.name for law in laws})
+
+
+def test_the_folders_of_the_architecture_page_exist():
+    block = re.search(r"^```text\n(passes/.*?)^```", page("explanation/architecture.md"), re.MULTILINE | re.DOTALL)[1]
+    package, listed = "", set()
+    for line in block.splitlines():
+        path = line.split("  ")[0] if not line.startswith("  ") else line.split()[0]
+        if not line.startswith("  "):
+            package = path.rstrip("/")
+        listed.add(package if not line.startswith("  ") else f"{package}/{path.rstrip('/')}")
+    for path in listed:
+        assert (ROOT / path).exists(), path
+    packages = {
+        str(p.parent.relative_to(ROOT))
+        for top in ("passes", "stagec")
+        for p in (ROOT / top).glob("*/__init__.py")
+        if any(f.stat().st_size > 100 for f in p.parent.rglob("*.py"))
+    }
+    assert sorted(packages - listed) == []
+
+
+LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))], ids=lambda p: p.name)
+def test_links_lead_somewhere(path):
+    for target, _ in LINK.findall(path.read_text()):
+        if "://" not in target:
+            assert (path.parent / target).exists(), target
+
+
+def test_the_index_links_every_page():
+    linked = {(DOCS / target).resolve() for target, _ in LINK.findall(page("index.md"))}
+    pages = {path.resolve() for path in DOCS.rglob("*.md")} - {(DOCS / "index.md").resolve()}
+    assert sorted(map(str, pages - linked)) == []
