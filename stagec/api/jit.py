@@ -124,7 +124,10 @@ class JitFunction:
                     return run(args)
             if self._described:
                 leaves: list[Any] = []
-                run = self._described.get(self._describe(args, kwargs, leaves))
+                try:
+                    run = self._described.get(self._describe(args, kwargs, leaves))
+                except (Unusual, TypeError):  # TypeError: not hashable
+                    run = None
                 if run is not None:
                     return run(leaves)
         try:
@@ -149,34 +152,30 @@ class JitFunction:
             outs = jit_p(*trace.captured, *values, name=trace.name, graph=trace.graph)
         return trace.out_tree.unflatten(outs)
 
-    def _describe(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> Any:
-        """The call's signature as a key, or None; appends the dynamic leaves to `leaves`."""
+    def _describe(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> tuple[Any, ...]:
+        """The call's signature as a key; appends the dynamic leaves to `leaves`."""
         rules = self._rules
-        try:
-            if rules.simple:
-                key = [describe(a, leaves) for a in args]
-                if kwargs:
-                    key.append(describe(kwargs, leaves))
-                    key.append(_KEYWORDS)
-            else:
-                nums, names = rules.static_nums, rules.static_names
-                key = [(type(a), a) if i in nums else describe(a, leaves) for i, a in enumerate(args)]
-                for name in sorted(kwargs):
-                    a = kwargs[name]
-                    key += [_KEYWORDS, name, (type(a), a) if name in names else describe(a, leaves)]
-            signature = tuple(key)
-            hash(signature)
-        except (Unusual, TypeError):
-            return None
-        return signature
+        if rules.simple:
+            key = [describe(a, leaves) for a in args]
+            if kwargs:
+                key += [_KEYWORDS, describe(kwargs, leaves)]
+        else:
+            nums, names = rules.static_nums, rules.static_names
+            key = [(type(a), a) if i in nums else describe(a, leaves) for i, a in enumerate(args)]
+            for name in sorted(kwargs):
+                a = kwargs[name]
+                key += [_KEYWORDS, name, (type(a), a) if name in names else describe(a, leaves)]
+        return tuple(key)
 
     def _remember(self, trace: Trace, runnable: RunnableGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Let the next call with this signature skip everything but the program."""
         if runnable.trivial:
             return
         leaves: list[Any] = []
-        key = self._describe(args, kwargs, leaves)
-        if key is None:
+        try:
+            key = self._describe(args, kwargs, leaves)
+            hash(key)
+        except (Unusual, TypeError):
             return
         plain = self._rules.simple and not kwargs and all([type(a) is Array for a in args])
         build = builder(trace.out_tree)
@@ -187,10 +186,17 @@ class JitFunction:
                 return build(run_graph([leaf_value(a) for a in leaves]))
         else:
             executable = runnable.executable()
+            avals = trace.graph.in_avals
             unguarded = not executable.clobbered and not executable.may_alias
+            alone = unguarded and trace.out_tree == pytree.LEAF
             run: Callable[[Sequence[Array]], Any] = executable.run_plain if unguarded else executable.run
-            if plain and unguarded and trace.out_tree == pytree.LEAF:
-                fast = executable.run_one
+            if alone and plain:
+                fast = run_one = executable.run_one
+            elif alone:
+                run_one = executable.run_one
+
+                def fast(leaves: Sequence[Any]) -> Any:
+                    return run_one([a if type(a) is Array else place(a, v) for a, v in zip(leaves, avals)])
             elif plain:
 
                 def fast(leaves: Sequence[Any]) -> Any:
@@ -198,7 +204,7 @@ class JitFunction:
             else:
 
                 def fast(leaves: Sequence[Any]) -> Any:
-                    return build(run([a if type(a) is Array else place(a) for a in leaves]))
+                    return build(run([a if type(a) is Array else place(a, v) for a, v in zip(leaves, avals)]))
 
         if plain:
             self._fast[key] = fast

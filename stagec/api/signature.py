@@ -40,12 +40,41 @@ class _Scalar:
             self.smallest, self.largest = float(np.finfo(dtype).min), float(np.finfo(dtype).max)
 
 
-@functools.cache
-def _scalars() -> dict[type, _Scalar]:
-    return {kind: _Scalar(kind) for kind in (bool, int, float, complex)}
+_scalars: dict[type, _Scalar] = {}
 
 
-config.on_update(_scalars.cache_clear)
+def _learn_scalars() -> None:
+    _scalars.update({kind: _Scalar(kind) for kind in (bool, int, float, complex)})
+    _placed_number.cache_clear()
+    _numpy_avals.clear()
+
+
+# (shape, dtype) of NumPy arrays -> aval under the options in force.
+_numpy_avals: dict[tuple[Any, Any], ShapedArray] = {}
+
+
+def _numpy_aval(value: Any) -> ShapedArray:
+    aval = ShapedArray.of(value.shape, dtypes.canonicalize(value.dtype))
+    if len(_numpy_avals) < 4096:
+        _numpy_avals[value.shape, value.dtype] = aval
+    return aval
+
+
+# dicts' keys in the order of their leaves; programs have few sets of keys.
+_orders: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+
+
+def _sorted_keys(tree: dict[Any, Any]) -> tuple[Any, ...]:
+    given = tuple(tree)
+    found = _orders.get(given)
+    if found is None:
+        try:
+            found = tuple(sorted(given))
+        except TypeError:
+            raise Unusual from None
+        if len(_orders) < 1024:
+            _orders[given] = found
+    return found
 
 
 def describe(value: Any, leaves: list[Any]) -> Any:
@@ -61,27 +90,32 @@ def describe(value: Any, leaves: list[Any]) -> Any:
     if kind is Array:
         leaves.append(value)
         return value.aval
-    if kind is dict:
-        try:
-            keys = sorted(value)
-        except TypeError:
-            raise Unusual from None
-        return (dict, *keys, *[describe(value[k], leaves) for k in keys])
-    if kind is tuple or kind is list:
-        return (kind, *[describe(v, leaves) for v in value])
-    if value is None:
-        return None
-    if kind is np.ndarray or issubclass(kind, np.generic):
-        dtype = dtypes.canonicalize(value.dtype)
-        leaves.append(value)
-        return ShapedArray.of(value.shape, dtype)
-    scalar = _scalars().get(kind)
+    scalar = _scalars.get(kind)
     if scalar is not None:
         low = scalar.smallest
         if low is not None and not low <= value <= scalar.largest:
             raise Unusual
         leaves.append(value)
         return scalar.aval
+    if kind is np.ndarray or issubclass(kind, np.generic):
+        leaves.append(value)
+        known = _numpy_avals.get((value.shape, value.dtype))
+        return known if known is not None else _numpy_aval(value)
+    if kind is dict:
+        keys = _sorted_keys(value)
+        description: list[Any] = [dict, keys]
+        for k in keys:
+            v = value[k]
+            if type(v) is Array:
+                leaves.append(v)
+                description.append(v.aval)
+            else:
+                description.append(describe(v, leaves))
+        return tuple(description)
+    if kind is tuple or kind is list:
+        return (kind, *[describe(v, leaves) for v in value])
+    if value is None:
+        return None
     if node_of(kind) is None:
         raise Unusual
     inner: list[Any] = []
@@ -93,36 +127,44 @@ _COPIED_BYTES = 1 << 14
 
 
 @functools.cache
-def _copier() -> tuple[Callable[..., Any], int, int, Any, dict[Any, int]]:
+def _copier() -> Callable[[Any, ShapedArray], Any]:
     cpu = _device.cpu()
-    return cpu.allocator.allocate_buffer_copy, *_device._import_options(), cpu.hal_device("local-sync"), _device._element_types()
+    copy, device = cpu.allocator.allocate_buffer_copy, cpu.hal_device("local-sync")
+    memory, usage = _device._import_options()
+    elements = _device._element_types()
+    return lambda value, aval: copy(memory, usage, device, value, elements[aval.dtype])
 
 
-def place(leaf: Any) -> Array:
-    """A leaf as an array that lasts for one call."""
+def place(leaf: Any, aval: ShapedArray) -> Array:
+    """A described leaf, no Array, as an array that lasts for one call."""
     kind = type(leaf)
-    if kind is Array:
-        return leaf
     if kind is np.ndarray:
-        aval = ShapedArray.of(leaf.shape, dtypes.canonicalize(leaf.dtype))
         if leaf.dtype != aval.dtype:
             leaf = leaf.astype(aval.dtype)
-        if aval.nbytes > _COPIED_BYTES:
-            return borrow(leaf)
-    elif kind in (float, int, bool, complex):
-        scalar = _scalars()[kind]
-        aval, leaf = scalar.aval, scalar.make(leaf)
-    else:
-        leaf = np.asarray(leaf)
-        aval = ShapedArray.of((), dtypes.canonicalize(leaf.dtype))
-        leaf = leaf.astype(aval.dtype)
-    copy, memory, usage, device, elements = _copier()
+        return _copied(leaf, aval) if leaf.nbytes <= _COPIED_BYTES else borrow(leaf)
+    if kind in _scalars:
+        # Zeros have signs that equality does not see.
+        return _placed_number(leaf) if leaf else _copied(_scalars[kind].make(leaf), aval)
+    return _copied(np.asarray(leaf).astype(aval.dtype), aval)
+
+
+@functools.lru_cache(512, typed=True)
+def _placed_number(value: Any) -> Array:
+    scalar = _scalars[type(value)]
+    return _copied(scalar.make(value), scalar.aval)
+
+
+def _copied(value: Any, aval: ShapedArray) -> Array:
     made = object.__new__(Array)
     made.aval = aval
+    made._view = _copier()(value, aval)
     made._numpy = made._taken = None
-    made._view = copy(memory, usage, device, leaf, elements[aval.dtype])
     made._exposed = False
     return made
+
+
+_learn_scalars()
+config.on_update(_learn_scalars)
 
 
 def builder(tree: pytree.PyTreeDef) -> Callable[[Sequence[Any]], Any]:

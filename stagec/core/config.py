@@ -65,6 +65,7 @@ class Config:
                 self._values[name] = default if text is None else parse(text)
             except ValueError:
                 raise ValueError(f"{variable}={text!r} is not a valid value for {name}") from None
+        self._trace_key = self._compute_trace_key()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -89,6 +90,7 @@ class Config:
         if name not in _OPTIONS:
             raise AttributeError(f"unknown option {name!r}; options are {', '.join(_OPTIONS)}")
         self._values[name] = value
+        self._trace_key = self._compute_trace_key()
         for listener in self._listeners:
             listener()
 
@@ -109,6 +111,9 @@ class Config:
 
     def trace_key(self) -> tuple[Any, ...]:
         """The options that take part in a trace's or a compiled program's identity."""
+        return self._compute_trace_key() if state.overrides else self._trace_key
+
+    def _compute_trace_key(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name, row in _OPTIONS.items() if row[3])
 
     def on_update(self, listener: Callable[[], None]) -> None:

@@ -162,14 +162,75 @@ from stagec.primitives.transcendental import (
     tanh as tanh,
     tanh_p as tanh_p,
 )
+# shape, index, dot
 from stagec.primitives.shape import (
     broadcast as broadcast,
     broadcast_in_dim as broadcast_in_dim,
+    broadcast_in_dim_p as broadcast_in_dim_p,
     concatenate as concatenate,
+    concatenate_p as concatenate_p,
     expand_dims as expand_dims,
     pad as pad,
+    pad_p as pad_p,
     reshape as reshape,
+    reshape_p as reshape_p,
     rev as rev,
+    rev_p as rev_p,
     squeeze as squeeze,
+    squeeze_p as squeeze_p,
     transpose as transpose,
+    transpose_p as transpose_p,
+)
+from stagec.primitives.slicing import (
+    dynamic_index_in_dim as dynamic_index_in_dim,
+    dynamic_slice as dynamic_slice,
+    dynamic_slice_in_dim as dynamic_slice_in_dim,
+    dynamic_slice_p as dynamic_slice_p,
+    dynamic_update_index_in_dim as dynamic_update_index_in_dim,
+    dynamic_update_slice as dynamic_update_slice,
+    dynamic_update_slice_in_dim as dynamic_update_slice_in_dim,
+    dynamic_update_slice_p as dynamic_update_slice_p,
+    index_in_dim as index_in_dim,
+    slice_ as slice,
+    slice_in_dim as slice_in_dim,
+    slice_p as slice_p,
+    split as split,
+    split_p as split_p,
+)
+from stagec.primitives.iota import (
+    broadcasted_iota as broadcasted_iota,
+    full as full,
+    full_like as full_like,
+    iota as iota,
+    iota_p as iota_p,
+    zeros_like as zeros_like,
+)
+from stagec.primitives.gather import (
+    GatherDimensionNumbers as GatherDimensionNumbers,
+    GatherScatterMode as GatherScatterMode,
+    gather as gather,
+    gather_p as gather_p,
+)
+from stagec.primitives.scatter import (
+    ScatterDimensionNumbers as ScatterDimensionNumbers,
+    scatter as scatter,
+    scatter_add as scatter_add,
+    scatter_add_p as scatter_add_p,
+    scatter_apply as scatter_apply,
+    scatter_max as scatter_max,
+    scatter_max_p as scatter_max_p,
+    scatter_min as scatter_min,
+    scatter_min_p as scatter_min_p,
+    scatter_mul as scatter_mul,
+    scatter_mul_p as scatter_mul_p,
+    scatter_p as scatter_p,
+    scatter_sub as scatter_sub,
+    scatter_sub_p as scatter_sub_p,
+)
+from stagec.primitives.dot import (
+    DotDimensionNumbers as DotDimensionNumbers,
+    batch_matmul as batch_matmul,
+    dot as dot,
+    dot_general as dot_general,
+    dot_general_p as dot_general_p,
 )

@@ -123,7 +123,7 @@ def _float_divmod(x: Operand, y: Operand) -> tuple[Any, Any]:
     whole = ar.div(logic.select(logic.eq(y, 0), x, ar.sub(x, left)), y)
     wrong_side = logic.bitwise_and(logic.ne(left, 0), logic.ne(ar.sign(y), ar.sign(left)))
     left = logic.select(wrong_side, ar.add(left, y), left)
-    return ar.round(logic.select(wrong_side, ar.sub(whole, 1), whole)), left
+    return ar.round(logic.select(wrong_side, ar.sub(whole, 1.0), whole)), left
 
 
 def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
@@ -259,14 +259,16 @@ def _keeps(strict: Any, loose: Any, x: Operand, y: Operand) -> Any:
 def fmax(x1: Any, x2: Any, /) -> Any:
     """The larger of both; the other where one is NaN."""
     x, y = promote("fmax", x1, x2)
-    take_x = logic.bitwise_or(logic.ne(y, y), logic.ge(x, y))
+    first = _keeps(logic.gt, logic.ge, x, y) if dtypes.is_complex(dtype_of(x)) else logic.ge(x, y)
+    take_x = logic.bitwise_or(logic.ne(y, y), logic.bitwise_and(first, logic.eq(x, x)))
     return logic.select(take_x, x, y)
 
 
 def fmin(x1: Any, x2: Any, /) -> Any:
     """The smaller of both; the other where one is NaN."""
     x, y = promote("fmin", x1, x2)
-    take_x = logic.bitwise_or(logic.ne(y, y), logic.le(x, y))
+    first = _keeps(logic.lt, logic.le, x, y) if dtypes.is_complex(dtype_of(x)) else logic.le(x, y)
+    take_x = logic.bitwise_or(logic.ne(y, y), logic.bitwise_and(first, logic.eq(x, x)))
     return logic.select(take_x, x, y)
 
 

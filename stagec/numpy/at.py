@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes, location
+from stagec.core import dtypes, errors, location
 from stagec.core.graph import Literal
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.creation import array
@@ -248,9 +248,14 @@ def _broadcast_values(values: Any, shape: tuple[int, ...]) -> Any:
     """Values in the shape of the place; leading axes of size 1 may be too many, as in NumPy."""
     while values.ndim > len(shape) and values.shape[0] == 1:
         values = reshape(values, values.shape[1:])
-    broadcast_shapes(values.shape, shape)
-    if broadcast_shapes(values.shape, shape) != tuple(shape):
-        broadcast_shapes(values.shape, (0, *shape) if values.ndim > len(shape) else shape)
+    if values.ndim > len(shape) or broadcast_shapes(values.shape, shape) != tuple(shape):
+        raise errors.ShapeError(
+            errors.message(
+                f"values of shape {values.shape} do not broadcast to the place's shape {tuple(shape)}",
+                str(location.capture()),
+                fix="values have the shape of x[index], or one that stretches to it",
+            )
+        )
     return broadcast_to_shape(values, shape)
 
 

@@ -160,11 +160,15 @@ def nextafter(x1: Any, x2: Any, /) -> Any:
 
 
 def spacing(x: Any, /) -> Any:
-    """The distance from `x` to the next floating number away from zero, with the sign of `x`."""
+    """The distance from `x` to the next floating number away from zero, with the sign of `x`.
+
+    As in NumPy, float16 has its distances upward, without a sign.
+    """
     (x,) = promote_inexact(x)
     if dtypes.is_complex(dtype_of(x)):
         raise reject("spacing", dtype_of(x), "take abs() first")
-    outward = copysign(convert_element_type(literal(math.inf, dtypes.float32), dtype_of(x)), x)
+    infinity = literal(math.inf, dtype_of(x))
+    outward = infinity if dtype_of(x) == dtypes.float16 else copysign(infinity, x)
     return ar.sub(ar.nextafter(x, outward), x)
 
 
@@ -275,5 +279,6 @@ def angle(z: Any, deg: bool = False) -> Any:
     if dtypes.is_complex(dtype_of(x)):
         out = tr.atan2(cplx.imag(x), cplx.real(x))
     else:
-        out = logic.select(isnan(x), x, logic.select(logic.lt(x, 0), math.pi, 0.0))
+        straight = logic.select(logic.lt(x, 0), *(literal(v, dtype_of(x)) for v in (math.pi, 0.0)))
+        out = logic.select(isnan(x), x, straight)
     return ar.mul(out, 180 / math.pi) if deg else out

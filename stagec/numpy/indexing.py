@@ -411,7 +411,7 @@ def _advanced(x: Any, parts: list[Part], mode: str, fill_value: Any, is_sorted: 
     kept = [1 if p.kind == "new" else p.value[1] for p in parts if p.kind in ("new", "slice")]
     result = (*kept[: joined.position], *joined.batch_shape, *kept[joined.position :])
     real = [p.value[1] for p in parts if p.kind == "slice"]
-    ahead = sum(p.kind == "slice" for p in parts[: _part_number(parts, joined.position)])
+    ahead = sum(p.kind == "slice" for p in [p for p in parts if p.kind in ("new", "slice")][: joined.position])
     if 0 in result:
         return full(result, np.zeros((), x.dtype), x.dtype)
     if any(x.shape[axis] == 0 for axis in joined.axes):
@@ -434,16 +434,6 @@ def _advanced(x: Any, parts: list[Part], mode: str, fill_value: Any, is_sorted: 
         fill_value=fill_value,
     )
     return reshape(out, result) if out.shape != result else out
-
-
-def _part_number(parts: list[Part], position: int) -> int:
-    """The number of the part that follows the first `position` kept axes."""
-    seen = 0
-    for i, part in enumerate(parts):
-        if seen == position:
-            return i
-        seen += part.kind in ("new", "slice")
-    return len(parts)
 
 
 def iterate(x: Any) -> Any:

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stagec.core import operators
+from stagec.core import errors, location, operators
+from stagec.numpy import creation, manipulation
+from stagec.numpy.arguments import requested_dtype
+from stagec.numpy.at import at
+from stagec.numpy.indexing import getitem, iterate
+from stagec.primitives.convert import bitcast_convert_type
 
 # Operators and methods that are the function of the same name, with the array as first argument.
 NAMES = (
     "add subtract multiply true_divide floor_divide remainder divmod power matmul bitwise_and bitwise_or bitwise_xor "
     "left_shift right_shift equal not_equal less less_equal greater greater_equal negative positive abs bitwise_not "
-    "round matrix_transpose real imag all any argmax argmin argpartition argsort astype choose clip conj conjugate "
-    "copy cumprod cumsum diagonal dot max mean min nonzero partition prod ptp ravel repeat searchsorted sort squeeze "
+    "round matrix_transpose real imag all any argmax argmin argpartition argsort choose clip conj conjugate "
+    "cumprod cumsum diagonal dot max mean min nonzero partition prod ptp repeat searchsorted sort squeeze "
     "std sum swapaxes take trace var"
 ).split()
 
@@ -24,3 +29,66 @@ def install(namespace: Mapping[str, Callable[..., Any]]) -> None:
       namespace: name -> function.
     """
     operators.install({name: namespace[name] for name in NAMES if name in namespace})
+    operators.install(
+        {
+            "__getitem__": lambda x, index: getitem(x, index),
+            "__iter__": iterate,
+            "at": at,
+            "transpose": _transpose,
+            "reshape": _reshape,
+            "ravel": _ravel,
+            "flatten": _ravel,
+            "view": _view,
+            "copy": _copy,
+            "astype": _astype,
+            "compress": lambda x, condition, axis=None, **options: namespace["compress"](condition, x, axis, **options),
+        }
+    )
+
+
+def _is_many(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) or value is None
+
+
+def _transpose(x: Any, *axes: Any) -> Any:
+    return manipulation.transpose(x, axes[0] if len(axes) == 1 and _is_many(axes[0]) else axes or None)
+
+
+def _reshape(x: Any, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+    single = len(shape) == 1
+    return manipulation.reshape(x, shape[0] if single else shape, order)
+
+
+def _ravel(x: Any, order: str = "C") -> Any:
+    return manipulation.ravel(x, order)
+
+
+def _view(x: Any, dtype: Any = None, type: Any = None) -> Any:
+    """The same bits under another dtype; where sizes differ, the last axis grows or shrinks."""
+    if dtype is None:
+        return x
+    wanted = requested_dtype(dtype, "view")
+    have = x.dtype.itemsize
+    if have == wanted.itemsize:
+        return bitcast_convert_type(x, wanted)
+    if not x.ndim or (have < wanted.itemsize and x.shape[-1] * have % wanted.itemsize):
+        raise errors.ShapeError(
+            errors.message(
+                f"view: the last axis of {x.aval.long()} does not hold a whole number of {wanted.name}",
+                str(location.capture()),
+                fix="its bytes must be a multiple of the new dtype's size",
+            )
+        )
+    if have > wanted.itemsize:
+        out = bitcast_convert_type(x, wanted)
+        return manipulation.reshape(out, (*x.shape[:-1], -1 if x.size else x.shape[-1] * (have // wanted.itemsize)))
+    ratio = wanted.itemsize // have
+    return bitcast_convert_type(manipulation.reshape(x, (*x.shape[:-1], x.shape[-1] // ratio, ratio)), wanted)
+
+
+def _copy(x: Any, order: str | None = None) -> Any:
+    return creation.copy(x)
+
+
+def _astype(x: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
+    return manipulation.astype(x, dtype, copy=copy)

@@ -39,7 +39,7 @@ def _as_dtype(operand: Operand, aval: ShapedArray, dtype: np.dtype[Any], weak: b
         return operand
     if isinstance(operand, Literal) and aval.weak_type:
         return literal(operand.value.item(), dtype, weak)
-    return convert_element_type(operand, dtype, weak and aval.weak_type)
+    return convert_element_type(operand, dtype, weak)
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:

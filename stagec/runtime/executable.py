@@ -27,7 +27,7 @@ class Executable:
     """
 
     __slots__ = (
-        "_count", "_function", "_invoke", "_list", "_lock", "_out", "_view_type",
+        "_acquire", "_count", "_function", "_invoke", "_list", "_out", "_release", "_view_type",
         "branches", "clobbered", "driver", "in_avals", "in_place", "may_alias", "name", "out_avals", "payload",
     )  # fmt: skip
 
@@ -64,7 +64,10 @@ class Executable:
         self._view_type = b.HalBufferView
         self._count = len(self.out_avals)
         self._out = list(enumerate(self.out_avals))
-        self._lock = threading.Lock()
+        # A context belongs to one thread at a time. Bound once: `with` costs more than the lock itself.
+        lock = threading.Lock()
+        self._acquire = lock.acquire
+        self._release = lock.release
 
     def run(self, args: Sequence[Any]) -> list[Array]:
         """Run on arrays, NumPy arrays or literals that match `in_avals`."""
@@ -82,8 +85,11 @@ class Executable:
             view = a._view
             push(view if view is not None else a.buffer_view())
         outputs = self._list(self._count)
-        with self._lock:  # a context belongs to one thread at a time
+        self._acquire()
+        try:
             self._invoke(self._function, inputs, outputs)
+        finally:
+            self._release()
         get, view_type = outputs.get_as_object, self._view_type
         results = []
         for i, aval in self._out:
@@ -97,8 +103,24 @@ class Executable:
         return results
 
     def run_one(self, args: Sequence[Array]) -> Array:
-        """`run_plain(args)[0]`."""
-        return self.run_plain(args)[0]
+        """`run_plain(args)[0]`, written out: most programs have one result."""
+        inputs = self._list(len(args))
+        push = inputs.push_ref
+        for a in args:
+            view = a._view
+            push(view if view is not None else a.buffer_view())
+        outputs = self._list(1)
+        self._acquire()
+        try:
+            self._invoke(self._function, inputs, outputs)
+        finally:
+            self._release()
+        result = _new(Array)
+        result.aval = self.out_avals[0]
+        result._view = outputs.get_as_object(0, self._view_type)
+        result._numpy = result._taken = None
+        result._exposed = False
+        return result
 
     def _unshared(self, args: Sequence[Array], results: list[Array]) -> list[Array]:
         """Copy results that are the memory of an argument, or of an earlier result."""

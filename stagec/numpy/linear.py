@@ -1,0 +1,393 @@
+"""Products of vectors, matrices and tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype, to_array
+from stagec.numpy.axes import as_int, normalize_axes, normalize_axis
+from stagec.numpy.creation import eye, tri
+from stagec.numpy.indexing import getitem
+from stagec.numpy.manipulation import moveaxis, ravel, stack
+from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote, promote_dtypes
+from stagec.primitives import arithmetic
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.dot import dot_general
+from stagec.primitives.iota import full_like
+from stagec.primitives.logic import select
+from stagec.primitives.shape import broadcast_in_dim, expand_dims, pad, reshape, shape_error, squeeze, transpose
+
+
+def _pair(a: Any, b: Any) -> tuple[Any, Any]:
+    x, y = promote_dtypes(array_argument(a, "a"), array_argument(b, "b"))
+    return x, y
+
+
+def _preferred(dtype: Any, name: str) -> Any:
+    return None if dtype is None else requested_dtype(dtype, name)
+
+
+def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The matrix product; leading axes are broadcast against each other.
+
+    Args:
+      a, b: arrays of rank 1 or more; vectors are rows on the left, columns on the right.
+      precision: `"default"`, `"high"` or `"highest"`, for hardware that has a choice.
+      preferred_element_type: dtype of the result.
+
+    Raises:
+      ShapeError: the contracted axes differ in size.
+
+    >>> import stagec.numpy as snp
+    >>> matmul(snp.ones((5, 2, 3)), snp.ones((3, 4))).shape
+    (5, 2, 4)
+    """
+    x, y = _pair(a, b)
+    for v in (x, y):
+        if not v.ndim:
+            raise shape_error("matmul", f"{v.aval.long()} has no axes", "use * for products with scalars")
+    contracted = x.shape[-1], y.shape[-2 if y.ndim > 1 else 0]
+    if contracted[0] != contracted[1]:
+        raise shape_error(
+            "matmul",
+            f"{x.aval.long()} and {y.aval.long()} do not match (last axis of the first is {contracted[0]}, "
+            f"{'second to last' if y.ndim > 1 else 'only'} axis of the second is {contracted[1]})",
+            "transpose one of them with .mT",
+        )
+    lead = broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    x, x_lead = _without_stretched(x, lead, min(x.ndim, 2))
+    y, y_lead = _without_stretched(y, lead, min(y.ndim, 2))
+    shared = [i for i in x_lead if i in y_lead]
+    x_batch, y_batch = tuple(x_lead.index(i) for i in shared), tuple(y_lead.index(i) for i in shared)
+    x_axis, y_axis = x.ndim - 1, y.ndim - (2 if y.ndim - len(y_lead) == 2 else 1)
+    out = dot_general(
+        x,
+        y,
+        (((x_axis,), (y_axis,)), (x_batch, y_batch)),
+        precision,
+        _preferred(preferred_element_type, "matmul"),
+    )
+    # The product has shared axes, then what is left of x, then of y.
+    labels: list[Any] = [*shared, *[i for i in x_lead if i not in shared]]
+    labels += ["row"] * (x.ndim - len(x_lead) - 1)
+    labels += [i for i in y_lead if i not in shared] + ["column"] * (y.ndim - len(y_lead) - 1)
+    wanted = [*range(len(lead)), *[name for name in ("row", "column") if name in labels]]
+    return transpose(out, [labels.index(i) for i in wanted])
+
+
+def _without_stretched(x: Any, lead: tuple[int, ...], inner: int) -> tuple[Any, list[int]]:
+    """Drop leading axes of size 1 that broadcasting would stretch; say which axes of the result remain."""
+    count = x.ndim - inner
+    first = len(lead) - count
+    dropped = [i for i in range(count) if x.shape[i] == 1 and lead[first + i] != 1]
+    x = squeeze(x, tuple(dropped)) if dropped else x
+    return x, [first + i for i in range(count) if i not in dropped]
+
+
+def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out: Any = None) -> Any:
+    """The last axis of `a` with the second to last of `b` (or its only one), for all pairs of the others.
+
+    >>> import stagec.numpy as snp
+    >>> dot(snp.arange(3), snp.arange(3))
+    Array(5, dtype=int32)
+    """
+    refuse_out(out, "dot")
+    x, y = _pair(a, b)
+    preferred = _preferred(preferred_element_type, "dot")
+    if not x.ndim or not y.ndim:
+        product = to_array(arithmetic.mul(*promote("dot", x, y)))
+        return product if preferred is None else convert_element_type(product, preferred)
+    y_axis = max(y.ndim - 2, 0)
+    return dot_general(x, y, (((x.ndim - 1,), (y_axis,)), ((), ())), precision, preferred)
+
+
+def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The product of all elements as vectors; the first is conjugated.
+
+    >>> import stagec.numpy as snp
+    >>> vdot(snp.ones((2, 2)), snp.ones((2, 2)))
+    Array(4., dtype=float32)
+    """
+    x = _conjugate(ravel(array_argument(a, "a")))
+    return dot(x, ravel(array_argument(b, "b")), precision=precision, preferred_element_type=preferred_element_type)
+
+
+def _conjugate(x: Any) -> Any:
+    return x.conj() if dtypes.is_complex(x.dtype) else x
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The product of vectors along one axis; the first is conjugated, other axes are broadcast.
+
+    >>> import stagec.numpy as snp
+    >>> vecdot(snp.ones((4, 3)), snp.arange(3))
+    Array([3., 3., 3., 3.], dtype=float32)
+    """
+    x, y = _pair(x1, x2)
+    x = moveaxis(x, normalize_axis(axis, x.ndim, "vecdot"), -1)
+    y = moveaxis(y, normalize_axis(axis, y.ndim, "vecdot"), -1)
+    if x.shape[-1] != y.shape[-1]:
+        raise shape_error("vecdot", f"{x.aval.long()} and {y.aval.long()} differ along the axis", "sizes must agree")
+    row, column = expand_dims(_conjugate(x), (x.ndim - 1,)), expand_dims(y, (y.ndim,))
+    out = matmul(row, column, precision=precision, preferred_element_type=preferred_element_type)
+    return squeeze(out, (-2, -1))
+
+
+def matvec(x1: Any, x2: Any, /) -> Any:
+    """Matrices times vectors along the last axes.
+
+    >>> import stagec.numpy as snp
+    >>> matvec(snp.eye(2), snp.array([1.0, 2.0]))
+    Array([1., 2.], dtype=float32)
+    """
+    y = array_argument(x2, "x2")
+    return squeeze(matmul(x1, expand_dims(y, (y.ndim,))), (-1,))
+
+
+def vecmat(x1: Any, x2: Any, /) -> Any:
+    """Vectors, conjugated, times matrices along the last axes.
+
+    >>> import stagec.numpy as snp
+    >>> vecmat(snp.array([1.0, 2.0]), snp.eye(2))
+    Array([1., 2.], dtype=float32)
+    """
+    x = _conjugate(array_argument(x1, "x1"))
+    return squeeze(matmul(expand_dims(x, (x.ndim - 1,)), x2), (-2,))
+
+
+def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The last axis of `a` with the last of `b`, for all pairs of the others.
+
+    >>> import stagec.numpy as snp
+    >>> inner(snp.ones((2, 3)), snp.ones((4, 3))).shape
+    (2, 4)
+    """
+    x, y = _pair(a, b)
+    if not x.ndim or not y.ndim:
+        return dot(x, y, preferred_element_type=preferred_element_type)
+    numbers = (((x.ndim - 1,), (y.ndim - 1,)), ((), ()))
+    return dot_general(x, y, numbers, precision, _preferred(preferred_element_type, "inner"))
+
+
+def outer(a: Any, b: Any, out: Any = None) -> Any:
+    """All products of an element of `a` and one of `b`.
+
+    >>> import stagec.numpy as snp
+    >>> outer(snp.arange(2), snp.arange(3))
+    Array([[0, 0, 0],
+           [0, 1, 2]], dtype=int32)
+    """
+    refuse_out(out, "outer")
+    x, y = _pair(a, b)
+    x, y = ravel(x), ravel(y)
+    shape = (x.size, y.size)
+    return arithmetic.mul(broadcast_in_dim(x, shape, (0,)), broadcast_in_dim(y, shape, (1,)))
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """Contract axes of two arrays.
+
+    Args:
+      a, b: arrays.
+      axes: how many last axes of `a` go with the first of `b`, or a pair of axes or of lists of axes.
+
+    Raises:
+      ShapeError: paired axes differ in size.
+
+    >>> import stagec.numpy as snp
+    >>> tensordot(snp.ones((2, 3, 4)), snp.ones((4, 3, 5)), axes=([1, 2], [1, 0])).shape
+    (2, 5)
+    """
+    x, y = _pair(a, b)
+    if isinstance(axes, (Sequence, np.ndarray)):
+        first, second = axes
+        x_axes, y_axes = normalize_axes(first, x.ndim, "tensordot"), normalize_axes(second, y.ndim, "tensordot")
+    else:
+        count = as_int(axes, "tensordot", "axes")
+        if count > min(x.ndim, y.ndim):
+            raise shape_error("tensordot", f"axes={count} exceeds the rank of {x.aval.long()}", "use fewer axes")
+        x_axes, y_axes = tuple(range(x.ndim - count, x.ndim)), tuple(range(count))
+    return dot_general(x, y, ((x_axes, y_axes), ((), ())), precision, _preferred(preferred_element_type, "tensordot"))
+
+
+def kron(a: Any, b: Any) -> Any:
+    """The Kronecker product: every element of `a` times a copy of `b`.
+
+    >>> import stagec.numpy as snp
+    >>> kron(snp.eye(2, dtype=int), snp.ones((1, 2), int))
+    Array([[1, 1, 0, 0],
+           [0, 0, 1, 1]], dtype=int32)
+    """
+    x, y = _pair(a, b)
+    rank = max(x.ndim, y.ndim)
+    x, y = (expand_dims(v, tuple(range(rank - v.ndim))) for v in (x, y))
+    shape = [n for pair in zip(x.shape, y.shape) for n in pair]
+    left = broadcast_in_dim(x, shape, tuple(range(0, 2 * rank, 2)))
+    right = broadcast_in_dim(y, shape, tuple(range(1, 2 * rank, 2)))
+    return reshape(arithmetic.mul(left, right), tuple([m * n for m, n in zip(x.shape, y.shape)]))
+
+
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    """The cross product of vectors of length 3; a third component of 0 is added to those of length 2.
+
+    >>> import stagec.numpy as snp
+    >>> cross(snp.array([1, 0, 0]), snp.array([0, 1, 0]))
+    Array([0, 0, 1], dtype=int32)
+    """
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = _pair(a, b)
+    x, y = moveaxis(x, axisa, -1), moveaxis(y, axisb, -1)
+    for v in (x, y):
+        if v.shape[-1] not in (2, 3):
+            raise shape_error("cross", f"vectors have length 2 or 3, got {v.aval.long()}", "choose the axis")
+    planar = x.shape[-1] == y.shape[-1] == 2
+    shape = broadcast_shapes(x.shape[:-1], y.shape[:-1])
+    x, y = (broadcast_to_shape(v, (*shape, v.shape[-1])) for v in (x, y))
+    x, y = (
+        pad(v, np.zeros((), v.dtype), [(0, 0, 0)] * len(shape) + [(0, 1, 0)]) if v.shape[-1] == 2 else v for v in (x, y)
+    )
+    xs, ys = ([getitem(v, (..., i)) for i in range(3)] for v in (x, y))
+
+    def component(i: int, j: int) -> Any:
+        return arithmetic.sub(arithmetic.mul(xs[i], ys[j]), arithmetic.mul(xs[j], ys[i]))
+
+    if planar:
+        return component(0, 1)
+    return moveaxis(stack([component(1, 2), component(2, 0), component(0, 1)], -1), -1, axisc)
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The elements of a plane's diagonal, as the last axis.
+
+    >>> import stagec.numpy as snp
+    >>> diagonal(snp.arange(9).reshape(3, 3), 1)
+    Array([1, 5], dtype=int32)
+    """
+    a = array_argument(a, "a")
+    if a.ndim < 2:
+        raise shape_error("diagonal", f"{a.aval.long()} has less than two axes", "diag makes a matrix of a vector")
+    first, second = normalize_axes((axis1, axis2), a.ndim, "diagonal")
+    offset = as_int(offset, "diagonal", "offset")
+    a = moveaxis(a, (first, second), (-2, -1))
+    count = max(0, min(a.shape[-2] + min(offset, 0), a.shape[-1] - max(offset, 0)))
+    places = np.arange(count, dtype=np.int32)
+    return getitem(a, (..., places + max(-offset, 0), places + max(offset, 0)))
+
+
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+    """The sum of a plane's diagonal.
+
+    >>> import stagec.numpy as snp
+    >>> trace(snp.eye(3))
+    Array(3., dtype=float32)
+    """
+    refuse_out(out, "trace")
+    return diagonal(a, offset, axis1, axis2).sum(-1, dtype=dtype)
+
+
+def diag(v: Any, k: int = 0) -> Any:
+    """A matrix with this diagonal, or the diagonal of a matrix.
+
+    >>> import stagec.numpy as snp
+    >>> diag(snp.array([1, 2]))
+    Array([[1, 0],
+           [0, 2]], dtype=int32)
+    """
+    v = array_argument(v, "v")
+    if v.ndim == 2:
+        return diagonal(v, k)
+    if v.ndim != 1:
+        raise shape_error("diag", f"a vector or a matrix is needed, got {v.aval.long()}", "diagonal takes any rank")
+    k = as_int(k, "diag", "k")
+    v = pad(v, np.zeros((), v.dtype), [(max(k, 0), max(-k, 0), 0)])
+    size = v.shape[0]
+    rows = broadcast_in_dim(v, (size, size), (1,) if k >= 0 else (0,))
+    return select(eye(size, k=k, dtype=bool), rows, full_like(rows, 0))
+
+
+def diagflat(v: Any, k: int = 0) -> Any:
+    """A matrix whose diagonal holds all elements of `v`."""
+    return diag(ravel(v), k)
+
+
+def tril(m: Any, k: int = 0) -> Any:
+    """Zeros above a diagonal.
+
+    >>> import stagec.numpy as snp
+    >>> tril(snp.ones((2, 2)))
+    Array([[1., 0.],
+           [1., 1.]], dtype=float32)
+    """
+    return _triangle(m, k, True, "tril")
+
+
+def triu(m: Any, k: int = 0) -> Any:
+    """Zeros below a diagonal.
+
+    >>> import stagec.numpy as snp
+    >>> triu(snp.ones((2, 2)))
+    Array([[1., 1.],
+           [0., 1.]], dtype=float32)
+    """
+    return _triangle(m, k, False, "triu")
+
+
+def _triangle(m: Any, k: int, lower: bool, name: str) -> Any:
+    m = array_argument(m, "m")
+    if m.ndim < 2:
+        raise shape_error(name, f"{m.aval.long()} has less than two axes", "add an axis with None")
+    keep = broadcast_to_shape(tri(*m.shape[-2:], k=k if lower else k - 1, dtype=bool), m.shape)
+    zero = full_like(m, 0)
+    return select(keep, m, zero) if lower else select(keep, zero, m)
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """The powers of a vector's elements as columns.
+
+    >>> import stagec.numpy as snp
+    >>> vander(snp.array([2, 3]), increasing=True)
+    Array([[1, 2],
+           [1, 3]], dtype=int32)
+    """
+    x = array_argument(x, "x")
+    if x.ndim != 1:
+        raise shape_error("vander", f"a vector is needed, got {x.aval.long()}", "flatten it with ravel")
+    count = x.size if N is None else as_int(N, "vander", "N")
+    columns = [full_like(x, 1)]
+    for _ in range(count - 1):
+        columns.append(arithmetic.mul(columns[-1], x))
+    columns = columns[:count] if increasing else columns[:count][::-1]
+    if not columns:
+        return reshape(full_like(x, 0, shape=(0,)), (x.size, 0)) if x.size == 0 else full_like(x, 0, shape=(x.size, 0))
+    return stack(columns, 1)
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+    """A copy with another diagonal; pass `inplace=False`, as arrays are immutable.
+
+    >>> import stagec.numpy as snp
+    >>> fill_diagonal(snp.zeros((2, 2)), 1, inplace=False)
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
+    if inplace:
+        raise ValueError("fill_diagonal: arrays are immutable\n  Fix: pass inplace=False and use the result")
+    if wrap:
+        raise NotImplementedError("fill_diagonal: wrap=True is not supported\n  Fix: fill a view of each square block")
+    a = array_argument(a, "a")
+    if a.ndim < 2:
+        raise shape_error("fill_diagonal", f"{a.aval.long()} has less than two axes", "add an axis")
+    count = min(a.shape)
+    places = np.arange(count, dtype=np.int32)
+    value = ravel(array_argument(val, "val"))
+    if value.size and value.size != count:
+        repeats = math.ceil(count / value.size)
+        value = reshape(broadcast_in_dim(value, (repeats, value.size), (1,)), (repeats * value.size,))
+        value = getitem(value, slice(count))
+    return a.at[(places,) * a.ndim].set(value)

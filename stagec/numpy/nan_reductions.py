@@ -1,0 +1,218 @@
+"""Reductions that leave NaN out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stagec.core import dtypes
+from stagec.numpy import reductions as rd
+from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
+from stagec.numpy.axes import normalize_axes
+from stagec.numpy.promotion import broadcast_to_shape
+from stagec.numpy.reductions import strong
+from stagec.primitives import arithmetic as ar
+from stagec.primitives.complex import conj, real
+from stagec.primitives.logic import bitwise_and, eq, ge, select
+from stagec.primitives.operand import aval_of, literal
+from stagec.primitives.reduce import highest, lowest
+
+Axis = Any
+
+
+def _is_number(x: Any) -> Any:
+    """Where `x` is not NaN."""
+    return eq(x, x)
+
+
+def _masked(x: Any, value: Any) -> Any:
+    """`x` with `value` for each NaN."""
+    if not dtypes.is_inexact(aval_of(x).dtype):
+        return x
+    return select(_is_number(x), x, literal(value, aval_of(x).dtype))
+
+
+def nansum(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """`sum` with NaN taken for 0.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.nansum(snp.array([1.0, snp.nan])))
+    1.0
+    """
+    return rd.sum(_masked(array_argument(a, "nansum"), 0), axis, dtype, out, keepdims, initial, where)
+
+
+def nanprod(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """`prod` with NaN taken for 1.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.nanprod(snp.array([2.0, snp.nan])))
+    2.0
+    """
+    return rd.prod(_masked(array_argument(a, "nanprod"), 1), axis, dtype, out, keepdims, initial, where)
+
+
+def _nan_extreme(
+    name: str, a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, where: Any, largest: bool
+) -> Any:
+    refuse_out(out, name)
+    x = array_argument(a, name)
+    reduction = rd.max if largest else rd.min
+    if not dtypes.is_inexact(aval_of(x).dtype):
+        return reduction(x, axis, None, keepdims, initial, where)
+    bound = (lowest if largest else highest)(aval_of(x).dtype)
+    result = reduction(_masked(x, bound), axis, None, keepdims, initial, where)
+    if initial is not None:
+        return result
+    # Where all is NaN, so is the result.
+    some = rd.any(_is_number(x), axis, None, keepdims, where=where)
+    return select(some, result, literal(float("nan"), aval_of(result).dtype))
+
+
+def nanmax(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """`max` without NaN; NaN where there is nothing else.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.nanmax(snp.array([1.0, snp.nan])))
+    1.0
+    """
+    return _nan_extreme("nanmax", a, axis, out, keepdims, initial, where, True)
+
+
+def nanmin(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """`min` without NaN; NaN where there is nothing else.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.nanmin(snp.array([1.0, snp.nan])))
+    1.0
+    """
+    return _nan_extreme("nanmin", a, axis, out, keepdims, initial, where, False)
+
+
+def _nan_position(name: str, a: Any, axis: int | None, out: None, keepdims: bool | None, largest: bool) -> Any:
+    x = array_argument(a, name)
+    position = rd.argmax if largest else rd.argmin
+    if not dtypes.is_inexact(aval_of(x).dtype):
+        return position(x, axis, out, keepdims)
+    bound = (lowest if largest else highest)(aval_of(x).dtype)
+    found = position(_masked(x, bound), axis, out, keepdims)
+    some = rd.any(_is_number(x), axis, None, bool(keepdims))
+    return select(some, found, literal(-1, aval_of(found).dtype))
+
+
+def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+    """`argmax` without NaN; -1 where there is nothing else.
+
+    >>> import stagec.numpy as snp
+    >>> int(snp.nanargmax(snp.array([snp.nan, 1.0, 3.0])))
+    2
+    """
+    return _nan_position("nanargmax", a, axis, out, keepdims, True)
+
+
+def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+    """`argmin` without NaN; -1 where there is nothing else.
+
+    >>> import stagec.numpy as snp
+    >>> int(snp.nanargmin(snp.array([snp.nan, 1.0, 3.0])))
+    1
+    """
+    return _nan_position("nanargmin", a, axis, out, keepdims, False)
+
+
+def _numbers(x: Any, where: Any, name: str) -> Any:
+    mask = _is_number(x)
+    return mask if where is None else bitwise_and(mask, rd.mask_like(x, where, name))
+
+
+def nanmean(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, where: Any = None
+) -> Any:
+    """`mean` without NaN; NaN where there is nothing else.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.nanmean(snp.array([1.0, snp.nan, 3.0])))
+    2.0
+    """
+    refuse_out(out, "nanmean")
+    x = array_argument(a, "nanmean")
+    if not dtypes.is_inexact(aval_of(x).dtype):
+        return rd.mean(x, axis, dtype, None, keepdims, where=where)
+    return rd.mean(_masked(x, 0), axis, dtype, None, keepdims, where=_numbers(x, where, "nanmean"))
+
+
+def nanvar(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    where: Any = None,
+    mean: Any = None,
+) -> Any:
+    """`var` without NaN; NaN where nothing else, or no more than `ddof` numbers, are left.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.nanvar(snp.array([1.0, snp.nan, 3.0])))
+    1.0
+    """
+    refuse_out(out, "nanvar")
+    x = array_argument(a, "nanvar")
+    if not dtypes.is_inexact(aval_of(x).dtype):
+        return rd.var(x, axis, dtype, None, ddof, keepdims, where=where, mean=mean)
+    axes = normalize_axes(axis, aval_of(x).ndim, "nanvar")
+    work, result = rd.mean_dtypes(aval_of(x).dtype if dtype is None else requested_dtype(dtype, "nanvar"))
+    x = strong(x, work)
+    mask = _numbers(x, where, "nanvar")
+    zero = literal(0, work)
+    if mean is None:
+        mean = rd.mean(select(mask, x, zero), axes, keepdims=True, where=mask)
+    center = broadcast_to_shape(strong(array_argument(mean, "nanvar's mean"), work), aval_of(x).shape)
+    gap = select(mask, ar.sub(x, center), zero)
+    square = real(ar.mul(gap, conj(gap))) if dtypes.is_complex(work) else ar.mul(gap, gap)
+    total = rd.sum(square, axes, keepdims=keepdims)
+    width = aval_of(total).dtype
+    freedom = ar.sub(rd.sum(mask, axes, width, keepdims=keepdims), literal(ddof, width))
+    freedom = select(ge(freedom, literal(0, width)), freedom, literal(0, width))
+    freedom = select(rd.truth(freedom), freedom, literal(float("nan"), width))
+    return strong(ar.div(total, freedom), dtypes.real_dtype(result))
+
+
+def nanstd(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    where: Any = None,
+    mean: Any = None,
+) -> Any:
+    """The square root of `nanvar`.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.nanstd(snp.array([1.0, snp.nan, 3.0])))
+    1.0
+    """
+    refuse_out(out, "nanstd")
+    return ar.sqrt(nanvar(a, axis, dtype, None, ddof, keepdims, where, mean))

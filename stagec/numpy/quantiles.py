@@ -1,0 +1,285 @@
+"""Medians, quantiles and percentiles."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location
+from stagec.core.graph import Literal
+from stagec.numpy.arguments import array_argument, is_traced, refuse_out
+from stagec.numpy.axes import normalize_axes
+from stagec.numpy.promotion import broadcast_to_shape, promote_inexact
+from stagec.numpy.reductions import strong, with_axes
+from stagec.primitives import arithmetic as ar
+from stagec.primitives.iota import broadcasted_iota
+from stagec.primitives.logic import eq, gt, ne, select
+from stagec.primitives.operand import aval_of, literal
+from stagec.primitives.reduce import HALF, reduce_or, reduce_sum
+from stagec.primitives.shape import broadcast_in_dim, concatenate, reshape, transpose
+from stagec.primitives.slicing import index_in_dim
+from stagec.primitives.sort import sort
+
+Axis = Any
+METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """The values below which the fractions `q` of the elements along `axis` lie.
+
+    Args:
+      a: a real array.
+      q: fractions between 0 and 1: a number or an array, whose axes come first in the result.
+      axis: an axis, or several; all by default.
+      overwrite_input: accepted; arrays are immutable.
+      method: `linear`, `lower`, `higher`, `midpoint` or `nearest`, between two elements.
+      keepdims: keep reduced axes, with size 1.
+
+    Returns:
+      An array of shape `q.shape + rest`; NaN where an element is NaN.
+
+    Raises:
+      UnsupportedError: `weights` are given, or `method` is another.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.quantile(snp.array([1.0, 2.0, 4.0]), 0.5))
+    2.0
+    """
+    return _quantile("quantile", a, q, axis, out, method, keepdims, weights, skip_nan=False)
+
+
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """`quantile` without NaN; NaN where there is nothing else.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.nanquantile(snp.array([1.0, snp.nan, 3.0]), 0.5))
+    2.0
+    """
+    return _quantile("nanquantile", a, q, axis, out, method, keepdims, weights, skip_nan=True)
+
+
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """`quantile` with `q` in percent.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.percentile(snp.array([1.0, 2.0, 4.0]), 50))
+    2.0
+    """
+    return _quantile("percentile", a, _hundredth(q), axis, out, method, keepdims, weights, skip_nan=False)
+
+
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """`nanquantile` with `q` in percent.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.nanpercentile(snp.array([1.0, snp.nan, 3.0]), 50))
+    2.0
+    """
+    return _quantile("nanpercentile", a, _hundredth(q), axis, out, method, keepdims, weights, skip_nan=True)
+
+
+def median(
+    a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Any:
+    """The middle of the elements along `axis`: the mean of the two middle ones where their number is even.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.median(snp.array([5.0, 1.0, 2.0, 4.0])))
+    3.0
+    """
+    return _quantile("median", a, 0.5, axis, out, "midpoint", keepdims, None, skip_nan=False)
+
+
+def nanmedian(
+    a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Any:
+    """`median` without NaN; NaN where there is nothing else.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.nanmedian(snp.array([5.0, snp.nan, 1.0])))
+    3.0
+    """
+    return _quantile("nanmedian", a, 0.5, axis, out, "midpoint", keepdims, None, skip_nan=True)
+
+
+def _hundredth(q: Any) -> Any:
+    if isinstance(q, (int, float, np.ndarray, np.generic)):
+        return np.asarray(q, np.float64) / 100
+    (values,) = promote_inexact(array_argument(q, "percentile's q"))
+    return ar.div(values, literal(100, aval_of(values).dtype))
+
+
+def _unsupported(name: str, what: str, fix: str) -> errors.UnsupportedError:
+    return errors.UnsupportedError(errors.message(f"{name}: {what}", str(location.capture()), fix=fix))
+
+
+def _quantile(
+    name: str, a: Any, q: Any, axis: Axis, out: None, method: str, keepdims: bool, weights: Any, skip_nan: bool
+) -> Any:
+    refuse_out(out, name)
+    if weights is not None:
+        raise _unsupported(name, "weights are not supported", "leave weights out")
+    if method not in METHODS:
+        raise _unsupported(name, f"method {method!r} is not supported", f"use one of {', '.join(METHODS)}")
+    (x,) = promote_inexact(array_argument(a, name))
+    dtype = aval_of(x).dtype
+    if dtypes.is_complex(dtype):
+        raise errors.DtypeError(
+            errors.message(f"{name} does not accept {dtype.name}", str(location.capture()), fix="take the real part")
+        )
+    work = np.dtype(np.float32) if dtype in HALF else dtype
+    x = strong(x, work)
+    axes = normalize_axes(axis, aval_of(x).ndim, name)
+    kept = [i for i in range(aval_of(x).ndim) if i not in axes]
+    shape = aval_of(x).shape
+    count = math.prod([shape[i] for i in axes])
+    rest = tuple([shape[i] for i in kept])
+    rows = reshape(transpose(x, (*kept, *axes)), (*rest, count))
+    if count == 0:
+        raise errors.ShapeError(
+            errors.message(f"{name}: {aval_of(x).long()} has no elements", str(location.capture()), fix="check .size")
+        )
+    last = len(rest)
+    nan = ne(rows, rows)
+    rows = sort(rows, last)
+    fractions = _concrete(q)
+    if fractions is not None and not skip_nan:
+        flat = [_between_static(rows, float(f), count, method) for f in fractions.ravel()]
+        bad = reduce_or(nan, (last,))
+        flat = [select(bad, literal(math.nan, work), v) for v in flat]
+        q_shape = fractions.shape
+    else:
+        values = strong(array_argument(q, f"{name}'s q"), work)
+        q_shape = aval_of(values).shape
+        size = math.prod(q_shape)
+        numbers = ar.sub(literal(count, work), reduce_sum(strong(nan, work), (last,)))
+        if not skip_nan:
+            numbers = select(reduce_or(nan, (last,)), literal(math.nan, work), numbers)
+        values = reshape(values, (size,))
+        flat = [_between(rows, index_in_dim(values, i, 0, False), numbers, method) for i in range(size)]
+    results = [strong(with_axes(v, axes, keepdims), dtype) for v in flat]
+    if q_shape == ():
+        return results[0]
+    whole = aval_of(results[0]).shape if results else reduced_shape(rest, axes, keepdims)
+    return _stack(results, q_shape, whole, dtype)
+
+
+def reduced_shape(rest: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
+    """The shape of a reduced array."""
+    out = list(rest)
+    for i in sorted(axes) if keepdims else ():
+        out.insert(i, 1)
+    return tuple(out)
+
+
+def _stack(results: list[Any], q_shape: tuple[int, ...], whole: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    from_rank = range(1, 1 + len(whole))
+    if not results:
+        return broadcast_in_dim(literal(0, dtype), (*q_shape, *whole), ())
+    rows = [broadcast_in_dim(r, (1, *whole), tuple(from_rank)) for r in results]
+    joined = rows[0] if len(rows) == 1 else concatenate(rows, 0)
+    return reshape(joined, (*q_shape, *whole))
+
+
+def _concrete(q: Any) -> np.ndarray[Any, Any] | None:
+    """The fractions, if they are known while tracing."""
+    if is_traced(q):
+        return None
+    if isinstance(q, (list, tuple)):
+        array_argument(q, "q")
+    return np.asarray(q.value if isinstance(q, Literal) else q, np.float64)
+
+
+def _between_static(rows: Any, fraction: float, count: int, method: str) -> Any:
+    last, dtype = aval_of(rows).ndim - 1, aval_of(rows).dtype
+    place = fraction * (count - 1)
+    if math.isnan(place):
+        return broadcast_to_shape(literal(math.nan, dtype), aval_of(rows).shape[:-1])
+    low, high = (min(max(f(place), 0), count - 1) for f in (math.floor, math.ceil))
+    if method == "nearest":
+        low = high = min(max(round(place), 0), count - 1)
+    elif method in ("lower", "higher"):
+        low = high = low if method == "lower" else high
+    below = index_in_dim(rows, low, last, False)
+    if low == high:
+        return below
+    above = index_in_dim(rows, high, last, False)
+    weight = 0.5 if method == "midpoint" else place - math.floor(place)
+    return ar.add(ar.mul(below, literal(1 - weight, dtype)), ar.mul(above, literal(weight, dtype)))
+
+
+def _between(rows: Any, fraction: Any, numbers: Any, method: str) -> Any:
+    """At a traced fraction, of rows with `numbers` elements that are not NaN."""
+    last, dtype = aval_of(rows).ndim - 1, aval_of(rows).dtype
+    one = literal(1, dtype)
+    bad = ne(numbers, numbers)
+    top = ar.max(ar.sub(numbers, one), literal(0, dtype))
+    place = ar.mul(broadcast_to_shape(fraction, aval_of(top).shape), top)
+    low, high = ar.floor(place), ar.ceil(place)
+    weight = ar.sub(place, low)
+    low, high = (ar.min(ar.max(v, literal(0, dtype)), top) for v in (low, high))
+    below, above = _pick(rows, low, last), _pick(rows, high, last)
+    if method == "lower":
+        out = below
+    elif method == "higher":
+        out = above
+    elif method == "midpoint":
+        out = ar.mul(ar.add(below, above), literal(0.5, dtype))
+    elif method == "nearest":
+        out = select(gt(weight, literal(0.5, dtype)), above, below)
+    else:
+        mixed = ar.add(ar.mul(below, ar.sub(broadcast_to_shape(one, aval_of(weight).shape), weight)), ar.mul(above, weight))
+        # Infinities that are not mixed stay.
+        out = select(ne(low, high), mixed, below)
+    empty = eq(numbers, literal(0, dtype))
+    nan = literal(math.nan, dtype)
+    return select(bad, nan, select(empty, nan, out))
+
+
+def _pick(rows: Any, place: Any, last: int) -> Any:
+    shape, dtype = aval_of(rows).shape, aval_of(rows).dtype
+    index = broadcasted_iota(dtypes.int32, shape, last)
+    wanted = broadcast_in_dim(strong(place, dtypes.int32), shape, tuple(range(last)))
+    return reduce_sum(select(eq(index, wanted), rows, literal(0, dtype)), (last,))

@@ -1,0 +1,483 @@
+"""NumPy's reductions, running totals, and the positions of extremes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location
+from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
+from stagec.numpy.axes import normalize_axes, normalize_axis
+from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
+from stagec.primitives import arithmetic as ar
+from stagec.primitives import reduce as rd
+from stagec.primitives.complex import conj, real
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.logic import bitwise_and, bitwise_or, select
+from stagec.primitives.operand import aval_of, literal
+from stagec.primitives.shape import broadcast_in_dim, expand_dims, reshape, transpose
+
+Axis = Any
+
+
+def strong(x: Any, dtype: Any = None) -> Any:
+    """The operand in `dtype` (its own by default), not weakly typed."""
+    return convert_element_type(x, aval_of(x).dtype if dtype is None else dtype, False)
+
+
+def truth(x: Any) -> Any:
+    """`x != 0`."""
+    return convert_element_type(x, dtypes.bool_)
+
+
+def integer_sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """What integers and bools are summed in: at least the default width."""
+    if dtypes.is_bool(dtype):
+        return dtypes.default_int()
+    default = dtypes.default_uint() if dtypes.is_unsigned(dtype) else dtypes.default_int()
+    if dtypes.is_integer(dtype) and dtype.itemsize < default.itemsize:
+        return default
+    return dtype
+
+
+def with_axes(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """A reduced array, with its axes as axes of size 1 if asked for."""
+    return expand_dims(x, axes) if keepdims and axes else x
+
+
+def count_over(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+    """How many elements go into one result."""
+    return math.prod([shape[i] for i in axes])
+
+
+def mask_like(x: Any, where: Any, name: str) -> Any:
+    """`where=` as bools that broadcast to the shape of `x`."""
+    mask = truth(array_argument(where, f"{name}'s where"))
+    shape = broadcast_shapes(aval_of(x).shape, aval_of(mask).shape)
+    if shape != aval_of(x).shape:
+        raise errors.ShapeError(
+            errors.message(
+                f"{name}: where of shape {aval_of(mask).shape} does not broadcast to {aval_of(x).long()}",
+                str(location.capture()),
+                fix="broadcast the array to the mask's shape first",
+            )
+        )
+    return broadcast_to_shape(mask, shape)
+
+
+def _no_identity(name: str, what: str, fix: str) -> errors.ShapeError:
+    return errors.ShapeError(errors.message(f"{name}: {what}", str(location.capture()), fix=fix))
+
+
+def _reduction(
+    name: str,
+    row: Callable[..., Any],
+    combine: Callable[..., Any],
+    a: Any,
+    axis: Axis,
+    keepdims: bool,
+    initial: Any,
+    where: Any,
+    identity: Any,
+) -> Any:
+    """Reduce `a`, already of the dtype to compute in; `identity` is for the elements that `where` leaves out."""
+    shape = aval_of(a).shape
+    dtype = aval_of(a).dtype
+    axes = normalize_axes(axis, len(shape), name)
+    if where is not None:
+        a = select(mask_like(a, where, name), a, literal(identity, dtype))
+    out = row(a, axes) if axes else a
+    if initial is not None:
+        start = strong(array_argument(initial, f"{name}'s initial"), dtype)
+        out = combine(out, broadcast_to_shape(start, aval_of(out).shape))
+    return strong(with_axes(out, axes, keepdims))
+
+
+def sum(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+    promote_integers: bool = True,
+) -> Any:
+    """Add elements along `axis` (all of them by default).
+
+    Args:
+      a: an array.
+      axis: an axis, or several.
+      dtype: dtype to add in; integers are added in at least 32 bits, half precision in float32.
+      keepdims: keep reduced axes, with size 1.
+      initial: a scalar to start from.
+      where: bools that broadcast to `a`; only these elements count.
+      promote_integers: set to False to add small integers in their own dtype.
+
+    >>> import stagec.numpy as snp
+    >>> snp.sum(snp.ones((2, 3)), axis=1)
+    Array([3., 3.], dtype=float32)
+    """
+    refuse_out(out, "sum")
+    x = _summand("sum", a, dtype, promote_integers)
+    return _reduction("sum", rd.reduce_sum, ar.add, x, axis, keepdims, initial, where, 0)
+
+
+def _summand(name: str, a: Any, dtype: Any, promote_integers: bool = True) -> Any:
+    x = array_argument(a, name)
+    if dtype is not None:
+        found = requested_dtype(dtype, name)
+        if dtypes.is_bool(found):
+            return strong(truth(x), dtypes.default_int())
+    else:
+        found = integer_sum_dtype(aval_of(x).dtype) if promote_integers else aval_of(x).dtype
+        found = dtypes.default_int() if dtypes.is_bool(found) else found
+    return strong(x, found)
+
+
+def prod(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+    promote_integers: bool = True,
+) -> Any:
+    """Multiply elements along `axis` (all of them by default); arguments as for `sum`.
+
+    >>> import stagec.numpy as snp
+    >>> int(snp.prod(snp.array([2, 3, 4])))
+    24
+    """
+    refuse_out(out, "prod")
+    x = _summand("prod", a, dtype, promote_integers)
+    return _reduction("prod", rd.reduce_prod, ar.mul, x, axis, keepdims, initial, where, 1)
+
+
+def _extreme(name: str, a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, where: Any) -> Any:
+    refuse_out(out, name)
+    x = array_argument(a, name)
+    shape = aval_of(x).shape
+    axes = normalize_axes(axis, len(shape), name)
+    if initial is None and where is not None:
+        raise _no_identity(
+            name,
+            "reduction has no identity, so a where mask needs an initial value",
+            "pass initial=, the result where no element is selected",
+        )
+    if initial is None and count_over(shape, axes) == 0:
+        raise _no_identity(
+            name,
+            f"zero-size array to reduction operation which has no identity: {aval_of(x).long()}",
+            "pass initial=, or reduce over axes that have elements",
+        )
+    row, combine = (rd.reduce_max, ar.max) if name in ("max", "amax") else (rd.reduce_min, ar.min)
+    bound = rd.lowest if row is rd.reduce_max else rd.highest
+    return _reduction(name, row, combine, x, axis, keepdims, initial, where, bound(aval_of(x).dtype))
+
+
+def max(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The largest element along `axis` (of all by default); NaN if there is one.
+
+    Args:
+      a: a real array.
+      axis: an axis, or several.
+      keepdims: keep reduced axes, with size 1.
+      initial: the smallest value that the result can have.
+      where: bools that broadcast to `a`; only these elements count. Needs `initial`.
+
+    Raises:
+      ShapeError: there are no elements and no `initial`.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.max(snp.array([1.0, 3.0, 2.0])))
+    3.0
+    """
+    return _extreme("max", a, axis, out, keepdims, initial, where)
+
+
+def min(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The smallest element along `axis` (of all by default); arguments as for `max`.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.min(snp.array([1.0, 3.0, 2.0])))
+    1.0
+    """
+    return _extreme("min", a, axis, out, keepdims, initial, where)
+
+
+amax = max
+amin = min
+
+
+def all(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
+    """Whether all elements along `axis` are true (not zero).
+
+    >>> import stagec.numpy as snp
+    >>> bool(snp.all(snp.array([1, 0])))
+    False
+    """
+    refuse_out(out, "all")
+    x = truth(array_argument(a, "all"))
+    return _reduction("all", rd.reduce_and, bitwise_and, x, axis, keepdims, None, where, True)
+
+
+def any(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
+    """Whether any element along `axis` is true (not zero).
+
+    >>> import stagec.numpy as snp
+    >>> bool(snp.any(snp.array([1, 0])))
+    True
+    """
+    refuse_out(out, "any")
+    x = truth(array_argument(a, "any"))
+    return _reduction("any", rd.reduce_or, bitwise_or, x, axis, keepdims, None, where, False)
+
+
+def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """How many elements along `axis` are not zero.
+
+    >>> import stagec.numpy as snp
+    >>> int(snp.count_nonzero(snp.array([0, 2, 3])))
+    2
+    """
+    x = array_argument(a, "count_nonzero")
+    return sum(truth(x), axis, dtypes.default_int(), keepdims=keepdims)
+
+
+def mean_dtypes(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """What means of `dtype` are computed in, and what they are."""
+    result = dtypes.to_inexact(dtype)
+    return (np.dtype(np.float32) if result in rd.HALF else result), result
+
+
+def counted(x: Any, axes: tuple[int, ...], where: Any, dtype: np.dtype[Any], name: str) -> Any:
+    """How many elements go into each result, as `dtype`, with axes of size 1."""
+    if where is None:
+        return literal(count_over(aval_of(x).shape, axes), dtype)
+    return with_axes(strong(rd.reduce_sum(strong(mask_like(x, where, name), dtype), axes)), axes, True)
+
+
+def mean(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
+) -> Any:
+    """The average of the elements along `axis`; NaN where there are none.
+
+    Args:
+      a: an array; integers are averaged as floats, half precision in float32.
+      axis: an axis, or several; all by default.
+      dtype: dtype of the result.
+      keepdims: keep reduced axes, with size 1.
+      where: bools that broadcast to `a`; only these elements count.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.mean(snp.array([1, 2, 4, 5])))
+    3.0
+    """
+    refuse_out(out, "mean")
+    x = array_argument(a, "mean")
+    axes = normalize_axes(axis, aval_of(x).ndim, "mean")
+    work, result = mean_dtypes(aval_of(x).dtype if dtype is None else requested_dtype(dtype, "mean"))
+    x = strong(x, work)
+    total = sum(x, axes, keepdims=True, where=where)
+    average = _over(total, counted(x, axes, where, work, "mean"))
+    if dtype is not None:
+        result = requested_dtype(dtype, "mean")
+    return strong(_drop(average, axes, keepdims), result)
+
+
+def _over(total: Any, count: Any) -> Any:
+    # Complex division is not exact where the divisor is real; the reciprocal is no worse than JAX's.
+    return ar.div(total, count)
+
+
+def _drop(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    if keepdims or not axes:
+        return x
+    return reshape(x, [n for i, n in enumerate(aval_of(x).shape) if i not in axes])
+
+
+def var(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Any:
+    """The average squared distance from the mean along `axis`.
+
+    Args:
+      a: an array; for complex numbers, the squared magnitude of the distance.
+      axis: an axis, or several; all by default.
+      dtype: dtype of the result.
+      ddof: what to subtract from the number of elements to divide by.
+      keepdims: keep reduced axes, with size 1.
+      where: bools that broadcast to `a`; only these elements count.
+      mean: the means, if they are known, with axes of size 1.
+      correction: the array API's name of `ddof`.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.var(snp.array([1.0, 3.0])))
+    1.0
+    """
+    refuse_out(out, "var")
+    ddof = ddof if correction is None else correction
+    x = array_argument(a, "var")
+    shape = aval_of(x).shape
+    axes = normalize_axes(axis, len(shape), "var")
+    work, result = mean_dtypes(aval_of(x).dtype if dtype is None else requested_dtype(dtype, "var"))
+    if dtypes.is_complex(aval_of(x).dtype) and not dtypes.is_complex(work):
+        work = dtypes.complex_dtype(work)
+    x = strong(x, work)
+    count = counted(x, axes, where, work, "var")
+    if mean is None:
+        center = _over(sum(x, axes, keepdims=True, where=where), count)
+    else:
+        center = strong(array_argument(mean, "var's mean"), work)
+    gap = ar.sub(x, broadcast_to_shape(center, shape))
+    square = real(ar.mul(gap, conj(gap))) if dtypes.is_complex(work) else ar.mul(gap, gap)
+    total = sum(square, axes, keepdims=True, where=where)
+    width = aval_of(total).dtype
+    if where is None:
+        freedom = count_over(shape, axes) - ddof
+        divisor = literal(freedom if freedom > 0 else math.nan, width)
+    else:
+        divisor = ar.sub(counted(x, axes, where, width, "var"), literal(ddof, width))
+        positive = ar.max(divisor, literal(0, width))
+        divisor = select(truth(positive), positive, literal(math.nan, width))
+    return strong(_drop(ar.div(total, divisor), axes, keepdims), dtypes.real_dtype(result))
+
+
+def std(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Any:
+    """The square root of the variance along `axis`; arguments as for `var`.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.std(snp.array([1.0, 3.0])))
+    1.0
+    """
+    refuse_out(out, "std")
+    return ar.sqrt(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction))
+
+
+def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
+    """The largest minus the smallest element along `axis`.
+
+    >>> import stagec.numpy as snp
+    >>> int(snp.ptp(snp.array([3, 8, 5])))
+    5
+    """
+    refuse_out(out, "ptp")
+    return ar.sub(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
+
+
+def _position(name: str, row: Callable[..., Any], a: Any, axis: Any, out: None, keepdims: bool | None) -> Any:
+    refuse_out(out, name)
+    x = array_argument(a, name)
+    rank = aval_of(x).ndim
+    if aval_of(x).size == 0 and (axis is None or aval_of(x).shape[normalize_axis(axis, rank, name)] == 0):
+        raise _no_identity(name, f"attempt to get {name} of an empty sequence", "check .size before")
+    if axis is None:
+        found = row(reshape(x, (aval_of(x).size,)), 0, dtypes.default_int())
+        return with_axes(found, tuple(range(rank)), bool(keepdims))
+    axis = normalize_axis(axis, rank, name)
+    return with_axes(row(x, axis, dtypes.default_int()), (axis,), bool(keepdims))
+
+
+def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+    """Where the largest element is: the first one along `axis`, or in the flat array; NaN counts as largest.
+
+    Raises:
+      ShapeError: there are no elements.
+
+    >>> import stagec.numpy as snp
+    >>> int(snp.argmax(snp.array([1, 3, 3])))
+    1
+    """
+    return _position("argmax", rd.argmax, a, axis, out, keepdims)
+
+
+def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+    """Where the smallest element is: the first one along `axis`, or in the flat array; NaN counts as smallest.
+
+    Raises:
+      ShapeError: there are no elements.
+
+    >>> import stagec.numpy as snp
+    >>> int(snp.argmin(snp.array([2, 1, 1])))
+    1
+    """
+    return _position("argmin", rd.argmin, a, axis, out, keepdims)
+
+
+def average(
+    a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, keepdims: bool = False
+) -> Any:
+    """The weighted average along `axis`.
+
+    Args:
+      a: an array.
+      axis: an axis, or several; all by default.
+      weights: an array of the shape of `a`, or of rank 1 along the one axis.
+      returned: also return the sums of the weights.
+      keepdims: keep reduced axes, with size 1.
+
+    Raises:
+      ShapeError: the weights do not fit.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.average(snp.array([1.0, 4.0]), weights=snp.array([2.0, 1.0])))
+    2.0
+    """
+    x = array_argument(a, "average")
+    shape = aval_of(x).shape
+    axes = normalize_axes(axis, len(shape), "average")
+    if weights is None:
+        result = mean(x, axes, keepdims=keepdims)
+        if not returned:
+            return result
+        count = literal(count_over(shape, axes), aval_of(result).dtype)
+        return result, strong(broadcast_to_shape(count, aval_of(result).shape))
+    w = array_argument(weights, "average's weights")
+    dtype = dtypes.to_inexact(dtypes.promote_types(aval_of(x).dtype, aval_of(w).dtype))
+    if aval_of(w).shape != shape:
+        if axis is None or aval_of(w).shape != tuple([shape[i] for i in axes]):
+            raise errors.ShapeError(
+                errors.message(
+                    f"average: weights {aval_of(w).long()} do not fit {aval_of(x).long()}",
+                    str(location.capture()),
+                    fix="give weights the shape of the array, or name the axis that they run along",
+                )
+            )
+        order = sorted(range(len(axes)), key=lambda i: axes[i])
+        from_axes = tuple([axes[i] for i in order])
+        w = broadcast_in_dim(transpose(w, order), shape, from_axes)
+    x, w = strong(x, dtype), strong(w, dtype)
+    scale = sum(w, axes, keepdims=keepdims)
+    result = ar.div(sum(ar.mul(x, w), axes, keepdims=keepdims), scale)
+    return (result, scale) if returned else result
+

@@ -1,0 +1,309 @@
+"""Running totals along an axis, and differences of neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location
+from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
+from stagec.numpy.axes import normalize_axes, normalize_axis
+from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote_dtypes, promote_inexact
+from stagec.numpy.reductions import integer_sum_dtype, strong, sum
+from stagec.primitives import arithmetic as ar
+from stagec.primitives import cumulative as cu
+from stagec.primitives.iota import full
+from stagec.primitives.logic import bitwise_xor, ne, select
+from stagec.primitives.operand import aval_of, literal
+from stagec.primitives.shape import concatenate, reshape
+from stagec.primitives.slicing import slice_in_dim
+
+
+def _running(
+    name: str, row: Callable[..., Any], a: Any, axis: int | None, dtype: Any, nan_as: int | None = None
+) -> Any:
+    x = array_argument(a, name)
+    found = aval_of(x).dtype if dtype is None else requested_dtype(dtype, name)
+    if dtypes.is_bool(found):
+        found = dtypes.default_int()
+    if nan_as is not None and dtypes.is_inexact(aval_of(x).dtype):
+        x = select(ne(x, x), literal(nan_as, aval_of(x).dtype), x)
+    x = strong(x, found)
+    if axis is None:
+        return row(reshape(x, (aval_of(x).size,)), 0)
+    return row(x, normalize_axis(axis, aval_of(x).ndim, name))
+
+
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """The sums of the elements up to each position along `axis`, or of the flat array.
+
+    Args:
+      a: an array; bools are counted, integers keep their dtype.
+      axis: the axis to run along.
+      dtype: dtype to add in.
+
+    >>> import stagec.numpy as snp
+    >>> snp.cumsum(snp.array([1, 2, 3]))
+    Array([1, 3, 6], dtype=int32)
+    """
+    refuse_out(out, "cumsum")
+    return _running("cumsum", cu.cumsum, a, axis, dtype)
+
+
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """The products of the elements up to each position; arguments as for `cumsum`.
+
+    >>> import stagec.numpy as snp
+    >>> snp.cumprod(snp.array([1, 2, 3]))
+    Array([1, 2, 6], dtype=int32)
+    """
+    refuse_out(out, "cumprod")
+    return _running("cumprod", cu.cumprod, a, axis, dtype)
+
+
+def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """`cumsum` with NaN taken for 0.
+
+    >>> import stagec.numpy as snp
+    >>> snp.nancumsum(snp.array([1.0, snp.nan, 2.0]))
+    Array([1., 1., 3.], dtype=float32)
+    """
+    refuse_out(out, "nancumsum")
+    return _running("nancumsum", cu.cumsum, a, axis, dtype, nan_as=0)
+
+
+def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """`cumprod` with NaN taken for 1.
+
+    >>> import stagec.numpy as snp
+    >>> snp.nancumprod(snp.array([2.0, snp.nan, 2.0]))
+    Array([2., 2., 4.], dtype=float32)
+    """
+    refuse_out(out, "nancumprod")
+    return _running("nancumprod", cu.cumprod, a, axis, dtype, nan_as=1)
+
+
+def _cumulative(name: str, row: Any, x: Any, axis: int | None, dtype: Any, include_initial: bool, start: int) -> Any:
+    x = array_argument(x, name)
+    rank = aval_of(x).ndim
+    if axis is None:
+        if rank != 1:
+            raise errors.AxisError(
+                errors.message(
+                    f"{name}: axis must be given for {aval_of(x).long()}",
+                    str(location.capture()),
+                    fix="name the axis to run along",
+                )
+            )
+        axis = 0
+    axis = normalize_axis(axis, rank, name)
+    out = _running(name, row, x, axis, integer_sum_dtype(aval_of(x).dtype) if dtype is None else dtype)
+    if not include_initial:
+        return out
+    shape = list(aval_of(out).shape)
+    shape[axis] = 1
+    return concatenate([full(shape, start, aval_of(out).dtype), out], axis)
+
+
+def cumulative_sum(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """The array API's running sum: small integers are added in at least 32 bits.
+
+    Args:
+      x: an array.
+      axis: the axis to run along; needed unless the array has one axis.
+      dtype: dtype to add in.
+      include_initial: begin with 0, so that the axis is one longer.
+
+    Raises:
+      AxisError: `axis` is missing.
+
+    >>> import stagec.numpy as snp
+    >>> snp.cumulative_sum(snp.array([1, 2]), include_initial=True)
+    Array([0, 1, 3], dtype=int32)
+    """
+    return _cumulative("cumulative_sum", cu.cumsum, x, axis, dtype, include_initial, 0)
+
+
+def cumulative_prod(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """The array API's running product; arguments as for `cumulative_sum`.
+
+    >>> import stagec.numpy as snp
+    >>> snp.cumulative_prod(snp.array([3, 2]), include_initial=True)
+    Array([1, 3, 6], dtype=int32)
+    """
+    return _cumulative("cumulative_prod", cu.cumprod, x, axis, dtype, include_initial, 1)
+
+
+def _cut(x: Any, start: int | None, stop: int | None, axis: int) -> Any:
+    return slice_in_dim(x, start, stop, 1, axis)
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """The differences of neighbours along `axis`, `n` times over.
+
+    Args:
+      a: an array of rank 1 or more; bools are compared.
+      n: how often.
+      axis: the axis to run along.
+      prepend, append: values to put before or after the elements first.
+
+    Raises:
+      ShapeError: `n` is negative.
+
+    >>> import stagec.numpy as snp
+    >>> snp.diff(snp.array([1, 4, 9]))
+    Array([3, 5], dtype=int32)
+    """
+    x = array_argument(a, "diff")
+    if n < 0:
+        raise errors.ShapeError(
+            errors.message(f"diff: n must not be negative, got {n}", str(location.capture()), fix="use 0 or more")
+        )
+    if n == 0:
+        return x
+    axis = normalize_axis(axis, aval_of(x).ndim, "diff")
+    parts = [v for v in (prepend, x, append) if v is not None]
+    if len(parts) > 1:
+        parts = promote_dtypes(*parts)
+        edge = list(aval_of(x).shape)
+        edge[axis] = 1
+        x = concatenate([p if aval_of(p).ndim else broadcast_to_shape(p, edge) for p in parts], axis)
+    for _ in range(n):
+        if aval_of(x).shape[axis] == 0:
+            return x
+        after, before = _cut(x, 1, None, axis), _cut(x, None, -1, axis)
+        x = bitwise_xor(after, before) if dtypes.is_bool(aval_of(x).dtype) else ar.sub(after, before)
+    return x
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """The differences of neighbours of the flat array, between values for the ends.
+
+    >>> import stagec.numpy as snp
+    >>> snp.ediff1d(snp.array([1, 4, 9]), to_begin=0)
+    Array([0, 3, 5], dtype=int32)
+    """
+    x = array_argument(ary, "ediff1d")
+    dtype = aval_of(x).dtype
+    parts = [diff(reshape(x, (aval_of(x).size,)))]
+    if to_begin is not None:
+        parts.insert(0, _flat(to_begin, dtype))
+    if to_end is not None:
+        parts.append(_flat(to_end, dtype))
+    return parts[0] if len(parts) == 1 else concatenate(parts, 0)
+
+
+def _flat(value: Any, dtype: np.dtype[Any]) -> Any:
+    x = strong(array_argument(value, "ediff1d's ends"), dtype)
+    return reshape(x, (aval_of(x).size,))
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """The integral of samples along `axis` by the trapezoidal rule.
+
+    Args:
+      y: samples.
+      x: where they were taken: of rank 1, or of the shape of `y`.
+      dx: their distance, if there is no `x`.
+      axis: the axis to integrate along.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.trapezoid(snp.array([1.0, 2.0, 3.0])))
+    4.0
+    """
+    if x is None:
+        values, step = promote_inexact(array_argument(y, "trapezoid"), dx)
+        axis = normalize_axis(axis, aval_of(values).ndim, "trapezoid")
+        pairs = ar.add(_cut(values, 1, None, axis), _cut(values, None, -1, axis))
+        area = ar.mul(pairs, broadcast_to_shape(step, aval_of(pairs).shape) if aval_of(step).ndim else step)
+    else:
+        values, places = promote_inexact(array_argument(y, "trapezoid"), array_argument(x, "trapezoid's x"))
+        axis = normalize_axis(axis, aval_of(values).ndim, "trapezoid")
+        gaps = diff(places) if aval_of(places).ndim == 1 else diff(places, axis=axis)
+        if aval_of(gaps).ndim == 1:
+            shape = [1] * aval_of(values).ndim
+            shape[axis] = aval_of(gaps).size
+            gaps = reshape(gaps, shape)
+        pairs = ar.add(_cut(values, 1, None, axis), _cut(values, None, -1, axis))
+        shape = list(broadcast_shapes(aval_of(pairs).shape, aval_of(gaps).shape))
+        area = ar.mul(broadcast_to_shape(pairs, shape), broadcast_to_shape(gaps, shape))
+    return ar.mul(sum(area, axis), literal(0.5, aval_of(area).dtype))
+
+
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
+    """The slope along each axis: central differences inside, one-sided ones at the ends.
+
+    Args:
+      f: samples, at least two along each axis.
+      varargs: the distance of samples, one for all axes or one for each: a
+        number, or the samples' coordinates.
+      axis: an axis, or several; all by default.
+      edge_order: 1; second-order ends are not supported.
+
+    Returns:
+      An array, or a list of arrays if there are several axes.
+
+    Raises:
+      ShapeError: an axis has fewer than two samples, or the distances do not fit.
+
+    >>> import stagec.numpy as snp
+    >>> snp.gradient(snp.array([1.0, 2.0, 4.0]))
+    Array([1. , 1.5, 2. ], dtype=float32)
+    """
+    if edge_order not in (None, 1):
+        raise errors.UnsupportedError(
+            errors.message(
+                f"gradient: edge_order={edge_order}", str(location.capture()), fix="use edge_order=1"
+            )
+        )
+    (x,) = promote_inexact(array_argument(f, "gradient"))
+    axes = normalize_axes(axis, aval_of(x).ndim, "gradient")
+    if len(varargs) not in (0, 1, len(axes)):
+        raise _gradient_error(f"{len(varargs)} distances for {len(axes)} axes", "give one distance, or one for each axis")
+    steps = varargs if len(varargs) == len(axes) else (varargs or (1.0,)) * len(axes)
+    out = [_slope(x, a, strong(array_argument(h, "gradient's distance"), aval_of(x).dtype)) for a, h in zip(axes, steps)]
+    return out[0] if len(out) == 1 else out
+
+
+def _gradient_error(text: str, fix: str) -> errors.ShapeError:
+    return errors.ShapeError(errors.message(f"gradient: {text}", str(location.capture()), fix=fix))
+
+
+def _slope(x: Any, axis: int, step: Any) -> Any:
+    shape, dtype = aval_of(x).shape, aval_of(x).dtype
+    n = shape[axis]
+    if n < 2:
+        raise _gradient_error(f"axis {axis} of {aval_of(x).long()} has {n} samples", "two samples or more are needed")
+    first = ar.sub(_cut(x, 1, 2, axis), _cut(x, 0, 1, axis))
+    last = ar.sub(_cut(x, n - 1, n, axis), _cut(x, n - 2, n - 1, axis))
+    if aval_of(step).ndim == 0:
+        inner = ar.sub(_cut(x, 2, None, axis), _cut(x, None, -2, axis))
+        inner = ar.mul(inner, literal(0.5, dtype))
+        return ar.div(concatenate([first, inner, last], axis), step)
+    if aval_of(step).shape != (n,):
+        raise _gradient_error(f"coordinates of shape {aval_of(step).shape} for {n} samples", "give one for each sample")
+    unit = [1] * len(shape)
+    unit[axis] = n - 1
+    gaps = reshape(diff(step), unit)
+    before, after = _cut(gaps, None, -1, axis), _cut(gaps, 1, None, axis)
+
+    def spread(v: Any, like: Any) -> Any:
+        return broadcast_to_shape(v, aval_of(like).shape)
+
+    left = ar.sub(_cut(x, 1, -1, axis), _cut(x, None, -2, axis))
+    right = ar.sub(_cut(x, 2, None, axis), _cut(x, 1, -1, axis))
+    # The slopes on both sides, each weighted by the other side's distance.
+    total = ar.add(before, after)
+    inner = ar.add(
+        ar.mul(left, spread(ar.div(after, ar.mul(before, total)), left)),
+        ar.mul(right, spread(ar.div(before, ar.mul(after, total)), right)),
+    )
+    first = ar.div(first, spread(_cut(gaps, 0, 1, axis), first))
+    last = ar.div(last, spread(_cut(gaps, n - 2, n - 1, axis), last))
+    return concatenate([first, inner, last], axis)

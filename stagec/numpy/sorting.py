@@ -1,0 +1,321 @@
+"""NumPy's sorting and searching."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location
+from stagec.numpy.arguments import array_argument, requested_dtype
+from stagec.numpy.axes import normalize_axis
+from stagec.numpy.promotion import promote_dtypes
+from stagec.numpy.reductions import strong
+from stagec.primitives import arithmetic as ar
+from stagec.primitives import sort as so
+from stagec.primitives.cumulative import cumsum
+from stagec.primitives.gather import GatherDimensionNumbers, gather
+from stagec.primitives.iota import broadcasted_iota, full
+from stagec.primitives.logic import bitwise_and, bitwise_not, bitwise_or, eq, lt, ne, select, shift_right_logical
+from stagec.primitives.operand import aval_of, literal
+from stagec.primitives.reduce import reduce_sum
+from stagec.primitives.shape import broadcast_in_dim, concatenate, reshape, rev
+from stagec.primitives.slicing import slice_in_dim
+
+
+def _order_refused(name: str, kind: Any, order: Any) -> None:
+    if kind is not None or order is not None:
+        raise errors.UnsupportedError(
+            errors.message(
+                f"{name}: kind= and order= are not supported",
+                str(location.capture()),
+                fix="leave them out; every sort is stable (stable=True)",
+            )
+        )
+
+
+def _axis_or_flat(name: str, a: Any, axis: int | None) -> tuple[Any, int]:
+    x = array_argument(a, name)
+    if axis is None:
+        return reshape(x, (aval_of(x).size,)), 0
+    return x, normalize_axis(axis, aval_of(x).ndim, name)
+
+
+def sort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+) -> Any:
+    """Sorted along `axis`, or flat with `axis=None`; NaN comes last.
+
+    Args:
+      a: an array; complex numbers are sorted by their real, then their imaginary part.
+      axis: the axis to sort along.
+      stable: accepted; every sort is stable.
+      descending: reverse the result.
+
+    >>> import stagec.numpy as snp
+    >>> snp.sort(snp.array([3, 1, 2]))
+    Array([1, 2, 3], dtype=int32)
+    """
+    _order_refused("sort", kind, order)
+    x, axis = _axis_or_flat("sort", a, axis)
+    out = so.sort(x, axis)
+    return rev(out, (axis,)) if descending else out
+
+
+def argsort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+    dtype: Any = None,
+) -> Any:
+    """Where the elements of the sorted array come from; equal ones keep their order.
+
+    Args:
+      a: an array.
+      axis: the axis to sort along; `None` for the flat array.
+      stable: accepted; every sort is stable.
+      descending: largest first (NaN before all).
+      dtype: dtype of the positions.
+
+    >>> import stagec.numpy as snp
+    >>> snp.argsort(snp.array([3, 1, 2]))
+    Array([1, 2, 0], dtype=int32)
+    """
+    _order_refused("argsort", kind, order)
+    x, axis = _axis_or_flat("argsort", a, axis)
+    place = _places(aval_of(x).shape, axis)
+    if descending:
+        x, place = rev(x, (axis,)), rev(place, (axis,))
+    out = so.sort([x, place], axis)[1]
+    out = rev(out, (axis,)) if descending else out
+    return strong(out, dtypes.default_int() if dtype is None else requested_dtype(dtype, "argsort"))
+
+
+def _places(shape: Sequence[int], axis: int) -> Any:
+    return broadcasted_iota(dtypes.int32, shape, axis)
+
+
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """Where the elements come from when sorted by several keys, the last one most significant.
+
+    Args:
+      keys: a sequence of arrays of one shape, or an array whose rows are the keys.
+      axis: the axis to sort along.
+
+    Raises:
+      ShapeError: there are no keys.
+
+    >>> import stagec.numpy as snp
+    >>> snp.lexsort((snp.array([3, 1, 2]), snp.array([1, 1, 0])))
+    Array([2, 1, 0], dtype=int32)
+    """
+    parts = [array_argument(k, f"lexsort's key {i}") for i, k in enumerate(keys)]
+    if not parts:
+        raise errors.ShapeError(
+            errors.message("lexsort: there are no keys", str(location.capture()), fix="pass at least one array")
+        )
+    shape = aval_of(parts[0]).shape
+    if shape == ():
+        return literal_zero()
+    axis = normalize_axis(axis, len(shape), "lexsort")
+    out = so.sort([*parts[::-1], _places(shape, axis)], axis, num_keys=len(parts))
+    return strong(out[-1], dtypes.default_int())
+
+
+def literal_zero() -> Any:
+    """The position of the only element."""
+    return full((), 0, dtypes.default_int())
+
+
+def _kth(name: str, a: Any, kth: Any, axis: int) -> tuple[Any, int]:
+    x = array_argument(a, name)
+    axis = normalize_axis(axis, aval_of(x).ndim, name)
+    n = aval_of(x).shape[axis]
+    for k in kth if isinstance(kth, (tuple, list)) else (kth,):
+        if not -n <= k < n:
+            raise errors.AxisError(
+                errors.message(
+                    f"{name}: kth={k} is out of bounds for axis {axis} of {aval_of(x).long()}",
+                    str(location.capture()),
+                    fix=f"kth is between {-n} and {n - 1}",
+                )
+            )
+    return x, axis
+
+
+def partition(a: Any, kth: int, axis: int = -1) -> Any:
+    """An order in which element `kth` is where a sort would put it; here, the sorted one.
+
+    Raises:
+      AxisError: there is no element `kth`.
+
+    >>> import stagec.numpy as snp
+    >>> int(snp.partition(snp.array([3, 1, 2]), 1)[1])
+    2
+    """
+    x, axis = _kth("partition", a, kth, axis)
+    return so.sort(x, axis)
+
+
+def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
+    """Where the elements of `partition` come from.
+
+    Raises:
+      AxisError: there is no element `kth`.
+
+    >>> import stagec.numpy as snp
+    >>> int(snp.argpartition(snp.array([3, 1, 2]), 1)[1])
+    2
+    """
+    x, axis = _kth("argpartition", a, kth, axis)
+    return argsort(x, axis)
+
+
+def sort_complex(a: Any) -> Any:
+    """Sorted by real part, then by imaginary part, as complex numbers.
+
+    >>> import stagec.numpy as snp
+    >>> snp.sort_complex(snp.array([2, 1]))
+    Array([1.+0.j, 2.+0.j], dtype=complex64)
+    """
+    out = sort(a)
+    return strong(out, dtypes.complex_dtype(aval_of(out).dtype))
+
+
+def take_flat(x: Any, index: Any) -> Any:
+    """`x[index]` of rank-1 `x`, indices moved into range."""
+    shape = aval_of(index).shape
+    numbers = GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,))
+    return gather(x, broadcast_in_dim(index, (*shape, 1), tuple(range(len(shape)))), numbers, (1,), mode="clip")
+
+
+def _sorts_before(x: Any, y: Any) -> Any:
+    """`x < y` in the order of sorting, where NaN is last."""
+    less = lt(x, y)
+    if not dtypes.is_float(aval_of(x).dtype):
+        return less
+    return bitwise_or(less, bitwise_and(ne(y, y), eq(x, x)))
+
+
+# Up to this many comparisons, all at once beat log2(n) steps that gather.
+_ALL_AT_ONCE = 1 << 16
+
+
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
+    """Where in sorted `a` to insert `v`, so that it stays sorted.
+
+    Args:
+      a: a sorted array of rank 1.
+      v: what to insert.
+      side: `"left"` to insert before equal elements, `"right"` after them.
+      sorter: positions that sort `a`.
+      method: accepted; the algorithm is chosen by size.
+
+    Raises:
+      ShapeError: `a` does not have rank 1, or `side` is another word.
+
+    >>> import stagec.numpy as snp
+    >>> snp.searchsorted(snp.array([1, 3, 5]), snp.array([3, 4]))
+    Array([1, 2], dtype=int32)
+    """
+    table, values = promote_dtypes(array_argument(a, "searchsorted"), array_argument(v, "searchsorted's v"))
+    if aval_of(table).ndim != 1 or side not in ("left", "right"):
+        raise errors.ShapeError(
+            errors.message(
+                f"searchsorted: a is {aval_of(table).long()}, side is {side!r}",
+                str(location.capture()),
+                fix="a has rank 1, side is 'left' or 'right'",
+            )
+        )
+    if sorter is not None:
+        table = take_flat(table, array_argument(sorter, "searchsorted's sorter"))
+    n, shape = aval_of(table).size, aval_of(values).shape
+    out = dtypes.default_int()
+    if n == 0 or 0 in shape:
+        return full(shape, 0, out)
+
+    def goes_after(element: Any, value: Any) -> Any:
+        return _sorts_before(element, value) if side == "left" else bitwise_not(_sorts_before(value, element))
+
+    rank = len(shape)
+    if n <= 32 or n * aval_of(values).size <= _ALL_AT_ONCE:
+        grid = (*shape, n)
+        spread = broadcast_in_dim(values, grid, tuple(range(rank)))
+        below = goes_after(broadcast_in_dim(table, grid, (rank,)), spread)
+        return strong(reduce_sum(strong(below, dtypes.int32), (rank,)), out)
+    low, high = full(shape, 0, dtypes.int32), full(shape, n, dtypes.int32)
+    one = literal(1, np.dtype(np.int32))
+    for _ in range(n.bit_length()):
+        middle = shift_right_logical(ar.add(low, high), broadcast_in_dim(one, shape, ()))
+        after = bitwise_and(goes_after(take_flat(table, middle), values), lt(low, high))
+        low, high = select(after, ar.add(middle, one), low), select(after, high, ar.min(middle, high))
+    return strong(low, out)
+
+
+def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
+    """Which bin each element of `x` is in: `bins[i - 1] <= x < bins[i]`.
+
+    Args:
+      x: an array.
+      bins: monotonic edges, of rank 1; increasing or decreasing.
+      right: close the bins on the right instead.
+      method: accepted; see `searchsorted`.
+
+    >>> import stagec.numpy as snp
+    >>> snp.digitize(snp.array([0.5, 2.5]), snp.array([0.0, 1.0, 2.0]))
+    Array([1, 3], dtype=int32)
+    """
+    edges = array_argument(bins, "digitize's bins")
+    side = "left" if right else "right"
+    n = aval_of(edges).size
+    if n < 2:
+        return searchsorted(edges, x, side)
+    rising = searchsorted(edges, x, side)
+    other = "right" if right else "left"
+    falling = searchsorted(rev(edges, (0,)), x, other)
+    falling = ar.sub(literal(n, aval_of(falling).dtype), falling)
+    first, last = slice_in_dim(edges, 0, 1), slice_in_dim(edges, n - 1, n)
+    down = reshape(lt(last, first), ())
+    return select(down, falling, rising)
+
+
+def unique_sorted(
+    flat: Any, size: int, fill_value: Any, equal_nan: bool
+) -> tuple[Any, Any, Any, Any]:
+    """Distinct elements of a rank-1 array, padded to `size`: values, first places, inverse, counts."""
+    n = aval_of(flat).size
+    dtype = aval_of(flat).dtype
+    ordered, places = so.sort([flat, _places((n,), 0)], 0)
+    before, after = slice_in_dim(ordered, 0, n - 1), slice_in_dim(ordered, 1, n)
+    differ = ne(before, after)
+    if equal_nan and dtypes.is_inexact(dtype):
+        differ = bitwise_and(differ, bitwise_or(eq(before, before), eq(after, after)))
+    starts = concatenate([full((1,), 1, dtypes.int32), strong(differ, dtypes.int32)], 0)
+    ranks = ar.sub(cumsum(starts), literal(1, np.dtype(np.int32)))
+    wanted = broadcasted_iota(dtypes.int32, (size,), 0)
+    firsts = strong(searchsorted(ranks, wanted), dtypes.int32)
+    ends = strong(searchsorted(ranks, wanted, "right"), dtypes.int32)
+    counts = ar.sub(ends, firsts)
+    present = ne(counts, literal(0, np.dtype(np.int32)))
+    values = take_flat(ordered, firsts)
+    if fill_value is None:
+        fill = reshape(slice_in_dim(ordered, 0, 1), ())
+    else:
+        fill = strong(array_argument(fill_value, "unique's fill_value"), dtype)
+    values = select(present, values, broadcast_in_dim(fill, (size,), ()))
+    first_places = take_flat(places, firsts)
+    first_places = select(present, first_places, broadcast_in_dim(slice_in_dim(places, 0, 1), (size,), (0,)))
+    inverse = so.sort([places, ranks], 0)[1]
+    return values, first_places, inverse, counts
+

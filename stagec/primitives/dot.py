@@ -1,0 +1,223 @@
+"""The general product of two arrays: batch axes, contracted axes, and all pairs of the rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+from stagec.core.aval import ShapedArray
+from stagec.core.primitive import Primitive
+from stagec.primitives.convert import convert_value
+from stagec.primitives.operand import Operand, aval_of, uniform
+from stagec.primitives.shape import as_int, canonical_axes, shape_error
+from stagec.primitives.table import same_dtype
+
+Ints = tuple[int, ...]
+# ((contracted of lhs, of rhs), (batch of lhs, of rhs))
+DotDimensionNumbers = tuple[tuple[Ints, Ints], tuple[Ints, Ints]]
+HALF = frozenset({dtypes.bfloat16, dtypes.float16})
+
+
+def _dot_shape(
+    x: ShapedArray,
+    y: ShapedArray,
+    *,
+    dimension_numbers: DotDimensionNumbers,
+    precision: str | None,
+    preferred_element_type: np.dtype[Any] | None,
+) -> ShapedArray:
+    (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+    dtype = same_dtype("dot_general", (x, y))
+    pairs = [*zip(x_contract, y_contract), *zip(x_batch, y_batch)]
+    if len(x_contract) != len(y_contract) or len(x_batch) != len(y_batch):
+        raise shape_error("dot_general", f"dimension numbers {dimension_numbers} do not pair up", "pair each axis")
+    for i, j in pairs:
+        if x.shape[i] != y.shape[j]:
+            kind = "contracting" if (i, j) in pairs[: len(x_contract)] else "batch"
+            raise shape_error(
+                "dot_general",
+                f"{kind} dimensions differ: axis {i} of {x.long()} and axis {j} of {y.long()} "
+                f"({x.shape[i]} vs {y.shape[j]})",
+                "sizes of paired axes must agree; transpose one of the operands",
+            )
+    shape = [x.shape[i] for i in x_batch]
+    shape += [n for i, n in enumerate(x.shape) if i not in x_contract and i not in x_batch]
+    shape += [n for i, n in enumerate(y.shape) if i not in y_contract and i not in y_batch]
+    weak = x.weak_type and y.weak_type and preferred_element_type is None
+    return ShapedArray.of(tuple(shape), dtype if preferred_element_type is None else preferred_element_type, weak)
+
+
+def _dot_eval(
+    x: Any,
+    y: Any,
+    *,
+    dimension_numbers: DotDimensionNumbers,
+    precision: str | None,
+    preferred_element_type: np.dtype[Any] | None,
+) -> Any:
+    (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+    out_dtype = x.dtype if preferred_element_type is None else preferred_element_type
+    x_free = [i for i in range(x.ndim) if i not in x_contract and i not in x_batch]
+    y_free = [i for i in range(y.ndim) if i not in y_contract and i not in y_batch]
+    batch = [x.shape[i] for i in x_batch]
+    computed = _computed_dtype(x.dtype, out_dtype)
+    x, y = x.astype(computed, copy=False), y.astype(computed, copy=False)
+    depth = math.prod([x.shape[i] for i in x_contract])
+    rows, columns = [x.shape[i] for i in x_free], [y.shape[i] for i in y_free]
+    left = x.transpose([*x_batch, *x_free, *x_contract]).reshape([*batch, math.prod(rows), depth])
+    right = y.transpose([*y_batch, *y_contract, *y_free]).reshape([*batch, depth, math.prod(columns)])
+    return convert_value(np.matmul(left, right).reshape([*batch, *rows, *columns]), out_dtype)
+
+
+def _computed_dtype(operands: np.dtype[Any], result: np.dtype[Any]) -> np.dtype[Any]:
+    """What sums are kept in: half precision in float32, the rest in the wider of operands and result."""
+    if operands in HALF and result in HALF:
+        return dtypes.float32
+    if operands == dtypes.bool_:
+        return dtypes.int32 if result == dtypes.bool_ else result
+    if result == operands:
+        return operands
+    return dtypes.lattice_result([(operands, False), (result, False)])[0]
+
+
+def _dot_lower(
+    cx: Any,
+    x: Any,
+    y: Any,
+    *,
+    dimension_numbers: DotDimensionNumbers,
+    precision: str | None,
+    preferred_element_type: np.dtype[Any] | None,
+) -> Any:
+    (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+    (out,) = cx.out_avals
+    operand = cx.in_avals[0].dtype
+    computed = _computed_dtype(operand, out.dtype)
+    numbers = (
+        f"#stablehlo.dot<lhs_batching_dimensions = {list(x_batch)}, rhs_batching_dimensions = {list(y_batch)}, "
+        f"lhs_contracting_dimensions = {list(x_contract)}, rhs_contracting_dimensions = {list(y_contract)}>"
+    )
+    attributes = {"dot_dimension_numbers": numbers}
+    if precision is not None:
+        level = f"#stablehlo<precision {precision.upper()}>"
+        attributes["precision_config"] = f"[{level}, {level}]"
+    # Half-precision operands go in as they are, for the hardware's mixed products.
+    if computed != operand and operand not in HALF:
+        x, y = (
+            cx.emit("stablehlo.convert", [v], avals=[a.update(dtype=computed)]) for v, a in zip((x, y), cx.in_avals)
+        )
+    result = cx.emit("stablehlo.dot_general", [x, y], attributes, [out.update(dtype=computed)])
+    if out.dtype == computed:
+        return result
+    if out.dtype == dtypes.bool_:
+        zero = cx.constant(0, out.update(dtype=computed))
+        return cx.emit(
+            "stablehlo.compare", [result, zero], {"comparison_direction": "#stablehlo<comparison_direction NE>"}
+        )
+    return cx.emit("stablehlo.convert", [result])
+
+
+dot_general_p = Primitive("dot_general", shape=_dot_shape, eval=_dot_eval, lower=_dot_lower)
+
+_PRECISIONS = {
+    None: None,
+    "default": None,
+    "fastest": None,
+    "bfloat16": None,
+    "high": "high",
+    "bfloat16_3x": "high",
+    "tensorfloat32": "high",
+    "highest": "highest",
+    "float32": "highest",
+}
+
+
+def canonical_precision(precision: Any) -> str | None:
+    """One of `None`, `"high"` and `"highest"`, from JAX's names, enums, or a pair of them."""
+    if isinstance(precision, (tuple, list)):
+        precision = precision[0] if precision else None
+    text = getattr(precision, "name", precision)
+    text = text.lower() if isinstance(text, str) else text
+    if text not in _PRECISIONS:
+        raise ValueError(f"unknown precision {precision!r}\n  Fix: use 'default', 'high' or 'highest'")
+    return _PRECISIONS[text]
+
+
+def dot_general(
+    lhs: Any,
+    rhs: Any,
+    dimension_numbers: Any,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Operand:
+    """Sum products over contracted axes, for each position of the batch axes.
+
+    Args:
+      lhs, rhs: arrays of one dtype.
+      dimension_numbers: `((lhs contracted, rhs contracted), (lhs batch, rhs batch))`, lists of axes.
+      precision: `"default"`, `"high"` or `"highest"`, for hardware that has a choice.
+      preferred_element_type: dtype of the result. Half-precision products are
+        summed in float32 whatever it is.
+
+    Returns:
+      An array with the batch axes, then the other axes of `lhs`, then those of `rhs`.
+
+    Raises:
+      ShapeError: paired axes differ in size.
+
+    >>> import stagec.numpy as snp
+    >>> dot_general(snp.ones((2, 3)), snp.ones((3, 4)), (((1,), (0,)), ((), ()))).shape
+    (2, 4)
+    """
+    x, y = uniform(lhs, rhs)
+    (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+    ranks = aval_of(x).ndim, aval_of(y).ndim
+    numbers = (
+        (_axes(x_contract, ranks[0]), _axes(y_contract, ranks[1])),
+        (_axes(x_batch, ranks[0]), _axes(y_batch, ranks[1])),
+    )
+    preferred = None if preferred_element_type is None else dtypes.canonicalize(preferred_element_type)
+    if preferred == aval_of(x).dtype:
+        preferred = None
+    return dot_general_p(
+        x,
+        y,
+        dimension_numbers=numbers,
+        precision=canonical_precision(precision),
+        preferred_element_type=preferred,
+    )
+
+
+def _axes(axes: Sequence[int], rank: int) -> Ints:
+    return canonical_axes(tuple([as_int(i, "dot_general", "an axis") for i in axes]), rank, "dot_general")
+
+
+def dot(lhs: Any, rhs: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Operand:
+    """The product of vectors and matrices: last axis of `lhs` with first of `rhs`.
+
+    >>> import stagec.numpy as snp
+    >>> dot(snp.arange(3), snp.arange(3))
+    Array(5, dtype=int32)
+    """
+    x, y = uniform(lhs, rhs)
+    if not aval_of(x).ndim or not aval_of(y).ndim:
+        raise shape_error("dot", f"{aval_of(x).long()} and {aval_of(y).long()} need axes", "multiply scalars")
+    numbers = (((aval_of(x).ndim - 1,), (0,)), ((), ()))
+    return dot_general(x, y, numbers, precision, preferred_element_type)
+
+
+def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Operand:
+    """Matrix products along leading axes that agree.
+
+    >>> import stagec.numpy as snp
+    >>> batch_matmul(snp.ones((5, 2, 3)), snp.ones((5, 3, 4))).shape
+    (5, 2, 4)
+    """
+    x, y = uniform(lhs, rhs)
+    rank = aval_of(x).ndim
+    lead = tuple(range(rank - 2))
+    return dot_general(x, y, (((rank - 1,), (rank - 2,)), (lead, lead)), precision)
