@@ -6,6 +6,7 @@ NaN and both zeros. Operations that round end a chain and are compared loosely.
 """
 
 import dataclasses
+import os
 
 import numpy as np
 from hypothesis import HealthCheck, given, settings
@@ -90,6 +91,8 @@ OPS = [
     Op("sum", "f", lambda m, a: m.sum(a), exact=False),
     Op("dot", "f", lambda m, a: a.reshape(-1) @ a.reshape(-1), exact=False),
 ]
+# NumPy leaves open which zero these give; sign(-0.0) is -0.0 here, as in JAX.
+SIGN_OF_ZERO_DIFFERS = ("maximum", "minimum", "max", "clip", "sort", "sign")
 KIND = {"f": "f", "i": "i", "b": "b", "n": "fi"}
 DTYPE = {"f": np.float32, "i": np.int32, "b": np.bool_}
 
@@ -153,7 +156,7 @@ def check(stage, steps, inputs, expected, actual):
         assert got.dtype.kind == want.dtype.kind, text
         if op.exact:
             np.testing.assert_array_equal(got, want, err_msg=text)
-            if want.dtype.kind == "f" and op.name not in ("maximum", "minimum", "max", "clip", "sort"):
+            if want.dtype.kind == "f" and op.name not in SIGN_OF_ZERO_DIFFERS:
                 zero = want == 0
                 np.testing.assert_array_equal(np.signbit(got)[zero], np.signbit(want)[zero], err_msg=text)
         else:
@@ -179,17 +182,19 @@ def check_up_to_the_compiler(program):
     return function
 
 
-SETTINGS = dict(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+# A longer hunt, different each time: STAGEC_FUZZ=20 python -m pytest tests/test_random_programs.py
+TIMES = int(os.environ.get("STAGEC_FUZZ", "1"))
+SETTINGS = dict(deadline=None, derandomize=TIMES == 1, suppress_health_check=list(HealthCheck))
 
 
 @given(programs())
-@settings(max_examples=60, **SETTINGS)
+@settings(max_examples=60 * TIMES, **SETTINGS)
 def test_programs_mean_the_same_until_they_are_compiled(program):
     check_up_to_the_compiler(program)
 
 
 @given(programs())
-@settings(max_examples=15, **SETTINGS)
+@settings(max_examples=15 * TIMES, **SETTINGS)
 def test_programs_mean_the_same_compiled(program):
     inputs, steps, values = program
     check("compiled", steps, inputs, values[len(inputs) :], stagec.jit(function_of(steps))(*inputs))

@@ -1,5 +1,6 @@
 """The reference pages are complete: each lists exactly what the code has."""
 
+import ast
 import importlib
 import inspect
 import pathlib
@@ -53,10 +54,19 @@ FUNCTION_MODULES = ["stagec.numpy", "stagec.lax", "stagec.nn"]
 
 @pytest.mark.parametrize("name", FUNCTION_MODULES)
 def test_the_list_of_functions_is_that_of_the_module(name):
-    listed = set(re.findall(r"`(\w+)`", section(page("reference/numpy.md"), f"`{name}`")))
+    listed = set(re.findall(r"`([A-Za-z]\w*)`", section(page("reference/numpy.md"), f"`{name}`")))
     found = public_names(importlib.import_module(name))
     assert sorted(listed - found) == [], "listed, but not in the module"
     assert sorted(found - listed) == [], "in the module, but not listed"
+
+
+@pytest.mark.parametrize("name", FUNCTION_MODULES)
+def test_no_function_is_hidden_by_a_module_of_its_name(name):
+    """`from package.spacing import spacing` binds the module, if another import of it comes later."""
+    module = importlib.import_module(name)
+    imports = [node for node in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(node, ast.ImportFrom)]
+    names = {alias.asname or alias.name for node in imports if node.module != name for alias in node.names}
+    assert sorted(n for n in names if isinstance(getattr(module, n, None), types.ModuleType)) == []
 
 
 def test_every_option_is_listed_with_its_variable_and_default():

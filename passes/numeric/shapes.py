@@ -79,7 +79,10 @@ def dynamic_update_slice(op: Any, x: Array, update: Array, *starts: Array) -> Ar
 
 
 def bitcast_convert(op: Any, x: Array) -> Array:
-    return np.ascontiguousarray(x).reshape(-1).view(result_dtype(op)).reshape(result_shape(op))
+    dtype = result_dtype(op)
+    # In the body of a map the op's type is of one element and the operand is the whole array.
+    shape = x.shape if dtype.itemsize == x.dtype.itemsize else result_shape(op)
+    return np.ascontiguousarray(x).reshape(-1).view(dtype).reshape(shape)
 
 
 def gather(op: Any, x: Array, indices: Array) -> Array:

@@ -130,13 +130,18 @@ def compile_graph(
     started = time.perf_counter()
     module = lower_graph(graph, options, name, argument_names)
     lowered = time.perf_counter()
-    folder = dump.Dump(name, digest, graph, module) if config.dump else None
-    report = optimize(module, options, folder.after_pass if folder else None)
+    folder = dump.Dump(name, digest, graph, module)
+    report = optimize(module, options, folder.after_pass)
     optimized = time.perf_counter()
+    log.event(
+        "lower",
+        f"{name}: {len(graph.equations)} equations lowered",
+        seconds=lowered - started,
+        passes_seconds=optimized - lowered,
+    )
     clobbered = sorted(clobbered_arguments(module))
     compiled = driver.compile_module(module, options.target, name=name)
-    if folder:
-        folder.finish(module, options.target, report)
+    folder.finish(module, options.target, report)
     finished = time.perf_counter()
     meta = {
         "name": name,
@@ -147,15 +152,6 @@ def compile_graph(
         "flags": compiled.flags,
         "seconds": round(finished - started, 3),
     }
-    log.event(
-        "compile",
-        f"{name}: {len(graph.equations)} equations compiled",
-        key=digest,
-        lower_seconds=lowered - started,
-        passes_seconds=optimized - lowered,
-        seconds=finished - started,
-        flags=compiled.flags,
-    )
     return compiled.vmfb, meta
 
 

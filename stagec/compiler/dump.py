@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
 from stagec.compiler import log, stages
 from stagec.compiler.targets import Target
 from stagec.core.config import config
+from stagec.core.errors import CacheWarning, message
 from stagec.core.graph import Graph
 
 
@@ -17,27 +19,49 @@ def module_text(module: Any, locations: bool = True) -> str:
 
 
 class Dump:
-    """The folder `dir/name-key` of one compile."""
+    """The folder `dir/name-key` of one compile; with no directory, or an unwritable one, it writes nothing."""
 
     def __init__(self, name: str, digest: str, graph: Graph, module: Any) -> None:
         safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
         self.directory = os.path.join(os.path.expanduser(config.dump), f"{safe}-{digest[:12]}")
-        os.makedirs(os.path.join(self.directory, "passes"), exist_ok=True)
         self._count = 0
-        self._write("graph.txt", str(graph) + "\n")
-        self._write("stablehlo.mlir", module_text(module))
+        self._on = bool(config.dump)
+        self._write("graph.txt", f"{graph}\n" if self._on else "")
+        self._write_module("stablehlo.mlir", module)
 
     def _write(self, name: str, text: str) -> None:
-        with open(os.path.join(self.directory, name), "w", encoding="utf-8") as file:
-            file.write(text)
+        if not self._on:
+            return
+        path = os.path.join(self.directory, name)
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        # What was asked for is the result of the call; the dump is beside it.
+        self._on = False
+        what = f"the stages cannot be dumped: {error.strerror or type(error).__name__}"
+        warnings.warn(message(what, where=self.directory, fix="set STAGEC_DUMP to a writable directory"), CacheWarning, 2)
+
+    def _write_module(self, name: str, module: Any) -> None:
+        if self._on:
+            self._write(name, module_text(module))
 
     def after_pass(self, name: str, module: Any) -> None:
-        self._write(os.path.join("passes", f"{self._count:02}-{name}.mlir"), module_text(module))
+        """Write the module as a pass left it."""
+        self._write_module(os.path.join("passes", f"{self._count:02}-{name}.mlir"), module)
         self._count += 1
 
     def finish(self, module: Any, target: Target, report: Any) -> None:
         """Write the optimized module, the compiler's phases, and the assembly."""
-        self._write("optimized.mlir", module_text(module))
+        self._write_module("optimized.mlir", module)
         self._write("passes.txt", f"{report}\n")
-        stages.dump_all(module, target, os.path.join(self.directory, "iree"))
-        log.event("compile", f"dumped to {self.directory}")
+        if self._on:
+            try:
+                stages.dump_all(module, target, os.path.join(self.directory, "iree"))
+            except OSError as error:
+                self._fail(error)
+            log.event("compile", f"dumped to {self.directory}")

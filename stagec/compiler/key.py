@@ -77,14 +77,17 @@ def _fingerprint(folders: list[str]) -> str:
     return total.hexdigest()
 
 
+_LEFT_OUT = ("__pycache__", "commands")
+
+
 def _sources(folder: str, prefix: str) -> Iterator[tuple[str, str]]:
     with os.scandir(folder) as items:
         for item in items:
             name = prefix + item.name
             if item.name.endswith((".py", ".pyc")):  # a .pyc outside __pycache__ is a module without its source
-                if name != "cli.py":
+                if name not in ("cli.py", "__main__.py"):
                     yield name, item.path
-            elif item.name.isidentifier() and item.name != "__pycache__" and item.is_dir():
+            elif item.name.isidentifier() and item.name not in _LEFT_OUT and item.is_dir():
                 yield from _sources(item.path, name + "/")
 
 

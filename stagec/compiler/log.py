@@ -14,7 +14,7 @@ from stagec.core.config import config
 logger = logging.getLogger("stagec")
 logger.addHandler(logging.NullHandler())
 
-KINDS = ("trace", "compile", "cache")
+KINDS = ("trace", "lower", "compile", "cache")
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def event(kind: str, message: str, **fields: Any) -> None:
     """Record that something happened; print it to stderr if `config.log` asks for its kind.
 
     Args:
-      kind: `trace`, `compile` or `cache`.
+      kind: `trace`, `lower`, `compile` or `cache`.
       message: what happened, a short phrase.
       fields: details; numbers and strings.
 

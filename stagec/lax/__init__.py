@@ -234,3 +234,60 @@ from stagec.primitives.dot import (
     dot_general as dot_general,
     dot_general_p as dot_general_p,
 )
+from stagec.primitives.reduce import (
+    argmax as argmax,
+    argmax_p as argmax_p,
+    argmin as argmin,
+    argmin_p as argmin_p,
+    reduce as reduce,
+    reduce_and as reduce_and,
+    reduce_and_p as reduce_and_p,
+    reduce_max as reduce_max,
+    reduce_max_p as reduce_max_p,
+    reduce_min as reduce_min,
+    reduce_min_p as reduce_min_p,
+    reduce_or as reduce_or,
+    reduce_or_p as reduce_or_p,
+    reduce_p as reduce_p,
+    reduce_prod as reduce_prod,
+    reduce_prod_p as reduce_prod_p,
+    reduce_sum as reduce_sum,
+    reduce_sum_p as reduce_sum_p,
+    reduce_xor as reduce_xor,
+    reduce_xor_p as reduce_xor_p,
+)
+from stagec.primitives.cumulative import (
+    cumlogsumexp as cumlogsumexp,
+    cumlogsumexp_p as cumlogsumexp_p,
+    cummax as cummax,
+    cummax_p as cummax_p,
+    cummin as cummin,
+    cummin_p as cummin_p,
+    cumprod as cumprod,
+    cumprod_p as cumprod_p,
+    cumsum as cumsum,
+    cumsum_p as cumsum_p,
+)
+from stagec.primitives.sort import (
+    sort as sort,
+    sort_p as sort_p,
+    top_k as top_k,
+    top_k_p as top_k_p,
+)
+from stagec.primitives.window import (
+    padtype_to_pads as padtype_to_pads,
+    reduce_window as reduce_window,
+    reduce_window_max_p as reduce_window_max_p,
+    reduce_window_min_p as reduce_window_min_p,
+    reduce_window_p as reduce_window_p,
+    reduce_window_sum_p as reduce_window_sum_p,
+)
+from stagec.primitives.conv import (
+    ConvDimensionNumbers as ConvDimensionNumbers,
+    conv as conv,
+    conv_dimension_numbers as conv_dimension_numbers,
+    conv_general_dilated as conv_general_dilated,
+    conv_general_dilated_p as conv_general_dilated_p,
+    conv_transpose as conv_transpose,
+    conv_with_general_padding as conv_with_general_padding,
+)

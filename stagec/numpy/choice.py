@@ -12,22 +12,42 @@ from stagec.core.operators import ArrayOperators
 from stagec.numpy.arithmetic import as_array, dtype_of
 from stagec.numpy.logical import isclose, isfinite, isnan, truth
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, broadcast_together, promote, promote_dtypes
-from stagec.primitives import complex as cplx
-from stagec.primitives import logic
+from stagec.numpy.selection import nonzero
+from stagec.primitives import complex as cplx, logic
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 from stagec.primitives.reduce import reduce_and
 
 
-def where(condition: Operand, x: Any, y: Any) -> Any:
-    """`x` where the condition is true, `y` elsewhere; all three broadcast together."""
+def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """`x` where the condition is true, `y` elsewhere; all three broadcast together.
+
+    Args:
+      condition: bools, or numbers, of which those that are not 0 count as true.
+      x, y: arrays or numbers. Without both, the result is `nonzero(condition)`.
+      size, fill_value: for `nonzero`.
+
+    Raises:
+      ShapeError: the operands do not broadcast together.
+      ArgumentTypeError: only one of `x` and `y` is given.
+
+    >>> import stagec.numpy as snp
+    >>> where(snp.arange(3) > 1, 10, 0).tolist()
+    [0, 0, 10]
+    """
+    if x is None and y is None:
+        return nonzero(condition, size=size, fill_value=fill_value)
+    if x is None or y is None or size is not None or fill_value is not None:
+        raise errors.ArgumentTypeError(
+            errors.message(
+                "where takes a condition and two choices, or a condition alone",
+                str(location.capture()),
+                fix="where(condition, x, y); size and fill_value go with where(condition)",
+            )
+        )
     test = truth(as_operand(condition, "where's condition"))
-    x, y = promote_dtypes(x, y)
-    test, x, y = broadcast_together("where", [test, x, y])
-    # A scalar condition beside arrays, and scalars beside an array condition, are spread by the compiler.
-    if aval_of(test).shape == () or aval_of(x).shape == aval_of(y).shape or () in (aval_of(x).shape, aval_of(y).shape):
-        return logic.select(test, x, y)
-    raise AssertionError("operands were broadcast together")
+    test, x, y = broadcast_together("where", [test, *promote_dtypes(x, y)])
+    return logic.select(test, x, y)
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
@@ -40,6 +60,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
     Raises:
       ShapeError: the lists differ in length, or are empty.
+
+    >>> select([np.array([True, False])], [np.array([1, 2])], 9).tolist()
+    [1, 9]
     """
     if len(condlist) != len(choicelist) or not condlist:
         raise errors.ShapeError(
@@ -69,6 +92,9 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
     Raises:
       ShapeError: the number of functions does not fit the conditions.
+
+    >>> piecewise(np.array([-1.0, 2.0]), [np.array([True, False])], [lambda v: -v, 5.0]).round(3).tolist()
+    [1.0, 5.0]
     """
     x = as_operand(x, "piecewise's argument")
     if isinstance(condlist, (ArrayOperators, np.ndarray)):
@@ -106,6 +132,9 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
       nan: what replaces NaN.
       posinf, neginf: what replaces the infinities; by default the largest and
         the smallest finite number.
+
+    >>> round(float(nan_to_num(float('nan'), nan=7.0)), 4)
+    7.0
     """
     x = as_operand(x, "nan_to_num's argument")
     dtype = dtype_of(x)
@@ -123,7 +152,11 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
-    """Whether all elements are close in the sense of `isclose`."""
+    """Whether all elements are close in the sense of `isclose`.
+
+    >>> bool(allclose(1.0, 1.1))
+    False
+    """
     return _all(isclose(a, b, rtol, atol, equal_nan))
 
 
@@ -137,6 +170,9 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     Args:
       a1, a2: arrays or numbers.
       equal_nan: NaN equals NaN.
+
+    >>> bool(array_equal(np.arange(3), np.arange(3)))
+    True
     """
     x, y = (as_operand(v, "array_equal's argument") for v in (a1, a2))
     if aval_of(x).shape != aval_of(y).shape:
@@ -148,7 +184,11 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
-    """Whether two arrays broadcast together and have equal elements then."""
+    """Whether two arrays broadcast together and have equal elements then.
+
+    >>> bool(array_equiv(np.ones((2, 3)), np.ones(3)))
+    True
+    """
     x, y = (as_operand(v, "array_equiv's argument") for v in (a1, a2))
     try:
         broadcast_shapes(aval_of(x).shape, aval_of(y).shape)

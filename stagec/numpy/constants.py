@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from typing import Any
 
@@ -58,23 +59,23 @@ class ScalarType(type):
     def __call__(cls, x: Any = 0) -> Any:
         return array(x, dtype=cls.dtype)
 
-    def __eq__(cls, other: Any) -> bool:
+    def __eq__(cls, other: Any) -> builtins.bool:
         return cls is other or (isinstance(other, (type, str, np.dtype)) and _same(cls.dtype, other))
 
-    def __ne__(cls, other: Any) -> bool:
+    def __ne__(cls, other: Any) -> builtins.bool:
         return not cls == other
 
     def __hash__(cls) -> int:
         return hash(cls.dtype.type)
 
-    def __instancecheck__(cls, value: Any) -> bool:
+    def __instancecheck__(cls, value: Any) -> builtins.bool:
         return isinstance(value, cls.dtype.type)
 
     def __repr__(cls) -> str:
         return f"<dtype {cls.dtype.name} of stagec.numpy>"
 
 
-def _same(ours: np.dtype[Any], other: Any) -> bool:
+def _same(ours: np.dtype[Any], other: Any) -> builtins.bool:
     if isinstance(other, np.dtype):
         return ours == other
     return other is ours.type if isinstance(other, type) else other == ours.name

@@ -8,44 +8,69 @@ from typing import Any
 from stagec.core import dtypes
 from stagec.numpy.arithmetic import dtype_of
 from stagec.numpy.promotion import promote_floating, promote_inexact
-from stagec.primitives import arithmetic as ar
-from stagec.primitives import complex as cplx
-from stagec.primitives import logic, special
-from stagec.primitives import transcendental as tr
+from stagec.primitives import arithmetic as ar, complex as cplx, logic, special, transcendental as tr
 
 
 def exp(x: Any, /) -> Any:
-    """e to the power of each element."""
+    """e to the power of each element.
+
+    >>> round(float(exp(0.5)), 4)
+    1.6487
+    """
     return tr.exp(*promote_inexact(x))
 
 
 def exp2(x: Any, /) -> Any:
-    """2 to the power of each element."""
+    """2 to the power of each element.
+
+    >>> round(float(exp2(3.0)), 4)
+    8.0
+    """
     return tr.exp2(*promote_inexact(x))
 
 
 def expm1(x: Any, /) -> Any:
-    """`exp(x) - 1`, accurate near 0."""
+    """`exp(x) - 1`, accurate near 0.
+
+    >>> round(float(expm1(0.5)), 4)
+    0.6487
+    """
     return tr.expm1(*promote_inexact(x))
 
 
 def log(x: Any, /) -> Any:
-    """The natural logarithm; NaN for negative real numbers."""
+    """The natural logarithm; NaN for negative real numbers.
+
+    >>> round(float(log(0.5)), 4)
+    -0.6931
+    """
     return tr.log(*promote_inexact(x))
 
 
 def log1p(x: Any, /) -> Any:
-    """`log(1 + x)`, accurate near 0."""
+    """`log(1 + x)`, accurate near 0.
+
+    >>> round(float(log1p(0.5)), 4)
+    0.4055
+    """
     return tr.log1p(*promote_inexact(x))
 
 
 def log2(x: Any, /) -> Any:
-    """The logarithm to base 2."""
+    """The logarithm to base 2.
+
+    >>> round(float(log2(8.0)), 4)
+    3.0
+    """
     return _log_to_base(x, 1 / math.log(2))
 
 
 def log10(x: Any, /) -> Any:
-    """The logarithm to base 10."""
+    """The logarithm to base 10.
+
+    >>> round(float(log10(1000.0)), 4)
+    3.0
+    """
     return _log_to_base(x, 1 / math.log(10))
 
 
@@ -58,67 +83,119 @@ def _log_to_base(x: Any, factor: float) -> Any:
 
 
 def sin(x: Any, /) -> Any:
-    """The sine of angles in radians."""
+    """The sine of angles in radians.
+
+    >>> round(float(sin(0.5)), 4)
+    0.4794
+    """
     return tr.sin(*promote_inexact(x))
 
 
 def cos(x: Any, /) -> Any:
-    """The cosine of angles in radians."""
+    """The cosine of angles in radians.
+
+    >>> round(float(cos(0.5)), 4)
+    0.8776
+    """
     return tr.cos(*promote_inexact(x))
 
 
 def tan(x: Any, /) -> Any:
-    """The tangent of angles in radians."""
+    """The tangent of angles in radians.
+
+    >>> round(float(tan(0.5)), 4)
+    0.5463
+    """
     return tr.tan(*promote_inexact(x))
 
 
 def arcsin(x: Any, /) -> Any:
-    """The angle in radians whose sine is `x`; NaN outside [-1, 1]."""
+    """The angle in radians whose sine is `x`; NaN outside [-1, 1].
+
+    >>> round(float(arcsin(0.5)), 4)
+    0.5236
+    """
     return tr.asin(*promote_inexact(x))
 
 
 def arccos(x: Any, /) -> Any:
-    """The angle in radians whose cosine is `x`; NaN outside [-1, 1]."""
+    """The angle in radians whose cosine is `x`; NaN outside [-1, 1].
+
+    >>> round(float(arccos(0.5)), 4)
+    1.0472
+    """
     return tr.acos(*promote_inexact(x))
 
 
 def arctan(x: Any, /) -> Any:
-    """The angle in radians whose tangent is `x`."""
+    """The angle in radians whose tangent is `x`.
+
+    >>> round(float(arctan(0.5)), 4)
+    0.4636
+    """
     return tr.atan(*promote_inexact(x))
 
 
 def arctan2(x1: Any, x2: Any, /) -> Any:
-    """The angle in radians of the point with ordinate `x1` and abscissa `x2`."""
+    """The angle in radians of the point with ordinate `x1` and abscissa `x2`.
+
+    >>> round(float(arctan2(1.0, -1.0)), 4)
+    2.3562
+    """
     return tr.atan2(*promote_floating("arctan2", x1, x2))
 
 
 def sinh(x: Any, /) -> Any:
-    """The hyperbolic sine."""
+    """The hyperbolic sine.
+
+    >>> round(float(sinh(0.5)), 4)
+    0.5211
+    """
     return tr.sinh(*promote_inexact(x))
 
 
 def cosh(x: Any, /) -> Any:
-    """The hyperbolic cosine."""
+    """The hyperbolic cosine.
+
+    >>> round(float(cosh(0.5)), 4)
+    1.1276
+    """
     return tr.cosh(*promote_inexact(x))
 
 
 def tanh(x: Any, /) -> Any:
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    >>> round(float(tanh(0.5)), 4)
+    0.4621
+    """
     return tr.tanh(*promote_inexact(x))
 
 
 def arcsinh(x: Any, /) -> Any:
-    """The inverse hyperbolic sine."""
+    """The inverse hyperbolic sine.
+
+    >>> round(float(arcsinh(0.5)), 4)
+    0.4812
+    """
     return tr.asinh(*promote_inexact(x))
 
 
 def arccosh(x: Any, /) -> Any:
-    """The inverse hyperbolic cosine; NaN below 1."""
+    """The inverse hyperbolic cosine; NaN below 1.
+
+    >>> round(float(arccosh(2.0)), 4)
+    1.317
+    """
     return tr.acosh(*promote_inexact(x))
 
 
 def arctanh(x: Any, /) -> Any:
-    """The inverse hyperbolic tangent; NaN outside [-1, 1]."""
+    """The inverse hyperbolic tangent; NaN outside [-1, 1].
+
+    >>> round(float(arctanh(0.5)), 4)
+    0.5493
+    """
     return tr.atanh(*promote_inexact(x))
 
 
@@ -127,20 +204,34 @@ asinh, acosh, atanh = arcsinh, arccosh, arctanh
 
 
 def deg2rad(x: Any, /) -> Any:
-    """Degrees to radians."""
-    return ar.mul(*promote_inexact(x), math.pi / 180)
+    """Degrees to radians.
+
+    >>> round(float(deg2rad(180)), 4)
+    3.1416
+    """
+    (x,) = promote_inexact(x)
+    return ar.mul(x, math.pi / 180)
 
 
 def rad2deg(x: Any, /) -> Any:
-    """Radians to degrees."""
-    return ar.mul(*promote_inexact(x), 180 / math.pi)
+    """Radians to degrees.
+
+    >>> round(float(rad2deg(3.14159265)), 4)
+    180.0
+    """
+    (x,) = promote_inexact(x)
+    return ar.mul(x, 180 / math.pi)
 
 
 radians, degrees = deg2rad, rad2deg
 
 
 def sinc(x: Any, /) -> Any:
-    """`sin(pi x) / (pi x)`, and 1 at 0."""
+    """`sin(pi x) / (pi x)`, and 1 at 0.
+
+    >>> round(float(sinc(0.5)), 4)
+    0.6366
+    """
     (x,) = promote_inexact(x)
     zero = logic.eq(x, 0)
     angle = ar.mul(logic.select(zero, 1.0, x), math.pi)
@@ -148,6 +239,10 @@ def sinc(x: Any, /) -> Any:
 
 
 def i0(x: Any) -> Any:
-    """The modified Bessel function of the first kind, order 0."""
+    """The modified Bessel function of the first kind, order 0.
+
+    >>> round(float(i0(1.0)), 4)
+    1.2661
+    """
     (x,) = promote_inexact(x)
     return ar.mul(tr.exp(ar.abs(x)), special.bessel_i0e(x))

@@ -19,9 +19,9 @@ from stagec.primitives.convert import convert_element_type
 from stagec.primitives.gather import GatherDimensionNumbers, GatherScatterMode, gather
 from stagec.primitives.iota import full
 from stagec.primitives.logic import lt, select
-from stagec.primitives.operand import as_operand, aval_of
+from stagec.primitives.operand import as_operand, aval_of, literal
 from stagec.primitives.shape import concatenate, expand_dims, reshape, rev
-from stagec.primitives.slicing import dynamic_slice, slice_
+from stagec.primitives.slicing import dynamic_slice_p, slice_
 from stagec.runtime.array import Array
 
 
@@ -357,12 +357,16 @@ def _at_scalars(x: Any, parts: list[Part]) -> Any:
     """Traced integers of rank 0: a dynamic slice, which clamps."""
     # Slices that are not contiguous are taken first, along their own axes.
     x = _sliced(x, [p for p in parts if p.kind != "int"])
-    starts: list[Any] = [0] * x.ndim
+    wide = max((aval_of(p.value).dtype for p in parts if p.kind == "array"), key=lambda d: d.itemsize)
+    starts: list[Any] = [literal(0, wide)] * x.ndim
     sizes = list(x.shape)
     for part in parts:
         if part.kind in ("int", "array"):
-            starts[part.axis], sizes[part.axis] = part.value, 1
-    x = dynamic_slice(x, starts, sizes)
+            # Negative ones are counted from the end already; what is below 0 now is out of range.
+            known = part.kind == "int"
+            starts[part.axis] = literal(part.value, wide) if known else convert_element_type(part.value, wide)
+            sizes[part.axis] = 1
+    x = dynamic_slice_p(x, *starts, slice_sizes=tuple(sizes))
     shape = [1 if p.kind == "new" else p.value[1] for p in parts if p.kind in ("new", "slice")]
     return reshape(x, tuple(shape)) if tuple(shape) != x.shape else x
 

@@ -11,9 +11,7 @@ from stagec.core import dtypes
 from stagec.core.operators import ArrayOperators
 from stagec.numpy.arithmetic import absolute, dtype_of, reject
 from stagec.numpy.promotion import promote, promote_numeric
-from stagec.primitives import arithmetic as ar
-from stagec.primitives import complex as cplx
-from stagec.primitives import logic
+from stagec.primitives import arithmetic as ar, complex as cplx, logic
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.shape import broadcast_in_dim
@@ -25,32 +23,56 @@ def filled(x: Operand, value: bool) -> Any:
 
 
 def equal(x1: Any, x2: Any, /) -> Any:
-    """`x1 == x2`."""
+    """`x1 == x2`.
+
+    >>> bool(equal(2, 2.0))
+    True
+    """
     return logic.eq(*promote("equal", x1, x2))
 
 
 def not_equal(x1: Any, x2: Any, /) -> Any:
-    """`x1 != x2`; true where either is NaN."""
+    """`x1 != x2`; true where either is NaN.
+
+    >>> bool(not_equal(2.0, 3.0))
+    True
+    """
     return logic.ne(*promote("not_equal", x1, x2))
 
 
 def less(x1: Any, x2: Any, /) -> Any:
-    """`x1 < x2`; complex numbers compare by real part first."""
+    """`x1 < x2`; complex numbers compare by real part first.
+
+    >>> bool(less(2.0, 3.0))
+    True
+    """
     return _ordered(logic.lt, *promote("less", x1, x2))
 
 
 def less_equal(x1: Any, x2: Any, /) -> Any:
-    """`x1 <= x2`; complex numbers compare by real part first."""
+    """`x1 <= x2`; complex numbers compare by real part first.
+
+    >>> bool(less_equal(2.0, 3.0))
+    True
+    """
     return _ordered(logic.le, *promote("less_equal", x1, x2))
 
 
 def greater(x1: Any, x2: Any, /) -> Any:
-    """`x1 > x2`; complex numbers compare by real part first."""
+    """`x1 > x2`; complex numbers compare by real part first.
+
+    >>> bool(greater(2.0, 3.0))
+    False
+    """
     return _ordered(logic.gt, *promote("greater", x1, x2))
 
 
 def greater_equal(x1: Any, x2: Any, /) -> Any:
-    """`x1 >= x2`; complex numbers compare by real part first."""
+    """`x1 >= x2`; complex numbers compare by real part first.
+
+    >>> bool(greater_equal(2.0, 3.0))
+    False
+    """
     return _ordered(logic.ge, *promote("greater_equal", x1, x2))
 
 
@@ -67,25 +89,41 @@ def truth(x: Operand) -> Operand:
 
 
 def logical_and(x1: Any, x2: Any, /) -> Any:
-    """Whether both are nonzero."""
+    """Whether both are nonzero.
+
+    >>> bool(logical_and(1, 0))
+    False
+    """
     x, y = promote("logical_and", x1, x2)
     return logic.bitwise_and(truth(x), truth(y))
 
 
 def logical_or(x1: Any, x2: Any, /) -> Any:
-    """Whether either is nonzero."""
+    """Whether either is nonzero.
+
+    >>> bool(logical_or(1, 0))
+    True
+    """
     x, y = promote("logical_or", x1, x2)
     return logic.bitwise_or(truth(x), truth(y))
 
 
 def logical_xor(x1: Any, x2: Any, /) -> Any:
-    """Whether exactly one is nonzero."""
+    """Whether exactly one is nonzero.
+
+    >>> bool(logical_xor(1, 0))
+    True
+    """
     x, y = promote("logical_xor", x1, x2)
     return logic.bitwise_xor(truth(x), truth(y))
 
 
 def logical_not(x: Any, /) -> Any:
-    """Whether each element is zero."""
+    """Whether each element is zero.
+
+    >>> bool(logical_not(0))
+    True
+    """
     return logic.bitwise_not(truth(as_operand(x, "logical_not's argument")))
 
 
@@ -98,22 +136,38 @@ def _bit_operands(name: str, *values: Any) -> list[Operand]:
 
 
 def bitwise_and(x1: Any, x2: Any, /) -> Any:
-    """The bits that are set in both; logical and for bools."""
+    """The bits that are set in both; logical and for bools.
+
+    >>> int(bitwise_and(6, 3))
+    2
+    """
     return logic.bitwise_and(*_bit_operands("bitwise_and", x1, x2))
 
 
 def bitwise_or(x1: Any, x2: Any, /) -> Any:
-    """The bits that are set in either; logical or for bools."""
+    """The bits that are set in either; logical or for bools.
+
+    >>> int(bitwise_or(6, 3))
+    7
+    """
     return logic.bitwise_or(*_bit_operands("bitwise_or", x1, x2))
 
 
 def bitwise_xor(x1: Any, x2: Any, /) -> Any:
-    """The bits that are set in one only."""
+    """The bits that are set in one only.
+
+    >>> int(bitwise_xor(6, 3))
+    5
+    """
     return logic.bitwise_xor(*_bit_operands("bitwise_xor", x1, x2))
 
 
 def bitwise_not(x: Any, /) -> Any:
-    """Every bit flipped; logical not for bools."""
+    """Every bit flipped; logical not for bools.
+
+    >>> int(bitwise_not(5))
+    -6
+    """
     return logic.bitwise_not(*_bit_operands("bitwise_not", x))
 
 
@@ -121,12 +175,20 @@ invert = bitwise_invert = bitwise_not
 
 
 def left_shift(x1: Any, x2: Any, /) -> Any:
-    """`x1 << x2`; 0 where `x2` is not less than the number of bits."""
+    """`x1 << x2`; 0 where `x2` is not less than the number of bits.
+
+    >>> int(left_shift(3, 2))
+    12
+    """
     return logic.shift_left(*_shift_operands("left_shift", x1, x2))
 
 
 def right_shift(x1: Any, x2: Any, /) -> Any:
-    """`x1 >> x2`, filled with the sign bit for signed integers."""
+    """`x1 >> x2`, filled with the sign bit for signed integers.
+
+    >>> int(right_shift(-8, 1))
+    -4
+    """
     x, y = _shift_operands("right_shift", x1, x2)
     shift = logic.shift_right_logical if dtypes.is_unsigned(dtype_of(x)) else logic.shift_right_arithmetic
     return shift(x, y)
@@ -143,7 +205,11 @@ def _shift_operands(name: str, x1: Any, x2: Any) -> list[Operand]:
 
 
 def bitwise_count(x: Any, /) -> Any:
-    """How many bits of the absolute value are set, as uint8."""
+    """How many bits of the absolute value are set, as uint8.
+
+    >>> int(bitwise_count(7))
+    3
+    """
     (x,) = promote_numeric("bitwise_count", x)
     if dtypes.is_inexact(dtype_of(x)):
         raise reject("bitwise_count", dtype_of(x), "convert with astype(int)")
@@ -151,18 +217,30 @@ def bitwise_count(x: Any, /) -> Any:
 
 
 def isnan(x: Any, /) -> Any:
-    """Whether each element is NaN."""
+    """Whether each element is NaN.
+
+    >>> bool(isnan(float('nan')))
+    True
+    """
     x = as_operand(x, "isnan's argument")
     return logic.ne(x, x) if dtypes.is_inexact(dtype_of(x)) else filled(x, False)
 
 
 def isfinite(x: Any, /) -> Any:
-    """Whether each element is neither infinite nor NaN."""
+    """Whether each element is neither infinite nor NaN.
+
+    >>> bool(isfinite(1.0))
+    True
+    """
     return _of_parts("isfinite", x, logic.is_finite, logic.bitwise_and, True)
 
 
 def isinf(x: Any, /) -> Any:
-    """Whether each element is infinite."""
+    """Whether each element is infinite.
+
+    >>> bool(isinf(float('inf')))
+    True
+    """
     return _of_parts("isinf", x, lambda v: logic.eq(ar.abs(v), float("inf")), logic.bitwise_or, False)
 
 
@@ -175,12 +253,20 @@ def _of_parts(name: str, x: Any, test: Callable[[Any], Any], join: Callable[[Any
 
 
 def isposinf(x: Any, /) -> Any:
-    """Whether each element is positive infinity."""
+    """Whether each element is positive infinity.
+
+    >>> bool(isposinf(float('inf')))
+    True
+    """
     return _is_infinity("isposinf", x, float("inf"))
 
 
 def isneginf(x: Any, /) -> Any:
-    """Whether each element is negative infinity."""
+    """Whether each element is negative infinity.
+
+    >>> bool(isneginf(float('inf')))
+    False
+    """
     return _is_infinity("isneginf", x, -float("inf"))
 
 
@@ -193,19 +279,31 @@ def _is_infinity(name: str, x: Any, infinity: float) -> Any:
 
 
 def isreal(x: Any) -> Any:
-    """Whether each element has no imaginary part."""
+    """Whether each element has no imaginary part.
+
+    >>> bool(isreal(1j))
+    False
+    """
     x = as_operand(x, "isreal's argument")
     return logic.eq(cplx.imag(x), 0) if dtypes.is_complex(dtype_of(x)) else filled(x, True)
 
 
 def iscomplex(x: Any) -> Any:
-    """Whether each element has an imaginary part."""
+    """Whether each element has an imaginary part.
+
+    >>> bool(iscomplex(1j))
+    True
+    """
     x = as_operand(x, "iscomplex's argument")
     return logic.ne(cplx.imag(x), 0) if dtypes.is_complex(dtype_of(x)) else filled(x, False)
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether the dtype of `x` is complex; lists and tuples are looked into."""
+    """Whether the dtype of `x` is complex; lists and tuples are looked into.
+
+    >>> iscomplexobj(1j)
+    True
+    """
     if isinstance(x, (list, tuple)):
         return any(iscomplexobj(v) for v in x)
     dtype = getattr(x, "dtype", None)
@@ -213,12 +311,20 @@ def iscomplexobj(x: Any) -> bool:
 
 
 def isrealobj(x: Any) -> bool:
-    """Whether the dtype of `x` is not complex."""
+    """Whether the dtype of `x` is not complex.
+
+    >>> isrealobj(1j)
+    False
+    """
     return not iscomplexobj(x)
 
 
 def isscalar(element: Any) -> bool:
-    """Whether `element` is a number, or an array of rank 0."""
+    """Whether `element` is a number, or an array of rank 0.
+
+    >>> isscalar(2.5)
+    True
+    """
     if isinstance(element, (ArrayOperators, np.ndarray)):
         return element.ndim == 0
     return np.isscalar(element)
@@ -231,6 +337,9 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
       a, b: arrays that broadcast together.
       rtol, atol: relative and absolute tolerance.
       equal_nan: NaN is close to NaN.
+
+    >>> bool(isclose(1.0, 1.0 + 1e-7))
+    True
     """
     x, y = promote("isclose", a, b)
     dtype = dtype_of(x)

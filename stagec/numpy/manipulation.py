@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -15,12 +16,13 @@ from stagec.numpy import promotion
 from stagec.numpy.arguments import array_argument, concrete, refuse_out, requested_dtype, to_array
 from stagec.numpy.axes import as_int, as_shape, normalize_axes, normalize_axis
 from stagec.numpy.indexing import getitem
-from stagec.primitives import arithmetic, shape as _shape
+from stagec.primitives import arithmetic
+from stagec.primitives import shape as _shape
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.iota import iota
-from stagec.primitives.logic import ge
+from stagec.primitives.iota import full_like, iota
 from stagec.primitives.operand import is_array_like
-from stagec.primitives.slicing import dynamic_slice_in_dim, slice_in_dim, split as _split_sizes
+from stagec.primitives.slicing import dynamic_slice_in_dim, slice_in_dim
+from stagec.primitives.slicing import split as _split_sizes
 
 
 def _check_order(order: str | None, name: str) -> str:
@@ -431,7 +433,8 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 # Splitting
 
 
-def _cuts(indices_or_sections: Any, size: int, name: str, even: bool) -> list[int]:
+def _bounds(indices_or_sections: Any, size: int, name: str, even: bool) -> list[int]:
+    """Where the parts of an axis begin, and the end of the last."""
     if not isinstance(indices_or_sections, (Sequence, np.ndarray)) and not (
         isinstance(indices_or_sections, ArrayOperators) and indices_or_sections.ndim
     ):
@@ -441,20 +444,19 @@ def _cuts(indices_or_sections: Any, size: int, name: str, even: bool) -> list[in
                 name, f"an axis of size {size} is not divided into {count} equal parts", "array_split allows a rest"
             )
         base, extra = divmod(size, count)
-        return [base + (i < extra) for i in range(count)]
+        return [i * base + min(i, extra) for i in range(count + 1)]
     places = [as_int(i, name, "an index") for i in concrete(indices_or_sections, name, "indices")]
-    bounds = [0, *[min(max(i + size if i < 0 else i, 0), size) for i in places], size]
-    return [max(b - a, 0) for a, b in zip(bounds, bounds[1:])], bounds  # type: ignore[return-value]
+    return [0, *[min(max(i + size if i < 0 else i, 0), size) for i in places], size]
 
 
 def _cut(ary: Any, indices_or_sections: Any, axis: int, name: str, even: bool) -> list[Any]:
     ary = array_argument(ary, "ary")
     axis = normalize_axis(axis, ary.ndim, name)
-    found = _cuts(indices_or_sections, ary.shape[axis], name, even)
-    if isinstance(found, tuple):
-        _, bounds = found
-        return [slice_in_dim(ary, a, max(a, b), 1, axis) for a, b in zip(bounds, bounds[1:])]
-    return _split_sizes(ary, found, axis)
+    bounds = _bounds(indices_or_sections, ary.shape[axis], name, even)
+    sizes = [b - a for a, b in itertools.pairwise(bounds)]
+    if min(sizes) < 0:
+        return [slice_in_dim(ary, a, max(a, b), 1, axis) for a, b in itertools.pairwise(bounds)]
+    return _split_sizes(ary, sizes, axis)
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
@@ -568,13 +570,10 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
 def _repeat_traced(a: Any, repeats: Any, axis: int, total: int) -> Any:
     size = a.shape[axis]
     counts = promotion.broadcast_to_shape(convert_element_type(repeats, dtypes.int32), (size,))
-    # Element i ends where the sums of the first i + 1 counts end; a place belongs to the first that ends after it.
-    lower = getitem(iota(dtypes.int32, size), (slice(None), None))
-    kept = ge(promotion.broadcast_to_shape(lower, (size, size)), _shape.broadcast(iota(dtypes.int32, size), (size,)))
-    ends = (convert_element_type(kept, dtypes.int32) * counts).sum(1)
-    places = _shape.broadcast_in_dim(iota(dtypes.int32, total), (total, size), (0,))
-    passed = ge(places, _shape.broadcast(ends, (total,)))
-    source = arithmetic.min(convert_element_type(passed, dtypes.int32).sum(1), size - 1)
+    # Element i starts where the counts before it end. A mark at each start, summed up, numbers the elements.
+    starts = getitem(counts.cumsum(), slice(0, size - 1))
+    marks = full_like(iota(dtypes.int32, total), 0).at[starts].add(1, mode="drop")
+    source = arithmetic.min(marks.cumsum(), size - 1)
     return getitem(a, (*[slice(None)] * axis, source))
 
 

@@ -15,7 +15,7 @@ from stagec.numpy.promotion import broadcast_to_shape, promote_inexact
 from stagec.numpy.reductions import strong, with_axes
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.iota import broadcasted_iota
-from stagec.primitives.logic import eq, gt, ne, select
+from stagec.primitives.logic import bitwise_and, bitwise_or, eq, gt, ne, select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.reduce import HALF, reduce_or, reduce_sum
 from stagec.primitives.shape import broadcast_in_dim, concatenate, reshape, transpose
@@ -120,9 +120,7 @@ def nanpercentile(
     return _quantile("nanpercentile", a, _hundredth(q), axis, out, method, keepdims, weights, skip_nan=True)
 
 
-def median(
-    a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
-) -> Any:
+def median(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """The middle of the elements along `axis`: the mean of the two middle ones where their number is even.
 
     >>> import stagec.numpy as snp
@@ -268,9 +266,14 @@ def _between(rows: Any, fraction: Any, numbers: Any, method: str) -> Any:
     elif method == "midpoint":
         out = ar.mul(ar.add(below, above), literal(0.5, dtype))
     elif method == "nearest":
-        out = select(gt(weight, literal(0.5, dtype)), above, below)
+        half = literal(0.5, dtype)
+        odd = ne(ar.mul(ar.floor(ar.mul(low, half)), literal(2, dtype)), low)
+        # Halfway, the even one.
+        out = select(bitwise_or(gt(weight, half), bitwise_and(eq(weight, half), odd)), above, below)
     else:
-        mixed = ar.add(ar.mul(below, ar.sub(broadcast_to_shape(one, aval_of(weight).shape), weight)), ar.mul(above, weight))
+        mixed = ar.add(
+            ar.mul(below, ar.sub(broadcast_to_shape(one, aval_of(weight).shape), weight)), ar.mul(above, weight)
+        )
         # Infinities that are not mixed stay.
         out = select(ne(low, high), mixed, below)
     empty = eq(numbers, literal(0, dtype))

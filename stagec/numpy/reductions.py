@@ -434,9 +434,7 @@ def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
     return _position("argmin", rd.argmin, a, axis, out, keepdims)
 
 
-def average(
-    a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, keepdims: bool = False
-) -> Any:
+def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
     """The weighted average along `axis`.
 
     Args:
@@ -480,4 +478,3 @@ def average(
     scale = sum(w, axes, keepdims=keepdims)
     result = ar.div(sum(ar.mul(x, w), axes, keepdims=keepdims), scale)
     return (result, scale) if returned else result
-

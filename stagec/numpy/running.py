@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -107,9 +107,7 @@ def _cumulative(name: str, row: Any, x: Any, axis: int | None, dtype: Any, inclu
     return concatenate([full(shape, start, aval_of(out).dtype), out], axis)
 
 
-def cumulative_sum(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
+def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
     """The array API's running sum: small integers are added in at least 32 bits.
 
     Args:
@@ -128,9 +126,7 @@ def cumulative_sum(
     return _cumulative("cumulative_sum", cu.cumsum, x, axis, dtype, include_initial, 0)
 
 
-def cumulative_prod(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
+def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
     """The array API's running product; arguments as for `cumulative_sum`.
 
     >>> import stagec.numpy as snp
@@ -258,16 +254,18 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     """
     if edge_order not in (None, 1):
         raise errors.UnsupportedError(
-            errors.message(
-                f"gradient: edge_order={edge_order}", str(location.capture()), fix="use edge_order=1"
-            )
+            errors.message(f"gradient: edge_order={edge_order}", str(location.capture()), fix="use edge_order=1")
         )
     (x,) = promote_inexact(array_argument(f, "gradient"))
     axes = normalize_axes(axis, aval_of(x).ndim, "gradient")
     if len(varargs) not in (0, 1, len(axes)):
-        raise _gradient_error(f"{len(varargs)} distances for {len(axes)} axes", "give one distance, or one for each axis")
+        raise _gradient_error(
+            f"{len(varargs)} distances for {len(axes)} axes", "give one distance, or one for each axis"
+        )
     steps = varargs if len(varargs) == len(axes) else (varargs or (1.0,)) * len(axes)
-    out = [_slope(x, a, strong(array_argument(h, "gradient's distance"), aval_of(x).dtype)) for a, h in zip(axes, steps)]
+    out = [
+        _slope(x, a, strong(array_argument(h, "gradient's distance"), aval_of(x).dtype)) for a, h in zip(axes, steps)
+    ]
     return out[0] if len(out) == 1 else out
 
 

@@ -17,8 +17,8 @@ from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote
 from stagec.primitives import arithmetic, logic
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.gather import GatherDimensionNumbers, gather
-from stagec.primitives.iota import broadcasted_iota, full_like, iota
-from stagec.primitives.shape import broadcast_in_dim, concatenate, expand_dims, shape_error, transpose
+from stagec.primitives.iota import full_like, iota
+from stagec.primitives.shape import broadcast_in_dim, expand_dims, shape_error
 from stagec.primitives.table import check_dtype
 
 
@@ -51,7 +51,9 @@ def _integers(indices: Any, name: str) -> Any:
 def _wrapped(indices: Any, size: int) -> Any:
     """Indices modulo an axis, as NumPy's `%` takes it."""
     if not dtypes.is_signed(indices.dtype):
-        return arithmetic.rem(indices, np.asarray(size, indices.dtype)) if size <= np.iinfo(indices.dtype).max else indices
+        return (
+            arithmetic.rem(indices, np.asarray(size, indices.dtype)) if size <= np.iinfo(indices.dtype).max else indices
+        )
     indices = convert_element_type(indices, dtypes.int32) if indices.dtype.itemsize < 4 else indices
     left = arithmetic.rem(indices, size)
     return logic.select(logic.lt(left, 0), arithmetic.add(left, size), left)
@@ -174,9 +176,7 @@ def take_along_axis(
         operand_batching_dims=others,
         start_indices_batching_dims=others,
     )
-    return gather(
-        a, expand_dims(indices, (indices.ndim,)), numbers, (1,) * a.ndim, mode=mode, fill_value=fill_value
-    )
+    return gather(a, expand_dims(indices, (indices.ndim,)), numbers, (1,) * a.ndim, mode=mode, fill_value=fill_value)
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, inplace: bool = True) -> Any:
@@ -203,9 +203,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, inplac
     return reshape(a.at[tuple(places)].set(values), original.shape)
 
 
-def put(
-    a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True
-) -> Any:
+def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
     """A copy in which the elements at flat positions have other values; pass `inplace=False`.
 
     >>> import stagec.numpy as snp
@@ -340,12 +338,9 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     if not a.size or not count:
         return tuple(full_like(iota(kind, count), v) for v in fills)
     flat = convert_element_type(logic.ne(ravel(a), full_like(ravel(a), 0)), dtypes.int32)
-    order = flat.cumsum()
-    # The k-th true element is the first whose running count exceeds k: count those that do not.
-    below = logic.le(
-        broadcast_in_dim(order, (count, a.size), (1,)), broadcast_in_dim(iota(dtypes.int32, count), (count, a.size), (0,))
-    )
-    places = convert_element_type(below, dtypes.int32).sum(1)
+    # Each true element writes its flat position at its rank among them; the others have no place to write.
+    rank = logic.select(logic.gt(flat, 0), arithmetic.sub(flat.cumsum(), 1), full_like(flat, count))
+    places = full_like(iota(dtypes.int32, count), a.size).at[rank].set(iota(dtypes.int32, a.size), mode="drop")
     missing = logic.ge(places, a.size)
     out = []
     for coordinate, v in zip(unravel_index(arithmetic.min(places, a.size - 1), a.shape), fills):
@@ -450,8 +445,14 @@ def ix_(*args: Any) -> tuple[Any, ...]:
             raise shape_error("ix_", f"vectors are needed, got {x.aval.long()}", "flatten it with ravel")
         if dtypes.is_bool(x.dtype):
             x = nonzero(x)[0]
-        out.append(reshape(x, [-1 if i == j else 1 for j in range(len(args))] if x.size else
-                           [x.size if i == j else 1 for j in range(len(args))]))
+        out.append(
+            reshape(
+                x,
+                [-1 if i == j else 1 for j in range(len(args))]
+                if x.size
+                else [x.size if i == j else 1 for j in range(len(args))],
+            )
+        )
     return tuple(out)
 
 

@@ -97,7 +97,8 @@ def argsort(
     place = _places(aval_of(x).shape, axis)
     if descending:
         x, place = rev(x, (axis,)), rev(place, (axis,))
-    out = so.sort([x, place], axis)[1]
+    # The positions as last key: no two are equal, so nothing else has to keep the sort stable.
+    out = so.sort([x, place], axis, is_stable=False, num_keys=2)[1]
     out = rev(out, (axis,)) if descending else out
     return strong(out, dtypes.default_int() if dtype is None else requested_dtype(dtype, "argsort"))
 
@@ -127,13 +128,13 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
         )
     shape = aval_of(parts[0]).shape
     if shape == ():
-        return literal_zero()
+        return _only_position()
     axis = normalize_axis(axis, len(shape), "lexsort")
-    out = so.sort([*parts[::-1], _places(shape, axis)], axis, num_keys=len(parts))
+    out = so.sort([*parts[::-1], _places(shape, axis)], axis, is_stable=False, num_keys=len(parts) + 1)
     return strong(out[-1], dtypes.default_int())
 
 
-def literal_zero() -> Any:
+def _only_position() -> Any:
     """The position of the only element."""
     return full((), 0, dtypes.default_int())
 
@@ -290,13 +291,11 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
     return select(down, falling, rising)
 
 
-def unique_sorted(
-    flat: Any, size: int, fill_value: Any, equal_nan: bool
-) -> tuple[Any, Any, Any, Any]:
+def unique_sorted(flat: Any, size: int, fill_value: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
     """Distinct elements of a rank-1 array, padded to `size`: values, first places, inverse, counts."""
     n = aval_of(flat).size
     dtype = aval_of(flat).dtype
-    ordered, places = so.sort([flat, _places((n,), 0)], 0)
+    ordered, places = so.sort([flat, _places((n,), 0)], 0, is_stable=False, num_keys=2)
     before, after = slice_in_dim(ordered, 0, n - 1), slice_in_dim(ordered, 1, n)
     differ = ne(before, after)
     if equal_nan and dtypes.is_inexact(dtype):
@@ -316,6 +315,5 @@ def unique_sorted(
     values = select(present, values, broadcast_in_dim(fill, (size,), ()))
     first_places = take_flat(places, firsts)
     first_places = select(present, first_places, broadcast_in_dim(slice_in_dim(places, 0, 1), (size,), (0,)))
-    inverse = so.sort([places, ranks], 0)[1]
+    inverse = so.sort([places, ranks], 0, is_stable=False)[1]
     return values, first_places, inverse, counts
-

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.numpy import reductions as rd
-from stagec.numpy.arguments import array_argument, concrete, is_traced, requested_dtype
-from stagec.numpy.promotion import promote_dtypes, promote_inexact
+from stagec.numpy.arguments import array_argument, concrete, requested_dtype
+from stagec.numpy.promotion import promote_inexact
 from stagec.numpy.reductions import strong
 from stagec.numpy.sorting import searchsorted
 from stagec.primitives import arithmetic as ar
-from stagec.primitives.complex import conj, imag, real
 from stagec.primitives.complex import complex as make_complex
+from stagec.primitives.complex import conj, imag, real
 from stagec.primitives.conv import conv_general_dilated
 from stagec.primitives.dot import dot_general
 from stagec.primitives.iota import broadcasted_iota, full
-from stagec.primitives.logic import bitwise_and, clamp, eq, ge, le, lt, select
+from stagec.primitives.logic import bitwise_and, clamp, eq, ge, le, select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.scatter import ScatterDimensionNumbers, scatter_add
 from stagec.primitives.shape import broadcast_in_dim, concatenate, expand_dims, reshape, rev, transpose
@@ -161,7 +159,9 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, de
     one = literal(1, aval_of(place).dtype)
     place = ar.sub(place, one)
     last = broadcast_in_dim(reshape(slice_in_dim(edges, n - 1, n), ()), aval_of(flat).shape, ())
-    place = select(eq(flat, last), broadcast_in_dim(literal(n - 2, aval_of(place).dtype), aval_of(flat).shape, ()), place)
+    place = select(
+        eq(flat, last), broadcast_in_dim(literal(n - 2, aval_of(place).dtype), aval_of(flat).shape, ()), place
+    )
     inside = bitwise_and(ge(place, literal(0, aval_of(place).dtype)), le(flat, last))
     place = select(inside, place, broadcast_in_dim(literal(n, aval_of(place).dtype), aval_of(flat).shape, ()))
     counts = _totals(place, amounts, n - 1)
@@ -296,9 +296,7 @@ def _slide(name: str, a: Any, v: Any, mode: str, correlated: bool, preferred_ele
     return strong(rev(out, (0,)) if correlated and swapped else out)
 
 
-def convolve(
-    a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None
-) -> Any:
+def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The discrete convolution of two arrays of rank 1.
 
     Args:
@@ -317,9 +315,7 @@ def convolve(
     return _slide("convolve", a, v, mode, False, preferred_element_type)
 
 
-def correlate(
-    a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None
-) -> Any:
+def correlate(a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The cross-correlation of two arrays of rank 1; the second one is conjugated. Arguments as for `convolve`.
 
     >>> import stagec.numpy as snp

@@ -121,9 +121,15 @@ reduce_prod_p = reduction(
 )
 reduce_max_p = reduction("reduce_max", accepts=ORDERED, eval=np.maximum, combine=max_p, identity=lowest)
 reduce_min_p = reduction("reduce_min", accepts=ORDERED, eval=np.minimum, combine=min_p, identity=highest)
-reduce_and_p = reduction("reduce_and", accepts=BITS, eval=np.bitwise_and, combine=and_p, identity=_all_ones, jvp=NOT_DIFFERENTIABLE)
-reduce_or_p = reduction("reduce_or", accepts=BITS, eval=np.bitwise_or, combine=or_p, identity=lambda d: 0, jvp=NOT_DIFFERENTIABLE)
-reduce_xor_p = reduction("reduce_xor", accepts=BITS, eval=np.bitwise_xor, combine=xor_p, identity=lambda d: 0, jvp=NOT_DIFFERENTIABLE)
+reduce_and_p = reduction(
+    "reduce_and", accepts=BITS, eval=np.bitwise_and, combine=and_p, identity=_all_ones, jvp=NOT_DIFFERENTIABLE
+)
+reduce_or_p = reduction(
+    "reduce_or", accepts=BITS, eval=np.bitwise_or, combine=or_p, identity=lambda d: 0, jvp=NOT_DIFFERENTIABLE
+)
+reduce_xor_p = reduction(
+    "reduce_xor", accepts=BITS, eval=np.bitwise_xor, combine=xor_p, identity=lambda d: 0, jvp=NOT_DIFFERENTIABLE
+)
 
 
 def _along(row: Primitive, operand: Any, axes: Sequence[int] | None) -> Operand:
@@ -237,9 +243,7 @@ def _extreme(name: str, find: Callable[..., Any], combine: Primitive, start: Cal
         place = cx.emit("stablehlo.select", [hit, place, cx.constant(last, count)], avals=[count])
         return emit_reduce(cx, place, count, axes, min_p, last)[0]
 
-    return Primitive(
-        name, shape=shape, eval=evaluate, lower=lower, jvp=NOT_DIFFERENTIABLE, transpose=NOT_LINEAR
-    )
+    return Primitive(name, shape=shape, eval=evaluate, lower=lower, jvp=NOT_DIFFERENTIABLE, transpose=NOT_LINEAR)
 
 
 _EQ = "#stablehlo<comparison_direction EQ>"
@@ -321,7 +325,9 @@ def traced_computation(
 def run_graph(graph: Graph, args: Sequence[Any]) -> list[Any]:
     """Evaluate a graph of scalars on NumPy arrays of one shape, elementwise."""
     with current(None):
-        results = replay(graph, [Literal(np.asarray(a), v.aval.update(shape=np.shape(a))) for a, v in zip(args, graph.inputs)])
+        results = replay(
+            graph, [Literal(np.asarray(a), v.aval.update(shape=np.shape(a))) for a, v in zip(args, graph.inputs)]
+        )
     shape = np.shape(args[0])
     values = [np.asarray(r.value if isinstance(r, Literal) else r) for r in results]
     return [np.broadcast_to(v, shape) for v in values]

@@ -155,6 +155,14 @@ def _scatter_lower(name: str, combine: Callable[[Any, Any], Any]) -> Callable[..
     ) -> Any:
         d = dimension_numbers
         aval, index_aval, update_aval = cx.in_avals
+        if name == "scatter_mul" and dtypes.is_complex(aval.dtype):
+            raise errors.UnsupportedError(
+                errors.message(
+                    f"scatter_mul of {aval.dtype.name} cannot be compiled",
+                    str(capture()),
+                    fix="where indices do not repeat, use x.at[i].set(x[i] * values)",
+                )
+            )
         sizes = window_sizes(d, aval.ndim, update_aval.shape)
         indices, index_aval = signed_indices(cx, indices, index_aval)
         limits = [aval.shape[i] - sizes[i] for i in d.scatter_dims_to_operand_dims]
@@ -204,24 +212,9 @@ def _scatter_lower(name: str, combine: Callable[[Any, Any], Any]) -> Callable[..
             values = cx.emit("stablehlo.select", [wide, values, identity], avals=[value_aval])
         elif mask is not None:
             linear = cx.emit("stablehlo.select", [mask, linear, cx.constant(row_count, flat_aval)], avals=[flat_aval])
-            matrix_aval = aval.update(shape=(row_count + 1, width))
-            zero = cx.constant(np.zeros((), aval.dtype))
-            attributes = {
-                "edge_padding_low": i64_array((0, 0)),
-                "edge_padding_high": i64_array((1, 0)),
-                "interior_padding": i64_array((0, 0)),
-            }
-            matrix = cx.emit("stablehlo.pad", [matrix, zero], attributes, [matrix_aval])
         places = cx.emit("stablehlo.reshape", [linear], avals=[flat_aval.update(shape=(count, 1))])
-        out = _scatter_rows(cx, combine, matrix, places, values, matrix_aval, hints)
-        if matrix_aval.shape[0] != row_count:
-            attributes = {
-                "start_indices": i64_array((0, 0)),
-                "limit_indices": i64_array((row_count, width)),
-                "strides": i64_array((1, 1)),
-            }
-            matrix_aval = aval.update(shape=(row_count, width))
-            out = cx.emit("stablehlo.slice", [out], attributes, [matrix_aval])
+        spare = mask is not None and name not in _IDENTITY
+        out = _scatter_rows(cx, combine, matrix, places, values, matrix_aval, value_aval, spare, hints)
         moved = [*rows, *columns]
         out = cx.emit("stablehlo.reshape", [out], avals=[aval.update(shape=[aval.shape[i] for i in moved])])
         back = [moved.index(i) for i in range(aval.ndim)]
@@ -283,8 +276,20 @@ def _scatter_rows(
     places: Any,
     values: Any,
     aval: ShapedArray,
+    value_aval: ShapedArray,
+    spare: bool,
     hints: dict[str, Any],
 ) -> Any:
+    if dtypes.is_complex(aval.dtype):
+        # The compiler crashes on complex scatters; all combinations but the product work on each part alone.
+        part = dtypes.real_dtype(aval.dtype)
+        parts = []
+        for name in ("stablehlo.real", "stablehlo.imag"):
+            old = cx.emit(name, [matrix], avals=[aval.update(dtype=part)])
+            new = cx.emit(name, [values], avals=[value_aval.update(dtype=part)])
+            old_aval, new_aval = aval.update(dtype=part), value_aval.update(dtype=part)
+            parts.append(_scatter_rows(cx, combine, old, places, new, old_aval, new_aval, spare, hints))
+        return cx.emit("stablehlo.complex", parts, avals=[aval])
     scalar = ShapedArray.of((), aval.dtype)
     numbers = (
         "#stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], "
@@ -296,7 +301,23 @@ def _scatter_rows(
         "unique_indices": "true" if hints.get("unique_indices") else "false",
     }
     region = cx.region([scalar, scalar], lambda old, new: [combine(old, new)])
-    return cx.emit("stablehlo.scatter", [matrix, places, values], attributes, [aval], [region])
+    if not spare:
+        return cx.emit("stablehlo.scatter", [matrix, places, values], attributes, [aval], [region])
+    zero = cx.constant(np.zeros((), aval.dtype))
+    padding = {
+        "edge_padding_low": i64_array((0, 0)),
+        "edge_padding_high": i64_array((1, 0)),
+        "interior_padding": i64_array((0, 0)),
+    }
+    longer = aval.update(shape=(aval.shape[0] + 1, aval.shape[1]))
+    matrix = cx.emit("stablehlo.pad", [matrix, zero], padding, [longer])
+    out = cx.emit("stablehlo.scatter", [matrix, places, values], attributes, [longer], [region])
+    bounds = {
+        "start_indices": i64_array((0, 0)),
+        "limit_indices": i64_array(aval.shape),
+        "strides": i64_array((1, 1)),
+    }
+    return cx.emit("stablehlo.slice", [out], bounds, [aval])
 
 
 def _row(

@@ -403,15 +403,23 @@ def _pad_eval(x: Any, value: Any, *, padding_config: PaddingConfig) -> Any:
 
 def _pad_lower(cx: Any, x: Any, value: Any, *, padding_config: PaddingConfig) -> Any:
     low, high, interior = zip(*padding_config) if padding_config else ((), (), ())
-    return cx.emit(
-        "stablehlo.pad",
-        [x, value],
-        {
-            "edge_padding_low": i64_array(low),
-            "edge_padding_high": i64_array(high),
-            "interior_padding": i64_array(interior),
-        },
-    )
+    attributes = {
+        "edge_padding_low": i64_array(low),
+        "edge_padding_high": i64_array(high),
+        "interior_padding": i64_array(interior),
+    }
+    (out,) = cx.out_avals
+    if out.dtype != dtypes.complex128:
+        return cx.emit("stablehlo.pad", [x, value], attributes)
+    # The compiler cannot fill memory with elements of 128 bits.
+    avals = [a.update(dtype=dtypes.float64) for a in (*cx.in_avals, out)]
+    parts = [
+        cx.emit(
+            "stablehlo.pad", [cx.emit(name, [v], avals=[a]) for v, a in zip((x, value), avals)], attributes, avals[2:]
+        )
+        for name in ("stablehlo.real", "stablehlo.imag")
+    ]
+    return cx.emit("stablehlo.complex", parts)
 
 
 pad_p = Primitive("pad", shape=_pad_shape, eval=_pad_eval, lower=_pad_lower)

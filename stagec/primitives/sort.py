@@ -82,25 +82,31 @@ def _sort_lower(cx: Any, *values: Any, dimension: int, is_stable: bool, num_keys
         positions = network.sorted_positions(cx, keys, n)
         moved = [network.permuted(cx, v, a, positions) for v, a in rows]
         return [network.from_rows(cx, v, a, dimension) for v, a in zip(moved, cx.out_avals)]
-    # The compiler's sort swaps equal neighbours: where that shows, the position is the last key.
+    # The compiler's sort swaps equal neighbours: where that shows, the position is the last key. It counts
+    # down, because it must not be merged with a position among the operands: one buffer sorted twice is refused.
     values, avals, keys = list(values), list(cx.out_avals), num_keys
-    shows = num_keys < len(values) or any(dtypes.is_inexact(a.dtype) for a in avals)
+    shows = is_stable and (num_keys < len(values) or any(dtypes.is_inexact(a.dtype) for a in avals))
     if shows:
+        e = network.Emitter(cx)
         place = ShapedArray.of(aval.shape, dtypes.int32)
-        iota = cx.emit("stablehlo.iota", [], {"iota_dimension": f"{dimension} : i64"}, [place])
-        values, avals, keys = [*values[:num_keys], iota, *values[num_keys:]], list(avals), num_keys + 1
+        rest = e("subtract", place, e.fill(n, place), e("iota", place, iota_dimension=f"{dimension} : i64"))
+        values.insert(num_keys, rest)
         avals.insert(num_keys, place)
-    scalars = [ShapedArray.of((), a.dtype) for a in avals for _ in (0, 1)]
-    region = cx.region(scalars, lambda *s: [_lexicographic([(s[2 * i], s[2 * i + 1]) for i in range(keys)])])
-    attributes = {"dimension": f"{dimension} : i64", "is_stable": "true"}
+
+    def before(*scalars: Any) -> list[Any]:
+        pairs = [(scalars[2 * i], scalars[2 * i + 1]) for i in range(keys)]
+        if shows:
+            pairs.append((scalars[2 * keys + 1], scalars[2 * keys]))
+        return [_lexicographic(pairs)]
+
+    region = cx.region([ShapedArray.of((), a.dtype) for a in avals for _ in (0, 1)], before)
+    attributes = {"dimension": f"{dimension} : i64", "is_stable": "true" if is_stable else "false"}
     out = cx.emit("stablehlo.sort", values, attributes, avals, [region])
     results = out if isinstance(out, list) else [out]
     return [r for i, r in enumerate(results) if not (shows and i == num_keys)]
 
 
-sort_p = Primitive(
-    "sort", shape=_sort_shape, eval=_sort_eval, lower=_sort_lower, transpose=NOT_LINEAR, multiple=True
-)
+sort_p = Primitive("sort", shape=_sort_shape, eval=_sort_eval, lower=_sort_lower, transpose=NOT_LINEAR, multiple=True)
 
 
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
@@ -109,7 +115,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     Args:
       operand: an array, or a sequence of arrays of one shape that move together.
       dimension: the axis to sort along.
-      is_stable: accepted; every sort is stable.
+      is_stable: whether elements with equal keys keep their order.
       num_keys: how many of the leading operands decide the order, the first one most.
 
     Returns:
@@ -154,7 +160,10 @@ def _top_k_lower(cx: Any, x: Any, *, k: int) -> list[Any]:
     count = ShapedArray.of(aval.shape, dtypes.int32)
     place = e("iota", count, iota_dimension=f"{axis} : i64")
     values, places = cx.apply(
-        lambda v, p: [rev(s, (axis,)) for s in sort_p(rev(v, (axis,)), rev(p, (axis,)), dimension=axis, is_stable=True, num_keys=1)],
+        lambda v, p: [
+            rev(s, (axis,))
+            for s in sort_p(rev(v, (axis,)), rev(p, (axis,)), dimension=axis, is_stable=False, num_keys=2)
+        ],
         x,
         place,
         avals=[aval, count],

@@ -69,95 +69,171 @@ atan2_p = elementwise(
 
 
 def exp(x: Any) -> Operand:
-    """e to the power of each element."""
+    """e to the power of each element.
+
+    >>> round(float(exp(0.5)), 4)
+    1.6487
+    """
     return exp_p(as_operand(x))
 
 
 def exp2(x: Any) -> Operand:
-    """2 to the power of each element."""
+    """2 to the power of each element.
+
+    >>> round(float(exp2(3.0)), 4)
+    8.0
+    """
     return exp2_p(as_operand(x))
 
 
 def log(x: Any) -> Operand:
-    """The natural logarithm of each element; NaN for negative real numbers."""
+    """The natural logarithm of each element; NaN for negative real numbers.
+
+    >>> round(float(log(0.5)), 4)
+    -0.6931
+    """
     return log_p(as_operand(x))
 
 
 def expm1(x: Any) -> Operand:
-    """`exp(x) - 1` for each element, accurate near 0."""
+    """`exp(x) - 1` for each element, accurate near 0.
+
+    >>> round(float(expm1(0.5)), 4)
+    0.6487
+    """
     return expm1_p(as_operand(x))
 
 
 def log1p(x: Any) -> Operand:
-    """`log(1 + x)` for each element, accurate near 0."""
+    """`log(1 + x)` for each element, accurate near 0.
+
+    >>> round(float(log1p(0.5)), 4)
+    0.4055
+    """
     return log1p_p(as_operand(x))
 
 
 def logistic(x: Any) -> Operand:
-    """The logistic function `1 / (1 + exp(-x))` of each element."""
+    """The logistic function `1 / (1 + exp(-x))` of each element.
+
+    >>> round(float(logistic(0.5)), 4)
+    0.6225
+    """
     return logistic_p(as_operand(x))
 
 
 def sin(x: Any) -> Operand:
-    """The sine of each element, in radians."""
+    """The sine of each element, in radians.
+
+    >>> round(float(sin(0.5)), 4)
+    0.4794
+    """
     return sin_p(as_operand(x))
 
 
 def cos(x: Any) -> Operand:
-    """The cosine of each element, in radians."""
+    """The cosine of each element, in radians.
+
+    >>> round(float(cos(0.5)), 4)
+    0.8776
+    """
     return cos_p(as_operand(x))
 
 
 def tan(x: Any) -> Operand:
-    """The tangent of each element, in radians."""
+    """The tangent of each element, in radians.
+
+    >>> round(float(tan(0.5)), 4)
+    0.5463
+    """
     return tan_p(as_operand(x))
 
 
 def tanh(x: Any) -> Operand:
-    """The hyperbolic tangent of each element."""
+    """The hyperbolic tangent of each element.
+
+    >>> round(float(tanh(0.5)), 4)
+    0.4621
+    """
     return tanh_p(as_operand(x))
 
 
 def asin(x: Any) -> Operand:
-    """The angle in radians whose sine is each element; NaN outside [-1, 1]."""
+    """The angle in radians whose sine is each element; NaN outside [-1, 1].
+
+    >>> round(float(asin(0.5)), 4)
+    0.5236
+    """
     return asin_p(as_operand(x))
 
 
 def acos(x: Any) -> Operand:
-    """The angle in radians whose cosine is each element; NaN outside [-1, 1]."""
+    """The angle in radians whose cosine is each element; NaN outside [-1, 1].
+
+    >>> round(float(acos(0.5)), 4)
+    1.0472
+    """
     return acos_p(as_operand(x))
 
 
 def atan(x: Any) -> Operand:
-    """The angle in radians whose tangent is each element."""
+    """The angle in radians whose tangent is each element.
+
+    >>> round(float(atan(0.5)), 4)
+    0.4636
+    """
     return atan_p(as_operand(x))
 
 
 def atan2(x: Any, y: Any) -> Operand:
-    """The angle in radians of the point with ordinate `x` and abscissa `y`."""
+    """The angle in radians of the point with ordinate `x` and abscissa `y`.
+
+    >>> round(float(atan2(2.0, 3.0)), 4)
+    0.588
+    """
     return atan2_p(*uniform(x, y))
 
 
 def sinh(x: Any) -> Operand:
-    """The hyperbolic sine of each element."""
+    """The hyperbolic sine of each element.
+
+    >>> round(float(sinh(0.5)), 4)
+    0.5211
+    """
     return sinh_p(as_operand(x))
 
 
 def cosh(x: Any) -> Operand:
-    """The hyperbolic cosine of each element."""
+    """The hyperbolic cosine of each element.
+
+    >>> round(float(cosh(0.5)), 4)
+    1.1276
+    """
     return cosh_p(as_operand(x))
 
 
 def asinh(x: Any) -> Operand:
-    """The inverse hyperbolic sine of each element."""
+    """The inverse hyperbolic sine of each element.
+
+    >>> round(float(asinh(0.5)), 4)
+    0.4812
+    """
     return asinh_p(as_operand(x))
 
 
 def acosh(x: Any) -> Operand:
-    """The inverse hyperbolic cosine of each element; NaN below 1."""
+    """The inverse hyperbolic cosine of each element; NaN below 1.
+
+    >>> round(float(acosh(2.0)), 4)
+    1.317
+    """
     return acosh_p(as_operand(x))
 
 
 def atanh(x: Any) -> Operand:
-    """The inverse hyperbolic tangent of each element; NaN outside [-1, 1]."""
+    """The inverse hyperbolic tangent of each element; NaN outside [-1, 1].
+
+    >>> round(float(atanh(0.5)), 4)
+    0.5493
+    """
     return atanh_p(as_operand(x))

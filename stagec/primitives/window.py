@@ -72,7 +72,9 @@ def sizes(values: Any, rank: int, name: str, what: str, default: int = 1) -> tup
         return (default,) * rank
     found = tuple([as_int(v, name, what) for v in values])
     if len(found) != rank or any(v < 1 for v in found):
-        raise shape_error(name, f"{what} is {found} for {rank} axes", f"give one positive integer for each of {rank} axes")
+        raise shape_error(
+            name, f"{what} is {found} for {rank} axes", f"give one positive integer for each of {rank} axes"
+        )
     return found
 
 
@@ -265,7 +267,9 @@ reduce_window_min_p = window_reduction(
 def _general_shape(x: ShapedArray, init: ShapedArray, *, computation: Graph, **window: Any) -> ShapedArray:
     same_dtype("reduce_window", (x, init))
     if init.shape:
-        raise shape_error("reduce_window", f"the initial value must have rank 0, got {init.long()}", "index one element")
+        raise shape_error(
+            "reduce_window", f"the initial value must have rank 0, got {init.long()}", "index one element"
+        )
     return ShapedArray.of(_window_shape("reduce_window", x, **window), x.dtype)
 
 

@@ -140,7 +140,7 @@ def test_pytrees_go_in_and_out():
     assert out["point"].y is None
     assert float(out["point"].x) == 6.0
     assert isinstance(out["layer"], Layer)
-    assert out["layer"].weight.shape == (1,)
+    assert out["layer"].weight.shape == (1, 1)
     assert np.array_equal(out["list"][1][0], [0, 1])
     assert out["list"][1][1] == ()
 

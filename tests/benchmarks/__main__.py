@@ -125,7 +125,7 @@ def ratio(row: dict[str, Any], other: str) -> float | None:
 def table(rows: list[dict[str, Any]], libraries: list[str]) -> Table:
     """Ratios; above 1, stagec is the faster one."""
     out = Table(title="stagec's speed over the others' (above 1: stagec is faster)")
-    out.add_column("case")
+    out.add_column("case", no_wrap=True)
     for other in libraries:
         if other != "stagec":
             out.add_column(f"over {other}", justify="right")

@@ -21,7 +21,7 @@ class Library:
       np: its NumPy namespace.
       jit: compiles a function; the identity for NumPy.
       array: puts a NumPy array where compiled code reads it without a copy.
-      wait: returns when a result is computed.
+      wait: returns when a result, one array, is computed.
       logistic, logsumexp: the two functions that NumPy does not have.
       forget: drops what the process keeps of traced and compiled programs.
     """
@@ -48,6 +48,10 @@ def _numpy() -> Library:
     return Library("numpy", np, lambda f: f, np.asarray, lambda v: v, logsumexp, lambda: None)
 
 
+def _block(value: Any) -> Any:
+    return value.block_until_ready()
+
+
 def _jax() -> Library:
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     import jax
@@ -58,7 +62,7 @@ def _jax() -> Library:
         jax.numpy,
         jax.jit,
         jax.numpy.asarray,
-        jax.block_until_ready,
+        _block,
         jax.nn.logsumexp,
         jax.clear_caches,
     )
@@ -67,17 +71,12 @@ def _jax() -> Library:
 def _stagec() -> Library:
     import stagec
 
-    def wait(value: Any) -> Any:
-        for leaf in stagec.tree.leaves(value):
-            leaf.block_until_ready()
-        return value
-
     return Library(
         "stagec",
         stagec.numpy,
         stagec.jit,
         stagec.numpy.asarray,
-        wait,
+        _block,
         stagec.nn.logsumexp,
         stagec.clear_caches,
     )

@@ -71,6 +71,9 @@ class Starts:
         folder = self._folder.name
         environment = {
             **os.environ,
+            # Compiled bytecode for all three, as after an installation.
+            "PYTHONDONTWRITEBYTECODE": "",
+            "PYTHONPYCACHEPREFIX": os.path.join(folder, "bytecode"),
             "STAGEC_CACHE_DIR": os.path.join(folder, "stagec"),
             "JAX_PLATFORMS": "cpu",
             "JAX_COMPILATION_CACHE_DIR": os.path.join(folder, "jax"),

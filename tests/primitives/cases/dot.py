@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from stagec.core import dtypes
-
 from cases import Case, sample
+from stagec.core import dtypes
 
 F = np.dtype("float32")
 _DTYPES = sorted(dtypes.ALL, key=lambda d: d.name)
@@ -16,11 +15,11 @@ def x(shape, dtype=F):
 
 def dot(left, right, contract, batch=((), ()), preferred=None, precision=None, tolerance=64):
     numbers = (contract, batch)
-    params = dict(
-        dimension_numbers=numbers,
-        precision=precision,
-        preferred_element_type=None if preferred is None else np.dtype(preferred),
-    )
+    params = {
+        "dimension_numbers": numbers,
+        "precision": precision,
+        "preferred_element_type": None if preferred is None else np.dtype(preferred),
+    }
     return Case("dot_general", [left, right], params, ulps=tolerance)
 
 

@@ -1,0 +1,178 @@
+"""Functions of the values along an axis: softmax, standardize, one_hot."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from stagec.core import dtypes, errors, location
+from stagec.numpy.arithmetic import (
+    add,
+    divide,
+    dtype_of,
+    multiply,
+    square,
+    subtract,
+)
+from stagec.numpy.axes import normalize_axes, normalize_axis
+from stagec.numpy.choice import where as choose
+from stagec.numpy.elementary import exp, log, tanh as tanh
+from stagec.numpy.extremes import maximum
+from stagec.numpy.logical import truth
+from stagec.numpy.promotion import broadcast_to_shape, promote_inexact
+from stagec.primitives import arithmetic as ar, logic
+from stagec.primitives.barrier import stop_gradient
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.iota import broadcasted_iota
+from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.reduce import reduce_max, reduce_sum
+from stagec.primitives.shape import broadcast_in_dim, expand_dims
+from stagec.scipy.special import logsumexp as logsumexp
+
+
+def _kept(reduce: Any, x: Operand, axes: tuple[int, ...]) -> Any:
+    return expand_dims(reduce(x, axes), axes)
+
+
+def _masked(x: Operand, where: Any) -> Operand:
+    return x if where is None else choose(where, x, -math.inf)
+
+
+def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
+    """`exp(x) / sum(exp(x))` along `axis`.
+
+    Args:
+      x: real numbers.
+      axis: one axis, several, or `None` for all.
+      where: bool array; elements where it is false take no part and get 0.
+
+    >>> import numpy as np
+    >>> softmax(np.array([0.0, 0.0])).round(3).tolist()
+    [0.5, 0.5]
+    """
+    (x,) = promote_inexact(x)
+    x = _masked(x, where)
+    axes = normalize_axes(axis, aval_of(x).ndim, "softmax")
+    terms = exp(subtract(x, stop_gradient(_kept(reduce_max, x, axes))))
+    out = divide(terms, _kept(reduce_sum, terms, axes))
+    return out if where is None else choose(where, out, 0.0)
+
+
+def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
+    """`log(softmax(x, axis))`, accurate where it is far below 0.
+
+    Args:
+      x: real numbers.
+      axis: one axis, several, or `None` for all.
+      where: bool array; elements where it is false take no part and get minus infinity.
+
+    >>> import numpy as np
+    >>> np.asarray(log_softmax(np.array([0.0, 0.0]))).round(3).astype(float).round(3).tolist()
+    [-0.693, -0.693]
+    """
+    (x,) = promote_inexact(x)
+    x = _masked(x, where)
+    axes = normalize_axes(axis, aval_of(x).ndim, "log_softmax")
+    shifted = subtract(x, stop_gradient(_kept(reduce_max, x, axes)))
+    out = subtract(shifted, log(_kept(reduce_sum, exp(shifted), axes)))
+    return out if where is None else choose(where, out, -math.inf)
+
+
+def _count(x: Operand, axes: tuple[int, ...], where: Any, keepdims: bool) -> Any:
+    aval = aval_of(x)
+    if where is None:
+        return float(math.prod([aval.shape[a] for a in axes]))
+    mask = broadcast_to_shape(truth(as_operand(where)), aval.shape)
+    total = reduce_sum(convert_element_type(mask, dtype_of(x)), axes)
+    return expand_dims(total, axes) if keepdims else total
+
+
+def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
+    """`log(mean(exp(x)))` over `axis`, without overflow on the way.
+
+    >>> import numpy as np
+    >>> round(float(logmeanexp(np.array([1000.0, 1000.0]))), 4)
+    1000.0
+    """
+    (x,) = promote_inexact(x)
+    axes = normalize_axes(axis, aval_of(x).ndim, "logmeanexp")
+    total = logsumexp(x, axis=axis, where=where, keepdims=keepdims)
+    return subtract(total, log(_count(x, axes, where, keepdims)))
+
+
+def standardize(
+    x: Any,
+    axis: Any = -1,
+    mean: Any = None,
+    variance: Any = None,
+    epsilon: Any = 1e-5,
+    where: Any = None,
+    *,
+    algorithm: str = "fast",
+) -> Any:
+    """`(x - mean) / sqrt(variance + epsilon)` along `axis`.
+
+    Args:
+      x: real numbers.
+      axis: one axis, several, or `None` for all.
+      mean, variance: computed from `x` where absent.
+      epsilon: keeps the divisor away from 0.
+      where: bool array; elements where it is false do not count.
+      algorithm: `"fast"` computes the variance as `mean(x**2) - mean(x)**2`,
+        `"stable"` as `mean((x - mean(x))**2)`.
+
+    Raises:
+      UnsupportedError: no such algorithm.
+
+    >>> import numpy as np
+    >>> standardize(np.array([1.0, 3.0])).round(3).tolist()
+    [-1.0, 1.0]
+    """
+    if algorithm not in ("fast", "stable"):
+        raise errors.UnsupportedError(
+            errors.message(
+                f"standardize: unknown algorithm {algorithm!r}",
+                str(location.capture()),
+                fix="use 'fast' or 'stable'",
+            )
+        )
+    (x,) = promote_inexact(x)
+    axes = normalize_axes(axis, aval_of(x).ndim, "standardize")
+    count = _count(x, axes, where, True)
+
+    def average(value: Any) -> Any:
+        value = value if where is None else choose(where, value, 0.0)
+        return divide(_kept(reduce_sum, value, axes), count)
+
+    if mean is None:
+        mean = average(x)
+    if variance is None:
+        if algorithm == "fast":
+            # Rounding may push it below 0.
+            variance = maximum(subtract(average(ar.square(x)), square(mean)), 0.0)
+        else:
+            variance = average(square(subtract(x, mean)))
+    return multiply(subtract(x, mean), ar.rsqrt(add(variance, epsilon)))
+
+
+def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> Any:
+    """1 at the class of each element, 0 at the others.
+
+    Args:
+      x: integers; those outside of 0..num_classes-1 give zeros only.
+      num_classes: size of the new axis.
+      dtype: of the result; by default the default float.
+      axis: where the new axis goes.
+
+    >>> import numpy as np
+    >>> one_hot(np.array([0, 2]), 3).round(3).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    x = as_operand(x, "one_hot's argument")
+    aval = aval_of(x)
+    position = normalize_axis(axis, aval.ndim + 1, "one_hot")
+    shape = (*aval.shape[:position], int(num_classes), *aval.shape[position:])
+    classes = broadcasted_iota(aval.dtype, shape, position)
+    kept = tuple(a for a in range(len(shape)) if a != position)
+    same = logic.eq(broadcast_in_dim(x, shape, kept), classes)
+    return convert_element_type(same, dtypes.default_float() if dtype is None else dtype)

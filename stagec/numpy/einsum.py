@@ -1,0 +1,203 @@
+"""Einstein sums, as a sequence of general products."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import errors, location
+from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
+from stagec.numpy.linear import diagonal
+from stagec.numpy.manipulation import moveaxis
+from stagec.numpy.promotion import promote_dtypes
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.dot import dot_general
+from stagec.primitives.shape import squeeze, transpose
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def _error(text: str, fix: str) -> errors.ShapeError:
+    return errors.ShapeError(errors.message(f"einsum: {text}", str(location.capture()), fix=fix))
+
+
+def _from_lists(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
+    """`einsum(x, [0, 1], y, [1, 2], [0, 2])` in the form with a text."""
+
+    def text(labels: Any) -> str:
+        return "".join("..." if i is Ellipsis else _LETTERS[int(i)] for i in labels)
+
+    pairs = list(zip(operands[::2], operands[1::2]))
+    spec = ",".join(text(labels) for _, labels in pairs)
+    if len(operands) % 2:
+        spec += "->" + text(operands[-1])
+    return spec, [x for x, _ in pairs]
+
+
+def _parse(subscripts: str, ranks: Sequence[int]) -> tuple[list[str], str]:
+    """The labels of each operand and of the result, ellipses replaced by labels of their own."""
+    spec = subscripts.replace(" ", "")
+    inputs_text, arrow, output = spec.partition("->")
+    inputs = inputs_text.split(",")
+    if len(inputs) != len(ranks):
+        raise _error(f"{subscripts!r} names {len(inputs)} operands, got {len(ranks)}", "one term for each, by commas")
+    bad = set(spec) - set(_LETTERS) - set(".,->")
+    if bad:
+        raise _error(f"{subscripts!r} contains {''.join(sorted(bad))!r}", "labels are letters")
+    unused = [c for c in _LETTERS if c not in spec]
+    widths = [rank - len(term.replace("...", "")) if "..." in term else 0 for term, rank in zip(inputs, ranks)]
+    ellipsis = "".join(unused[: max([0, *widths])])
+    terms = []
+    for term, rank, width in zip(inputs, ranks, widths):
+        if width < 0:
+            raise _error(f"{term!r} has more labels than an operand of rank {rank}", "use one label for each axis")
+        term = term.replace("...", ellipsis[len(ellipsis) - width :])
+        if len(term) != rank or "." in term:
+            raise _error(f"{term!r} does not fit an operand of rank {rank}", "use one label for each axis")
+        terms.append(term)
+    if arrow:
+        result = output.replace("...", ellipsis)
+    else:
+        joined = "".join(terms)
+        result = ellipsis + "".join(sorted(c for c in set(joined) - set(ellipsis) if joined.count(c) == 1))
+    for c in result:
+        if result.count(c) > 1 or not any(c in t for t in terms):
+            raise _error(f"label {c!r} of the result {result!r} is repeated or not in any operand", "name each once")
+    return terms, result
+
+
+def _sum_out(x: Any, term: str, drop: str) -> tuple[Any, str]:
+    axes = tuple(i for i, c in enumerate(term) if c in drop)
+    if axes:
+        x = x.sum(axes, dtype=x.dtype)
+    return x, "".join(c for c in term if c not in drop)
+
+
+def _prepared(x: Any, term: str, needed: set[str], sizes: dict[str, int]) -> tuple[Any, str]:
+    """Take diagonals of repeated labels, drop axes that broadcast, and sum axes that nobody else has."""
+    for c in dict.fromkeys(term):
+        while term.count(c) > 1:
+            first = term.index(c)
+            second = term.index(c, first + 1)
+            x = moveaxis(diagonal(x, 0, first, second), -1, 0)
+            term = c + "".join(d for i, d in enumerate(term) if i not in (first, second))
+    stretched = tuple(i for i, c in enumerate(term) if x.shape[i] == 1 and sizes[c] != 1)
+    if stretched:
+        x = squeeze(x, stretched)
+        term = "".join(c for i, c in enumerate(term) if i not in stretched)
+    return _sum_out(x, term, "".join(c for c in term if c not in needed))
+
+
+def _product(
+    x: Any, x_term: str, y: Any, y_term: str, keep: set[str], precision: Any, preferred: Any
+) -> tuple[Any, str]:
+    x, x_term = _sum_out(x, x_term, "".join(c for c in x_term if c not in keep and c not in y_term))
+    y, y_term = _sum_out(y, y_term, "".join(c for c in y_term if c not in keep and c not in x_term))
+    batch = [c for c in x_term if c in y_term and c in keep]
+    contracted = [c for c in x_term if c in y_term and c not in keep]
+    numbers = tuple(
+        (tuple(x_term.index(c) for c in group), tuple(y_term.index(c) for c in group)) for group in (contracted, batch)
+    )
+    out = dot_general(x, y, numbers, precision, preferred)
+    rest = [c for c in x_term if c not in batch and c not in contracted]
+    rest += [c for c in y_term if c not in batch and c not in contracted]
+    return out, "".join(batch + rest)
+
+
+def _path(terms: list[str], result: str, sizes: dict[str, int], optimize: Any) -> list[tuple[int, ...]]:
+    if len(terms) <= 2:
+        return [tuple(range(len(terms)))]
+    if isinstance(optimize, (list, tuple)):
+        return [tuple(step) for step in optimize if not isinstance(step, str)]
+    if optimize is False:
+        return [(0, 1)] * (len(terms) - 1)
+    from opt_einsum import contract_path  # only three operands and more need it
+
+    shapes = [tuple(sizes[c] for c in term) for term in terms]
+    strategy = "optimal" if optimize is True else optimize
+    path, _ = contract_path(f"{','.join(terms)}->{result}", *shapes, shapes=True, optimize=strategy)
+    return [tuple(step) for step in path]
+
+
+def einsum(
+    subscripts: Any,
+    /,
+    *operands: Any,
+    out: Any = None,
+    optimize: Any = "auto",
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """Sum products of elements whose axes carry the same labels.
+
+    Args:
+      subscripts: such as `"ij,jk->ik"`; an ellipsis stands for further axes.
+        NumPy's form with lists of numbers after each operand works too.
+      operands: arrays.
+      out: must be `None`.
+      optimize: the order of contractions for three operands and more: a
+        strategy of `opt_einsum`, a path, or `False` for left to right.
+      precision: `"default"`, `"high"` or `"highest"`.
+      preferred_element_type: dtype of the result.
+
+    Raises:
+      ShapeError: labels and axes do not match.
+
+    >>> import stagec.numpy as snp
+    >>> einsum("ij,jk->ik", snp.ones((2, 3)), snp.ones((3, 4))).shape
+    (2, 4)
+    """
+    refuse_out(out, "einsum")
+    if not isinstance(subscripts, str):
+        subscripts, listed = _from_lists((subscripts, *operands))
+        operands = tuple(listed)
+    if not operands:
+        raise _error("there are no operands", "pass an array for each term")
+    preferred = None if preferred_element_type is None else requested_dtype(preferred_element_type, "einsum")
+    arrays = list(promote_dtypes(*[array_argument(x, "operands") for x in operands]))
+    terms, result = _parse(subscripts, [x.ndim for x in arrays])
+    sizes: dict[str, int] = {}
+    for x, term in zip(arrays, terms):
+        for c, n in zip(term, x.shape):
+            if sizes.setdefault(c, n) == 1:
+                sizes[c] = n
+            elif n not in (1, sizes[c]):
+                raise _error(
+                    f"label {c!r} of {subscripts!r} has sizes {sizes[c]} and {n}",
+                    f"operands are {', '.join(a.aval.long() for a in arrays)}; axes of one label agree",
+                )
+    for i, (x, term) in enumerate(zip(arrays, terms)):
+        others = set(result).union(*[set(t) for j, t in enumerate(terms) if j != i])
+        arrays[i], terms[i] = _prepared(x, term, others, sizes)
+    for step in _path(terms, result, sizes, optimize):
+        chosen = sorted(step, reverse=True)
+        taken = [(arrays.pop(i), terms.pop(i)) for i in chosen][::-1]
+        x, term = taken[0]
+        for k, (y, y_term) in enumerate(taken[1:], 1):
+            later = itertools.chain(terms, [t for _, t in taken[k + 1 :]])
+            keep = set(result).union(*[set(t) for t in later])
+            x, term = _product(x, term, y, y_term, keep, precision, preferred)
+        arrays.append(x)
+        terms.append(term)
+    x, term = _sum_out(arrays[0], terms[0], "".join(c for c in terms[0] if c not in result))
+    missing = [c for c in result if c not in term]
+    assert not missing or all(sizes[c] == 1 for c in missing), "labels of the result survive"
+    x = transpose(x, [term.index(c) for c in result])
+    return x if preferred is None else convert_element_type(x, preferred)
+
+
+def einsum_path(subscripts: str, /, *operands: Any, optimize: Any = "auto") -> Any:
+    """The order of contractions that `einsum` takes, and a report on it, as `opt_einsum` gives them.
+
+    >>> import stagec.numpy as snp
+    >>> einsum_path("ij,jk,kl->il", snp.ones((2, 3)), snp.ones((3, 4)), snp.ones((4, 5)))[0]
+    [(0, 1), (0, 1)]
+    """
+    from opt_einsum import contract_path  # einsum itself does without for two operands
+
+    shapes = [tuple(np.shape(x)) for x in operands]
+    strategy = "optimal" if optimize is True else optimize
+    return contract_path(subscripts, *shapes, shapes=True, optimize=strategy)

@@ -1,0 +1,184 @@
+"""NumPy's ufuncs that compare or combine two arrays: extremes, lengths, divisors, sums of exponentials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stagec.core import dtypes
+from stagec.numpy.arithmetic import absolute, as_array, dtype_of, nonzero_divisor, real_only, reject
+from stagec.numpy.promotion import broadcast_together, promote, promote_dtypes, promote_floating
+from stagec.primitives import arithmetic as ar, complex as cplx, logic, transcendental as tr
+from stagec.primitives.gcd import gcd_p
+from stagec.primitives.operand import Operand, as_operand
+
+
+def maximum(x1: Any, x2: Any, /) -> Any:
+    """The larger of both; NaN where either is NaN. Complex numbers compare by real part first.
+
+    >>> round(float(maximum(2, 3.5)), 4)
+    3.5
+    """
+    x, y = promote("maximum", x1, x2)
+    if dtypes.is_complex(dtype_of(x)):
+        return logic.select(_keeps(logic.gt, logic.ge, x, y), x, y)
+    return ar.max(x, y)
+
+
+def minimum(x1: Any, x2: Any, /) -> Any:
+    """The smaller of both; NaN where either is NaN. Complex numbers compare by real part first.
+
+    >>> round(float(minimum(2, 3.5)), 4)
+    2.0
+    """
+    x, y = promote("minimum", x1, x2)
+    if dtypes.is_complex(dtype_of(x)):
+        return logic.select(_keeps(logic.lt, logic.le, x, y), x, y)
+    return ar.min(x, y)
+
+
+def _keeps(strict: Any, loose: Any, x: Operand, y: Operand) -> Any:
+    """Whether the first of two complex numbers wins: by order, or because it is NaN."""
+    a, b = cplx.real(x), cplx.real(y)
+    first = logic.bitwise_and(logic.eq(a, b), loose(cplx.imag(x), cplx.imag(y)))
+    return logic.bitwise_or(logic.ne(x, x), logic.bitwise_or(strict(a, b), first))
+
+
+def fmax(x1: Any, x2: Any, /) -> Any:
+    """The larger of both; the other where one is NaN.
+
+    >>> round(float(fmax(float('nan'), 1.0)), 4)
+    1.0
+    """
+    x, y = promote("fmax", x1, x2)
+    first = _keeps(logic.gt, logic.ge, x, y) if dtypes.is_complex(dtype_of(x)) else logic.ge(x, y)
+    take_x = logic.bitwise_or(logic.ne(y, y), logic.bitwise_and(first, logic.eq(x, x)))
+    return logic.select(take_x, x, y)
+
+
+def fmin(x1: Any, x2: Any, /) -> Any:
+    """The smaller of both; the other where one is NaN.
+
+    >>> round(float(fmin(float('nan'), 1.0)), 4)
+    1.0
+    """
+    x, y = promote("fmin", x1, x2)
+    first = _keeps(logic.lt, logic.le, x, y) if dtypes.is_complex(dtype_of(x)) else logic.le(x, y)
+    take_x = logic.bitwise_or(logic.ne(y, y), logic.bitwise_and(first, logic.eq(x, x)))
+    return logic.select(take_x, x, y)
+
+
+def clip(a: Any, /, min: Any = None, max: Any = None) -> Any:
+    """`a` limited to the interval from `min` to `max`, either of which may be absent.
+
+    Raises:
+      DtypeError: an operand is complex.
+
+    >>> int(clip(5, 0, 3))
+    3
+    """
+    out = as_operand(a, "clip's argument")
+    real_only("clip", out)
+    for bound, limit in ((min, ar.max), (max, ar.min)):
+        if bound is not None:
+            x, y = promote("clip", out, bound)
+            real_only("clip", x)
+            out = limit(x, y)
+    return as_array(out)
+
+
+def hypot(x1: Any, x2: Any, /) -> Any:
+    """`sqrt(x1**2 + x2**2)`, without overflow on the way.
+
+    >>> round(float(hypot(3.0, 4.0)), 4)
+    5.0
+    """
+    x, y = promote_floating("hypot", x1, x2)
+    real_only("hypot", x)
+    x, y = ar.abs(x), ar.abs(y)
+    large, small = ar.max(x, y), ar.min(x, y)
+    empty = logic.eq(large, 0)
+    ratio = ar.div(small, logic.select(empty, 1.0, large))
+    length = ar.mul(large, ar.sqrt(ar.add(ar.square(ratio), 1.0)))
+    length = logic.select(empty, large, length)
+    infinite = logic.bitwise_or(logic.eq(x, float("inf")), logic.eq(y, float("inf")))
+    return logic.select(infinite, float("inf"), length)
+
+
+def heaviside(x1: Any, x2: Any, /) -> Any:
+    """0 where `x1` is negative, `x2` where it is 0, 1 where it is positive.
+
+    >>> round(float(heaviside(0.0, 0.5)), 4)
+    0.5
+    """
+    x, y = promote_floating("heaviside", x1, x2)
+    real_only("heaviside", x)
+    step = ar.max(ar.sign(x), 0.0)
+    return logic.select(logic.eq(x, 0), y, step)
+
+
+def gcd(x1: Any, x2: Any, /) -> Any:
+    """The greatest common divisor of integers, never negative.
+
+    Raises:
+      DtypeError: an operand is not an integer.
+
+    >>> int(gcd(12, 18))
+    6
+    """
+    return gcd_p(*_integers("gcd", x1, x2))
+
+
+def lcm(x1: Any, x2: Any, /) -> Any:
+    """The least common multiple of integers, never negative; 0 where either is 0.
+
+    Raises:
+      DtypeError: an operand is not an integer.
+
+    >>> int(lcm(4, 6))
+    12
+    """
+    x, y = _integers("lcm", x1, x2)
+    divisor = gcd_p(x, y)
+    return ar.mul(absolute(x), ar.div(absolute(y), nonzero_divisor(divisor)))
+
+
+def _integers(name: str, x1: Any, x2: Any) -> list[Operand]:
+    operands = promote_dtypes(x1, x2)
+    if not dtypes.is_integer(dtype_of(operands[0])):
+        raise reject(name, dtype_of(operands[0]), "convert with astype(int)")
+    return broadcast_together(name, operands)
+
+
+def logaddexp(x1: Any, x2: Any, /) -> Any:
+    """`log(exp(x1) + exp(x2))`, without overflow on the way.
+
+    >>> round(float(logaddexp(2.0, 3.0)), 4)
+    3.3133
+    """
+    x, y = promote_floating("logaddexp", x1, x2)
+    if dtypes.is_complex(dtype_of(x)):
+        return _complex_logaddexp(x, y)
+    top, gap = ar.max(x, y), ar.sub(x, y)
+    smooth = ar.add(top, tr.log1p(tr.exp(ar.neg(ar.abs(gap)))))
+    # The gap of two equal infinities is NaN; their sum is right.
+    return logic.select(logic.ne(gap, gap), ar.add(x, y), smooth)
+
+
+def _complex_logaddexp(x: Operand, y: Operand) -> Any:
+    first = _keeps(logic.gt, logic.ge, x, y)
+    top, low = logic.select(first, x, y), logic.select(first, y, x)
+    return ar.add(top, tr.log1p(tr.exp(ar.sub(low, top))))
+
+
+def logaddexp2(x1: Any, x2: Any, /) -> Any:
+    """`log2(2**x1 + 2**x2)`, without overflow on the way.
+
+    >>> round(float(logaddexp2(2.0, 3.0)), 4)
+    3.585
+    """
+    x, y = promote_floating("logaddexp2", x1, x2)
+    real_only("logaddexp2", x)
+    top, gap = ar.max(x, y), ar.sub(x, y)
+    log_2e = 1.4426950408889634
+    smooth = ar.add(top, ar.mul(tr.log1p(tr.exp2(ar.neg(ar.abs(gap)))), log_2e))
+    return logic.select(logic.ne(gap, gap), ar.add(x, y), smooth)

@@ -1,0 +1,368 @@
+"""Growing and shrinking arrays: pad, insert, delete, resize, trim."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location
+from stagec.core.operators import ArrayOperators
+from stagec.core.trace import Tracer
+from stagec.numpy.arguments import array_argument, concrete
+from stagec.numpy.axes import as_int, as_shape, normalize_axis
+from stagec.numpy.indexing import getitem
+from stagec.numpy.manipulation import ravel, reshape, stack
+from stagec.numpy.promotion import broadcast_to_shape
+from stagec.primitives import arithmetic
+from stagec.primitives import shape as _shape
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.iota import broadcasted_iota, full_like
+from stagec.primitives.slicing import slice_in_dim
+
+_PARTS: dict[str, Callable[[Any, int], Any]] = {
+    "maximum": lambda x, axis: x.max(axis, keepdims=True),
+    "minimum": lambda x, axis: x.min(axis, keepdims=True),
+    "mean": lambda x, axis: x.mean(axis, keepdims=True),
+}
+
+
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+    """Surround an array.
+
+    Args:
+      array: the middle of the result.
+      pad_width: how far: a number, a pair (before, after), a pair for each axis, or a dict from axis to these.
+      mode: `"constant"` (`constant_values=0`), `"edge"`, `"wrap"`, `"reflect"`
+        and `"symmetric"` (`reflect_type="even"` or `"odd"`), `"linear_ramp"`
+        (`end_values=0`), `"maximum"`, `"minimum"`, `"mean"` and `"median"`
+        (`stat_length=None`), `"empty"`, or a function as in NumPy.
+      kwargs: the mode's options.
+
+    >>> import stagec.numpy as snp
+    >>> pad(snp.array([1, 2, 3]), 2, "reflect")
+    Array([3, 2, 1, 2, 3, 2, 1], dtype=int32)
+    """
+    x = array_argument(array, "array")
+    width = _pairs(pad_width, x.ndim, "pad_width")
+    if any(n < 0 for pair in width for n in pair):
+        raise ValueError(
+            errors.message("pad: pad_width can't contain negative values", str(location.capture()), fix="slice instead")
+        )
+    options: dict[str, dict[str, Any]] = {
+        "constant": {"constant_values": 0},
+        "linear_ramp": {"end_values": 0},
+        "reflect": {"reflect_type": "even"},
+        "symmetric": {"reflect_type": "even"},
+        **{name: {"stat_length": None} for name in ("maximum", "minimum", "mean", "median")},
+        **{name: {} for name in ("edge", "wrap", "empty")},
+    }
+    if callable(mode):
+        return _pad_function(x, width, mode, kwargs)
+    if mode not in options:
+        raise ValueError(
+            errors.message(f"pad: unknown mode {mode!r}", str(location.capture()), fix=f"one of {', '.join(options)}")
+        )
+    unknown = set(kwargs) - set(options[mode])
+    if unknown:
+        raise ValueError(
+            errors.message(
+                f"pad: mode {mode!r} has no option {', '.join(sorted(unknown))}",
+                str(location.capture()),
+                fix=f"its options are {', '.join(options[mode]) or 'none'}",
+            )
+        )
+    settings = {**options[mode], **kwargs}
+    if mode == "empty":
+        mode, settings = "constant", {"constant_values": 0}
+    if mode == "constant" and not isinstance(settings["constant_values"], (tuple, list)):
+        values = array_argument(settings["constant_values"], "constant_values")
+        if not values.ndim:
+            config = [(before, after, 0) for before, after in width]
+            return _shape.pad(x, convert_element_type(values, x.dtype), config)
+    for axis, (before, after) in enumerate(width):
+        if before or after:
+            x = _pad_axis(x, axis, before, after, mode, settings)
+    return x
+
+
+def _pairs(value: Any, ndim: int, name: str) -> list[tuple[int, int]]:
+    if isinstance(value, dict):
+        out = [(0, 0)] * ndim
+        for axis, pair in value.items():
+            out[normalize_axis(axis, ndim, "pad")] = _pairs(pair, 1, name)[0]
+        return out
+    numbers = np.asarray(concrete(value, "pad", name) if isinstance(value, ArrayOperators) else value)
+    if numbers.dtype.kind not in "iu":
+        raise TypeError(f"pad: {name} must be integers, got {value!r}\n  Fix: use // to compute them")
+    try:
+        return [(int(a), int(b)) for a, b in np.broadcast_to(numbers, (ndim, 2))]
+    except ValueError:
+        raise _shape.shape_error("pad", f"{name} {value!r} does not fit {ndim} axes", "a pair for each axis") from None
+
+
+def _side(values: Any, axis: int, ndim: int, side: int, dtype: Any) -> Any:
+    """A mode's value for one end of one axis, out of whatever broadcasts to (axes, 2)."""
+    if isinstance(values, (tuple, list)):
+        rows = [v if isinstance(v, (tuple, list)) else [v] for v in values]
+        flat = not any(isinstance(v, (tuple, list)) for v in values)
+        row = list(values) if flat else rows[axis % len(rows)]
+        chosen = row[side % len(row)]
+        return convert_element_type(array_argument(chosen, "constant_values"), dtype)
+    values = array_argument(values, "constant_values")
+    return convert_element_type(getitem(broadcast_to_shape(values, (ndim, 2)), (axis, side)), dtype)
+
+
+def _pad_axis(x: Any, axis: int, before: int, after: int, mode: str, settings: dict[str, Any]) -> Any:
+    size = x.shape[axis]
+    if not size and mode not in ("constant", "linear_ramp"):
+        raise ValueError(
+            errors.message(
+                f"pad: can't extend empty axis {axis} using modes other than 'constant' or 'empty'",
+                str(location.capture()),
+                fix="pad with mode='constant'",
+            )
+        )
+    ends: list[Any] = []
+    for side, count in enumerate((before, after)):
+        if not count:
+            continue
+        shape = tuple([count if i == axis else n for i, n in enumerate(x.shape)])
+        edge = slice_in_dim(x, 0, 1, 1, axis) if side == 0 else slice_in_dim(x, size - 1, size, 1, axis)
+        if mode == "constant":
+            value = _side(settings["constant_values"], axis, x.ndim, side, x.dtype)
+            end = broadcast_to_shape(value, shape)
+        elif mode == "edge":
+            end = broadcast_to_shape(edge, shape)
+        elif mode == "linear_ramp":
+            end = _ramp(x, edge, axis, shape, side, _side(settings["end_values"], axis, x.ndim, side, x.dtype))
+        elif mode in _PARTS or mode == "median":
+            end = broadcast_to_shape(_statistic(x, axis, side, mode, settings["stat_length"]), shape)
+        else:
+            continue
+        ends.append((side, end))
+    if mode in ("wrap", "reflect", "symmetric"):
+        return _mirrored(x, axis, before, after, mode, settings)
+    lead = [end for side, end in ends if side == 0]
+    tail = [end for side, end in ends if side == 1]
+    return _shape.concatenate([*lead, x, *tail], axis)
+
+
+def _ramp(x: Any, edge: Any, axis: int, shape: tuple[int, ...], side: int, value: Any) -> Any:
+    count = shape[axis]
+    kind = x.dtype if dtypes.is_inexact(x.dtype) else dtypes.default_float()
+    step = (
+        broadcasted_iota(kind, shape, axis)
+        if not dtypes.is_complex(kind)
+        else convert_element_type(broadcasted_iota(dtypes.real_dtype(kind), shape, axis), kind)
+    )
+    fraction = arithmetic.div(step if side == 0 else arithmetic.sub(count - 1, step), count)
+    start = broadcast_to_shape(convert_element_type(value, kind), shape)
+    stop = broadcast_to_shape(convert_element_type(edge, kind), shape)
+    out = arithmetic.add(start, arithmetic.mul(arithmetic.sub(stop, start), fraction))
+    return convert_element_type(arithmetic.floor(out) if dtypes.is_integer(x.dtype) else out, x.dtype)
+
+
+def _statistic(x: Any, axis: int, side: int, mode: str, stat_length: Any) -> Any:
+    size = x.shape[axis]
+    if stat_length is not None:
+        length = min(_pairs(stat_length, x.ndim, "stat_length")[axis][side], size)
+        x = slice_in_dim(x, 0, length, 1, axis) if side == 0 else slice_in_dim(x, size - length, size, 1, axis)
+    if mode == "median":
+        ordered = x.sort(axis)
+        size = x.shape[axis]
+        low = slice_in_dim(ordered, (size - 1) // 2, (size - 1) // 2 + 1, 1, axis)
+        high = slice_in_dim(ordered, size // 2, size // 2 + 1, 1, axis)
+        out = (low + high) / 2
+    else:
+        out = _PARTS[mode](x, axis)
+    if dtypes.is_integer(x.dtype) and dtypes.is_inexact(out.dtype):
+        out = arithmetic.round(out, 1)
+    return convert_element_type(out, x.dtype)
+
+
+def _mirrored(x: Any, axis: int, before: int, after: int, mode: str, settings: dict[str, Any]) -> Any:
+    """Pieces of the array itself: as they are (wrap), or reversed, again and again until both ends are filled."""
+    odd = settings.get("reflect_type", "even") == "odd"
+    if settings.get("reflect_type", "even") not in ("even", "odd"):
+        raise ValueError("pad: reflect_type is 'even' or 'odd'\n  Fix: use one of these")
+    size = x.shape[axis]
+    if not odd:
+        # One gather: the index of the source of each element of the result.
+        places = np.arange(-before, size + after)
+        if mode == "wrap":
+            source = places % size
+        elif mode == "symmetric":
+            turn = places % (2 * size)
+            source = np.where(turn < size, turn, 2 * size - 1 - turn)
+        else:
+            turn = places % max(2 * (size - 1), 1)
+            source = np.where(turn < size, turn, 2 * (size - 1) - turn)
+        return getitem(x, (*[slice(None)] * axis, source.astype(np.int32)))
+    while before or after:
+        size = x.shape[axis]
+        skip = 1 if mode == "reflect" and size > 1 else 0
+        most = max(size - skip, 1)
+        lead, tail = min(before, most), min(after, most)
+        parts = [x]
+        if lead:
+            edge = slice_in_dim(x, 0, 1, 1, axis)
+            piece = _shape.rev(slice_in_dim(x, skip, skip + lead, 1, axis), (axis,))
+            parts.insert(0, arithmetic.sub(broadcast_to_shape(edge * 2, piece.shape), piece))
+        if tail:
+            edge = slice_in_dim(x, size - 1, size, 1, axis)
+            piece = _shape.rev(slice_in_dim(x, size - skip - tail, size - skip, 1, axis), (axis,))
+            parts.append(arithmetic.sub(broadcast_to_shape(edge * 2, piece.shape), piece))
+        x = _shape.concatenate(parts, axis)
+        before, after = before - lead, after - tail
+    return x
+
+
+def _pad_function(x: Any, width: Sequence[tuple[int, int]], function: Callable[..., Any], kwargs: Any) -> Any:
+    """NumPy's interface for a user's function, which returns the new line here."""
+    x = _shape.pad(x, np.zeros((), x.dtype), [(a, b, 0) for a, b in width])
+    for axis in range(x.ndim):
+        order = [i for i in range(x.ndim) if i != axis]
+        lines = _shape.transpose(x, [*order, axis])
+        flat = reshape(lines, (math.prod(lines.shape[:-1]), lines.shape[-1]))
+        new = [function(getitem(flat, i), width[axis], axis, kwargs) for i in range(flat.shape[0])]
+        lines = reshape(stack([getitem(flat, i) if n is None else n for i, n in enumerate(new)]), lines.shape)
+        x = _shape.transpose(lines, [[*order, axis].index(i) for i in range(x.ndim)])
+    return x
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """A copy with `values` before the given positions of an axis.
+
+    Args:
+      arr: an array.
+      obj: positions; concrete integers, a slice, or a mask.
+      values: what to insert, broadcast along the other axes.
+      axis: which; `None` inserts into all elements as a vector.
+
+    >>> import stagec.numpy as snp
+    >>> insert(snp.array([1, 2, 3]), 1, 9)
+    Array([1, 9, 2, 3], dtype=int32)
+    """
+    a, values = array_argument(arr, "arr"), array_argument(values, "values")
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = normalize_axis(axis, a.ndim, "insert")
+    size = a.shape[axis]
+    places = _positions(obj, size, "insert")
+    single = places.ndim == 0
+    flat = places.reshape(-1)
+    for i in flat:
+        if not -size <= i <= size:
+            raise errors.IndexingError(
+                errors.message(
+                    f"insert: index {i} is out of bounds for axis {axis} with size {size}",
+                    str(location.capture()),
+                    fix=f"positions are {-size} to {size}",
+                )
+            )
+    flat = np.where(flat < 0, flat + size, flat)
+    values = convert_element_type(values, a.dtype)
+    if single and values.ndim:
+        values = _shape.reshape(values, (1,) * (a.ndim - values.ndim) + values.shape)
+        # One position with several values: NumPy's axis 0 of values becomes the axis.
+        values = values if axis == 0 else _moved(values, axis)
+        flat = np.repeat(flat, values.shape[axis])
+    count = len(flat)
+    shape = tuple([count if i == axis else n for i, n in enumerate(a.shape)])
+    values = broadcast_to_shape(values, shape)
+    order = np.argsort(flat, kind="stable")
+    at = flat[order] + np.arange(count)
+    source = np.empty(size + count, np.int32)
+    new = np.zeros(size + count, bool)
+    new[at] = True
+    source[new] = size + order
+    source[~new] = np.arange(size)
+    return getitem(_shape.concatenate([a, values], axis), (*[slice(None)] * axis, source))
+
+
+def _moved(values: Any, axis: int) -> Any:
+    order = [i for i in range(values.ndim) if i != 0]
+    order.insert(axis, 0)
+    return _shape.transpose(values, order)
+
+
+def _positions(obj: Any, size: int, name: str) -> np.ndarray[Any, Any]:
+    if isinstance(obj, slice):
+        return np.arange(size)[obj]
+    value = np.asarray(obj) if isinstance(obj, (list, tuple)) else concrete(obj, name, "obj")
+    if value.dtype == np.bool_:
+        return np.flatnonzero(value)
+    return value.astype(np.int64)
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
+    """A copy without the given positions of an axis.
+
+    Args:
+      arr: an array.
+      obj: positions; concrete integers, a slice, or a mask. One traced integer is allowed.
+      axis: which; `None` deletes from all elements as a vector.
+      assume_unique_indices: changes nothing; positions are concrete.
+
+    >>> import stagec.numpy as snp
+    >>> delete(snp.array([1, 2, 3]), 1)
+    Array([1, 3], dtype=int32)
+    """
+    a = array_argument(arr, "arr")
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = normalize_axis(axis, a.ndim, "delete")
+    size = a.shape[axis]
+    if isinstance(obj, Tracer) and obj.ndim == 0:
+        place = obj + size * (obj < 0)
+        kept = np.arange(size - 1, dtype=np.int32)
+        return getitem(a, (*[slice(None)] * axis, kept + (kept >= place)))
+    places = _positions(obj, size, "delete").reshape(-1)
+    if any(not -size <= i < size for i in places):
+        raise errors.IndexingError(
+            errors.message(
+                f"delete: an index is out of bounds for axis {axis} with size {size}",
+                str(location.capture()),
+                fix=f"positions are {-size} to {size - 1}",
+            )
+        )
+    keep = np.ones(size, bool)
+    keep[places] = False
+    return getitem(a, (*[slice(None)] * axis, np.flatnonzero(keep).astype(np.int32)))
+
+
+def resize(a: Any, new_shape: Any) -> Any:
+    """The elements over and over until another shape is filled.
+
+    >>> import stagec.numpy as snp
+    >>> resize(snp.array([1, 2, 3]), (2, 2))
+    Array([[1, 2],
+           [3, 1]], dtype=int32)
+    """
+    a = ravel(array_argument(a, "a"))
+    shape = as_shape(new_shape, "resize")
+    count = math.prod(shape)
+    if not a.size or not count:
+        return full_like(a, 0, shape=shape)
+    repeats = -(-count // a.size)
+    many = ravel(_shape.broadcast(a, (repeats,)))
+    return reshape(getitem(many, slice(count)), shape)
+
+
+def trim_zeros(filt: Any, trim: str = "fb") -> Any:
+    """A vector without its leading (`"f"`) and trailing (`"b"`) zeros; its values must be known.
+
+    >>> import stagec.numpy as snp
+    >>> trim_zeros(snp.array([0, 1, 0, 2, 0]))
+    Array([1, 0, 2], dtype=int32)
+    """
+    x = array_argument(filt, "filt")
+    found = np.flatnonzero(concrete(x, "trim_zeros", "the vector"))
+    if not len(found):
+        return getitem(x, slice(0))
+    first = int(found[0]) if "f" in trim.lower() else 0
+    last = int(found[-1]) + 1 if "b" in trim.lower() else as_int(x.shape[0], "trim_zeros", "size")
+    return getitem(x, slice(first, last))

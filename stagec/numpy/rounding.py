@@ -1,0 +1,199 @@
+"""NumPy's rounding, and the parts of complex numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from stagec.core import dtypes, errors, location
+from stagec.numpy.arithmetic import as_array, dtype_of, reject
+from stagec.numpy.logical import isnan
+from stagec.numpy.promotion import promote_inexact
+from stagec.primitives import arithmetic as ar, complex as cplx, logic, transcendental as tr
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.operand import Operand, as_operand, aval_of, literal
+from stagec.primitives.shape import broadcast_in_dim
+
+
+def _round_with(name: str, x: Any, function: Any) -> Any:
+    x = as_operand(x, f"{name}'s argument")
+    dtype = dtype_of(x)
+    if not dtypes.is_inexact(dtype):
+        return as_array(x)
+    if dtypes.is_complex(dtype):
+        raise reject(name, dtype, "round the parts: real() and imag()")
+    return function(x)
+
+
+def floor(x: Any, /) -> Any:
+    """The largest integer not above each element; integers stay as they are.
+
+    >>> f"{float(floor(-1.5)):.4f}"
+    '-2.0000'
+    """
+    return _round_with("floor", x, ar.floor)
+
+
+def ceil(x: Any, /) -> Any:
+    """The smallest integer not below each element; integers stay as they are.
+
+    >>> f"{float(ceil(-1.5)):.4f}"
+    '-1.0000'
+    """
+    return _round_with("ceil", x, ar.ceil)
+
+
+def trunc(x: Any, /) -> Any:
+    """Each element rounded toward zero; integers stay as they are.
+
+    >>> f"{float(trunc(-1.5)):.4f}"
+    '-1.0000'
+    """
+    return _round_with("trunc", x, _trunc)
+
+
+def fix(x: Any, out: None = None) -> Any:
+    """Each element rounded toward zero; integers stay as they are.
+
+    >>> f"{float(fix(-1.5)):.4f}"
+    '-1.0000'
+    """
+    no_out("fix", out)
+    return trunc(x)
+
+
+def _trunc(x: Operand) -> Operand:
+    return logic.select(logic.lt(x, 0), ar.ceil(x), ar.floor(x))
+
+
+def no_out(name: str, out: Any) -> None:
+    """Refuse NumPy's `out` argument."""
+    if out is not None:
+        raise errors.UnsupportedError(
+            errors.message(
+                f"{name} cannot write to `out`: arrays are immutable",
+                str(location.capture()),
+                fix=f"use the result: y = {name}(...)",
+            )
+        )
+
+
+def rint(x: Any, /) -> Any:
+    """The nearest integer, as a floating number; halves go to the even one.
+
+    >>> f"{float(rint(2.5)):.4f}"
+    '2.0000'
+    """
+    (x,) = promote_inexact(x)
+    return _each_part(x, lambda v: ar.round(v, ar.RoundingMethod.TO_NEAREST_EVEN))
+
+
+def _each_part(x: Operand, function: Any) -> Any:
+    if dtypes.is_complex(dtype_of(x)):
+        return cplx.complex(function(cplx.real(x)), function(cplx.imag(x)))
+    return function(x)
+
+
+def round(a: Any, decimals: int = 0, out: None = None) -> Any:
+    """Each element rounded to `decimals` places; halves go to the even one.
+
+    Args:
+      a: any number; integers are unchanged unless `decimals` is negative.
+      decimals: places after the point; negative ones are left of it.
+      out: not supported.
+
+    >>> float(round(2.345, 1))
+    2.299999952316284
+    """
+    no_out("round", out)
+    decimals = int(decimals)
+    x = as_operand(a, "round's argument")
+    dtype = dtype_of(x)
+    if dtype == dtypes.bool_ or (dtypes.is_integer(dtype) and decimals >= 0):
+        return as_array(x)
+    if dtypes.is_integer(dtype):
+        return _round_integer(x, 10**-decimals)
+    even = ar.RoundingMethod.TO_NEAREST_EVEN
+    if decimals == 0:
+        return _each_part(x, lambda v: ar.round(v, even))
+
+    def places(v: Operand) -> Operand:
+        work = dtypes.float32 if dtype_of(v) in (dtypes.float16, dtypes.bfloat16) else dtype_of(v)
+        wide = convert_element_type(v, work, aval_of(v).weak_type)
+        factor = literal(10.0 ** abs(decimals), work)
+        scaled = ar.mul(wide, factor) if decimals > 0 else ar.div(wide, factor)
+        rounded = ar.round(scaled, even)
+        # Where scaling overflows there are no such places to round.
+        rounded = ar.div(rounded, factor) if decimals > 0 else ar.mul(rounded, factor)
+        result = logic.select(logic.is_finite(scaled), rounded, wide)
+        return convert_element_type(result, dtype_of(v), aval_of(v).weak_type)
+
+    return _each_part(x, places)
+
+
+around = round
+
+
+def _round_integer(x: Operand, unit: int) -> Any:
+    dtype = dtype_of(x)
+    if unit > 2 * dtypes.iinfo(dtype).max:
+        return ar.mul(x, 0)
+    if unit > dtypes.iinfo(dtype).max:
+        raise reject("round to more digits than the dtype has", dtype, "use a wider dtype")
+    whole = ar.mul(ar.div(x, unit), unit)
+    left = ar.abs(ar.sub(x, whole))
+    odd = logic.ne(ar.rem(ar.div(x, unit), 2), 0)
+    half = ar.sub(unit, left)
+    away = logic.bitwise_or(logic.gt(left, half), logic.bitwise_and(logic.eq(left, half), odd))
+    step = ar.mul(ar.sign(x), unit)
+    return logic.select(away, ar.add(whole, step), whole)
+
+
+def real(val: Any, /) -> Any:
+    """The real part.
+
+    >>> f"{float(real(1 + 2j)):.4f}"
+    '1.0000'
+    """
+    x = as_operand(val, "real's argument")
+    return cplx.real(x) if dtypes.is_complex(dtype_of(x)) else as_array(x)
+
+
+def imag(val: Any, /) -> Any:
+    """The imaginary part; zeros for real numbers.
+
+    >>> f"{float(imag(1 + 2j)):.4f}"
+    '2.0000'
+    """
+    x = as_operand(val, "imag's argument")
+    if dtypes.is_complex(dtype_of(x)):
+        return cplx.imag(x)
+    return broadcast_in_dim(literal(0, dtype_of(x)), aval_of(x).shape, ())
+
+
+def conjugate(x: Any, /) -> Any:
+    """The complex conjugate.
+
+    >>> complex(conjugate(1 + 2j))
+    (1-2j)
+    """
+    x = as_operand(x, "conjugate's argument")
+    return cplx.conj(x) if dtypes.is_complex(dtype_of(x)) else as_array(x)
+
+
+conj = conjugate
+
+
+def angle(z: Any, deg: bool = False) -> Any:
+    """The angle of complex numbers, in radians or in degrees.
+
+    >>> f"{float(angle(1j, deg=True)):.4f}"
+    '90.0000'
+    """
+    (x,) = promote_inexact(z)
+    if dtypes.is_complex(dtype_of(x)):
+        out = tr.atan2(cplx.imag(x), cplx.real(x))
+    else:
+        straight = logic.select(logic.lt(x, 0), *(literal(v, dtype_of(x)) for v in (math.pi, 0.0)))
+        out = logic.select(isnan(x), x, straight)
+    return ar.mul(out, 180 / math.pi) if deg else out

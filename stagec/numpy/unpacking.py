@@ -1,0 +1,164 @@
+"""Floating numbers taken apart: signs, exponents, neighbours."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+from stagec.numpy.arithmetic import dtype_of, reject
+from stagec.numpy.logical import isnan
+from stagec.numpy.promotion import broadcast_together, promote_floating, promote_inexact
+from stagec.numpy.rounding import no_out, trunc
+from stagec.primitives import arithmetic as ar, logic
+from stagec.primitives.convert import bitcast_convert_type, convert_element_type
+from stagec.primitives.operand import Operand, as_operand, aval_of, literal
+from stagec.primitives.shape import broadcast_in_dim
+
+
+def signbit(x: Any, /) -> Any:
+    """Whether the sign bit is set; true for -0.0.
+
+    >>> bool(signbit(-0.0))
+    True
+    """
+    x = as_operand(x, "signbit's argument")
+    dtype = dtype_of(x)
+    if dtypes.is_complex(dtype):
+        raise reject("signbit", dtype, "take the parts with real() and imag() first")
+    if dtypes.is_float(dtype):
+        x = bitcast_convert_type(x, np.dtype(f"int{8 * dtype.itemsize}"))
+        return logic.lt(x, literal(0, dtype_of(x)))
+    if dtype == dtypes.bool_ or dtypes.is_unsigned(dtype):
+        return broadcast_in_dim(np.False_, aval_of(x).shape, ())
+    return logic.lt(x, 0)
+
+
+def copysign(x1: Any, x2: Any, /) -> Any:
+    """`|x1|` with the sign of `x2`.
+
+    >>> f"{float(copysign(2.0, -0.0)):.4f}"
+    '-2.0000'
+    """
+    x, y = promote_floating("copysign", x1, x2)
+    if dtypes.is_complex(dtype_of(x)):
+        raise reject("copysign", dtype_of(x), "take the parts with real() and imag() first")
+    size = ar.abs(x)
+    return logic.select(signbit(y), ar.neg(size), size)
+
+
+def nextafter(x1: Any, x2: Any, /) -> Any:
+    """The next floating number after `x1` toward `x2`.
+
+    >>> float(nextafter(1.0, 2.0))
+    1.0000001192092896
+    """
+    return ar.nextafter(*promote_floating("nextafter", x1, x2))
+
+
+def spacing(x: Any, /) -> Any:
+    """The distance from `x` to the next floating number away from zero, with the sign of `x`.
+
+    As in NumPy, float16 has its distances upward, without a sign.
+
+    >>> float(spacing(1.0))
+    1.1920928955078125e-07
+    """
+    (x,) = promote_inexact(x)
+    if dtypes.is_complex(dtype_of(x)):
+        raise reject("spacing", dtype_of(x), "take abs() first")
+    infinity = literal(math.inf, dtype_of(x))
+    outward = infinity if dtype_of(x) == dtypes.float16 else copysign(infinity, x)
+    return ar.sub(ar.nextafter(x, outward), x)
+
+
+# dtype -> bits of the mantissa, largest exponent
+_LAYOUT = {
+    dtypes.bfloat16: (7, 127),
+    dtypes.float16: (10, 15),
+    dtypes.float32: (23, 127),
+    dtypes.float64: (52, 1023),
+}
+
+
+def frexp(x: Any, /) -> tuple[Any, Any]:
+    """`(m, e)` with `x == m * 2**e` and `0.5 <= |m| < 1`; `e` is int32.
+
+    >>> [float(v) for v in frexp(6.0)]
+    [0.75, 3.0]
+    """
+    (x,) = promote_inexact(x)
+    dtype = dtype_of(x)
+    if dtypes.is_complex(dtype):
+        raise reject("frexp", dtype, "take the parts with real() and imag() first")
+    mantissa, bias = _LAYOUT[dtype]
+    integer = np.dtype(f"int{8 * dtype.itemsize}")
+
+    def constant(value: int) -> Operand:
+        return literal(value, integer)
+
+    smallest = 2.0 ** (1 - bias)
+    subnormal = logic.lt(ar.abs(x), smallest)
+    normal = logic.select(subnormal, ar.mul(x, 2.0**mantissa), x)
+    bits = bitcast_convert_type(normal, integer)
+    mask = 2 * bias + 1
+    exponent = logic.bitwise_and(logic.shift_right_logical(bits, constant(mantissa)), constant(mask))
+    exponent = ar.sub(exponent, constant(bias - 1))
+    exponent = ar.sub(exponent, logic.select(subnormal, constant(mantissa), constant(0)))
+    field = mask << mantissa
+    bits = logic.bitwise_or(logic.bitwise_and(bits, constant(~field)), constant((bias - 1) << mantissa))
+    special = logic.bitwise_or(logic.eq(x, 0), logic.bitwise_not(logic.is_finite(x)))
+    part = logic.select(special, x, bitcast_convert_type(bits, dtype))
+    return part, convert_element_type(logic.select(special, constant(0), exponent), dtypes.int32)
+
+
+def ldexp(x1: Any, x2: Any, /) -> Any:
+    """`x1 * 2**x2` for integers `x2`, exact where it is representable.
+
+    >>> f"{float(ldexp(3.0, 2)):.4f}"
+    '12.0000'
+    """
+    exponent = as_operand(x2, "ldexp's second argument")
+    if not dtypes.is_integer(dtype_of(exponent)) and dtype_of(exponent) != dtypes.bool_:
+        raise reject("ldexp's second argument", dtype_of(exponent), "convert it with astype(int)")
+    (x,) = promote_inexact(x1)
+    dtype = dtype_of(x)
+    if dtypes.is_complex(dtype):
+        raise reject("ldexp", dtype, "scale the parts: real() and imag()")
+    mantissa, bias = _LAYOUT[dtype]
+    part, start = frexp(x)
+    # Beyond this every result is zero or infinite; adding cannot overflow then.
+    limit = 4 * (bias + mantissa)
+    wanted = logic.clamp(-limit, convert_element_type(exponent, dtypes.int32), limit)
+    part, start, wanted = broadcast_together("ldexp", [part, start, wanted])
+    total = logic.clamp(2 - bias, ar.add(start, wanted), 2 * bias)
+    below = ar.min(ar.add(ar.add(start, wanted), bias - 2), 0)
+    # The first product is exact, so that a subnormal result is rounded once.
+    first = ar.min(total, bias)
+    rest = ar.max(ar.add(ar.sub(total, first), below), 1 - bias)
+    out = ar.mul(ar.mul(part, _power_of_two(first, dtype)), _power_of_two(rest, dtype))
+    special = logic.bitwise_or(logic.eq(x, 0), logic.bitwise_not(logic.is_finite(x)))
+    return logic.select(special, *broadcast_together("ldexp", [x, out]))
+
+
+def _power_of_two(exponent: Operand, dtype: np.dtype[Any]) -> Operand:
+    mantissa, bias = _LAYOUT[dtype]
+    integer = np.dtype(f"int{8 * dtype.itemsize}")
+    field = ar.add(convert_element_type(exponent, integer), literal(bias, integer))
+    return bitcast_convert_type(logic.shift_left(field, literal(mantissa, integer)), dtype)
+
+
+def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
+    """`(fraction, whole)`: both have the sign of `x`.
+
+    >>> [float(v) for v in modf(-2.5)]
+    [-0.5, -2.0]
+    """
+    no_out("modf", out)
+    (x,) = promote_inexact(x)
+    whole = trunc(x)
+    finite = logic.is_finite(x)
+    fraction = logic.select(finite, ar.sub(x, whole), logic.select(isnan(x), x, 0.0))
+    return copysign(fraction, x), whole

@@ -1,0 +1,241 @@
+"""`x.at[index]` does what NumPy's assignments do, eagerly and compiled."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+from stagec import errors
+
+MATRIX = np.arange(1, 21, dtype=np.float32).reshape(4, 5)
+ROWS = np.array([3, 0, 1])
+INDICES: list[Any] = [
+    0,
+    (1, 2),
+    (-1, -1),
+    slice(1, 3),
+    (slice(None), slice(None, None, -1)),
+    (slice(None), slice(None, None, 2)),
+    (slice(3, 0, -2), slice(1, 4)),
+    (..., None, 1),
+    (None, 0),
+    (),
+    ...,
+    ROWS,
+    (slice(None), ROWS),
+    (slice(1, 3), ROWS),
+    (slice(None, None, -2), ROWS),
+    (ROWS, ROWS),
+    (ROWS, slice(1, 4)),
+    (ROWS[:, None], ROWS),
+    (ROWS, 0),
+    (0, ROWS),
+    (0, slice(0, 4, 2)),
+    np.array([-1, -2]),
+    (slice(2, 1),),
+    np.array([], int),
+    MATRIX > 7,
+    np.array([True, False, True, False]),
+    (slice(None), np.array([True, False, True, False, True])),
+    True,
+    False,
+]
+KINDS = ["set", "add", "subtract", "multiply", "min", "max", "divide", "power"]
+
+
+def assigned(kind: str, x: Any, index: Any, values: Any) -> Any:
+    x = x.copy()
+    ufunc = {
+        "add": np.add,
+        "subtract": np.subtract,
+        "multiply": np.multiply,
+        "min": np.minimum,
+        "max": np.maximum,
+        "divide": np.divide,
+        "power": np.power,
+    }.get(kind)
+    x[index] = values if ufunc is None else ufunc(x[index], values)
+    return x
+
+
+def values_for(index: Any, scalar: bool) -> Any:
+    shape = () if scalar else MATRIX[index].shape
+    return np.random.default_rng(0).integers(1, 4, shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("index", INDICES, ids=str)
+def test_updates_match_numpys_assignments(kind: str, index: Any) -> None:
+    for scalar in (True, False):
+        values = values_for(index, scalar)
+        found = getattr(snp.asarray(MATRIX).at[index], kind)(values)
+        np.testing.assert_allclose(found.numpy(), assigned(kind, MATRIX, index, values), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["set", "add", "max"])
+def test_compiled_updates_match_numpys_assignments(kind: str) -> None:
+    indices = [i for i in INDICES if MATRIX[i].size]
+    values = [values_for(i, False) for i in indices]
+
+    @stagec.jit
+    def run(x: Any, values: Any) -> Any:
+        return [getattr(x.at[i], kind)(v) for i, v in zip(indices, values)]
+
+    for index, v, found in zip(indices, values, run(MATRIX, values)):
+        np.testing.assert_array_equal(found.numpy(), assigned(kind, MATRIX, index, v), err_msg=str(index))
+
+
+def test_compiled_updates_at_traced_places_match_numpys_assignments() -> None:
+    @stagec.jit
+    def run(x: Any, i: Any, rows: Any) -> Any:
+        return [
+            x.at[i].set(7),
+            x.at[i, 1:3].add(1),
+            x.at[rows].multiply(2),
+            x.at[:, rows].min(3),
+            x.at[rows, i].set(0),
+            x.at[rows, ::2].max(9),
+            x.at[i, i].apply(lambda v: v * 10),
+        ]
+
+    for i in (1, -1):
+        x, rows = MATRIX, ROWS
+        expected = [
+            assigned("set", x, i, 7),
+            assigned("add", x, (i, slice(1, 3)), 1),
+            assigned("multiply", x, rows, 2),
+            assigned("min", x, (slice(None), rows), 3),
+            assigned("set", x, (rows, i), 0),
+            assigned("max", x, (rows, slice(None, None, 2)), 9),
+            assigned("multiply", x, (i, i), 10),
+        ]
+        for a, b in zip(run(MATRIX, i, ROWS), expected):
+            np.testing.assert_array_equal(a.numpy(), b)
+
+
+def test_repeated_indices_add_up() -> None:
+    places = np.array([0, 0, 2, 0])
+
+    def run(x: Any, places: Any) -> Any:
+        return x.at[places].add(1), x.at[places].multiply(2), x.at[places].subtract(1)
+
+    for f in (run, stagec.jit(run)):
+        added, multiplied, subtracted = f(snp.ones(3, int), snp.asarray(places))
+        assert added.tolist() == [4, 1, 2]
+        assert multiplied.tolist() == [8, 1, 2]
+        assert subtracted.tolist() == [-2, 1, 0]
+
+
+def test_updates_out_of_range_are_dropped_or_clamped() -> None:
+    places = np.array([1, 9, -7])
+
+    def run(x: Any, places: Any, i: Any) -> Any:
+        return [
+            x.at[places].set(7),
+            x.at[places].set(7, mode="clip"),
+            x.at[places].add(7),
+            x.at[9].set(7),
+            x.at[-9].set(7),
+            x.at[9].set(7, mode="clip"),
+            x.at[i].set(7),
+            x.at[i].set(7, mode="clip"),
+        ]
+
+    expected = [
+        [0, 7, 0],
+        [7, 7, 7],
+        [0, 7, 0],
+        [0, 0, 0],
+        [0, 0, 0],
+        [0, 0, 7],
+        [0, 0, 0],
+        [0, 0, 7],
+    ]
+    for f in (run, stagec.jit(run)):
+        assert [v.tolist() for v in f(snp.zeros(3, int), snp.asarray(places), snp.asarray(9))] == expected
+
+
+def test_get_reads_with_a_choice_of_what_lies_out_of_range() -> None:
+    x = np.array([1.0, 2.0, 3.0], np.float32)
+    places = np.array([2, 9, -1])
+
+    def run(x: Any, places: Any) -> Any:
+        return [
+            x.at[places].get(),
+            x.at[places].get(mode="fill"),
+            x.at[places].get(fill_value=-5.0),
+            x.at[9].get(mode="fill"),
+            x.at[places].get(mode="clip"),
+        ]
+
+    expected = [[3, 3, 3], [3, np.nan, 3], [3, -5, 3], np.nan, [3, 3, 3]]
+    for f in (run, stagec.jit(run)):
+        for a, b in zip(f(snp.asarray(x), snp.asarray(places)), expected):
+            np.testing.assert_array_equal(a.numpy(), np.float32(b))
+
+
+def test_a_traced_mask_updates_where_it_is_true() -> None:
+    @stagec.jit
+    def run(x: Any, mask: Any, rows: Any) -> Any:
+        return x.at[mask].set(0), x.at[mask].add(10), x.at[rows].set(np.arange(5, dtype=np.float32))
+
+    mask, rows = MATRIX > 7, np.array([True, False, True, False])
+    a, b, c = run(MATRIX, mask, rows)
+    np.testing.assert_array_equal(a.numpy(), assigned("set", MATRIX, mask, 0))
+    np.testing.assert_array_equal(b.numpy(), assigned("add", MATRIX, mask, 10))
+    np.testing.assert_array_equal(c.numpy(), assigned("set", MATRIX, rows, np.arange(5)))
+    with pytest.raises(errors.NonConcreteBooleanIndexError):
+        stagec.jit(lambda x, m: x.at[m].set(np.arange(3.0)))(np.zeros(4, np.float32), np.ones(4, bool))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "uint32", "bfloat16", "float16", "complex64"])
+def test_set_keeps_every_dtype(dtype: str) -> None:
+    kind = snp.zeros(1, dtype).dtype
+    x, new = np.zeros(4, kind), np.ones(2, kind)
+
+    def run(x: Any, places: Any, new: Any) -> Any:
+        return x.at[places].set(new)
+
+    for f in (run, stagec.jit(run)):
+        out = f(snp.asarray(x), snp.asarray(np.array([3, 1])), snp.asarray(new))
+        assert out.dtype == kind
+        assert out.astype(int).tolist() == [0, 1, 0, 1]
+
+
+def test_the_array_itself_is_never_written() -> None:
+    x = np.arange(4)
+    mine = snp.asarray(x)
+    stagec.jit(lambda x, i: x.at[i].set(9))(mine, 2)
+    mine.at[1].set(7)
+    assert mine.tolist() == [0, 1, 2, 3] and x.tolist() == [0, 1, 2, 3]
+
+
+def test_python_scalars_take_the_arrays_dtype() -> None:
+    assert snp.zeros(2, "int8").at[0].set(3).dtype == np.int8
+    assert snp.zeros(2, "float16").at[0].add(1.5).dtype == np.float16
+
+
+def test_values_that_do_not_fit_the_dtype_warn() -> None:
+    with pytest.warns(FutureWarning, match="float32 to dtype=int32"):
+        out = snp.zeros(2, int).at[0].set(1.5)
+    assert out.tolist() == [1, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        snp.zeros(2).at[0].set(1)
+
+
+def test_values_of_a_wrong_shape_are_an_error() -> None:
+    with pytest.raises(ValueError, match="do not broadcast"):
+        snp.zeros((3, 4)).at[0].set(np.zeros(3))
+    with pytest.raises(ValueError, match="do not broadcast"):
+        snp.zeros((3, 4)).at[0].set(np.zeros((2, 4)))
+
+
+def test_assignment_says_how_to_update() -> None:
+    with pytest.raises(TypeError, match=r"x\.at\[index\]\.set"):
+        snp.zeros(3)[0] = 1

@@ -1,0 +1,52 @@
+"""Every benchmark runs, on tiny inputs, and the libraries compute the same. No times are judged."""
+
+import importlib.util
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def run(*arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.benchmarks", *arguments], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("group", ["call", "trace", "kernels", "eager", "compile"])
+def test_every_case_runs_and_agrees_with_numpy(group):
+    report = json.loads(run(f"{group}/", "--tiny", "--json", "--libraries", "numpy,stagec"))
+    assert report["rows"]
+    for row in report["rows"]:
+        assert row["notes"] == [], row["name"]
+        assert row["seconds"]["stagec"] > 0
+        if group in ("call", "kernels", "eager"):
+            assert row["seconds"]["numpy"] > 0
+
+
+@pytest.mark.slow
+def test_a_warm_start_does_not_load_the_compiler():
+    report = json.loads(run("start/", "--tiny", "--json", "--libraries", "stagec"))
+    assert [row["name"] for row in report["rows"]] == ["selu", "mlp", "import alone"]
+    assert [row["notes"] for row in report["rows"]] == [[], [], []]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="JAX is optional")
+def test_jax_stands_beside_stagec_in_the_table():
+    text = run("call/1 array", "--tiny", "--libraries", "jax,stagec")
+    assert "over jax" in text
+    assert "differ" not in text
+
+
+def test_an_unknown_case_names_the_groups():
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.benchmarks", "nonsense"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert "groups are call, trace, start, kernels, eager, compile" in done.stderr
