@@ -40,7 +40,7 @@ OPS = [
     Op("floor", "f", lambda m, a: m.floor(a)),
     Op("ceil", "f", lambda m, a: m.ceil(a)),
     Op("rint", "f", lambda m, a: m.rint(a)),
-    Op("sign", "n", lambda m, a: m.sign(a)),
+    Op("sign", "n", lambda m, a: m.sign(a) + 0),
     Op("maximum", "ff", lambda m, a, b: m.maximum(a, b)),
     Op("minimum", "ff", lambda m, a, b: m.minimum(a, b)),
     Op("clip", "f", lambda m, a: m.clip(a, -1.0, 2.0)),
@@ -91,8 +91,8 @@ OPS = [
     Op("sum", "f", lambda m, a: m.sum(a), exact=False),
     Op("dot", "f", lambda m, a: a.reshape(-1) @ a.reshape(-1), exact=False),
 ]
-# NumPy leaves open which zero these give; sign(-0.0) is -0.0 here, as in JAX.
-SIGN_OF_ZERO_DIFFERS = ("maximum", "minimum", "max", "clip", "sort", "sign")
+# NumPy leaves open which zero these give.
+SIGN_OF_ZERO_DIFFERS = ("maximum", "minimum", "max", "clip", "sort")
 KIND = {"f": "f", "i": "i", "b": "b", "n": "fi"}
 DTYPE = {"f": np.float32, "i": np.int32, "b": np.bool_}
 

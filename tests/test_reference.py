@@ -38,18 +38,26 @@ def rows(text):
 
 
 def public_names(module):
-    """What a user finds in a module: no submodules, no primitives' rows, nothing that is of Python itself."""
-    return {
-        name
-        for name, value in vars(module).items()
-        if not name.startswith("_")
-        and not name.endswith("_p")
-        and not isinstance(value, types.ModuleType)
-        and type(value).__module__ != "__future__"
-    }
+    """What a module offers: `__all__`, or what it defines and what it imports `as` its own.
+
+    Primitives' rows (`sin_p`) and submodules are left out.
+    """
+    names = set(getattr(module, "__all__", ()))
+    if not names:
+        for node in ast.parse(inspect.getsource(module)).body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                names.add(node.name)
+            elif isinstance(node, ast.Assign):
+                names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+            elif isinstance(node, ast.ImportFrom):
+                own = [alias for alias in node.names if alias.asname]
+                # `from a import b as b` exports; in a package's own file, so does `from a import b as c`.
+                names |= {a.asname for a in own if a.asname == a.name or hasattr(module, "__path__")}
+    values = {name: getattr(module, name) for name in names if not name.startswith("_") and not name.endswith("_p")}
+    return {name for name, value in values.items() if not isinstance(value, types.ModuleType)}
 
 
-FUNCTION_MODULES = ["stagec.numpy", "stagec.lax", "stagec.nn"]
+FUNCTION_MODULES = ["stagec.numpy", "stagec.numpy.linalg", "stagec.lax", "stagec.nn", "stagec.scipy.special"]
 
 
 @pytest.mark.parametrize("name", FUNCTION_MODULES)
@@ -60,7 +68,7 @@ def test_the_list_of_functions_is_that_of_the_module(name):
     assert sorted(found - listed) == [], "in the module, but not listed"
 
 
-@pytest.mark.parametrize("name", FUNCTION_MODULES)
+@pytest.mark.parametrize("name", ["stagec.numpy", "stagec.lax", "stagec.nn"])
 def test_no_function_is_hidden_by_a_module_of_its_name(name):
     """`from package.spacing import spacing` binds the module, if another import of it comes later."""
     module = importlib.import_module(name)

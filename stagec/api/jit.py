@@ -177,39 +177,10 @@ class JitFunction:
             hash(key)
         except (Unusual, TypeError):
             return
-        plain = self._rules.simple and not kwargs and all([type(a) is Array for a in args])
-        build = builder(trace.out_tree)
-        if not runnable.direct or any(a.weak_type for a in runnable.out_avals):
-            run_graph = runnable.run
-
-            def fast(leaves: Sequence[Any]) -> Any:
-                return build(run_graph([leaf_value(a) for a in leaves]))
+        if self._rules.simple and not kwargs and all(type(a) is Array for a in args):
+            self._fast[key] = _runner(trace, runnable, True)
         else:
-            executable = runnable.executable()
-            avals = trace.graph.in_avals
-            unguarded = not executable.clobbered and not executable.may_alias
-            alone = unguarded and trace.out_tree == pytree.LEAF
-            run: Callable[[Sequence[Array]], Any] = executable.run_plain if unguarded else executable.run
-            if alone and plain:
-                fast = run_one = executable.run_one
-            elif alone:
-                run_one = executable.run_one
-
-                def fast(leaves: Sequence[Any]) -> Any:
-                    return run_one([a if type(a) is Array else place(a, v) for a, v in zip(leaves, avals)])
-            elif plain:
-
-                def fast(leaves: Sequence[Any]) -> Any:
-                    return build(run(leaves))
-            else:
-
-                def fast(leaves: Sequence[Any]) -> Any:
-                    return build(run([a if type(a) is Array else place(a, v) for a, v in zip(leaves, avals)]))
-
-        if plain:
-            self._fast[key] = fast
-        else:
-            self._described[key] = fast
+            self._described[key] = _runner(trace, runnable, False)
 
     def options(self) -> Options:
         """What a compile of this function depends on now."""
@@ -337,6 +308,33 @@ class JitFunction:
 
     def _cache_size(self) -> int:
         return len(self._cache.traces)
+
+
+def _runner(trace: Trace, runnable: RunnableGraph, plain: bool) -> Callable[[Sequence[Any]], Any]:
+    """What a known signature runs on its leaves; `plain` says that all of them are Arrays, and the only arguments."""
+    build = builder(trace.out_tree)
+    if not runnable.direct or any(a.weak_type for a in runnable.out_avals):
+
+        def run_graph(leaves: Sequence[Any]) -> Any:
+            return build(runnable.run([leaf_value(a) for a in leaves]))
+
+        return run_graph
+    executable = runnable.executable()
+    unguarded = not executable.clobbered and not executable.may_alias
+    run: Callable[[Sequence[Array]], Any] = executable.run_plain if unguarded else executable.run
+    if unguarded and trace.out_tree == pytree.LEAF:
+        run = executable.run_one
+        if plain:
+            return run
+        build = _identity
+    if plain:
+        return lambda leaves: build(run(leaves))
+    avals = trace.graph.in_avals
+    return lambda leaves: build(run([a if type(a) is Array else place(a, v) for a, v in zip(leaves, avals)]))
+
+
+def _identity(value: Any) -> Any:
+    return value
 
 
 def _forget_fast_paths() -> None:

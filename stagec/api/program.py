@@ -159,7 +159,7 @@ class RunnableGraph:
             [a.strip_weak_type() for a in self.graph.out_avals],
             driver=program.meta["driver"],
             clobbered=[i for i in program.meta["clobbered"] if i not in donated],
-            in_place=donated,
+            in_place=sorted(donated),
             may_alias=program.meta["may_alias"],
             branches=program.meta["branches"],
             name=self.name,

@@ -140,7 +140,9 @@ def place(leaf: Any, aval: ShapedArray) -> Array:
     kind = type(leaf)
     if kind is np.ndarray:
         if leaf.dtype != aval.dtype:
-            leaf = leaf.astype(aval.dtype)
+            leaf = leaf.astype(aval.dtype, order="C")
+        elif not leaf.flags.c_contiguous:
+            leaf = leaf.copy(order="C")
         return _copied(leaf, aval) if leaf.nbytes <= _COPIED_BYTES else borrow(leaf)
     if kind in _scalars:
         # Zeros have signs that equality does not see.

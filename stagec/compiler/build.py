@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from stagec.compiler import cache, key, log
 from stagec.compiler.targets import Target
 from stagec.core import dtypes
 from stagec.core.config import config
-from stagec.core.graph import Equation, Graph
+from stagec.core.graph import Equation, Graph, Var
 
 
 @dataclass(frozen=True)
@@ -155,9 +156,11 @@ def compile_graph(
     return compiled.vmfb, meta
 
 
-# Estimated element operations from which spreading over threads pays: a call of
-# the parallel queue costs about 0.1 ms, in which one core does this many.
+# Estimated element operations from which spreading over threads pays: about 0.1 ms of one core's time,
+# where the parallel queue's extra 10 to 40 us a call are won back by a second core.
 _PARALLEL_WORK = 1 << 19
+# Smaller operations run as one piece, so that more of them are not more to spread.
+_PIECE = 1 << 14
 
 
 def choose_driver(graph: Graph) -> str:
@@ -165,36 +168,72 @@ def choose_driver(graph: Graph) -> str:
     return "local-task" if work(graph) >= _PARALLEL_WORK else "local-sync"
 
 
+def inner_graphs(equation: Equation) -> Iterator[Graph]:
+    """The graphs among an equation's parameters."""
+    for value in equation.params.values():
+        for inner in value if isinstance(value, tuple) else (value,):
+            if isinstance(inner, Graph):
+                yield inner
+
+
 def all_equations(graph: Graph) -> Iterator[Equation]:
     """Every equation, those of inner graphs included."""
+    for part in graphs(graph):
+        yield from part.equations
+
+
+def graphs(graph: Graph) -> Iterator[Graph]:
+    """The graph, and every graph inside it."""
+    yield graph
     for equation in graph.equations:
-        yield equation
-        for value in equation.params.values():
-            for inner in value if isinstance(value, tuple) else (value,):
-                if isinstance(inner, Graph):
-                    yield from all_equations(inner)
+        for inner in inner_graphs(equation):
+            yield from graphs(inner)
 
 
 def work(graph: Graph) -> int:
-    """A rough count of element operations."""
+    """A rough count of the element operations that threads can share.
+
+    What only feeds a reduction to a few elements runs inside it, on one thread, and does not count.
+    """
     total = 0
-    for equation in all_equations(graph):
-        out = sum(v.aval.size for v in equation.outputs)
-        size = max([out] + [a.aval.size for a in equation.inputs])
-        name = equation.primitive.name
-        if name == "dot_general":
-            (contract, _), _ = equation.params["dimension_numbers"]
-            lhs = equation.inputs[0].aval
-            depth = 1
-            for axis in contract:
-                depth *= lhs.shape[axis]
-            # A vectorised multiply-add is several times cheaper than an elementwise step.
-            total += out * depth // 8
-        elif name in _COSTLY and dtypes.is_inexact(equation.outputs[0].aval.dtype):
-            total += 2 * size
-        else:
-            total += size // 2
+    for part in graphs(graph):
+        shared = {a for a in part.outputs if type(a) is Var}
+        for equation in reversed(part.equations):
+            if _is_root(equation):
+                # A reduction to a few elements is one piece, which one thread takes.
+                if equation.primitive.name.startswith(_REDUCTIONS) and equation.outputs[0].aval.size <= _ROWS:
+                    continue
+            elif not any(v in shared for v in equation.outputs):
+                continue
+            shared.update(a for a in equation.inputs if type(a) is Var)
+            amount = _amount(equation)
+            total += amount if amount >= _PIECE else 0
     return total
 
 
+def _is_root(equation: Equation) -> bool:
+    """Whether the operation begins a piece of code of its own, rather than being fused into what uses it."""
+    return equation.primitive.name.startswith(_ROOTS) or any(True for _ in inner_graphs(equation))
+
+
+def _amount(equation: Equation) -> int:
+    out = sum(v.aval.size for v in equation.outputs)
+    size = max([out] + [a.aval.size for a in equation.inputs])
+    name = equation.primitive.name
+    if name == "dot_general":
+        (contract, _), _ = equation.params["dimension_numbers"]
+        depth = math.prod(equation.inputs[0].aval.shape[axis] for axis in contract)
+        # A vectorised multiply-add is several times cheaper than an elementwise step.
+        return out * depth // 16
+    if name == "transpose":
+        return 2 * size
+    if name in _COSTLY and dtypes.is_inexact(equation.outputs[0].aval.dtype):
+        return 2 * size
+    return size // 2
+
+
+# As many rows of a reduction as one thread takes at a time.
+_ROWS = 32
+_REDUCTIONS = ("reduce_", "argmax", "argmin", "dot_general")
+_ROOTS = (*_REDUCTIONS, "conv", "sort", "top_k", "gather", "scatter", "cum")
 _COSTLY = frozenset("exp log sin cos tan tanh pow logistic erf sort atan2 log1p expm1 rsqrt sqrt div".split())

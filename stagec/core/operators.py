@@ -126,8 +126,8 @@ class ArrayOperators:
     __xor__, __rxor__ = _binary("bitwise_xor"), _binary("bitwise_xor", True)
     __lshift__, __rlshift__ = _binary("left_shift"), _binary("left_shift", True)
     __rshift__, __rrshift__ = _binary("right_shift"), _binary("right_shift", True)
-    __eq__ = _binary("equal")  # type: ignore[assignment]
-    __ne__ = _binary("not_equal")  # type: ignore[assignment]
+    __eq__ = _binary("equal")
+    __ne__ = _binary("not_equal")
     __lt__ = _binary("less")
     __le__ = _binary("less_equal")
     __gt__ = _binary("greater")

@@ -239,7 +239,6 @@ from stagec.primitives.reduce import (
     argmax_p as argmax_p,
     argmin as argmin,
     argmin_p as argmin_p,
-    reduce as reduce,
     reduce_and as reduce_and,
     reduce_and_p as reduce_and_p,
     reduce_max as reduce_max,
@@ -248,7 +247,6 @@ from stagec.primitives.reduce import (
     reduce_min_p as reduce_min_p,
     reduce_or as reduce_or,
     reduce_or_p as reduce_or_p,
-    reduce_p as reduce_p,
     reduce_prod as reduce_prod,
     reduce_prod_p as reduce_prod_p,
     reduce_sum as reduce_sum,
@@ -290,4 +288,8 @@ from stagec.primitives.conv import (
     conv_general_dilated_p as conv_general_dilated_p,
     conv_transpose as conv_transpose,
     conv_with_general_padding as conv_with_general_padding,
+)
+from stagec.primitives.reduce_general import (
+    reduce as reduce,
+    reduce_p as reduce_p,
 )

@@ -298,15 +298,17 @@ from stagec.numpy.reductions import (
     any as any,
     argmax as argmax,
     argmin as argmin,
-    average as average,
     count_nonzero as count_nonzero,
     max as max,
-    mean as mean,
     min as min,
     prod as prod,
     ptp as ptp,
-    std as std,
     sum as sum,
+)
+from stagec.numpy.averages import (
+    average as average,
+    mean as mean,
+    std as std,
     var as var,
 )
 from stagec.numpy.rounding import (

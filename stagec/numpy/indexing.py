@@ -343,14 +343,19 @@ def _sliced(x: Any, parts: list[Part]) -> Any:
             if count == 0:
                 starts[part.axis] = limits[part.axis] = 0
                 continue
-            last = start + (count - 1) * step
-            starts[part.axis], limits[part.axis] = min(start, last), max(start, last) + 1
-            steps[part.axis] = abs(step) if count > 1 else 1
             if step < 0 and count > 1:
+                # Counted from the other end. The compiler fails on the reversal of a slice with steps, so that
+                # the whole axis is reversed first.
+                start, step = x.shape[part.axis] - 1 - start, -step
                 reversed_axes.append(part.axis)
+            step = step if count > 1 else 1
+            starts[part.axis], limits[part.axis] = start, start + (count - 1) * step + 1
+            steps[part.axis] = step
+    if reversed_axes:
+        x = rev(x, tuple(reversed_axes))
     if any(starts) or tuple(limits) != x.shape or any(s != 1 for s in steps):
         x = slice_(x, starts, limits, steps)
-    return rev(x, tuple(reversed_axes)) if reversed_axes else x
+    return x
 
 
 def _at_scalars(x: Any, parts: list[Part]) -> Any:

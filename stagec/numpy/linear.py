@@ -305,7 +305,7 @@ def diag(v: Any, k: int = 0) -> Any:
     if v.ndim != 1:
         raise shape_error("diag", f"a vector or a matrix is needed, got {v.aval.long()}", "diagonal takes any rank")
     k = as_int(k, "diag", "k")
-    v = pad(v, np.zeros((), v.dtype), [(max(k, 0), max(-k, 0), 0)])
+    v = pad(v, np.zeros((), v.dtype), [(abs(k), 0, 0)])
     size = v.shape[0]
     rows = broadcast_in_dim(v, (size, size), (1,) if k >= 0 else (0,))
     return select(eye(size, k=k, dtype=bool), rows, full_like(rows, 0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stagec.core import dtypes
-from stagec.numpy import reductions as rd
+from stagec.numpy import averages as av, reductions as rd
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
 from stagec.numpy.axes import normalize_axes
 from stagec.numpy.promotion import broadcast_to_shape
@@ -156,8 +156,8 @@ def nanmean(
     refuse_out(out, "nanmean")
     x = array_argument(a, "nanmean")
     if not dtypes.is_inexact(aval_of(x).dtype):
-        return rd.mean(x, axis, dtype, None, keepdims, where=where)
-    return rd.mean(_masked(x, 0), axis, dtype, None, keepdims, where=_numbers(x, where, "nanmean"))
+        return av.mean(x, axis, dtype, None, keepdims, where=where)
+    return av.mean(_masked(x, 0), axis, dtype, None, keepdims, where=_numbers(x, where, "nanmean"))
 
 
 def nanvar(
@@ -179,14 +179,14 @@ def nanvar(
     refuse_out(out, "nanvar")
     x = array_argument(a, "nanvar")
     if not dtypes.is_inexact(aval_of(x).dtype):
-        return rd.var(x, axis, dtype, None, ddof, keepdims, where=where, mean=mean)
+        return av.var(x, axis, dtype, None, ddof, keepdims, where=where, mean=mean)
     axes = normalize_axes(axis, aval_of(x).ndim, "nanvar")
-    work, result = rd.mean_dtypes(aval_of(x).dtype if dtype is None else requested_dtype(dtype, "nanvar"))
+    work, result = av.mean_dtypes(aval_of(x).dtype if dtype is None else requested_dtype(dtype, "nanvar"))
     x = strong(x, work)
     mask = _numbers(x, where, "nanvar")
     zero = literal(0, work)
     if mean is None:
-        mean = rd.mean(select(mask, x, zero), axes, keepdims=True, where=mask)
+        mean = av.mean(select(mask, x, zero), axes, keepdims=True, where=mask)
     center = broadcast_to_shape(strong(array_argument(mean, "nanvar's mean"), work), aval_of(x).shape)
     gap = select(mask, ar.sub(x, center), zero)
     square = real(ar.mul(gap, conj(gap))) if dtypes.is_complex(work) else ar.mul(gap, gap)

@@ -52,7 +52,9 @@ def unique(
     x = array_argument(ar, "unique")
     wanted = (return_index, return_inverse, return_counts)
     if size is None:
-        found = np.unique(_comparable(concrete(x, "unique", "ar")), *wanted, axis=axis, equal_nan=equal_nan)
+        found: Any = np.unique(  # type: ignore[call-overload]
+            _comparable(concrete(x, "unique", "ar")), *wanted, axis=axis, equal_nan=equal_nan
+        )
         parts = list(found) if any(wanted) else [found]
         first = from_numpy(parts[0], aval_of(x).dtype)
         rest = [from_numpy(p, dtypes.default_int()) for p in parts[1:]]

@@ -12,8 +12,7 @@ from stagec.numpy.arguments import array_argument, requested_dtype
 from stagec.numpy.axes import normalize_axis
 from stagec.numpy.promotion import promote_dtypes
 from stagec.numpy.reductions import strong
-from stagec.primitives import arithmetic as ar
-from stagec.primitives import sort as so
+from stagec.primitives import arithmetic as ar, sort as so
 from stagec.primitives.cumulative import cumsum
 from stagec.primitives.gather import GatherDimensionNumbers, gather
 from stagec.primitives.iota import broadcasted_iota, full
@@ -95,11 +94,13 @@ def argsort(
     _order_refused("argsort", kind, order)
     x, axis = _axis_or_flat("argsort", a, axis)
     place = _places(aval_of(x).shape, axis)
-    if descending:
-        x, place = rev(x, (axis,)), rev(place, (axis,))
     # The positions as last key: no two are equal, so nothing else has to keep the sort stable.
-    out = so.sort([x, place], axis, is_stable=False, num_keys=2)[1]
-    out = rev(out, (axis,)) if descending else out
+    # A descending one is reversed twice, so that equal elements keep their order.
+    out = so.sort([rev(x, (axis,)) if descending else x, place], axis, is_stable=False, num_keys=2)[1]
+    if descending:
+        out = rev(out, (axis,))
+        last = literal(aval_of(x).shape[axis] - 1, aval_of(out).dtype)
+        out = ar.sub(broadcast_in_dim(last, aval_of(out).shape, ()), out)
     return strong(out, dtypes.default_int() if dtype is None else requested_dtype(dtype, "argsort"))
 
 
@@ -283,8 +284,7 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
     if n < 2:
         return searchsorted(edges, x, side)
     rising = searchsorted(edges, x, side)
-    other = "right" if right else "left"
-    falling = searchsorted(rev(edges, (0,)), x, other)
+    falling = searchsorted(rev(edges, (0,)), x, side)
     falling = ar.sub(literal(n, aval_of(falling).dtype), falling)
     first, last = slice_in_dim(edges, 0, 1), slice_in_dim(edges, n - 1, n)
     down = reshape(lt(last, first), ())

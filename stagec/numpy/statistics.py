@@ -9,12 +9,12 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.numpy import reductions as rd
 from stagec.numpy.arguments import array_argument, concrete, requested_dtype
+from stagec.numpy.averages import mean
 from stagec.numpy.promotion import promote_inexact
 from stagec.numpy.reductions import strong
 from stagec.numpy.sorting import searchsorted
 from stagec.primitives import arithmetic as ar
-from stagec.primitives.complex import complex as make_complex
-from stagec.primitives.complex import conj, imag, real
+from stagec.primitives.complex import complex as make_complex, conj, imag, real
 from stagec.primitives.conv import conv_general_dilated
 from stagec.primitives.dot import dot_general
 from stagec.primitives.iota import broadcasted_iota, full
@@ -224,7 +224,7 @@ def cov(
         weights = w if weights is None else ar.mul(weights, w)
     width = dtypes.real_dtype(kind)
     if weights is None:
-        center = rd.mean(x, 1, keepdims=True)
+        center = mean(x, 1, keepdims=True)
         weighted = gap = ar.sub(x, broadcast_in_dim(center, (variables, n), (0, 1)))
         freedom: Any = literal(n - ddof, width)
     else:
@@ -287,8 +287,6 @@ def _slide(name: str, a: Any, v: Any, mode: str, correlated: bool, preferred_ele
     if not correlated:
         kernel = rev(kernel, (0,))
     pads = {"valid": (0, 0), "same": (n // 2, n - n // 2 - 1), "full": (n - 1, n - 1)}[mode]
-    if correlated and swapped and mode == "same":
-        pads = (n - n // 2 - 1, n // 2)
     out = conv_general_dilated(
         reshape(x, (1, 1, m)), reshape(kernel, (1, 1, n)), (1,), [pads], preferred_element_type=preferred_element_type
     )

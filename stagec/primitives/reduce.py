@@ -7,18 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes, errors
+from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Graph, Literal, replay, trace_flat
-from stagec.core.location import capture
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, NOT_WRITTEN, Primitive
-from stagec.core.trace import current
 from stagec.primitives.arithmetic import add_p, max_p, min_p, mul_p
-from stagec.primitives.convert import convert_element_type
 from stagec.primitives.logic import and_p, or_p, xor_p
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.shape import canonical_axes, shape_error
-from stagec.primitives.table import check_dtype, i64_array, same_dtype
+from stagec.primitives.table import check_dtype, i64_array
 
 HALF = frozenset({dtypes.bfloat16, dtypes.float16})
 
@@ -278,167 +274,3 @@ def _position(row: Primitive, operand: Any, axis: int, index_dtype: Any) -> Oper
     dtype = dtypes.canonicalize(index_dtype)
     check_dtype(row.name, dtype, dtypes.INTEGER)
     return row(operand, axes=canonical_axes((axis,), aval_of(operand).ndim, row.name), index_dtype=dtype)
-
-
-# the general reduction
-
-
-def traced_computation(
-    name: str, computation: Callable[..., Any], dtype_list: Sequence[np.dtype[Any]], *, single: bool
-) -> Graph:
-    """The graph of a user's combining function of scalars: accumulators first, then elements.
-
-    Args:
-      single: `computation` is of one accumulator and returns a bare value.
-
-    Raises:
-      ShapeError, DtypeError: it does not return scalars of the operands' dtypes.
-      UnsupportedError: it closes over an array.
-    """
-    avals = [ShapedArray.of((), d) for d in dtype_list]
-
-    def flat(*args: Any) -> list[Any]:
-        out = computation(*args) if single else computation(args[: len(avals)], args[len(avals) :])
-        outs = [out] if not isinstance(out, (list, tuple)) else list(out)
-        return [as_operand(o) for o in outs]
-
-    graph, captured = trace_flat(flat, avals + avals, name=name)
-    if captured:
-        raise errors.UnsupportedError(
-            errors.message(
-                f"{name}: the computation closes over an array",
-                str(capture()),
-                fix="combine with plain numbers only, or apply the array to the operand beforehand",
-            )
-        )
-    got = [(a.shape, a.dtype) for a in graph.out_avals]
-    if got != [((), d) for d in dtype_list]:
-        raise shape_error(
-            name,
-            f"the computation returns {', '.join(a.long() for a in graph.out_avals)}, "
-            f"not {', '.join(a.long() for a in avals)}",
-            "return one scalar of the operand's dtype for each operand",
-        )
-    return graph
-
-
-def run_graph(graph: Graph, args: Sequence[Any]) -> list[Any]:
-    """Evaluate a graph of scalars on NumPy arrays of one shape, elementwise."""
-    with current(None):
-        results = replay(
-            graph, [Literal(np.asarray(a), v.aval.update(shape=np.shape(a))) for a, v in zip(args, graph.inputs)]
-        )
-    shape = np.shape(args[0])
-    values = [np.asarray(r.value if isinstance(r, Literal) else r) for r in results]
-    return [np.broadcast_to(v, shape) for v in values]
-
-
-def _reduce_shape(*avals: ShapedArray, computation: Graph, dimensions: tuple[int, ...]) -> list[ShapedArray]:
-    operands, starts = avals[: len(avals) // 2], avals[len(avals) // 2 :]
-    for x, init in zip(operands, starts):
-        same_dtype("reduce", (x, init))
-        if init.shape or x.shape != operands[0].shape:
-            raise shape_error(
-                "reduce",
-                f"operands {', '.join(a.long() for a in operands)} with initial values "
-                f"{', '.join(a.long() for a in starts)}",
-                "operands share one shape, initial values have rank 0",
-            )
-    return [ShapedArray.of(remaining(x.shape, dimensions), x.dtype) for x in operands]
-
-
-def fold(graph: Graph, arrays: Sequence[Any], starts: Sequence[Any]) -> list[Any]:
-    """Combine along the leading axis, neighbours pairwise, so that only associativity is used."""
-    arrays = list(arrays)
-    shape = arrays[0].shape[1:]
-    tails: list[list[Any]] = []
-    while arrays[0].shape[0] > 1:
-        n = arrays[0].shape[0]
-        if n % 2:
-            tails.append([a[-1] for a in arrays])
-        pairs = [a[0 : n - 1 : 2] for a in arrays] + [a[1:n:2] for a in arrays]
-        arrays = run_graph(graph, pairs)
-    total = [np.broadcast_to(s, shape) for s in starts]
-    if arrays[0].shape[0]:
-        total = run_graph(graph, total + [a[0] for a in arrays])
-    for tail in reversed(tails):
-        total = run_graph(graph, total + tail)
-    return total
-
-
-def _reduce_eval(*arrays: Any, computation: Graph, dimensions: tuple[int, ...]) -> list[Any]:
-    operands, starts = arrays[: len(arrays) // 2], arrays[len(arrays) // 2 :]
-    rest = remaining(operands[0].shape, dimensions)
-    count = int(np.prod([operands[0].shape[d] for d in dimensions], dtype=np.int64))
-    front = [np.moveaxis(x, dimensions, range(len(dimensions))).reshape(count, *rest) for x in operands]
-    return fold(computation, front, starts)
-
-
-def _reduce_lower(cx: Any, *values: Any, computation: Graph, dimensions: tuple[int, ...]) -> Any:
-    half = len(values) // 2
-    if cx.in_avals[0].size == 0:
-        return [cx.broadcast(v, a, ()) for v, a in zip(values[half:], cx.out_avals)]
-    out = cx.emit(
-        "stablehlo.reduce", values, {"dimensions": i64_array(dimensions)}, None, [cx.graph_region(computation)]
-    )
-    return out if isinstance(out, list) else [out]
-
-
-reduce_p = Primitive("reduce", shape=_reduce_shape, eval=_reduce_eval, lower=_reduce_lower, multiple=True)
-
-_NAMED = {
-    "add": reduce_sum_p,
-    "mul": reduce_prod_p,
-    "max": reduce_max_p,
-    "min": reduce_min_p,
-    "and": reduce_and_p,
-    "or": reduce_or_p,
-    "xor": reduce_xor_p,
-}
-
-
-def single_operation(graph: Graph) -> Primitive | None:
-    """The primitive that a combining graph of two scalars consists of, if it is just one."""
-    if len(graph.equations) != 1 or len(graph.inputs) != 2:
-        return None
-    (equation,) = graph.equations
-    plain = set(equation.inputs) == set(graph.inputs) and graph.outputs == equation.outputs
-    return equation.primitive if plain else None
-
-
-def reduce(operands: Any, init_values: Any, computation: Callable[..., Any], dimensions: Sequence[int]) -> Any:
-    """Combine elements along `dimensions` with any associative function.
-
-    Args:
-      operands: an array, or a list of arrays of one shape that are reduced together.
-      init_values: scalars, one for each operand; identities of `computation`.
-      computation: `(x, y) -> z` of scalars, or of tuples of them if `operands` is a sequence.
-      dimensions: the axes to combine along.
-
-    Returns:
-      An array, or a list of arrays, without the axes.
-
-    Raises:
-      ShapeError: shapes differ, or `computation` does not return scalars of the operands' dtypes.
-
-    >>> import numpy as np
-    >>> import stagec.lax as lax
-    >>> reduce(np.array([[1, 2], [3, 4]]), 0, lax.add, (0,))
-    Array([4, 6], dtype=int32)
-    """
-    single = not isinstance(operands, (list, tuple))
-    values = [as_operand(x) for x in ([operands] if single else operands)]
-    starts = [init_values] if single else list(init_values)
-    if len(starts) != len(values):
-        raise shape_error(
-            "reduce", f"{len(values)} operands but {len(starts)} initial values", "give one initial value for each"
-        )
-    avals = [aval_of(v) for v in values]
-    inits = [convert_element_type(as_operand(s), a.dtype) for s, a in zip(starts, avals)]
-    axes = tuple(sorted(canonical_axes(dimensions, avals[0].ndim, "reduce")))
-    graph = traced_computation("reduce", computation, [a.dtype for a in avals], single=single)
-    operation = single_operation(graph) if single else None
-    if operation is not None and operation.name in _NAMED:
-        return operation(inits[0], _along(_NAMED[operation.name], values[0], axes))
-    out = reduce_p(*values, *inits, computation=graph, dimensions=axes)
-    return out[0] if single else out

@@ -71,20 +71,20 @@ def _lexicographic(pairs: Sequence[tuple[Any, Any]]) -> Any:
     return result
 
 
-def _sort_lower(cx: Any, *values: Any, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
+def _sort_lower(cx: Any, *operands: Any, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
     aval = cx.in_avals[0]
     n = aval.shape[dimension]
     if aval.size == 0 or n == 1:
-        return list(values)
+        return list(operands)
     if n > network.LONG:
-        rows = [network.to_rows(cx, v, a, dimension) for v, a in zip(values, cx.in_avals)]
-        keys = [key for v, a in rows[:num_keys] for key in network.ordered_keys(cx, v, a)]
-        positions = network.sorted_positions(cx, keys, n)
+        rows = [network.to_rows(cx, v, a, dimension) for v, a in zip(operands, cx.in_avals)]
+        words = [key for v, a in rows[:num_keys] for key in network.ordered_keys(cx, v, a)]
+        positions = network.sorted_positions(cx, words, n)
         moved = [network.permuted(cx, v, a, positions) for v, a in rows]
         return [network.from_rows(cx, v, a, dimension) for v, a in zip(moved, cx.out_avals)]
     # The compiler's sort swaps equal neighbours: where that shows, the position is the last key. It counts
     # down, because it must not be merged with a position among the operands: one buffer sorted twice is refused.
-    values, avals, keys = list(values), list(cx.out_avals), num_keys
+    values, avals, keys = list(operands), list(cx.out_avals), num_keys
     shows = is_stable and (num_keys < len(values) or any(dtypes.is_inexact(a.dtype) for a in avals))
     if shows:
         e = network.Emitter(cx)
@@ -159,15 +159,14 @@ def _top_k_lower(cx: Any, x: Any, *, k: int) -> list[Any]:
     axis, n = aval.ndim - 1, aval.shape[-1]
     count = ShapedArray.of(aval.shape, dtypes.int32)
     place = e("iota", count, iota_dimension=f"{axis} : i64")
-    values, places = cx.apply(
-        lambda v, p: [
-            rev(s, (axis,))
-            for s in sort_p(rev(v, (axis,)), rev(p, (axis,)), dimension=axis, is_stable=False, num_keys=2)
-        ],
-        x,
-        place,
-        avals=[aval, count],
-    )
+
+    def descending(v: Any, p: Any) -> list[Any]:
+        # Reversed twice, so that equal elements keep their order.
+        ordered = sort_p(rev(v, (axis,)), p, dimension=axis, is_stable=False, num_keys=2)
+        return [rev(o, (axis,)) for o in ordered]
+
+    values, places = cx.apply(descending, x, place, avals=[aval, count])
+    places = e("subtract", count, e.fill(n - 1, count), places)
     if k == n:
         return [values, places]
     cut = {

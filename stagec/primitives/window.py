@@ -15,7 +15,8 @@ from stagec.primitives.arithmetic import add_p, max_p, min_p, mul_p
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.cumulative import flip_sign
 from stagec.primitives.operand import Operand, as_operand, aval_of
-from stagec.primitives.reduce import HALF, ORDERED, fold, highest, lowest, single_operation, traced_computation
+from stagec.primitives.reduce import HALF, ORDERED, highest, lowest
+from stagec.primitives.reduce_general import fold, single_operation, traced_computation
 from stagec.primitives.shape import as_int, shape_error
 from stagec.primitives.table import check_dtype, i64_array, same_dtype
 

@@ -160,7 +160,7 @@ class Array(ArrayOperators):
         return value.copy() if copy else value
 
     def __buffer__(self, flags: int) -> memoryview:
-        return self.numpy().__buffer__(flags)
+        return memoryview(self.numpy())
 
     def __dlpack__(self, **kwargs: Any) -> Any:
         value = self.numpy()
@@ -249,10 +249,6 @@ class Array(ArrayOperators):
 
     def origin(self) -> str:
         return ""
-
-    @property
-    def __array_interface__(self) -> Any:
-        return self.numpy().__array_interface__
 
 
 def _restore(value: np.ndarray[Any, Any], weak_type: bool) -> Array:

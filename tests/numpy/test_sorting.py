@@ -84,8 +84,8 @@ def test_searches_agree_with_numpy_below_and_above_the_gathering_size(size: int)
         [
             lambda np, t, v: np.searchsorted(t, v),
             lambda np, t, v: np.searchsorted(t, v, side="right"),
-            lambda np, t, v: np.searchsorted(t[::-1] if np is not snp else snp.flip(t), v, sorter=np.arange(t.size)[::-1]),
-        ][:2],
+            lambda np, t, v: np.searchsorted(t[::-1], v, sorter=np.argsort(t[::-1], stable=True)),
+        ],
         [table, values],
     )
 
@@ -99,9 +99,7 @@ def test_searches_put_nan_last() -> None:
 def test_bins_are_found_in_rising_and_falling_edges() -> None:
     x = np.array([0.2, 6.4, 3.0, 1.6, 10.0], np.float32)
     edges = np.array([0.0, 1.0, 2.5, 4.0, 10.0], np.float32)
-    check(
-        [lambda np, x, e, r=r: np.digitize(x, e, right=r) for r in (False, True)], [x, edges]
-    )
+    check([lambda np, x, e, r=r: np.digitize(x, e, right=r) for r in (False, True)], [x, edges])
     check([lambda np, x, e, r=r: np.digitize(x, e, right=r) for r in (False, True)], [x, edges[::-1].copy()])
 
 

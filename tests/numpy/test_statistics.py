@@ -42,14 +42,16 @@ def test_quantiles_agree_with_numpy() -> None:
 
 
 def test_quantiles_take_a_traced_fraction() -> None:
-    for method in ("linear", "lower", "higher", "midpoint", "nearest"):
-        run = stagec.jit(lambda x, q, m=method: snp.quantile(x, q, axis=1, method=m))
-        assert np.allclose(run(X, Q), np.quantile(X, Q, axis=1, method=method), atol=1e-5), method
+    methods = ("linear", "lower", "higher", "midpoint", "nearest")
+    results = stagec.jit(lambda x, q: [snp.quantile(x, q, axis=1, method=m) for m in methods])(X, Q[0])
+    for method, result in zip(methods, results, strict=True):
+        assert np.allclose(result, np.quantile(X, Q[0], axis=1, method=method), atol=1e-5), method
 
 
 def test_unknown_methods_of_quantile_are_refused() -> None:
-    with pytest.raises(NotImplementedError, match="hazen.*\n.*\n? *Fix: use one of linear"):
+    with pytest.raises(NotImplementedError, match="hazen") as caught:
         snp.quantile(X, 0.5, method="hazen")
+    assert "Fix: use one of linear" in str(caught.value)
 
 
 def test_counts_and_histograms_agree_with_numpy() -> None:
@@ -125,9 +127,10 @@ def test_convolutions_agree_with_jax() -> None:
     x = RNG.normal(size=(2, 9, 8, 4)).astype(np.float32)
     kernel = RNG.normal(size=(3, 2, 4, 6)).astype(np.float32)
     thin = RNG.normal(size=(3, 2, 1, 8)).astype(np.float32)
+    channels_first = RNG.normal(size=(6, 9, 2, 3)).astype(np.float32)
     nhwc = ("NHWC", "HWIO", "NHWC")
 
-    def convolutions(lib: Any, x: Any, k: Any, t: Any) -> list[Any]:
+    def convolutions(lib: Any, x: Any, k: Any, t: Any, c: Any) -> list[Any]:
         return [
             lib.conv_general_dilated(x, k, (1, 1), "SAME", dimension_numbers=nhwc),
             lib.conv_general_dilated(x, k, (2, 3), "SAME_LOWER", dimension_numbers=nhwc),
@@ -137,11 +140,11 @@ def test_convolutions_agree_with_jax() -> None:
             lib.conv_transpose(x, k, (2, 3), "SAME", dimension_numbers=nhwc),
             lib.conv_transpose(x, k, (2, 1), "VALID", rhs_dilation=(1, 2)),
             lib.conv_transpose(x, k.transpose(0, 1, 3, 2), (2, 1), "SAME", transpose_kernel=True),
-            lib.conv(x, k.transpose(3, 1, 0, 2)[:, :, :2, :2].repeat(1, 0)[:, [0, 1, 0, 1, 0, 1, 0, 1, 0]], (1, 1), "SAME"),
+            lib.conv(x, c, (1, 1), "SAME"),
         ]
 
-    expected = convolutions(jax.lax, x, kernel, thin)
-    eager = convolutions(lax, x, kernel, thin)
+    expected = convolutions(jax.lax, x, kernel, thin, channels_first)
+    eager = convolutions(lax, x, kernel, thin, channels_first)
     for i, (e, f) in enumerate(zip(expected, eager, strict=True)):
         assert e.shape == f.shape, i
         assert np.allclose(e, f, atol=1e-4), i
@@ -168,7 +171,7 @@ def test_windows_agree_with_jax() -> None:
 
 def test_convolution_errors_say_what_does_not_fit() -> None:
     x, kernel = np.ones((1, 3, 8, 8), np.float32), np.ones((4, 2, 3, 3), np.float32)
-    with pytest.raises(stagec.errors.ShapeError, match="3 features.*takes 2") as caught:
+    with pytest.raises(stagec.errors.ShapeError, match=r"3 features.*takes 2") as caught:
         lax.conv(x, kernel, (1, 1), "SAME")
     assert "Fix:" in str(caught.value)
     with pytest.raises(stagec.errors.ShapeError, match="no padding named 'FULL'"):

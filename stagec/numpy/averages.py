@@ -1,0 +1,194 @@
+"""Means, variances, and weighted averages."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location
+from stagec.numpy import reductions as rd
+from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
+from stagec.numpy.axes import normalize_axes
+from stagec.numpy.promotion import broadcast_to_shape
+from stagec.numpy.reductions import count_over, mask_like, strong, truth, with_axes
+from stagec.primitives import arithmetic as ar
+from stagec.primitives.complex import conj, real
+from stagec.primitives.logic import select
+from stagec.primitives.operand import aval_of, literal
+from stagec.primitives.reduce import HALF, reduce_sum
+from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
+
+Axis = Any
+
+
+def mean_dtypes(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """What means of `dtype` are computed in, and what they are."""
+    result = dtypes.to_inexact(dtype)
+    return (np.dtype(np.float32) if result in HALF else result), result
+
+
+def counted(x: Any, axes: tuple[int, ...], where: Any, dtype: np.dtype[Any], name: str) -> Any:
+    """How many elements go into each result, as `dtype`, with axes of size 1."""
+    if where is None:
+        return literal(count_over(aval_of(x).shape, axes), dtype)
+    return with_axes(strong(reduce_sum(strong(mask_like(x, where, name), dtype), axes)), axes, True)
+
+
+def mean(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
+) -> Any:
+    """The average of the elements along `axis`; NaN where there are none.
+
+    Args:
+      a: an array; integers are averaged as floats, half precision in float32.
+      axis: an axis, or several; all by default.
+      dtype: dtype of the result.
+      keepdims: keep reduced axes, with size 1.
+      where: bools that broadcast to `a`; only these elements count.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.mean(snp.array([1, 2, 4, 5])))
+    3.0
+    """
+    refuse_out(out, "mean")
+    x = array_argument(a, "mean")
+    axes = normalize_axes(axis, aval_of(x).ndim, "mean")
+    work, result = mean_dtypes(aval_of(x).dtype if dtype is None else requested_dtype(dtype, "mean"))
+    x = strong(x, work)
+    total = rd.sum(x, axes, keepdims=True, where=where)
+    average = ar.div(total, counted(x, axes, where, work, "mean"))
+    if dtype is not None:
+        result = requested_dtype(dtype, "mean")
+    return strong(_drop(average, axes, keepdims), result)
+
+
+def _drop(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    if keepdims or not axes:
+        return x
+    return reshape(x, [n for i, n in enumerate(aval_of(x).shape) if i not in axes])
+
+
+def var(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Any:
+    """The average squared distance from the mean along `axis`.
+
+    Args:
+      a: an array; for complex numbers, the squared magnitude of the distance.
+      axis: an axis, or several; all by default.
+      dtype: dtype of the result.
+      ddof: what to subtract from the number of elements to divide by.
+      keepdims: keep reduced axes, with size 1.
+      where: bools that broadcast to `a`; only these elements count.
+      mean: the means, if they are known, with axes of size 1.
+      correction: the array API's name of `ddof`.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.var(snp.array([1.0, 3.0])))
+    1.0
+    """
+    refuse_out(out, "var")
+    ddof = ddof if correction is None else correction
+    x = array_argument(a, "var")
+    shape = aval_of(x).shape
+    axes = normalize_axes(axis, len(shape), "var")
+    work, result = mean_dtypes(aval_of(x).dtype if dtype is None else requested_dtype(dtype, "var"))
+    if dtypes.is_complex(aval_of(x).dtype) and not dtypes.is_complex(work):
+        work = dtypes.complex_dtype(work)
+    x = strong(x, work)
+    count = counted(x, axes, where, work, "var")
+    if mean is None:
+        center = ar.div(rd.sum(x, axes, keepdims=True, where=where), count)
+    else:
+        center = strong(array_argument(mean, "var's mean"), work)
+    gap = ar.sub(x, broadcast_to_shape(center, shape))
+    square = real(ar.mul(gap, conj(gap))) if dtypes.is_complex(work) else ar.mul(gap, gap)
+    total = rd.sum(square, axes, keepdims=True, where=where)
+    width = aval_of(total).dtype
+    if where is None:
+        freedom = count_over(shape, axes) - ddof
+        divisor = literal(freedom if freedom > 0 else math.nan, width)
+    else:
+        divisor = ar.sub(counted(x, axes, where, width, "var"), literal(ddof, width))
+        positive = ar.max(divisor, literal(0, width))
+        divisor = select(truth(positive), positive, literal(math.nan, width))
+    return strong(_drop(ar.div(total, divisor), axes, keepdims), dtypes.real_dtype(result))
+
+
+def std(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Any:
+    """The square root of the variance along `axis`; arguments as for `var`.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.std(snp.array([1.0, 3.0])))
+    1.0
+    """
+    refuse_out(out, "std")
+    return ar.sqrt(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction))
+
+
+def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
+    """The weighted average along `axis`.
+
+    Args:
+      a: an array.
+      axis: an axis, or several; all by default.
+      weights: an array of the shape of `a`, or of rank 1 along the one axis.
+      returned: also return the sums of the weights.
+      keepdims: keep reduced axes, with size 1.
+
+    Raises:
+      ShapeError: the weights do not fit.
+
+    >>> import stagec.numpy as snp
+    >>> float(snp.average(snp.array([1.0, 4.0]), weights=snp.array([2.0, 1.0])))
+    2.0
+    """
+    x = array_argument(a, "average")
+    shape = aval_of(x).shape
+    axes = normalize_axes(axis, len(shape), "average")
+    if weights is None:
+        result = mean(x, axes, keepdims=keepdims)
+        if not returned:
+            return result
+        count = literal(count_over(shape, axes), aval_of(result).dtype)
+        return result, strong(broadcast_to_shape(count, aval_of(result).shape))
+    w = array_argument(weights, "average's weights")
+    dtype = dtypes.to_inexact(dtypes.promote_types(aval_of(x).dtype, aval_of(w).dtype))
+    if aval_of(w).shape != shape:
+        if axis is None or aval_of(w).shape != tuple([shape[i] for i in axes]):
+            raise errors.ShapeError(
+                errors.message(
+                    f"average: weights {aval_of(w).long()} do not fit {aval_of(x).long()}",
+                    str(location.capture()),
+                    fix="give weights the shape of the array, or name the axis that they run along",
+                )
+            )
+        order = sorted(range(len(axes)), key=lambda i: axes[i])
+        from_axes = tuple([axes[i] for i in order])
+        w = broadcast_in_dim(transpose(w, order), shape, from_axes)
+    x, w = strong(x, dtype), strong(w, dtype)
+    scale = rd.sum(w, axes, keepdims=keepdims)
+    result = ar.div(rd.sum(ar.mul(x, w), axes, keepdims=keepdims), scale)
+    return (result, scale) if returned else result

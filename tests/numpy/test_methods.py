@@ -1,0 +1,77 @@
+"""Operators and methods of arrays and tracers are NumPy's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from differential import check
+
+import stagec
+import stagec.numpy as snp
+from stagec.core import operators
+
+A = np.array([[3, -1, 2], [0, 5, 4]], np.float32)
+I = np.array([[6, 1, 2], [3, 5, 4]], np.int32)  # noqa: E741
+
+
+def test_methods_match_numpy() -> None:
+    check(
+        [
+            lambda xp, a, i: [a.T, a.mT, a.real, a.imag],
+            lambda xp, a, i: [a.transpose(), a.transpose(1, 0), a.transpose((1, 0))],
+            lambda xp, a, i: [a.reshape(3, 2), a.reshape((6,)), a.reshape(-1), a.reshape(3, -1, order="F")],
+            lambda xp, a, i: [a.ravel(), a.flatten(), a.swapaxes(0, 1), a[None].squeeze(), a[None].squeeze(0)],
+            lambda xp, a, i: [a.astype("int32"), a.copy(), i.astype(bool), a.view("int32"), a.view("uint8")],
+            lambda xp, a, i: [a.sum(), a.sum(0), a.prod(1), a.mean(), a.var(0), a.std(1), a.max(), a.min(1)],
+            lambda xp, a, i: [a.any(), a.all(1), a.argmax(), a.argmin(1), a.cumsum(), a.cumprod(1), xp.ptp(a)],
+            lambda xp, a, i: [a.round(), a.clip(0, 3), a.conj(), a.conjugate(), a.trace(), a.diagonal(1)],
+            lambda xp, a, i: [a.repeat(2), a.repeat(2, axis=0), a.take(i[0] % 3), a.dot(a.T)],
+            lambda xp, a, i: [a.compress(np.array([True, False, True]), axis=1)],
+            lambda xp, a, i: [(i % 2).choose([i, -i]) if xp is np else (i % 2).choose([i, -i], mode="clip")],
+            lambda xp, a, i: [a + i, a - 1, 2 * a, a / i, i // 2, i % 4, a**2, 2**i, a @ a.T, -a, +a, abs(a)],
+            lambda xp, a, i: [i & 3, i | 8, i ^ 5, ~i, i << 1, i >> 1, a == i, a != i, a < i, a <= i, a > i, a >= i],
+            lambda xp, a, i: [*divmod(i, 4), 1 - a, 1 / i, 7 // i, 7 % i, 1 & i, 1 << i],
+        ],
+        [A, I],
+    )
+    x = np.array(A)
+    x.sort()
+    assert snp.asarray(A).sort().tolist() == x.tolist()
+    assert snp.asarray(A).argsort(1).tolist() == A.argsort(1).tolist()
+    assert snp.asarray(np.array([1, 3, 5])).searchsorted(4).item() == 2
+    assert [v.tolist() for v in snp.asarray(I > 3).nonzero()] == [v.tolist() for v in (I > 3).nonzero()]
+
+
+def test_every_method_and_operator_has_a_function() -> None:
+    called = set(operators._implementations)
+    assert set(operators.METHODS) <= called
+    x = snp.asarray(I)
+    for name in dir(operators.ArrayOperators):
+        if name.startswith("__") or name in operators.METHODS:
+            continue
+        getattr(x, name)
+
+
+def test_view_keeps_bits() -> None:
+    x = snp.asarray(np.array([1.0, -0.0, np.nan], np.float32))
+    assert x.view("uint32").tolist() == x.numpy().view(np.uint32).tolist()
+    assert x.view("uint8").tolist() == x.numpy().view(np.uint8).tolist()
+    assert x.view("uint8").view("float32").view("int32").tolist() == x.numpy().view(np.int32).tolist()
+    with pytest.raises(ValueError, match="whole number"):
+        snp.zeros(3, "int8").view("int32")
+
+
+def test_copies_have_memory_of_their_own() -> None:
+    x = snp.arange(3)
+    assert x.copy().address() != x.address()
+    assert stagec.jit(lambda x: x.copy())(x).tolist() == [0, 1, 2]
+
+
+def test_numpy_arrays_give_way_to_arrays() -> None:
+    for out in (A + snp.asarray(A), A[0, 0] * snp.asarray(A), A @ snp.asarray(A).T):
+        assert isinstance(out, stagec.Array)
+
+
+def test_methods_that_need_a_value_say_so_while_tracing() -> None:
+    with pytest.raises(TypeError, match="size="):
+        stagec.jit(lambda x: x.nonzero())(A)
