@@ -96,18 +96,19 @@ def merge_shared_lhs(module: Any) -> int:
     sum; the compiler may add it up in another order.
     """
     merged = 0
-    for block in _blocks(module.operation):
+    for block in blocks_inside_out(module.operation):
         merged += _merge_block(block)
     return merged
 
 
-def _blocks(operation: Any) -> list[Any]:
+def blocks_inside_out(operation: Any) -> list[Any]:
+    """Every block, inner ones first: a rewrite may erase an op with the blocks inside it."""
     found = []
     for region in operation.regions:
         for block in region.blocks:
-            found.append(block)
             for op in block.operations:
-                found += _blocks(op.operation)
+                found += blocks_inside_out(op.operation)
+            found.append(block)
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from passes import attributes as attrs
 from passes import bindings, build
-from passes.fusion.dots import _blocks as blocks_of
+from passes.fusion.dots import blocks_inside_out
 from passes.match import producer, shape_of
 from passes.numeric.products import single_op
 
@@ -18,7 +18,7 @@ def merge_reductions(module: Any) -> int:
     another order, as it may for each alone. Reductions that follow one another
     through a value (the sum of x - max(x)) have different inputs and stay apart.
     """
-    return sum(_merge_block(block) for block in blocks_of(module.operation))
+    return sum(_merge_block(block) for block in blocks_inside_out(module.operation))
 
 
 def _merge_block(block: Any) -> int:

@@ -57,7 +57,9 @@ def divide(x: Array, y: Array) -> Array:
     result = np.where(y == 0, -1, signed)
     # Through Python integers so that -1 and 2**63 wrap into the type.
     bits = x.dtype.itemsize * 8
-    return (result.astype(object) & (2**bits - 1)).astype(f"u{x.dtype.itemsize}").view(x.dtype)
+    # (An operation on a rank-0 object array gives the object.)
+    wrapped = np.asarray(result.astype(object) & (2**bits - 1), dtype=object)
+    return wrapped.astype(f"u{x.dtype.itemsize}").view(x.dtype)
 
 
 def _wide(x: Array) -> Array:

@@ -68,7 +68,7 @@ def leaf_value(leaf: Any) -> Any:
     if kind is Array:
         return leaf
     if isinstance(leaf, Tracer):
-        if leaf.trace.ended:
+        if leaf._trace.ended:
             raise leaked(leaf)
         return leaf
     if kind in _SCALARS or isinstance(leaf, (np.ndarray, np.generic, ArrayOperators, Literal)):

@@ -78,8 +78,8 @@ def _trace_cache(function: Callable[..., Any], rules: Any) -> TraceCache:
     return table.setdefault(rules, TraceCache())
 
 
-# Parts positional from keyword arguments in a described signature.
-_KEYWORDS = object()
+class _Keywords:
+    """Parts positional from keyword arguments in a described signature."""
 
 
 class JitFunction:
@@ -118,7 +118,7 @@ class JitFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if state.plain:
-            if not kwargs:
+            if self._fast and not kwargs:
                 run = self._fast.get(tuple([a.aval if type(a) is Array else None for a in args]))
                 if run is not None:
                     return run(args)
@@ -155,16 +155,30 @@ class JitFunction:
     def _describe(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> tuple[Any, ...]:
         """The call's signature as a key; appends the dynamic leaves to `leaves`."""
         rules = self._rules
-        if rules.simple:
-            key = [describe(a, leaves) for a in args]
-            if kwargs:
-                key += [_KEYWORDS, describe(kwargs, leaves)]
-        else:
-            nums, names = rules.static_nums, rules.static_names
-            key = [(type(a), a) if i in nums else describe(a, leaves) for i, a in enumerate(args)]
-            for name in sorted(kwargs):
+        nums = rules.static_nums
+        key: list[Any] = []
+        for i, a in enumerate(args):
+            if i in nums:
+                key.append((type(a), a))
+            elif type(a) is Array:  # the usual case, without a call
+                leaves.append(a)
+                key.append(a.aval)
+            else:
+                key.append(describe(a, leaves))
+        if kwargs:
+            order = tuple(kwargs) if len(kwargs) == 1 else tuple(sorted(kwargs))
+            key.append(_Keywords)
+            key.append(order)
+            names = rules.static_names
+            for name in order:
                 a = kwargs[name]
-                key += [_KEYWORDS, name, (type(a), a) if name in names else describe(a, leaves)]
+                if name in names:
+                    key.append((type(a), a))
+                elif type(a) is Array:
+                    leaves.append(a)
+                    key.append(a.aval)
+                else:
+                    key.append(describe(a, leaves))
         return tuple(key)
 
     def _remember(self, trace: Trace, runnable: RunnableGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

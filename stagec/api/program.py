@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -104,12 +105,13 @@ class RunnableGraph:
             return options
         return Options(options.target, options.fast_math, options.passes, tuple(pairs))
 
-    @property
+    @functools.cached_property
     def trivial(self) -> bool:
         """Nothing to compile: no equations, or arrays without elements, which the compiler may hang on."""
-        return not self.graph.outputs or any(
-            v.aval.size == 0 for e in self.graph.equations for v in (*e.inputs, *e.outputs)
-        ) or any(a.size == 0 for a in self.graph.in_avals)
+        if not self.graph.outputs:
+            return True
+        values = [v for e in build.all_equations(self.graph) for v in (*e.inputs, *e.outputs)]
+        return any(v.aval.size == 0 for v in (*self.graph.inputs, *values))
 
     def used_names(self) -> list[str]:
         """What the user calls the arguments that the program takes."""
@@ -179,7 +181,8 @@ class RunnableGraph:
                 # Someone may hold a NumPy view of the memory, so do not write there.
                 if isinstance(inputs[i], Array) and not inputs[i].is_deleted() and not inputs[i]._exposed:
                     continue
-                inputs[i] = borrow(inputs[i]).private_copy() if not isinstance(inputs[i], Array) else inputs[i].private_copy()
+                given = inputs[i]
+                inputs[i] = (given if isinstance(given, Array) else borrow(given)).private_copy()
             results = executable.run(inputs)
         outs = [self._output(kind, index, everything, results) for kind, index in self.plan]
         for n, (out, aval) in enumerate(zip(outs, self.out_avals)):

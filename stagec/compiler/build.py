@@ -148,7 +148,7 @@ def compile_graph(
         "name": name,
         "clobbered": clobbered,
         "may_alias": bool(returned_arguments(module)),
-        "branches": any(e.primitive.name in ("cond", "while") for e in all_equations(graph)),
+        "branches": any(e.primitive.name in ("cond", "while", "scan") for e in all_equations(graph)),
         "driver": choose_driver(graph),
         "flags": compiled.flags,
         "seconds": round(finished - started, 3),
@@ -218,8 +218,10 @@ def _is_root(equation: Equation) -> bool:
 
 def _amount(equation: Equation) -> int:
     out = sum(v.aval.size for v in equation.outputs)
-    size = max([out] + [a.aval.size for a in equation.inputs])
     name = equation.primitive.name
+    # A part of a large array costs what the part costs.
+    parts = name in ("slice", "dynamic_slice", "gather", "split")
+    size = out if parts else max([out] + [a.aval.size for a in equation.inputs])
     if name == "dot_general":
         (contract, _), _ = equation.params["dimension_numbers"]
         depth = math.prod(equation.inputs[0].aval.shape[axis] for axis in contract)

@@ -105,6 +105,15 @@ class PytreeError(StagecError, ValueError, TypeError):
     """Two pytrees that must have the same structure do not."""
 
 
+class CarryError(StagecError, TypeError):
+    """A loop's function returned a carry that differs from the one it takes.
+
+    The carry of `lax.scan`, `lax.while_loop` and `lax.fori_loop` keeps its
+    structure, shapes and dtypes: every round begins with what the last one
+    returned.
+    """
+
+
 class DonationError(StagecError, RuntimeError):
     """An array was used after a call took its buffer (`donate_argnums`)."""
 

@@ -135,27 +135,27 @@ def prune(graph: Graph, keep_inputs: bool = False) -> tuple[Graph, list[bool]]:
 class GraphTracer(Tracer):
     """A value of the function being recorded."""
 
-    __slots__ = ("var",)
-    trace: GraphTrace
+    __slots__ = ("_var",)
+    _trace: GraphTrace
 
     def __init__(self, trace: GraphTrace, var: Var) -> None:
-        self.trace = trace
-        self.var = var
+        self._trace = trace
+        self._var = var
         self.aval = var.aval
 
     def origin(self) -> str:
-        equation = self.var.equation
+        equation = self._var.equation
         if equation is None:
-            return f"argument {self.var.name} of {self.trace.name}" if self.var.name else ""
+            return f"argument {self._var.name} of {self._trace.name}" if self._var.name else ""
         text = f"from {equation.location.brief()}"
         arguments = self.arguments()
         if arguments:
             plural = "s" if len(arguments) > 1 else ""
-            text += f", depends on argument{plural} {', '.join(arguments)} of {self.trace.name}"
+            text += f", depends on argument{plural} {', '.join(arguments)} of {self._trace.name}"
         return text
 
     def arguments(self) -> list[str]:
-        return dependencies(self.var)
+        return dependencies(self._var)
 
 
 def dependencies(var: Var, limit: int = 4) -> list[str]:
@@ -195,10 +195,10 @@ class GraphTrace(Trace):
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         inputs: list[Atom] = []
         for a in args:
-            if type(a) is GraphTracer and a.trace is self:
+            if type(a) is GraphTracer and a._trace is self:
                 if self.ended:
                     raise leaked(a)
-                inputs.append(a.var)
+                inputs.append(a._var)
             else:
                 inputs.append(self.lift(a))
         out = primitive.shape(*[a.aval for a in inputs], **params)
@@ -219,7 +219,7 @@ class GraphTrace(Trace):
         if type(value) is Literal:
             return value
         if isinstance(value, Tracer):
-            if value.trace.ended:
+            if value._trace.ended:
                 raise leaked(value)
             aval = value.aval
         else:
@@ -239,7 +239,7 @@ class GraphTrace(Trace):
     def finish(self, outputs: Iterable[Any]) -> tuple[Graph, list[Any]]:
         """Close the trace; captured values lead the graph's inputs."""
         atoms = [
-            v.var if type(v) is GraphTracer and v.trace is self else self.lift(v)  # type: ignore[union-attr]
+            v._var if type(v) is GraphTracer and v._trace is self else self.lift(v)
             for v in outputs
         ]
         self.ended = True

@@ -2,7 +2,7 @@
 
 There is no stack of levels. A thread has one current trace, each
 transformation's trace holds its parent, and a tracer belongs to a trace iff
-`tracer.trace is trace`. Rules run with the parent current.
+`tracer._trace is trace`. Rules run with the parent current.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ class Trace:
 class Tracer(ArrayOperators):
     """Stands for an array that has a shape and a dtype but no value yet."""
 
-    __slots__ = ("__weakref__", "aval", "trace")
-    trace: Trace
+    __slots__ = ("__weakref__", "_trace", "aval")
+    # Not `trace`: that is NumPy's sum along a diagonal.
+    _trace: Trace
     aval: ShapedArray
 
     def origin(self) -> str:

@@ -1,5 +1,7 @@
 """Operations as the compiler knows them: no promotion, no broadcasting, JAX's `jax.lax` names."""
 
+# ruff: noqa: I001
+
 from stagec.primitives.arithmetic import (
     RoundingMethod as RoundingMethod,
     abs as abs,
@@ -162,6 +164,7 @@ from stagec.primitives.transcendental import (
     tanh as tanh,
     tanh_p as tanh_p,
 )
+
 # shape, index, dot
 from stagec.primitives.shape import (
     broadcast as broadcast,
@@ -191,7 +194,6 @@ from stagec.primitives.slicing import (
     dynamic_update_slice_in_dim as dynamic_update_slice_in_dim,
     dynamic_update_slice_p as dynamic_update_slice_p,
     index_in_dim as index_in_dim,
-    slice_ as slice,
     slice_in_dim as slice_in_dim,
     slice_p as slice_p,
     split as split,
@@ -293,3 +295,8 @@ from stagec.primitives.reduce_general import (
     reduce as reduce,
     reduce_p as reduce_p,
 )
+from stagec.primitives.slicing import slice_ as slice  # noqa: F401
+from stagec.control.associative import associative_scan as associative_scan
+from stagec.control.cond import cond as cond, cond_p as cond_p, switch as switch
+from stagec.control.loops import fori_loop as fori_loop, while_loop as while_loop, while_p as while_p
+from stagec.control.scan import map as map, scan as scan, scan_p as scan_p

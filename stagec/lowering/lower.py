@@ -33,7 +33,7 @@ class LowerTracer(Tracer):
     __slots__ = ("value",)
 
     def __init__(self, trace: LowerTrace, value: Any, aval: ShapedArray) -> None:
-        self.trace = trace
+        self._trace = trace
         self.value = value
         self.aval = aval
 
@@ -100,6 +100,18 @@ class Context:
         Returns:
           The result, or a list where there are several.
         """
+        results = self.emit_all(name, operands, attributes, avals, regions)
+        return results[0] if len(results) == 1 else results
+
+    def emit_all(
+        self,
+        name: str,
+        operands: Sequence[Any],
+        attributes: dict[str, Any] | None = None,
+        avals: Sequence[ShapedArray] | None = None,
+        regions: Sequence[Callable[[Any], None]] = (),
+    ) -> list[Any]:
+        """As `emit`; the results are a list, however many there are."""
         types = self.types
         avals = self.out_avals if avals is None else avals
         op = bindings.ir.Operation.create(
@@ -112,8 +124,7 @@ class Context:
         )
         for fill, region in zip(regions, op.regions):
             fill(region)
-        results = list(op.results)
-        return results[0] if len(results) == 1 else results
+        return list(op.results)
 
     def region(self, avals: Sequence[ShapedArray], function: Callable[..., Sequence[Any]]) -> Callable[[Any], None]:
         """A region whose block takes `avals` and returns what the stagec `function` of them returns."""
@@ -135,8 +146,12 @@ class Context:
         """Lower by way of other primitives: run a stagec function on this equation's operands."""
         avals = self.in_avals if avals is None else avals
         with current(self.trace):
-            out = function(*[LowerTracer(self.trace, v, a) for v, a in zip(values, avals)])
+            out = function(*self.tracers(values, avals))
         return [self.value(o) for o in out] if isinstance(out, (list, tuple)) else self.value(out)
+
+    def tracers(self, values: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Tracer]:
+        """Values as the arguments of stagec functions, for use in regions below them."""
+        return [LowerTracer(self.trace, v, a) for v, a in zip(values, avals, strict=True)]
 
     def value(self, operand: Any) -> Any:
         """The `ir.Value` of a tracer or of a constant."""

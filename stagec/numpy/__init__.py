@@ -32,6 +32,12 @@ from stagec.numpy.arithmetic import (
     subtract as subtract,
     true_divide as true_divide,
 )
+from stagec.numpy.averages import (
+    average as average,
+    mean as mean,
+    std as std,
+    var as var,
+)
 from stagec.numpy.choice import (
     allclose as allclose,
     array_equal as array_equal,
@@ -93,8 +99,6 @@ from stagec.numpy.constants import (
 )
 from stagec.numpy.creation import (
     arange as arange,
-    array as array,
-    asarray as asarray,
     copy as copy,
     empty as empty,
     empty_like as empty_like,
@@ -167,6 +171,32 @@ from stagec.numpy.extremes import (
     maximum as maximum,
     minimum as minimum,
 )
+from stagec.numpy.grids import (
+    index_exp as index_exp,
+    mgrid as mgrid,
+    ndim as ndim,
+    ogrid as ogrid,
+    s_ as s_,
+    shape as shape,
+    size as size,
+)
+from stagec.numpy.joining import (
+    append as append,
+    array_split as array_split,
+    block as block,
+    column_stack as column_stack,
+    concat as concat,
+    concatenate as concatenate,
+    dsplit as dsplit,
+    dstack as dstack,
+    hsplit as hsplit,
+    hstack as hstack,
+    split as split,
+    stack as stack,
+    unstack as unstack,
+    vsplit as vsplit,
+    vstack as vstack,
+)
 from stagec.numpy.linear import (
     cross as cross,
     diag as diag,
@@ -223,26 +253,16 @@ from stagec.numpy.logical import (
     right_shift as right_shift,
 )
 from stagec.numpy.manipulation import (
-    append as append,
-    array_split as array_split,
     astype as astype,
     atleast_1d as atleast_1d,
     atleast_2d as atleast_2d,
     atleast_3d as atleast_3d,
-    block as block,
     broadcast_arrays as broadcast_arrays,
     broadcast_to as broadcast_to,
-    column_stack as column_stack,
-    concat as concat,
-    concatenate as concatenate,
-    dsplit as dsplit,
-    dstack as dstack,
     expand_dims as expand_dims,
     flip as flip,
     fliplr as fliplr,
     flipud as flipud,
-    hsplit as hsplit,
-    hstack as hstack,
     matrix_transpose as matrix_transpose,
     moveaxis as moveaxis,
     permute_dims as permute_dims,
@@ -252,15 +272,10 @@ from stagec.numpy.manipulation import (
     roll as roll,
     rollaxis as rollaxis,
     rot90 as rot90,
-    split as split,
     squeeze as squeeze,
-    stack as stack,
     swapaxes as swapaxes,
     tile as tile,
     transpose as transpose,
-    unstack as unstack,
-    vsplit as vsplit,
-    vstack as vstack,
 )
 from stagec.numpy.nan_reductions import (
     nanargmax as nanargmax,
@@ -279,6 +294,20 @@ from stagec.numpy.padding import (
     pad as pad,
     resize as resize,
     trim_zeros as trim_zeros,
+)
+from stagec.numpy.positions import (
+    argwhere as argwhere,
+    diag_indices as diag_indices,
+    diag_indices_from as diag_indices_from,
+    flatnonzero as flatnonzero,
+    ix_ as ix_,
+    nonzero as nonzero,
+    ravel_multi_index as ravel_multi_index,
+    tril_indices as tril_indices,
+    tril_indices_from as tril_indices_from,
+    triu_indices as triu_indices,
+    triu_indices_from as triu_indices_from,
+    unravel_index as unravel_index,
 )
 from stagec.numpy.promotion import (
     broadcast_shapes as broadcast_shapes,
@@ -304,12 +333,6 @@ from stagec.numpy.reductions import (
     prod as prod,
     ptp as ptp,
     sum as sum,
-)
-from stagec.numpy.averages import (
-    average as average,
-    mean as mean,
-    std as std,
-    var as var,
 )
 from stagec.numpy.rounding import (
     angle as angle,
@@ -338,25 +361,13 @@ from stagec.numpy.running import (
     trapezoid as trapezoid,
 )
 from stagec.numpy.selection import (
-    argwhere as argwhere,
     choose as choose,
     compress as compress,
-    diag_indices as diag_indices,
-    diag_indices_from as diag_indices_from,
     extract as extract,
-    flatnonzero as flatnonzero,
-    ix_ as ix_,
-    nonzero as nonzero,
     put as put,
     put_along_axis as put_along_axis,
-    ravel_multi_index as ravel_multi_index,
     take as take,
     take_along_axis as take_along_axis,
-    tril_indices as tril_indices,
-    tril_indices_from as tril_indices_from,
-    triu_indices as triu_indices,
-    triu_indices_from as triu_indices_from,
-    unravel_index as unravel_index,
 )
 from stagec.numpy.sets import (
     intersect1d as intersect1d,
@@ -401,6 +412,10 @@ from stagec.numpy.unpacking import (
     nextafter as nextafter,
     signbit as signbit,
     spacing as spacing,
+)
+from stagec.numpy.values import (
+    array as array,
+    asarray as asarray,
 )
 
 methods.install(globals())

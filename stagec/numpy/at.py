@@ -13,7 +13,8 @@ from stagec.core import dtypes, errors, location
 from stagec.core.graph import Literal
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.creation import array
-from stagec.numpy.indexing import Parsed, _sliced, _with_new_axes, advanced, getitem, index_columns, parse
+from stagec.numpy.index_syntax import Parsed, parse
+from stagec.numpy.indexing import advanced, getitem, index_columns, sliced, with_new_axes
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
 from stagec.primitives import arithmetic, logic, scatter
 from stagec.primitives.convert import convert_element_type
@@ -178,7 +179,7 @@ class AtIndex:
             return _masked(kind, x, parsed.mask, values)
         shape = x.shape
         if parsed.mask is not None:
-            x, parsed = _with_new_axes(x, parsed)
+            x, parsed = with_new_axes(x, parsed)
         if any(p.kind == "array" for p in parsed.parts) or not _contiguous(parsed):
             out = _scattered(kind, x, parsed, values, is_sorted, unique, mode)
         else:
@@ -229,12 +230,12 @@ def _masked(kind: str, x: Any, mask: Any, values: Any) -> Any:
     if values.ndim > rank or any(n not in (1, m) for n, m in zip(values.shape[::-1], x.shape[::-1])):
         # Which value goes where depends on how many are true before it.
         getitem(x, mask)
-    wide = logic_mask(mask, x.shape)
+    wide = _spread_mask(mask, x.shape)
     values = broadcast_to_shape(values, x.shape)
     return logic.select(wide, _COMBINE[kind](x, values), x)
 
 
-def logic_mask(mask: Any, shape: tuple[int, ...]) -> Any:
+def _spread_mask(mask: Any, shape: tuple[int, ...]) -> Any:
     """A mask of the leading axes, spread over the others."""
     wide = expand_dims(mask, tuple(range(mask.ndim, len(shape))))
     return broadcast_to_shape(wide, shape)
@@ -285,7 +286,7 @@ def _written(kind: str, x: Any, parsed: Parsed, values: Any) -> Any:
             for p in parts
             if p.kind != "new"
         ]
-        values = _COMBINE[kind](_sliced(x, straight), values)
+        values = _COMBINE[kind](sliced(x, straight), values)
     if tuple(sizes) == x.shape:
         return values
     return dynamic_update_slice(x, values, starts)

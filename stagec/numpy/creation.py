@@ -1,224 +1,25 @@
-"""Arrays from values, from nothing, and in the shape of others."""
+"""Arrays from nothing, and in the shape of others."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from stagec.core import dtypes, errors, location
-from stagec.core.graph import Literal
-from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument, from_numpy, requested_dtype, to_array
 from stagec.numpy.axes import as_int, as_shape
 from stagec.numpy.promotion import broadcast_to_shape
+from stagec.numpy.values import array
 from stagec.primitives import iota as _iota
 from stagec.primitives.arithmetic import add, mul
-from stagec.primitives.convert import convert_element_type, convert_value
+from stagec.primitives.convert import convert_element_type
 from stagec.primitives.logic import eq, ge
 from stagec.primitives.operand import as_operand, aval_of, is_array_like
 from stagec.primitives.shape import concatenate, expand_dims
-from stagec.runtime.array import Array
-
-
-def array(
-    object: Any,
-    dtype: Any = None,
-    copy: bool | None = True,
-    order: str | None = "K",
-    ndmin: int = 0,
-    *,
-    device: Any = None,
-) -> Any:
-    """Make an array from a number, an array, or nested lists of them.
-
-    Args:
-      object: what to convert; lists may contain traced values.
-      dtype: of the result; by default that of the values, at most 32 bits wide
-        unless `enable_x64` is set.
-      copy: NumPy's; arrays are immutable, so that it matters to nobody but `donate_argnums`.
-      order: `"K"`, `"A"` or `"C"`; arrays are always in row-major order.
-      ndmin: axes of size 1 are added in front until the rank is at least this.
-      device: must be the CPU or `None`.
-
-    Raises:
-      ShapeError: nested lists of different lengths.
-      DtypeError: the values are not numbers.
-
-    >>> array([[1, 2], [3, 4]])
-    Array([[1, 2],
-           [3, 4]], dtype=int32)
-    """
-    if order not in (None, "K", "A", "C"):
-        raise errors.UnsupportedError(
-            errors.message(
-                f"array: order={order!r} is not supported, arrays are in row-major order",
-                str(location.capture()),
-                fix="leave order out; use transpose for another order of the axes",
-            )
-        )
-    wanted = None if dtype is None else requested_dtype(dtype, "array")
-    if isinstance(object, (list, tuple)):
-        out = _from_nested(object, wanted)
-    elif is_array_like(object):
-        operand = as_operand(object, "object")
-        if isinstance(operand, (Literal, np.ndarray)) and not isinstance(object, ArrayOperators):
-            out = _from_value(operand, object, wanted)
-        else:
-            out = operand if wanted is None else convert_element_type(operand, wanted)
-            if copy and out is object and type(out) is Array:
-                out = out.private_copy()
-    else:
-        out = _from_numpy_like(object, wanted)
-    missing = ndmin - aval_of(out).ndim
-    return expand_dims(out, tuple(range(missing))) if missing > 0 else out
-
-
-def asarray(
-    a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None
-) -> Any:
-    """Like `array`, but gives back an array of the wanted dtype as it is.
-
-    >>> asarray(1.5)
-    Array(1.5, dtype=float32, weak_type=True)
-    """
-    return array(a, dtype, bool(copy), order, device=device)
-
-
-def _from_value(operand: Any, original: Any, dtype: np.dtype[Any] | None) -> Any:
-    weak = isinstance(operand, Literal) and operand.aval.weak_type and dtype is None
-    if dtype is None:
-        value = operand.value if isinstance(operand, Literal) else operand
-        return from_numpy(value, value.dtype, weak)
-    # From the original, so that a wide value is rounded once.
-    value = original if isinstance(original, (np.ndarray, np.generic)) else np.asarray(original)
-    if isinstance(operand, Literal) and isinstance(original, int) and dtypes.is_integer(dtype):
-        _check_range(int(original), dtype)
-    if isinstance(original, Literal):
-        value = original.value
-    with np.errstate(all="ignore"):
-        return from_numpy(np.asarray(convert_value(np.asarray(value), dtype)))
-
-
-def _check_range(value: int, dtype: np.dtype[Any]) -> None:
-    info = np.iinfo(dtype)
-    if not info.min <= value <= info.max:
-        raise OverflowError(
-            errors.message(
-                f"array: Python integer {value} out of bounds for {dtype.name}",
-                str(location.capture()),
-                fix="ask for a wider dtype, or enable 64-bit types (STAGEC_ENABLE_X64=1)",
-            )
-        )
-
-
-def _leaves(nested: Any) -> Iterator[Any]:
-    for element in nested:
-        if isinstance(element, (list, tuple)):
-            yield from _leaves(element)
-        else:
-            yield element
-
-
-def _from_nested(nested: Any, dtype: np.dtype[Any] | None) -> Any:
-    kinds: dict[Any, Any] = {}
-    traced = False
-    for leaf in _leaves(nested):
-        if isinstance(leaf, Tracer):
-            traced = True
-        if type(leaf) in dtypes.python_scalar_types:
-            kinds[type(leaf)] = leaf
-        elif is_array_like(leaf):
-            aval = aval_of(as_operand(leaf))
-            kinds[(aval.dtype, aval.weak_type)] = leaf
-        elif hasattr(leaf, "__array__") or hasattr(leaf, "__buffer__"):
-            kinds[type(leaf)] = np.asarray(leaf)
-        else:
-            raise errors.ArgumentTypeError(
-                errors.message(
-                    f"array: an element of the list is neither a number nor an array: {type(leaf).__name__}: {leaf!r}",
-                    str(location.capture()),
-                    fix="keep values that are not numbers outside of arrays; None is not a number, nan is",
-                )
-            )
-    if dtype is None:
-        dtype = dtypes.result_type(*kinds.values()) if kinds else dtypes.default_float()
-    if traced:
-        return _stack(nested, dtype)
-    try:
-        value = np.asarray(_on_host(nested))
-    except ValueError as error:
-        raise _ragged(str(error)) from None
-    if value.dtype == object:
-        value = _widest(value, dtype)
-    if dtypes.is_integer(dtype) and int in kinds and value.dtype.itemsize > dtype.itemsize and value.size:
-        _check_range(int(value.max()), dtype)
-        _check_range(int(value.min()), dtype)
-    with np.errstate(all="ignore"):
-        return from_numpy(np.asarray(convert_value(value, dtype)))
-
-
-def _on_host(nested: Any) -> Any:
-    if isinstance(nested, (list, tuple)):
-        return [_on_host(e) for e in nested]
-    return np.asarray(nested) if isinstance(nested, ArrayOperators) or hasattr(nested, "__stagec_array__") else nested
-
-
-def _widest(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    # Integers past 64 bits, or bfloat16 beside Python numbers: NumPy keeps these as objects.
-    try:
-        if dtypes.is_integer(dtype) and value.size:
-            _check_range(int(max(value.reshape(-1))), dtype)
-            _check_range(int(min(value.reshape(-1))), dtype)
-        return value.astype(dtype)
-    except (TypeError, ValueError):
-        raise _ragged("the elements are sequences of different lengths") from None
-
-
-def _ragged(text: str) -> errors.ShapeError:
-    return errors.ShapeError(
-        errors.message(
-            f"array: nested lists do not form an array: {text}",
-            str(location.capture()),
-            fix="give every row the same length; pad short rows",
-        )
-    )
-
-
-def _stack(nested: Any, dtype: np.dtype[Any]) -> Any:
-    if not isinstance(nested, (list, tuple)):
-        return convert_element_type(array(nested), dtype)
-    if not nested:
-        return from_numpy(np.empty(0, dtype))
-    rows = [_stack(e, dtype) for e in nested]
-    shapes = {r.shape for r in rows}
-    if len(shapes) > 1:
-        raise _ragged(f"elements have shapes {', '.join(map(str, sorted(shapes)))}")
-    return concatenate([expand_dims(r, (0,)) for r in rows], 0)
-
-
-def _from_numpy_like(value: Any, dtype: np.dtype[Any] | None) -> Any:
-    try:
-        found = np.asarray(value)
-    except errors.StagecError:
-        raise
-    except Exception:
-        found = np.asarray(None)
-    if found.dtype == object:
-        raise errors.ArgumentTypeError(
-            errors.message(
-                f"array: cannot make an array of {type(value).__name__}",
-                str(location.capture()),
-                fix="pass numbers, arrays, or nested lists of them",
-            )
-        )
-    return array(found, dtype)
-
-
-# From nothing.
 
 
 def _dtype_or_float(dtype: Any, name: str) -> np.dtype[Any]:
@@ -371,10 +172,10 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
                 )
             )
     wanted = dtypes.result_type(*given) if dtype is None else requested_dtype(dtype, "arange")
-    host = [None if v is None else np.asarray(v)[()] for v in (start, stop, step)]
-    if host[1] is None:
-        host[0], host[1] = 0, host[0]
-    first, last, distance = host[0], host[1], 1 if host[2] is None else host[2]
+    if stop is None:
+        start, stop = 0, start
+    bounds: list[Any] = [np.asarray(v)[()] for v in (start, stop, 1 if step is None else step)]
+    first, last, distance = bounds
     if distance == 0:
         raise ValueError(
             errors.message("arange: step must not be zero", str(location.capture()), fix="pass a step other than 0")

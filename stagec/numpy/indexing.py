@@ -1,270 +1,21 @@
-"""What stands between the brackets of `x[...]`, made into slices and gathers."""
+"""Reading with `x[...]`: slices, gathers, or both."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from stagec.core import dtypes, errors, location
-from stagec.core.graph import Literal
-from stagec.core.operators import ArrayOperators
-from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument
+from stagec.numpy.index_syntax import Parsed, Part, index_error, parse, traced_mask
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
-from stagec.primitives import arithmetic
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.gather import GatherDimensionNumbers, GatherScatterMode, gather
 from stagec.primitives.iota import full
-from stagec.primitives.logic import lt, select
-from stagec.primitives.operand import as_operand, aval_of, literal
+from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.shape import concatenate, expand_dims, reshape, rev
 from stagec.primitives.slicing import dynamic_slice_p, slice_
-from stagec.runtime.array import Array
-
-
-class Part(NamedTuple):
-    """One entry of an index.
-
-    `kind` is `"new"` for None, `"slice"`, `"int"` for a known integer, or
-    `"array"` for integers that are traced or of rank 1 and more. `axis` is the
-    operand's; slices keep (start, count, step) in `value`.
-    """
-
-    kind: str
-    axis: int
-    value: Any
-
-
-class Parsed(NamedTuple):
-    """An index without ellipses, masks and negative numbers; every axis has its entry."""
-
-    parts: list[Part]
-    shape: tuple[int, ...]
-    # A traced mask that is the whole index.
-    mask: Any = None
-
-
-def index_error(what: str, fix: str, values: Sequence[tuple[str, str, str]] = ()) -> errors.IndexingError:
-    """The error of an index that arrays do not accept."""
-    return errors.IndexingError(errors.message(what, str(location.capture()), values, fix))
-
-
-def _is_basic_int(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
-
-
-def _entries(index: Any) -> list[Any]:
-    if isinstance(index, list):
-        raise index_error(
-            "Using a non-tuple sequence for multidimensional indexing is not allowed",
-            "x[numpy.array(rows)] reads rows, x[tuple(index)] goes along several axes",
-        )
-    out = []
-    for entry in index if isinstance(index, tuple) else (index,):
-        if entry is None or entry is Ellipsis or isinstance(entry, slice) or _is_basic_int(entry):
-            out.append(entry)
-        elif isinstance(entry, (bool, np.bool_)):
-            out.append(np.asarray(entry))
-        elif isinstance(entry, (list, tuple)):
-            raise index_error(
-                "Using a non-tuple sequence for multidimensional indexing is not allowed: a list or tuple stands "
-                "inside of an index",
-                "wrap it in numpy.array",
-            )
-        elif isinstance(entry, (ArrayOperators, np.ndarray, Literal)) or hasattr(entry, "__stagec_array__"):
-            out.append(as_operand(entry) if not isinstance(entry, np.ndarray) else entry)
-        elif hasattr(entry, "__index__") and not isinstance(entry, np.generic):
-            out.append(operator.index(entry))
-        else:
-            raise _bad_entry(entry)
-    return out
-
-
-def _bad_entry(entry: Any) -> errors.IndexingError:
-    kind = entry.dtype.name if hasattr(entry, "dtype") else type(entry).__name__
-    fix = "use astype(int), or // instead of / where it is computed" if "float" in kind else "index with integers"
-    return index_error(f"Indexer must have integer or boolean type, got indexer with type {kind}", fix)
-
-
-def _expand_masks(entries: list[Any], shape: tuple[int, ...]) -> tuple[list[Any], Any]:
-    """Masks as the positions of their true elements; a traced one is given back apart."""
-    out: list[Any] = []
-    axis = 0
-    masks = [e for e in entries if hasattr(e, "dtype") and e.dtype == dtypes.bool_]
-    if not masks:
-        return entries, None
-    used = sum(_consumed(e) for e in entries)
-    for entry in entries:
-        if entry is Ellipsis:
-            axis += len(shape) - used
-            out.append(entry)
-            continue
-        if not (hasattr(entry, "dtype") and entry.dtype == dtypes.bool_):
-            axis += _consumed(entry)
-            out.append(entry)
-            continue
-        have = shape[axis : axis + entry.ndim]
-        if tuple(entry.shape) != have:
-            raise index_error(
-                f"boolean index did not match shape of indexed array in index {axis}: got {tuple(entry.shape)}, "
-                f"expected {list(have)}",
-                "a mask has the sizes of the axes that it stands for",
-            )
-        axis += entry.ndim
-        if isinstance(entry, Tracer):
-            rest = [e for e in entries if e is not entry]
-            if all(e is Ellipsis or (isinstance(e, slice) and e == slice(None)) for e in rest) and (
-                not rest or entries[0] is entry
-            ):
-                return [], entry
-            raise _traced_mask(entry)
-        value = np.asarray(entry.value if isinstance(entry, Literal) else entry)
-        if value.ndim == 0:
-            out += [None, _Scalar(value)]
-        else:
-            out += list(np.nonzero(value))
-    return out, None
-
-
-class _Scalar:
-    """A mask of rank 0: it selects all of a new axis of size 1, or nothing."""
-
-    def __init__(self, value: Any) -> None:
-        self.positions = np.zeros(int(value), np.int32)
-
-
-def _traced_mask(mask: Any) -> errors.NonConcreteBooleanIndexError:
-    return errors.NonConcreteBooleanIndexError(
-        errors.message(
-            f"Array boolean indices must be concrete; got {mask.aval.long()}, and the result's shape would depend "
-            "on its values",
-            str(location.capture()),
-            [("mask", mask.aval.long(), mask.origin())],
-            "numpy.where(mask, x, other) keeps the shape; numpy.nonzero(mask, size=n) fixes it",
-        )
-    )
-
-
-def _consumed(entry: Any) -> int:
-    if entry is None or entry is Ellipsis:
-        return 0
-    if hasattr(entry, "dtype") and entry.dtype == dtypes.bool_:
-        return entry.ndim
-    return 1
-
-
-def parse(index: Any, shape: tuple[int, ...], clips: bool = True) -> Parsed:
-    """Give every axis of an array of this shape its part of the index.
-
-    Args:
-      index: what stands between the brackets.
-      shape: the array's.
-      clips: whether known integers out of range move to the nearest end.
-
-    Raises:
-      IndexingError: there are too many indices, or one is of a wrong type.
-      NonConcreteBooleanIndexError: a mask is traced.
-    """
-    entries, mask = _expand_masks(_entries(index), shape)
-    if mask is not None:
-        return Parsed([], shape, mask)
-    # A mask of rank 0 comes as None and its positions along that new axis.
-    entries = [e for i, e in enumerate(entries) if not (e is None and _is_scalar_mask(entries, i + 1))]
-    scalars = [e for e in entries if isinstance(e, _Scalar)]
-    used = sum(0 if isinstance(e, _Scalar) else _consumed(e) for e in entries)
-    ellipses = sum(e is Ellipsis for e in entries)
-    if ellipses > 1:
-        raise index_error("an index can only have a single ellipsis ('...')", "write the other ones as ':'")
-    if used > len(shape):
-        raise index_error(
-            f"Too many indices: array is {len(shape)}-dimensional, but {used} were indexed",
-            f"the array has shape {shape}; use at most {len(shape)} indices, None adds an axis",
-        )
-    if not ellipses:
-        entries.append(Ellipsis)
-    parts: list[Part] = []
-    axis = 0
-    for entry in entries:
-        if entry is Ellipsis:
-            for _ in range(len(shape) - used):
-                parts.append(Part("slice", axis, (0, shape[axis], 1)))
-                axis += 1
-        elif entry is None:
-            parts.append(Part("new", -1, None))
-        elif isinstance(entry, _Scalar):
-            parts.append(Part("array", -1, entry.positions))
-        elif isinstance(entry, slice):
-            parts.append(Part("slice", axis, _bounds(entry, shape[axis])))
-            axis += 1
-        else:
-            parts.append(_integer(entry, axis, shape[axis], clips))
-            axis += 1
-    assert axis == len(shape), "every axis has its part"
-    return Parsed(parts, shape, scalars or None) if scalars else Parsed(parts, shape)
-
-
-def _is_scalar_mask(entries: list[Any], position: int) -> bool:
-    return position < len(entries) and isinstance(entries[position], _Scalar)
-
-
-def _bounds(entry: slice, size: int) -> tuple[int, int, int]:
-    for bound in (entry.start, entry.stop, entry.step):
-        if isinstance(bound, Tracer):
-            raise index_error(
-                "Slice entries must be static integers: a bound of the slice is traced",
-                "lax.dynamic_slice(x, start, sizes) takes a traced start; sizes must be static",
-                [("bound", bound.aval.long(), bound.origin())],
-            )
-    try:
-        start, stop, step = entry.indices(size)
-    except TypeError:
-        raise index_error(f"Slice entries must be integers or None, got {entry}", "use // to compute bounds") from None
-    except ValueError:
-        raise ValueError(
-            errors.message("slice step cannot be zero", str(location.capture()), fix="a negative step reverses")
-        ) from None
-    return start, len(range(start, stop, step)), step
-
-
-def _integer(entry: Any, axis: int, size: int, clips: bool) -> Part:
-    if _is_basic_int(entry):
-        place = int(entry) + (size if entry < 0 else 0)
-        if size == 0:
-            raise index_error(f"index {entry} into axis {axis} of size 0", "check the size before indexing")
-        if clips:
-            return Part("int", axis, min(max(place, 0), size - 1))
-        # Out of range and dropped later: no place of the array has this number.
-        return Part("int", axis, place) if 0 <= place < size else Part("array", axis, np.asarray(size, np.int32))
-    aval = aval_of(entry) if not isinstance(entry, np.ndarray) else None
-    dtype = entry.dtype if aval is None else aval.dtype
-    if not dtypes.is_integer(dtype):
-        if isinstance(entry, np.ndarray) and entry.size == 0:
-            return Part("array", axis, np.zeros(entry.shape, np.int32))
-        raise _bad_entry(entry)
-    if isinstance(entry, (Array, Literal, np.ndarray)):
-        value = np.asarray(entry.value if isinstance(entry, Literal) else entry)
-        if value.ndim == 0:
-            return _integer(int(value), axis, size, clips)
-        signed = value.astype(np.int64) if value.dtype != np.uint64 else np.minimum(value, 2**62).astype(np.int64)
-        signed = np.where(signed < 0, signed + size, signed)
-        return Part("array", axis, np.clip(signed, -1, size).astype(np.int32 if size < 2**31 - 1 else np.int64))
-    return Part("array", axis, wrap_negative(entry, size))
-
-
-def wrap_negative(index: Any, size: int) -> Any:
-    """Traced integers as int32 or int64, those below 0 counted from the end of an axis."""
-    dtype = aval_of(index).dtype
-    wide = dtypes.int64 if size >= 2**31 - 1 or (dtype.itemsize == 8) else dtypes.int32
-    wide = dtypes.canonicalize(wide)
-    if dtypes.is_unsigned(dtype):
-        if dtype.itemsize >= wide.itemsize:
-            index = arithmetic.min(index, np.asarray(np.iinfo(wide).max, dtype))
-        return convert_element_type(index, wide)
-    index = convert_element_type(index, wide)
-    return select(lt(index, 0), arithmetic.add(index, size), index)
 
 
 def getitem(
@@ -294,9 +45,9 @@ def getitem(
     fills = parsed_mode == GatherScatterMode.FILL_OR_DROP
     parsed = parse(index, x.shape, clips=not fills)
     if parsed.mask is not None and not isinstance(parsed.mask, list):
-        raise _traced_mask(parsed.mask)
+        raise traced_mask(parsed.mask)
     if parsed.mask is not None:
-        x, parsed = _with_new_axes(x, parsed)
+        x, parsed = with_new_axes(x, parsed)
     parts = parsed.parts
     arrays = [p for p in parts if p.kind == "array"]
     if not arrays:
@@ -306,7 +57,7 @@ def getitem(
     return _advanced(x, parts, parsed_mode.value, fill_value, indices_are_sorted, unique_indices)
 
 
-def _with_new_axes(x: Any, parsed: Parsed) -> tuple[Any, Parsed]:
+def with_new_axes(x: Any, parsed: Parsed) -> tuple[Any, Parsed]:
     """Masks of rank 0 index real axes of size 1, which are added here."""
     parts, places, axis = [], [], 0
     for part in parsed.parts:
@@ -323,7 +74,7 @@ def _with_new_axes(x: Any, parsed: Parsed) -> tuple[Any, Parsed]:
 
 def _basic(x: Any, parts: list[Part]) -> Any:
     """Slices and known integers: one slice, one reversal, one reshape."""
-    x = _sliced(x, parts)
+    x = sliced(x, parts)
     shape = []
     for part in parts:
         if part.kind == "new":
@@ -333,7 +84,7 @@ def _basic(x: Any, parts: list[Part]) -> Any:
     return reshape(x, tuple(shape)) if tuple(shape) != x.shape else x
 
 
-def _sliced(x: Any, parts: list[Part]) -> Any:
+def sliced(x: Any, parts: list[Part]) -> Any:
     starts, limits, steps, reversed_axes = [0] * x.ndim, list(x.shape), [1] * x.ndim, []
     for part in parts:
         if part.kind == "int":
@@ -361,7 +112,7 @@ def _sliced(x: Any, parts: list[Part]) -> Any:
 def _at_scalars(x: Any, parts: list[Part]) -> Any:
     """Traced integers of rank 0: a dynamic slice, which clamps."""
     # Slices that are not contiguous are taken first, along their own axes.
-    x = _sliced(x, [p for p in parts if p.kind != "int"])
+    x = sliced(x, [p for p in parts if p.kind != "int"])
     wide = max((aval_of(p.value).dtype for p in parts if p.kind == "array"), key=lambda d: d.itemsize)
     starts: list[Any] = [literal(0, wide)] * x.ndim
     sizes = list(x.shape)
@@ -406,16 +157,16 @@ def index_columns(arrays: Sequence[Any], shape: tuple[int, ...]) -> Any:
         wide = np.int64 if any(c.dtype.itemsize == 8 and c.size and c.max() >= 2**31 for c in columns) else np.int32
         return np.stack([c.astype(wide) for c in columns], -1)
     traced = [a for a in arrays if not isinstance(a, (int, np.ndarray))]
-    wide = max((aval_of(a).dtype for a in traced), key=lambda d: d.itemsize)
+    widest = max((aval_of(a).dtype for a in traced), key=lambda d: d.itemsize)
     out = []
     for a in arrays:
-        operand = convert_element_type(np.asarray(a) if isinstance(a, int) else a, wide)
+        operand = convert_element_type(np.asarray(a) if isinstance(a, int) else a, widest)
         out.append(expand_dims(broadcast_to_shape(operand, shape), (len(shape),)))
     return concatenate(out, len(shape))
 
 
 def _advanced(x: Any, parts: list[Part], mode: str, fill_value: Any, is_sorted: bool, unique: bool) -> Any:
-    x = _sliced(x, [p for p in parts if p.kind == "slice"])
+    x = sliced(x, [p for p in parts if p.kind == "slice"])
     joined = advanced(parts)
     kept = [1 if p.kind == "new" else p.value[1] for p in parts if p.kind in ("new", "slice")]
     result = (*kept[: joined.position], *joined.batch_shape, *kept[joined.position :])

@@ -13,7 +13,8 @@ from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype, 
 from stagec.numpy.axes import as_int, normalize_axes, normalize_axis
 from stagec.numpy.creation import eye, tri
 from stagec.numpy.indexing import getitem
-from stagec.numpy.manipulation import moveaxis, ravel, stack
+from stagec.numpy.joining import stack
+from stagec.numpy.manipulation import moveaxis, ravel
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote, promote_dtypes
 from stagec.primitives import arithmetic
 from stagec.primitives.convert import convert_element_type
@@ -342,7 +343,7 @@ def _triangle(m: Any, k: int, lower: bool, name: str) -> Any:
     m = array_argument(m, "m")
     if m.ndim < 2:
         raise shape_error(name, f"{m.aval.long()} has less than two axes", "add an axis with None")
-    keep = broadcast_to_shape(tri(*m.shape[-2:], k=k if lower else k - 1, dtype=bool), m.shape)
+    keep = broadcast_to_shape(tri(m.shape[-2], m.shape[-1], k if lower else k - 1, bool), m.shape)
     zero = full_like(m, 0)
     return select(keep, m, zero) if lower else select(keep, zero, m)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -13,16 +12,13 @@ from stagec.core import dtypes, errors, location
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
 from stagec.numpy import promotion
-from stagec.numpy.arguments import array_argument, concrete, refuse_out, requested_dtype, to_array
+from stagec.numpy.arguments import array_argument, concrete, requested_dtype
 from stagec.numpy.axes import as_int, as_shape, normalize_axes, normalize_axis
 from stagec.numpy.indexing import getitem
-from stagec.primitives import arithmetic
-from stagec.primitives import shape as _shape
+from stagec.primitives import arithmetic, shape as _shape
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full_like, iota
-from stagec.primitives.operand import is_array_like
 from stagec.primitives.slicing import dynamic_slice_in_dim, slice_in_dim
-from stagec.primitives.slicing import split as _split_sizes
 
 
 def _check_order(order: str | None, name: str) -> str:
@@ -251,251 +247,6 @@ def _atleast(arrays: Sequence[Any], raise_rank: Any) -> Any:
         return [raise_rank(array_argument(x, "arys")) for x in arrays]
     out = [raise_rank(array_argument(x, "arys")) for x in arrays]
     return out[0] if len(out) == 1 else out
-
-
-# Joining
-
-
-def _sequence(arrays: Any, name: str) -> list[Any]:
-    if is_array_like(arrays):
-        arrays = array_argument(arrays, "arrays")
-        if not arrays.ndim:
-            raise _shape.shape_error(name, "an array of rank 0 is not a sequence of arrays", "pass a list of arrays")
-        out = [getitem(arrays, i) for i in range(arrays.shape[0])]
-    else:
-        out = list(arrays)
-    if not out:
-        raise ValueError(
-            errors.message(
-                f"{name}: need at least one array to join", str(location.capture()), fix="pass one or more arrays"
-            )
-        )
-    return out
-
-
-def _joined(arrays: list[Any], dtype: Any, name: str) -> list[Any]:
-    if dtype is None:
-        return [to_array(a) for a in promotion.promote_dtypes(*arrays)]
-    wanted = requested_dtype(dtype, name)
-    return [convert_element_type(array_argument(a, "arrays"), wanted) for a in arrays]
-
-
-def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
-    """Join arrays along an axis that they have.
-
-    Args:
-      arrays: a sequence of arrays whose other sizes agree.
-      axis: which; `None` joins the elements of all as vectors.
-      dtype: of the result; by default what the arrays promote to.
-
-    Raises:
-      ShapeError: other sizes differ.
-
-    >>> import stagec.numpy as snp
-    >>> concatenate([snp.arange(2), snp.ones(1)])
-    Array([0., 1., 1.], dtype=float32)
-    """
-    parts = _joined(_sequence(arrays, "concatenate"), dtype, "concatenate")
-    if axis is None:
-        parts, axis = [ravel(p) for p in parts], 0
-    if any(not p.ndim for p in parts):
-        raise _shape.shape_error("concatenate", "arrays of rank 0 cannot be joined", "use stack, or reshape them to 1")
-    return _shape.concatenate(parts, normalize_axis(axis, parts[0].ndim, "concatenate"))
-
-
-concat = concatenate
-
-
-def stack(arrays: Any, axis: int = 0, out: Any = None, dtype: Any = None) -> Any:
-    """Join arrays of one shape along a new axis.
-
-    >>> import stagec.numpy as snp
-    >>> stack([snp.arange(2), snp.arange(2)], axis=1)
-    Array([[0, 0],
-           [1, 1]], dtype=int32)
-    """
-    refuse_out(out, "stack")
-    if is_array_like(arrays) and getattr(arrays, "ndim", 0):
-        whole = array_argument(arrays, "arrays")
-        if axis == 0 and dtype is None:
-            return whole
-    parts = _joined(_sequence(arrays, "stack"), dtype, "stack")
-    shapes = {p.shape for p in parts}
-    if len(shapes) > 1:
-        raise _shape.shape_error(
-            "stack",
-            f"all input arrays must have the same shape, got {', '.join(p.aval.long() for p in parts)}",
-            "concatenate joins arrays whose sizes differ along one axis",
-        )
-    where = normalize_axis(axis, parts[0].ndim + 1, "stack")
-    return _shape.concatenate([_shape.expand_dims(p, (where,)) for p in parts], where)
-
-
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
-    """The parts of an array along an axis, which is removed.
-
-    >>> import stagec.numpy as snp
-    >>> unstack(snp.arange(2))
-    (Array(0, dtype=int32), Array(1, dtype=int32))
-    """
-    x = array_argument(x, "x")
-    axis = normalize_axis(axis, x.ndim, "unstack")
-    parts = _split_sizes(x, [1] * x.shape[axis], axis)
-    return tuple([_shape.squeeze(p, (axis,)) for p in parts])
-
-
-def vstack(tup: Any, dtype: Any = None) -> Any:
-    """Join along the first axis; vectors become rows.
-
-    >>> import stagec.numpy as snp
-    >>> vstack([snp.arange(2), snp.arange(2)]).shape
-    (2, 2)
-    """
-    return concatenate([atleast_2d(a) for a in _sequence(tup, "vstack")], 0, dtype)
-
-
-def hstack(tup: Any, dtype: Any = None) -> Any:
-    """Join along the second axis, vectors along the first.
-
-    >>> import stagec.numpy as snp
-    >>> hstack([snp.arange(2), snp.arange(2)]).shape
-    (4,)
-    """
-    parts = [atleast_1d(a) for a in _sequence(tup, "hstack")]
-    return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype)
-
-
-def dstack(tup: Any, dtype: Any = None) -> Any:
-    """Join along the third axis.
-
-    >>> import stagec.numpy as snp
-    >>> dstack([snp.arange(2), snp.arange(2)]).shape
-    (1, 2, 2)
-    """
-    return concatenate([atleast_3d(a) for a in _sequence(tup, "dstack")], 2, dtype)
-
-
-def column_stack(tup: Any) -> Any:
-    """Join along the second axis; vectors become columns.
-
-    >>> import stagec.numpy as snp
-    >>> column_stack([snp.arange(2), snp.arange(2)]).shape
-    (2, 2)
-    """
-    parts = [atleast_1d(a) for a in _sequence(tup, "column_stack")]
-    return concatenate([reshape(p, (-1, 1)) if p.ndim == 1 else p for p in parts], 1)
-
-
-def block(arrays: Any) -> Any:
-    """Join nested lists of blocks: the innermost along the last axis, and so on outwards.
-
-    >>> import stagec.numpy as snp
-    >>> block([[snp.eye(2), snp.zeros((2, 1))]]).shape
-    (2, 3)
-    """
-
-    def depth(nested: Any) -> int:
-        if not isinstance(nested, list):
-            return 0
-        if not nested:
-            raise _shape.shape_error("block", "a list of blocks is empty", "leave it out")
-        found = {depth(n) for n in nested}
-        if len(found) > 1:
-            raise _shape.shape_error("block", "lists are nested to different depths", "nest all blocks alike")
-        return 1 + found.pop()
-
-    levels = depth(arrays)
-
-    def rank(nested: Any) -> int:
-        return max(map(rank, nested)) if isinstance(nested, list) else array_argument(nested, "arrays").ndim
-
-    full = max(levels, rank(arrays))
-
-    def join(nested: Any, level: int) -> Any:
-        if isinstance(nested, list):
-            return concatenate([join(n, level - 1) for n in nested], full - level)
-        x = array_argument(nested, "arrays")
-        return _shape.expand_dims(x, tuple(range(full - x.ndim)))
-
-    return join(arrays, levels)
-
-
-def append(arr: Any, values: Any, axis: int | None = None) -> Any:
-    """Join two arrays, as vectors where no axis is given.
-
-    >>> import stagec.numpy as snp
-    >>> append(snp.arange(2), snp.array([5]))
-    Array([0, 1, 5], dtype=int32)
-    """
-    return concatenate([array_argument(arr, "arr"), array_argument(values, "values")], axis)
-
-
-# Splitting
-
-
-def _bounds(indices_or_sections: Any, size: int, name: str, even: bool) -> list[int]:
-    """Where the parts of an axis begin, and the end of the last."""
-    if not isinstance(indices_or_sections, (Sequence, np.ndarray)) and not (
-        isinstance(indices_or_sections, ArrayOperators) and indices_or_sections.ndim
-    ):
-        count = as_int(indices_or_sections, name, "the number of parts")
-        if count < 1 or (even and size % count):
-            raise _shape.shape_error(
-                name, f"an axis of size {size} is not divided into {count} equal parts", "array_split allows a rest"
-            )
-        base, extra = divmod(size, count)
-        return [i * base + min(i, extra) for i in range(count + 1)]
-    places = [as_int(i, name, "an index") for i in concrete(indices_or_sections, name, "indices")]
-    return [0, *[min(max(i + size if i < 0 else i, 0), size) for i in places], size]
-
-
-def _cut(ary: Any, indices_or_sections: Any, axis: int, name: str, even: bool) -> list[Any]:
-    ary = array_argument(ary, "ary")
-    axis = normalize_axis(axis, ary.ndim, name)
-    bounds = _bounds(indices_or_sections, ary.shape[axis], name, even)
-    sizes = [b - a for a, b in itertools.pairwise(bounds)]
-    if min(sizes) < 0:
-        return [slice_in_dim(ary, a, max(a, b), 1, axis) for a, b in itertools.pairwise(bounds)]
-    return _split_sizes(ary, sizes, axis)
-
-
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Cut an axis into equal parts, or at the given places.
-
-    Raises:
-      ShapeError: the size is not a multiple of the number of parts.
-
-    >>> import stagec.numpy as snp
-    >>> [x.shape for x in split(snp.zeros(6), [1, 4])]
-    [(1,), (3,), (2,)]
-    """
-    return _cut(ary, indices_or_sections, axis, "split", True)
-
-
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Like `split`; the first parts are longer by one where sizes do not divide.
-
-    >>> import stagec.numpy as snp
-    >>> [x.shape for x in array_split(snp.zeros(5), 2)]
-    [(3,), (2,)]
-    """
-    return _cut(ary, indices_or_sections, axis, "array_split", False)
-
-
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """`split` along the second axis, or the only one."""
-    ary = array_argument(ary, "ary")
-    return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
-
-
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """`split` along the first axis."""
-    return split(ary, indices_or_sections, 0)
-
-
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """`split` along the third axis."""
-    return split(ary, indices_or_sections, 2)
 
 
 # Repeating and turning

@@ -19,7 +19,7 @@ NAMES = (
     "round matrix_transpose real imag all any argmax argmin argpartition argsort choose clip conj conjugate "
     "cumprod cumsum diagonal dot max mean min nonzero partition prod ptp repeat searchsorted sort squeeze "
     "std sum swapaxes take trace var"
-).split()
+)
 
 
 def install(namespace: Mapping[str, Callable[..., Any]]) -> None:
@@ -28,7 +28,7 @@ def install(namespace: Mapping[str, Callable[..., Any]]) -> None:
     Args:
       namespace: name -> function.
     """
-    operators.install({name: namespace[name] for name in NAMES if name in namespace})
+    operators.install({name: namespace[name] for name in NAMES.split()})
     operators.install(
         {
             "__getitem__": lambda x, index: getitem(x, index),

@@ -14,10 +14,10 @@ from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument, concrete
 from stagec.numpy.axes import as_int, as_shape, normalize_axis
 from stagec.numpy.indexing import getitem
-from stagec.numpy.manipulation import ravel, reshape, stack
+from stagec.numpy.joining import stack
+from stagec.numpy.manipulation import ravel, reshape
 from stagec.numpy.promotion import broadcast_to_shape
-from stagec.primitives import arithmetic
-from stagec.primitives import shape as _shape
+from stagec.primitives import arithmetic, shape as _shape
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import broadcasted_iota, full_like
 from stagec.primitives.slicing import slice_in_dim

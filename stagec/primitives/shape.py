@@ -41,7 +41,7 @@ def as_int(value: Any, name: str, what: str) -> int:
 
 def as_shape(shape: Any, name: str) -> tuple[int, ...]:
     """A shape from an integer or a sequence of integers."""
-    if isinstance(shape, (Sequence, np.ndarray)) or (hasattr(shape, "__iter__") and getattr(shape, "ndim", 1)):
+    if isinstance(shape, (Sequence, np.ndarray)) or (hasattr(shape, "__iter__") and getattr(shape, "ndim", None) != 0):
         sizes = tuple([as_int(n, name, "each size of a shape") for n in shape])
     else:
         sizes = (as_int(shape, name, "a shape"),)

@@ -137,7 +137,7 @@ def sorted_positions(cx: Any, keys: Sequence[tuple[Any, ShapedArray]], n: int) -
 
 
 def _tracer(like: Any, value: Any, aval: ShapedArray) -> Any:
-    return type(like)(like.trace, value, aval)
+    return type(like)(like._trace, value, aval)
 
 
 def _rows(e: Emitter, index: ShapedArray) -> Any:

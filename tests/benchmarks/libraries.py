@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -80,8 +79,3 @@ def _stagec() -> Library:
         stagec.nn.logsumexp,
         stagec.clear_caches,
     )
-
-
-def heavy_modules() -> list[str]:
-    """Which compiler libraries this process has loaded."""
-    return [m for m in ("iree.compiler", "jaxlib") if m in sys.modules]

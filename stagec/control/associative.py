@@ -1,0 +1,86 @@
+"""`associative_scan`: partial results of an associative operation, computed in pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from stagec.control import bodies
+from stagec.core import errors, location, pytree
+from stagec.primitives.operand import aval_of
+from stagec.primitives.shape import canonical_axis, concatenate, expand_dims, reshape, rev
+from stagec.primitives.slicing import slice_in_dim
+
+
+def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+    """All partial results of an associative operation along an axis, in a number of steps that grows with log(n).
+
+    Args:
+      fn: `(a, b) -> c` on trees like `elems`, element by element along the axis;
+        it is called on parts of several sizes.
+      elems: pytree whose leaves have the same size along `axis`.
+      reverse: accumulate from the end.
+      axis: which axis.
+
+    Raises:
+      ShapeError: the sizes along the axis differ.
+
+    >>> import operator, stagec.numpy as snp
+    >>> from stagec import lax
+    >>> lax.associative_scan(operator.add, snp.arange(5))
+    Array([ 0,  1,  3,  6, 10], dtype=int32)
+    """
+    leaves, tree = bodies.flatten(elems, "associative_scan: elems")
+    if not leaves:
+        return elems
+    axes = [canonical_axis(axis, aval_of(leaf).ndim, "associative_scan") for leaf in leaves]
+    sizes = [aval_of(leaf).shape[a] for leaf, a in zip(leaves, axes)]
+    if len(set(sizes)) > 1:
+        raise errors.ShapeError(
+            errors.message(
+                f"associative_scan: sizes along axis {axis} differ: {', '.join(str(n) for n in sizes)}",
+                str(location.capture()),
+                [
+                    (f"elems{pytree.keystr(path)}", aval_of(leaf).long(), "")
+                    for path, leaf in zip(pytree.leaf_paths(tree), leaves)
+                ],
+                "slice the leaves to one size",
+            )
+        )
+    at = axes[0]
+
+    def combine(a: list[Any], b: list[Any]) -> list[Any]:
+        out, _ = bodies.flatten(fn(tree.unflatten(a), tree.unflatten(b)), "associative_scan: result")
+        return out
+
+    def part(values: list[Any], start: int, stop: int | None, stride: int = 1) -> list[Any]:
+        return [slice_in_dim(v, start, stop, stride, at) for v in values]
+
+    def partial(values: list[Any], size: int) -> list[Any]:
+        if size < 2:
+            return values
+        pairs = combine(part(values, 0, size - 1, 2), part(values, 1, None, 2))
+        # The partial results that end at the odd places; the even ones are one step further.
+        odd = partial(pairs, size // 2)
+        before = odd if size % 2 else part(odd, 0, -1)
+        first = part(values, 0, 1)
+        if size > 2:
+            even = combine(before, part(values, 2, None, 2))
+            first = [concatenate([a, b], at) for a, b in zip(first, even)]
+        return [_interleave(a, b, at) for a, b in zip(first, odd)]
+
+    arrays = [bodies.as_array(leaf) for leaf in leaves]
+    if reverse:
+        arrays = [rev(a, (at,)) for a in arrays]
+    results = partial(arrays, sizes[0])
+    return tree.unflatten([rev(r, (at,)) for r in results] if reverse else results)
+
+
+def _interleave(a: Any, b: Any, axis: int) -> Any:
+    """a[0], b[0], a[1], b[1], ...; `a` may be longer by one."""
+    shape, count = list(b.aval.shape), b.aval.shape[axis]
+    longer = a.aval.shape[axis] > count
+    head = slice_in_dim(a, 0, count, 1, axis) if longer else a
+    shape[axis] = 2 * count
+    both = reshape(concatenate([expand_dims(v, (axis + 1,)) for v in (head, b)], axis + 1), shape)
+    return concatenate([both, slice_in_dim(a, count, None, 1, axis)], axis) if longer else both

@@ -1,0 +1,213 @@
+"""The functions that control flow takes: their operands flattened, themselves recorded as graphs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location, pytree
+from stagec.core.aval import ShapedArray
+from stagec.core.config import config
+from stagec.core.graph import Graph, Literal, Var, replay, trace_flat
+from stagec.core.operators import ArrayOperators
+from stagec.core.pytree import PyTreeDef
+from stagec.core.trace import Tracer
+from stagec.primitives.convert import convert_element_type, convert_element_type_p
+from stagec.primitives.operand import Operand, as_operand, aval_of
+
+
+class Body(NamedTuple):
+    """A recorded function.
+
+    Its graph's inputs are the values it closes over, then its arguments' leaves.
+    """
+
+    graph: Graph
+    captured: list[Any]
+    out_tree: PyTreeDef
+
+    @property
+    def out_avals(self) -> list[ShapedArray]:
+        return self.graph.out_avals
+
+
+def flatten(tree: Any, name: str) -> tuple[list[Operand], PyTreeDef]:
+    """The leaves of an argument as operands, and its structure."""
+    found, definition = pytree.flatten_with_path(tree)
+    return [as_operand(leaf, name + pytree.keystr(path)) for path, leaf in found], definition
+
+
+def record(
+    function: Callable[..., Any],
+    trees: Sequence[PyTreeDef],
+    avals: Sequence[ShapedArray],
+    names: Sequence[str] | None = None,
+) -> Body:
+    """Run `function` once on tracers.
+
+    Args:
+      function: of arguments with the structures `trees`.
+      avals: of all their leaves, in order.
+      names: what to call the arguments; by default what the function calls them.
+
+    Raises:
+      OutputTypeError: it returned something that is not an array or a number.
+    """
+    out_tree: PyTreeDef | None = None
+
+    def flat(*tracers: Any) -> list[Operand]:
+        nonlocal out_tree
+        rest = iter(tracers)
+        result = function(*[t.unflatten([next(rest) for _ in range(t.num_leaves)]) for t in trees])
+        found, out_tree = pytree.flatten_with_path(result)
+        return [_output(function, leaf, path) for path, leaf in found]
+
+    names = names or _parameters(function, len(trees))
+    leaf_names = [n + pytree.keystr(path) for n, t in zip(names, trees) for path in pytree.leaf_paths(t)]
+    graph, captured = trace_flat(flat, avals, leaf_names, getattr(function, "__name__", "function"))
+    assert out_tree is not None, "the function ran"
+    return Body(graph, captured, out_tree)
+
+
+def _output(function: Callable[..., Any], leaf: Any, path: pytree.Path) -> Operand:
+    try:
+        return as_operand(leaf)
+    except errors.ArgumentTypeError:
+        text = repr(leaf)
+        raise errors.OutputTypeError(
+            errors.message(
+                f"{location.of_function(function)} returned something that is not an array or a number",
+                str(location.capture()),
+                [
+                    (
+                        f"result{pytree.keystr(path)}",
+                        text if len(text) <= 60 else text[:57] + "...",
+                        f"a {type(leaf).__name__}",
+                    )
+                ],
+                "return arrays, numbers, or containers of them",
+            )
+        ) from None
+
+
+def _parameters(function: Callable[..., Any], count: int) -> list[str]:
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return (names + [f"argument {i}" for i in range(len(names), count)])[:count]
+
+
+def promote_weak(
+    operands: Sequence[Operand], out_avals: Sequence[ShapedArray]
+) -> tuple[list[Operand], list[ShapedArray], bool]:
+    """Convert the weakly typed initial values whose dtype a body's result overrules.
+
+    Returns:
+      The values, their avals, and whether any was converted: then the body has to be recorded anew.
+    """
+    promoted = list(operands)
+    changed = False
+    for i, (operand, out) in enumerate(zip(operands, out_avals)):
+        aval = aval_of(operand)
+        if aval.weak_type and aval.dtype != out.dtype:
+            dtype, _ = dtypes.lattice_result([(aval.dtype, True), (out.dtype, out.weak_type)])
+            if dtype != aval.dtype:
+                promoted[i] = convert_element_type(operand, dtype)
+                changed = True
+    return promoted, [aval_of(o) for o in promoted], changed
+
+
+def check_carry(
+    name: str,
+    function: Callable[..., Any],
+    tree: PyTreeDef,
+    avals: Sequence[ShapedArray],
+    out_tree: PyTreeDef,
+    out_avals: Sequence[ShapedArray],
+) -> None:
+    """Raise `CarryError` unless the carry that a body returns has the structure and types of the one it takes."""
+    what = f"{name}: {location.of_function(function)} returns a carry that differs from the one it takes"
+    if tree != out_tree:
+        raise errors.CarryError(
+            errors.message(
+                f"{what}: another structure",
+                str(location.capture()),
+                [("taken", str(tree), ""), ("returned", str(out_tree), "")],
+                "return the carry with the containers, lengths and keys of the initial value",
+            )
+        )
+    wrong = [
+        (pytree.keystr(path), a, b)
+        for path, a, b in zip(pytree.leaf_paths(tree), avals, out_avals)
+        if (a.shape, a.dtype) != (b.shape, b.dtype)
+    ]
+    if not wrong:
+        return
+    path, taken, returned = wrong[0]
+    if taken.shape == returned.shape:
+        fix = f"begin with carry{path} of {returned.dtype.name}, or return carry{path}.astype({taken.dtype.name!r})"
+    else:
+        fix = f"begin with carry{path} of shape {returned.shape}, or return one of shape {taken.shape}"
+    raise errors.CarryError(
+        errors.message(
+            f"{what}: other types",
+            str(location.capture()),
+            [(f"carry{p}", f"taken as {a.long()}", f"returned as {b.long()}") for p, a, b in wrong],
+            fix,
+        )
+    )
+
+
+def with_inputs(graph: Graph, captured: Sequence[Any], everything: Sequence[Any]) -> Graph:
+    """The graph as one that takes all of `everything`, of which it captured a part, before its arguments."""
+    own = {id(value): var for value, var in zip(captured, graph.inputs)}
+    leading = [own.get(id(value)) or Var(aval_of(value)) for value in everything]
+    return Graph([*leading, *graph.inputs[len(captured) :]], graph.equations, graph.outputs)
+
+
+def evaluate(graph: Graph, values: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+    """The graph's results, by NumPy.
+
+    Args:
+      values: arrays; they take the avals of the graph's inputs, whose weak types arrays of NumPy do not have.
+    """
+    results = replay(graph, [Literal(np.asarray(x), v.aval) for x, v in zip(values, graph.inputs, strict=True)])
+    return [np.asarray(r.value if isinstance(r, Literal) else r) for r in results]
+
+
+def runs_in_python(*deciding: Any) -> bool:
+    """Whether `disable_jit` is in force, and what decides the way has a value."""
+    return bool(config.disable_jit) and not any(isinstance(value, Tracer) for value in deciding)
+
+
+def as_array(operand: Operand) -> Any:
+    """An operand as what functions take: an array or a tracer."""
+    if isinstance(operand, ArrayOperators):
+        return operand
+    aval = aval_of(operand)
+    return convert_element_type_p(operand, new_dtype=aval.dtype, weak_type=aval.weak_type)
+
+
+def number(operand: Operand) -> Any:
+    """The value of an operand of rank 0 that is not traced, as a Python number."""
+    return np.asarray(operand.value if isinstance(operand, Literal) else operand).item()
+
+
+def emit_while(
+    cx: Any,
+    values: Sequence[Any],
+    avals: Sequence[ShapedArray],
+    condition: Callable[..., Sequence[Any]],
+    body: Callable[..., Sequence[Any]],
+) -> list[Any]:
+    """`stablehlo.while` over `values`; `condition` and `body` are stagec functions of the state."""
+    if values:
+        # A loop whose initial state is read elsewhere too is refused by the compiler (a circular dependency).
+        values = cx.emit_all("stablehlo.optimization_barrier", values, avals=avals)
+    regions = [cx.region(avals, condition), cx.region(avals, body)]
+    return cx.emit_all("stablehlo.while", values, avals=avals, regions=regions)

@@ -1,0 +1,210 @@
+"""`cond` and `switch`: one of several functions runs, chosen while the program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.control import bodies
+from stagec.control.bodies import Body
+from stagec.core import dtypes, errors, location, pytree
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import Graph, replay
+from stagec.core.primitive import Primitive
+from stagec.primitives import arithmetic, logic
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.operand import Operand, as_operand, aval_of
+
+_NOTHING: Any = object()
+
+
+def _shape(index: ShapedArray, *avals: ShapedArray, branches: tuple[Graph, ...]) -> list[ShapedArray]:
+    columns = zip(*[g.out_avals for g in branches])
+    return [column[0].update(weak_type=all(a.weak_type for a in column)) for column in columns]
+
+
+def _chosen(index: Any, branches: tuple[Graph, ...]) -> Graph:
+    # As the compiled program does: what is out of range is the last branch.
+    i = int(index)
+    return branches[i if 0 <= i < len(branches) else -1]
+
+
+def _eval(index: Any, *arrays: Any, branches: tuple[Graph, ...]) -> list[Any]:
+    return bodies.evaluate(_chosen(index, branches), arrays)
+
+
+def _lower(cx: Any, index: Any, *values: Any, branches: tuple[Graph, ...]) -> Any:
+    operands = cx.tracers(values, cx.in_avals[1:])
+    # A region of `case` takes no arguments: its operations read the values around it.
+    regions = [cx.region([], lambda graph=graph: replay(graph, operands)) for graph in branches]
+    return cx.emit_all("stablehlo.case", [index], regions=regions)
+
+
+cond_p = Primitive("cond", shape=_shape, eval=_eval, lower=_lower, multiple=True)
+
+
+def cond(
+    pred: Any,
+    true_fun: Callable[..., Any],
+    false_fun: Callable[..., Any],
+    *operands: Any,
+    operand: Any = _NOTHING,
+) -> Any:
+    """`true_fun(*operands)` where `pred` is true, else `false_fun(*operands)`; only that one runs.
+
+    Args:
+      pred: a boolean or a number of rank 0; a number counts as true unless it is 0.
+      true_fun, false_fun: each is traced once. They may close over arrays, and
+        must return trees of equal structure, shapes and dtypes.
+      operands: pytrees.
+      operand: the one operand, by name.
+
+    Raises:
+      ShapeError: `pred` has axes, or the results differ in shape.
+      DtypeError: the results differ in dtype.
+      PytreeError: the results differ in structure.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> from stagec import lax
+    >>> @stagec.jit
+    ... def halve_or_double(x):
+    ...     return lax.cond(x.sum() > 10, lambda y: y / 2, lambda y: y * 2, x)
+    >>> halve_or_double(snp.array([1.0, 2.0]))
+    Array([2., 4.], dtype=float32)
+    """
+    if operand is not _NOTHING:
+        if operands:
+            raise TypeError("cond: operands were given by position and as operand=\n  Fix: give them by position")
+        operands = (operand,)
+    _check_callable("cond", true_fun, false_fun)
+    chosen = as_operand(pred, "cond: pred")
+    aval = aval_of(chosen)
+    if aval.shape:
+        raise errors.ShapeError(
+            errors.message(
+                f"cond: pred must have rank 0, got {aval.long()}",
+                str(location.capture()),
+                [("pred", aval.long(), getattr(chosen, "origin", str)())],
+                "reduce it with .all() or .any(); numpy.where chooses element by element",
+            )
+        )
+    if bodies.runs_in_python(chosen):
+        return (true_fun if bool(bodies.number(chosen)) else false_fun)(*operands)
+    if aval.dtype != dtypes.bool_:
+        chosen = logic.ne(chosen, 0)
+    index = convert_element_type(chosen, dtypes.int32)
+    return _choose("cond", index, [false_fun, true_fun], operands)
+
+
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """`branches[index](*operands)`; only that branch runs.
+
+    Args:
+      index: an integer of rank 0; one out of range is clamped.
+      branches: at least one function; each is traced once, and they must return
+        trees of equal structure, shapes and dtypes.
+      operands: pytrees.
+
+    Raises:
+      ShapeError: `index` has axes, there are no branches, or the results differ in shape.
+      DtypeError: `index` is not an integer, or the results differ in dtype.
+      PytreeError: the results differ in structure.
+
+    >>> import stagec.numpy as snp
+    >>> from stagec import lax
+    >>> lax.switch(2, [snp.sin, snp.cos, snp.negative], snp.ones(2))
+    Array([-1., -1.], dtype=float32)
+    """
+    branches = list(branches)
+    _check_callable("switch", *branches)
+    chosen = as_operand(index, "switch: index")
+    aval = aval_of(chosen)
+    if aval.shape or not branches:
+        what = f"index must have rank 0, got {aval.long()}" if branches else "there are no branches"
+        fix = "index it first, as in index[0]" if branches else "give at least one function"
+        raise errors.ShapeError(errors.message(f"switch: {what}", str(location.capture()), fix=fix))
+    if not dtypes.is_integer(aval.dtype):
+        fix = "use lax.cond for a boolean" if aval.dtype == dtypes.bool_ else "convert it with astype(int)"
+        raise errors.DtypeError(
+            errors.message(f"switch: index must be an integer, got {aval.long()}", str(location.capture()), fix=fix)
+        )
+    last = len(branches) - 1
+    if bodies.runs_in_python(chosen):
+        return branches[min(max(bodies.number(chosen), 0), last)](*operands)
+    if last == 0:
+        return branches[0](*operands)
+    # Clamped in its own dtype, where it cannot wrap around.
+    high = np.asarray(min(last, np.iinfo(aval.dtype).max), aval.dtype)
+    chosen = arithmetic.min(chosen, high)
+    if not dtypes.is_unsigned(aval.dtype):
+        chosen = arithmetic.max(chosen, np.asarray(0, aval.dtype))
+    return _choose("switch", convert_element_type(chosen, dtypes.int32), branches, operands)
+
+
+def _choose(name: str, index: Operand, functions: Sequence[Callable[..., Any]], operands: Sequence[Any]) -> Any:
+    flat, trees = [], []
+    for i, operand in enumerate(operands):
+        leaves, tree = bodies.flatten(operand, f"{name}: operand {i}")
+        flat += leaves
+        trees.append(tree)
+    avals = [aval_of(o) for o in flat]
+    recorded = [bodies.record(f, trees, avals) for f in functions]
+    _check_results(name, functions, recorded)
+    everything = list({id(value): value for body in recorded for value in body.captured}.values())
+    graphs = tuple([bodies.with_inputs(body.graph, body.captured, everything) for body in recorded])
+    results = cond_p(index, *everything, *flat, branches=graphs)
+    return recorded[0].out_tree.unflatten(results)
+
+
+def _check_callable(name: str, *functions: Any) -> None:
+    for f in functions:
+        if not callable(f):
+            raise TypeError(
+                errors.message(
+                    f"{name} takes functions, got {type(f).__name__}",
+                    str(location.capture()),
+                    fix=f"pass the function itself, as in lax.{name}(x > 0, f, g, x), not its result",
+                )
+            )
+
+
+def _check_results(name: str, functions: Sequence[Callable[..., Any]], recorded: Sequence[Body]) -> None:
+    """Raise unless all branches return the same structure, shapes and dtypes."""
+    # `cond` keeps the false branch first; the message begins with the true one.
+    order = [1, 0] if name == "cond" else list(range(len(functions)))
+    first, reference = functions[order[0]], recorded[order[0]]
+    for i in order[1:]:
+        function, body = functions[i], recorded[i]
+        names = [location.of_function(first), location.of_function(function)]
+        if name == "cond":
+            names = [f"true_fun, {names[0]}", f"false_fun, {names[1]}"]
+        else:
+            names = [f"branch 0, {names[0]}", f"branch {i}, {names[1]}"]
+        if reference.out_tree != body.out_tree:
+            raise errors.PytreeError(
+                errors.message(
+                    f"{name}: the branches return different structures",
+                    str(location.capture()),
+                    [(names[0], str(reference.out_tree), ""), (names[1], str(body.out_tree), "")],
+                    "return the same containers from every branch",
+                )
+            )
+        for path, a, b in zip(pytree.leaf_paths(body.out_tree), reference.out_avals, body.out_avals):
+            if (a.shape, a.dtype) == (b.shape, b.dtype):
+                continue
+            kind: type[errors.StagecError] = errors.DtypeError if a.shape == b.shape else errors.ShapeError
+            fix = (
+                f"convert one of them, as with .astype({a.dtype.name!r})"
+                if a.shape == b.shape
+                else "broadcast, pad or slice one of them to the other's shape"
+            )
+            raise kind(
+                errors.message(
+                    f"{name}: the branches return {a.long()} and {b.long()}",
+                    str(location.capture()),
+                    [(n, f"result{pytree.keystr(path)}", v.long()) for n, v in zip(names, (a, b))],
+                    fix,
+                )
+            )

@@ -1,0 +1,238 @@
+"""`while_loop` and `fori_loop`: a function repeats, how often is decided while the program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from stagec.control import bodies
+from stagec.control.scan import scan_p, unrolled
+from stagec.core import dtypes, errors, location
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import Graph, replay, trace_flat
+from stagec.core.primitive import Primitive
+from stagec.core.pytree import LEAF
+from stagec.core.trace import Tracer
+from stagec.primitives import arithmetic, logic
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.operand import Operand, as_operand, aval_of, literal
+
+
+def _shape(*avals: ShapedArray, cond: Graph, body: Graph, cond_consts: int, body_consts: int) -> list[ShapedArray]:
+    return body.out_avals
+
+
+def _parts(values: Any, cond_consts: int, body_consts: int) -> tuple[list[Any], list[Any], list[Any]]:
+    values = list(values)
+    first = cond_consts + body_consts
+    return values[:cond_consts], values[cond_consts:first], values[first:]
+
+
+def _eval(*arrays: Any, cond: Graph, body: Graph, cond_consts: int, body_consts: int) -> list[Any]:
+    cond_values, body_values, carry = _parts(arrays, cond_consts, body_consts)
+    while bodies.evaluate(cond, [*cond_values, *carry])[0]:
+        carry = bodies.evaluate(body, [*body_values, *carry])
+    return carry
+
+
+def _lower(cx: Any, *values: Any, cond: Graph, body: Graph, cond_consts: int, body_consts: int) -> Any:
+    tracers = cx.tracers(values, cx.in_avals)
+    cond_values, body_values, _ = _parts(tracers, cond_consts, body_consts)
+    carry = list(values[cond_consts + body_consts :])
+    avals = cx.in_avals[cond_consts + body_consts :]
+    return bodies.emit_while(
+        cx,
+        carry,
+        avals,
+        lambda *state: replay(cond, [*cond_values, *state]),
+        lambda *state: replay(body, [*body_values, *state]),
+    )
+
+
+while_p = Primitive("while", shape=_shape, eval=_eval, lower=_lower, multiple=True)
+
+
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+    """Repeat `carry = body_fun(carry)` while `cond_fun(carry)` is true.
+
+    Args:
+      cond_fun: `carry -> bool of rank 0`.
+      body_fun: `carry -> carry`. Both are traced once, and once more where a
+        Python number in `init_val` takes another dtype in the loop.
+      init_val: pytree; the carry keeps its structure, shapes and dtypes.
+
+    Returns:
+      The last carry.
+
+    Raises:
+      CarryError: `body_fun` changed the carry's structure, shapes or dtypes.
+      ShapeError: `cond_fun` returned an array with axes.
+      DtypeError: `cond_fun` returned something that is not a boolean.
+
+    >>> from stagec import lax
+    >>> lax.while_loop(lambda n: n < 100, lambda n: 3 * n, 1)
+    Array(243, dtype=int32, weak_type=True)
+    """
+    operands, tree = bodies.flatten(init_val, "while_loop: init_val")
+    if bodies.runs_in_python(*operands):
+        carry = tree.unflatten([bodies.as_array(o) for o in operands])
+        while cond_fun(carry):
+            carry = body_fun(carry)
+        return carry
+    avals = [aval_of(o) for o in operands]
+    body = bodies.record(body_fun, [tree], avals)
+    operands, avals, changed = bodies.promote_weak(operands, body.out_avals)
+    if changed:
+        body = bodies.record(body_fun, [tree], avals)
+    bodies.check_carry("while_loop", body_fun, tree, avals, body.out_tree, body.out_avals)
+    condition = bodies.record(cond_fun, [tree], avals)
+    _check_condition(cond_fun, condition)
+    results = while_p(
+        *condition.captured,
+        *body.captured,
+        *operands,
+        cond=condition.graph,
+        body=body.graph,
+        cond_consts=len(condition.captured),
+        body_consts=len(body.captured),
+    )
+    return tree.unflatten(results)
+
+
+def _check_condition(function: Callable[..., Any], condition: bodies.Body) -> None:
+    name, avals = location.of_function(function), condition.out_avals
+    if condition.out_tree != LEAF:
+        raise errors.PytreeError(
+            errors.message(
+                f"while_loop: {name} must return one boolean",
+                str(location.capture()),
+                [("returned", str(condition.out_tree), "")],
+                "return the condition alone, as in lambda carry: carry[0] < 10",
+            )
+        )
+    if avals[0].shape:
+        raise errors.ShapeError(
+            errors.message(
+                f"while_loop: {name} must return a boolean of rank 0, got {avals[0].long()}",
+                str(location.capture()),
+                fix="reduce it with .any() or .all()",
+            )
+        )
+    if avals[0].dtype != dtypes.bool_:
+        raise errors.DtypeError(
+            errors.message(
+                f"while_loop: {name} must return a boolean, got {avals[0].long()}",
+                str(location.capture()),
+                fix="compare, as in carry != 0",
+            )
+        )
+
+
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[[Any, Any], Any],
+    init_val: Any,
+    *,
+    unroll: int | bool | None = None,
+) -> Any:
+    """`for i in range(lower, upper): carry = body_fun(i, carry)`, inside the program.
+
+    Args:
+      lower, upper: integers of rank 0. Where both are known while tracing, the
+        loop is a `scan`; otherwise it is a `while_loop`.
+      body_fun: `(i, carry) -> carry`. Traced once, and once more where a Python
+        number in `init_val` takes another dtype in the loop.
+      init_val: pytree; the carry keeps its structure, shapes and dtypes.
+      unroll: how many rounds are written out for one of the loop; for known bounds only.
+
+    Returns:
+      The last carry.
+
+    Raises:
+      CarryError: `body_fun` changed the carry's structure, shapes or dtypes.
+      DtypeError: a bound is not an integer, or the two have different dtypes.
+
+    >>> from stagec import lax
+    >>> lax.fori_loop(0, 5, lambda i, total: total + i, 0)
+    Array(10, dtype=int32, weak_type=True)
+    """
+    low, high = _bounds(lower, upper)
+    known = not isinstance(low, Tracer) and not isinstance(high, Tracer)
+    operands, tree = bodies.flatten(init_val, "fori_loop: init_val")
+    if known and bodies.runs_in_python(*operands):
+        carry = tree.unflatten([bodies.as_array(o) for o in operands])
+        for i in range(bodies.number(low), bodies.number(high)):
+            carry = body_fun(bodies.as_array(literal(i, aval_of(low).dtype, aval_of(low).weak_type)), carry)
+        return carry
+    index = aval_of(low)
+    avals = [aval_of(o) for o in operands]
+    body = bodies.record(body_fun, [LEAF, tree], [index, *avals])
+    operands, avals, changed = bodies.promote_weak(operands, body.out_avals)
+    if changed:
+        body = bodies.record(body_fun, [LEAF, tree], [index, *avals])
+    bodies.check_carry("fori_loop", body_fun, tree, avals, body.out_tree, body.out_avals)
+    consts = [aval_of(c) for c in body.captured]
+
+    if known:
+
+        def step(*values: Any) -> list[Operand]:
+            return [arithmetic.add(values[len(consts)], 1), *replay(body.graph, values)]
+
+        graph, _ = trace_flat(step, [*consts, index, *avals], name="step")
+        results = scan_p(
+            *body.captured,
+            low,
+            *operands,
+            graph=graph,
+            length=max(bodies.number(high) - bodies.number(low), 0),
+            reverse=False,
+            unroll=unrolled("fori_loop", unroll),
+            num_consts=len(consts),
+            num_carry=1 + len(operands),
+        )
+        return tree.unflatten(results[1:])
+
+    if unroll not in (None, 1, False):
+        fix = "leave unroll out, or make the bounds Python integers"
+        raise errors.UnsupportedError(
+            errors.message("fori_loop: unroll needs bounds known while tracing", str(location.capture()), fix=fix)
+        )
+
+    def unfinished(i: Any, end: Any, *values: Any) -> list[Operand]:
+        return [logic.lt(i, end)]
+
+    def advance(*values: Any) -> list[Operand]:
+        first, (i, end, *carry) = values[: len(consts)], values[len(consts) :]
+        return [arithmetic.add(i, 1), end, *replay(body.graph, [*first, i, *carry])]
+
+    state = [index, aval_of(high), *avals]
+    condition, _ = trace_flat(unfinished, state, name="unfinished")
+    graph, _ = trace_flat(advance, [*consts, *state], name="advance")
+    results = while_p(
+        *body.captured, low, high, *operands, cond=condition, body=graph, cond_consts=0, body_consts=len(consts)
+    )
+    return tree.unflatten(results[2:])
+
+
+def _bounds(lower: Any, upper: Any) -> list[Operand]:
+    """Both bounds as operands of one integer dtype."""
+    bounds = [as_operand(lower, "fori_loop: lower"), as_operand(upper, "fori_loop: upper")]
+    avals = [aval_of(b) for b in bounds]
+    rows = [(n, a.long(), "") for n, a in zip(("lower", "upper"), avals)]
+    where = str(location.capture())
+    if any(a.shape for a in avals):
+        what = "fori_loop: the bounds must have rank 0"
+        raise errors.ShapeError(errors.message(what, where, rows, "index the bounds first, as in n[0]"))
+    if not all(dtypes.is_integer(a.dtype) for a in avals):
+        what = "fori_loop: the bounds must be integers"
+        raise errors.DtypeError(errors.message(what, where, rows, "convert them with astype(int)"))
+    if avals[0].dtype == avals[1].dtype:
+        return bounds
+    for i in (0, 1):
+        # A Python integer takes the dtype of the other bound.
+        if avals[i].weak_type and not avals[1 - i].weak_type:
+            bounds[i] = convert_element_type(bounds[i], avals[1 - i].dtype, True)
+            return bounds
+    what = "fori_loop: the bounds have different dtypes"
+    raise errors.DtypeError(errors.message(what, where, rows, "convert one of them with astype"))

@@ -1,0 +1,268 @@
+"""`scan`: a function runs along the leading axis of arrays, with a state from step to step."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stagec.control import bodies
+from stagec.core import dtypes, errors, location, pytree
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import Graph, Literal, replay
+from stagec.core.primitive import Primitive
+from stagec.core.pytree import PyTreeDef
+from stagec.primitives import arithmetic, logic
+from stagec.primitives.operand import Operand, aval_of
+from stagec.primitives.shape import concatenate, expand_dims, reshape_p
+from stagec.primitives.slicing import dynamic_slice_p, dynamic_update_slice_p, index_in_dim
+
+_COUNTER = ShapedArray.of((), dtypes.int32)
+
+
+def _shape(
+    *avals: ShapedArray, graph: Graph, length: int, reverse: bool, unroll: int, num_consts: int, num_carry: int
+) -> list[ShapedArray]:
+    outs = graph.out_avals
+    return outs[:num_carry] + [a.update(shape=(length, *a.shape)) for a in outs[num_carry:]]
+
+
+def _eval(
+    *arrays: Any, graph: Graph, length: int, reverse: bool, unroll: int, num_consts: int, num_carry: int
+) -> list[Any]:
+    first = num_consts + num_carry
+    consts, carry, xs = list(arrays[:num_consts]), list(arrays[num_consts:first]), arrays[first:]
+    stacked = [np.zeros((length, *a.shape), a.dtype) for a in graph.out_avals[num_carry:]]
+    for i in range(length - 1, -1, -1) if reverse else range(length):
+        results = bodies.evaluate(graph, [*consts, *carry, *[x[i] for x in xs]])
+        carry = results[:num_carry]
+        for whole, y in zip(stacked, results[num_carry:]):
+            whole[i] = y
+    return [*carry, *stacked]
+
+
+def _lower(
+    cx: Any,
+    *values: Any,
+    graph: Graph,
+    length: int,
+    reverse: bool,
+    unroll: int,
+    num_consts: int,
+    num_carry: int,
+) -> list[Any]:
+    first = num_consts + num_carry
+    tracers = cx.tracers(values, cx.in_avals)
+    consts, xs = tracers[:num_consts], tracers[first:]
+
+    def step(i: Operand, state: list[Any]) -> list[Any]:
+        place = arithmetic.sub(_count(length - 1), i) if reverse else i
+        rows = [_row(x, place) for x in xs]
+        results = replay(graph, [*consts, *state[:num_carry], *rows])
+        stacked = [_write(whole, y, place) for whole, y in zip(state[num_carry:], results[num_carry:])]
+        return results[:num_carry] + stacked
+
+    def unfinished(i: Any, *state: Any) -> list[Any]:
+        return [logic.lt(i, _count(rounds))]
+
+    def advance(i: Any, *state: Any) -> list[Any]:
+        state_now = list(state)
+        for k in range(unroll):
+            state_now = step(arithmetic.add(i, _count(k)) if k else i, state_now)
+        return [arithmetic.add(i, _count(unroll)), *state_now]
+
+    ys = cx.out_avals[num_carry:]
+    avals = cx.in_avals[num_consts:first] + ys
+    state = [*values[num_consts:first], *[cx.constant(np.zeros((), a.dtype), a) for a in ys]]
+    rounds = length - length % unroll
+    if rounds > unroll:
+        start = cx.constant(np.zeros((), np.int32))
+        state = bodies.emit_while(cx, [start, *state], [_COUNTER, *avals], unfinished, advance)[1:]
+    else:
+        rounds = 0
+    if rounds == length:
+        return state
+    rest = cx.tracers(state, avals)
+    return cx.apply(lambda: _repeat(step, range(rounds, length), rest), avals=[])
+
+
+def _repeat(step: Callable[..., list[Any]], places: range, state: list[Any]) -> list[Any]:
+    for i in places:
+        state = step(_count(i), state)
+    return state
+
+
+def _count(i: int) -> Literal:
+    return Literal(np.asarray(i, np.int32), _COUNTER)
+
+
+def _row(x: Any, place: Operand) -> Any:
+    shape = x.aval.shape[1:]
+    zeros = [_count(0)] * len(shape)
+    return reshape_p(dynamic_slice_p(x, place, *zeros, slice_sizes=(1, *shape)), new_sizes=shape)
+
+
+def _write(whole: Any, y: Any, place: Operand) -> Any:
+    shape = y.aval.shape
+    row = reshape_p(y, new_sizes=(1, *shape))
+    return dynamic_update_slice_p(whole, row, place, *[_count(0)] * len(shape))
+
+
+scan_p = Primitive("scan", shape=_shape, eval=_eval, lower=_lower, multiple=True)
+
+
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+) -> tuple[Any, Any]:
+    """Run `f` along the leading axis of `xs`, threading a carry.
+
+    The program holds one step, however many there are.
+
+    Args:
+      f: `(carry, x) -> (carry, y)`. Traced once, and once more where a Python
+        number in `init` takes another dtype in the loop.
+      init: pytree; the carry keeps its structure, shapes and dtypes.
+      xs: pytree whose leaves share the leading size `n`; None for steps without input.
+      length: `n`, where `xs` has no leaves.
+      reverse: go from the last row to the first; `ys` has the order of `xs`.
+      unroll: how many steps are written out for one round of the loop; True for all.
+
+    Returns:
+      `(carry, ys)`; each leaf of `ys` has shape `(n, ...)`.
+
+    Raises:
+      CarryError: `f` changed the carry's structure, shapes or dtypes.
+      PytreeError: `f` did not return a pair.
+      ShapeError: the leading sizes differ, or are not known.
+
+    >>> import stagec.numpy as snp
+    >>> from stagec import lax
+    >>> total, before = lax.scan(lambda c, x: (c + x, c), 0, snp.arange(4))
+    >>> total, before
+    (Array(6, dtype=int32), Array([0, 0, 1, 3], dtype=int32, weak_type=True))
+    """
+    operands, carry_tree = bodies.flatten(init, "scan: init")
+    rows, xs_tree = bodies.flatten(xs, "scan: xs")
+    n = _length(rows, xs_tree, length)
+    steps = unrolled("scan", unroll, n)
+    if n and bodies.runs_in_python(*operands, *rows):
+        return _scan_in_python(f, carry_tree.unflatten(operands), rows, xs_tree, n, reverse)
+    avals = [aval_of(o) for o in operands]
+    row_avals = [a.update(shape=a.shape[1:]) for a in map(aval_of, rows)]
+    trees = [carry_tree, xs_tree]
+    body = bodies.record(f, trees, [*avals, *row_avals])
+    carry_out, ys_tree = _pair(f, body.out_tree)
+    operands, avals, changed = bodies.promote_weak(operands, body.out_avals[: carry_out.num_leaves])
+    if changed:
+        body = bodies.record(f, trees, [*avals, *row_avals])
+        carry_out, ys_tree = _pair(f, body.out_tree)
+    bodies.check_carry("scan", f, carry_tree, avals, carry_out, body.out_avals[: carry_out.num_leaves])
+    results = scan_p(
+        *body.captured,
+        *operands,
+        *rows,
+        graph=body.graph,
+        length=n,
+        reverse=bool(reverse),
+        unroll=steps,
+        num_consts=len(body.captured),
+        num_carry=len(operands),
+    )
+    return carry_tree.unflatten(results[: len(operands)]), ys_tree.unflatten(results[len(operands) :])
+
+
+def map(f: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any:
+    """`f` of each row of `xs`, one after the other, stacked.
+
+    Args:
+      f: a function of one row. Traced once.
+      xs: pytree whose leaves share the leading size.
+      batch_size: how many rows one round of the loop computes.
+
+    Raises:
+      ShapeError: the leading sizes differ, or there is no leaf.
+
+    >>> import stagec.numpy as snp
+    >>> from stagec import lax
+    >>> lax.map(lambda row: row.sum(), snp.ones((2, 3)))
+    Array([3., 3.], dtype=float32)
+    """
+
+    def step(_: None, x: Any) -> tuple[None, Any]:
+        return None, f(x)
+
+    return scan(step, None, xs, unroll=1 if batch_size is None else batch_size)[1]
+
+
+def _scan_in_python(
+    f: Callable[[Any, Any], Any], carry: Any, rows: list[Operand], xs_tree: PyTreeDef, n: int, reverse: bool
+) -> tuple[Any, Any]:
+    arrays = [bodies.as_array(r) for r in rows]
+    carry = pytree.map_leaves(bodies.as_array, carry)
+    found: list[list[Any]] = []
+    ys_tree = pytree.structure(None)
+    for i in range(n - 1, -1, -1) if reverse else range(n):
+        carry, y = f(carry, xs_tree.unflatten([index_in_dim(a, i, keepdims=False) for a in arrays]))
+        leaves, ys_tree = bodies.flatten(y, "scan: y")
+        found.append(leaves)
+    columns = zip(*(found[::-1] if reverse else found))
+    return carry, ys_tree.unflatten([concatenate([expand_dims(y, (0,)) for y in column], 0) for column in columns])
+
+
+def unrolled(name: str, unroll: int | bool | None, length: int | None = None) -> int:
+    """The number of steps in one round; at most `length`."""
+    if isinstance(unroll, bool) or unroll is None:
+        count = length if unroll and length is not None else 1
+    else:
+        count = operator.index(unroll)
+        if count < 1:
+            fix = "give a positive integer, or True for all steps"
+            raise errors.ShapeError(errors.message(f"{name}: unroll={unroll}", str(location.capture()), fix=fix))
+    return max(count if length is None else min(count, length), 1)
+
+
+def _length(rows: list[Operand], tree: PyTreeDef, length: int | None) -> int:
+    avals = [aval_of(r) for r in rows]
+    where = str(location.capture())
+    described = [(f"xs{pytree.keystr(p)}", a.long(), "") for p, a in zip(pytree.leaf_paths(tree), avals)]
+    if any(not a.shape for a in avals):
+        fix = "an array of rank 0 is the same in every step: close over it"
+        raise errors.ShapeError(errors.message("scan: xs has a leaf without axes", where, described, fix))
+    sizes = {a.shape[0] for a in avals}
+    if length is not None:
+        length = operator.index(length)
+        if length < 0 or sizes - {length}:
+            fix = "leave length out, or slice xs to it" if sizes else "give a length of 0 or more"
+            raise errors.ShapeError(errors.message(f"scan: length={length} does not fit", where, described, fix))
+        return length
+    if len(sizes) > 1:
+        fix = "slice the leaves to one leading size"
+        raise errors.ShapeError(errors.message("scan: the leading sizes of xs differ", where, described, fix))
+    if not sizes:
+        raise errors.ShapeError(
+            errors.message("scan: nothing says how many steps there are", where, fix="pass xs, or length=n")
+        )
+    return sizes.pop()
+
+
+def _pair(f: Callable[..., Any], out_tree: PyTreeDef) -> tuple[PyTreeDef, PyTreeDef]:
+    """The structures of the carry and of `y`."""
+    node = out_tree.node_data()
+    children = out_tree.children()
+    if node is None or node[0] is not tuple or len(children) != 2:
+        raise errors.PytreeError(
+            errors.message(
+                f"scan: {location.of_function(f)} must return a pair (carry, y)",
+                str(location.capture()),
+                [("returned", str(out_tree), "")],
+                "return carry, y; y may be None",
+            )
+        )
+    return children[0], children[1]

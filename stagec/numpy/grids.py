@@ -1,0 +1,68 @@
+"""Grids from slices (`mgrid[0:3, 0:2]`), index expressions, and what an array's attributes say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+from stagec.numpy.arguments import array_argument, from_numpy
+from stagec.numpy.axes import normalize_axis
+from stagec.numpy.values import array
+
+
+class Grid:
+    """Coordinates from slices; a complex step is a count, with the end included.
+
+    >>> import stagec.numpy as snp
+    >>> snp.mgrid[0:2, 0:3].shape
+    (2, 2, 3)
+    """
+
+    def __init__(self, sparse: bool) -> None:
+        self._sparse = sparse
+
+    def __getitem__(self, key: Any) -> Any:
+        found = np.ogrid[key] if self._sparse else np.mgrid[key]
+        if isinstance(found, (tuple, list)):
+            return [from_numpy(v, dtypes.canonicalize(v.dtype)) for v in found]
+        return from_numpy(found, dtypes.canonicalize(found.dtype))
+
+
+mgrid = Grid(sparse=False)
+ogrid = Grid(sparse=True)
+s_ = np.s_
+index_exp = np.index_exp
+
+
+def _attributes(a: Any) -> Any:
+    return array(a) if isinstance(a, (list, tuple)) else array_argument(a, "a")
+
+
+def ndim(a: Any) -> int:
+    """The number of axes.
+
+    >>> ndim(1.0)
+    0
+    """
+    return _attributes(a).ndim
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """The sizes of the axes.
+
+    >>> shape([[1, 2]])
+    (1, 2)
+    """
+    return _attributes(a).shape
+
+
+def size(a: Any, axis: int | None = None) -> int:
+    """The number of elements, of all or along an axis.
+
+    >>> size([[1, 2]], 0)
+    1
+    """
+    a = _attributes(a)
+    return a.size if axis is None else a.shape[normalize_axis(axis, a.ndim, "size")]

@@ -1,0 +1,265 @@
+"""Positions of elements: of those that are not zero, of diagonals and triangles, flat and by axis."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location
+from stagec.core.trace import Tracer
+from stagec.numpy.arguments import array_argument, concrete, from_numpy
+from stagec.numpy.axes import as_int, as_shape
+from stagec.numpy.index_syntax import wrap_negative
+from stagec.numpy.joining import stack
+from stagec.numpy.manipulation import ravel, reshape
+from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
+from stagec.primitives import arithmetic, logic
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.iota import full_like, iota
+from stagec.primitives.shape import shape_error
+from stagec.primitives.table import check_dtype
+
+
+def check_mode(mode: str | None, name: str) -> str | None:
+    if mode == "raise":
+        raise errors.UnsupportedError(
+            errors.message(
+                f"{name}: mode='raise' is not supported, compiled code cannot raise",
+                str(location.capture()),
+                fix="use 'clip', 'wrap' or 'fill'",
+            )
+        )
+    if mode not in (None, "clip", "wrap", "fill", "drop", "promise_in_bounds"):
+        raise ValueError(
+            errors.message(
+                f"{name}: mode is {mode!r}", str(location.capture()), fix="modes are 'clip', 'wrap' and 'fill'"
+            )
+        )
+    return mode
+
+
+def integers(indices: Any, name: str) -> Any:
+    indices = array_argument(indices, "indices")
+    if dtypes.is_bool(indices.dtype):
+        indices = convert_element_type(indices, dtypes.int32)
+    check_dtype(name, indices.dtype, dtypes.INTEGER)
+    return indices
+
+
+def wrapped(indices: Any, size: int) -> Any:
+    """Indices modulo an axis, as NumPy's `%` takes it."""
+    if not dtypes.is_signed(indices.dtype):
+        return (
+            arithmetic.rem(indices, np.asarray(size, indices.dtype)) if size <= np.iinfo(indices.dtype).max else indices
+        )
+    indices = convert_element_type(indices, dtypes.int32) if indices.dtype.itemsize < 4 else indices
+    left = arithmetic.rem(indices, size)
+    return logic.select(logic.lt(left, 0), arithmetic.add(left, size), left)
+
+
+def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
+    """The positions of the elements that are not zero, an array for each axis.
+
+    Args:
+      a: an array.
+      size: how many; needed where `a` is traced. Missing ones are `fill_value`.
+      fill_value: a number, or one for each axis; 0 by default.
+
+    Raises:
+      ConcretizationError: `a` is traced and `size` is not given.
+
+    >>> import stagec.numpy as snp
+    >>> nonzero(snp.array([0, 3, 0, 4]))
+    (Array([1, 3], dtype=int32),)
+    """
+    a = array_argument(a, "a")
+    if not a.ndim:
+        raise shape_error("nonzero", "an array of rank 0 has no positions", "use atleast_1d")
+    fills = fill_value if isinstance(fill_value, (tuple, list)) else [fill_value or 0] * a.ndim
+    kind = dtypes.default_int()
+    if not isinstance(a, Tracer):
+        found = np.nonzero(np.asarray(a))
+        if size is not None:
+            count = as_int(size, "nonzero", "size")
+            found = tuple(
+                np.concatenate([f[:count], np.full(max(count - len(f), 0), int(v))]) for f, v in zip(found, fills)
+            )
+        return tuple(from_numpy(f, kind) for f in found)
+    if size is None:
+        concrete(a, "nonzero", "the array")
+    count = as_int(size, "nonzero", "size")
+    if not a.size or not count:
+        return tuple(full_like(iota(kind, count), v) for v in fills)
+    flat = convert_element_type(logic.ne(ravel(a), full_like(ravel(a), 0)), dtypes.int32)
+    # Each true element writes its flat position at its rank among them; the others have no place to write.
+    rank = logic.select(logic.gt(flat, 0), arithmetic.sub(flat.cumsum(), 1), full_like(flat, count))
+    places = full_like(iota(dtypes.int32, count), a.size).at[rank].set(iota(dtypes.int32, a.size), mode="drop")
+    missing = logic.ge(places, a.size)
+    out = []
+    for coordinate, v in zip(unravel_index(arithmetic.min(places, a.size - 1), a.shape), fills):
+        coordinate = convert_element_type(coordinate, kind)
+        out.append(logic.select(missing, broadcast_to_shape(convert_element_type(v, kind), (count,)), coordinate))
+    return tuple(out)
+
+
+def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The flat positions of the elements that are not zero.
+
+    >>> import stagec.numpy as snp
+    >>> flatnonzero(snp.array([[0, 3], [0, 4]]))
+    Array([1, 3], dtype=int32)
+    """
+    return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
+
+
+def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The positions of the elements that are not zero, a row for each.
+
+    >>> import stagec.numpy as snp
+    >>> argwhere(snp.array([[0, 3], [0, 4]]))
+    Array([[0, 1],
+           [1, 1]], dtype=int32)
+    """
+    a = array_argument(a, "a")
+    if not a.ndim:
+        return full_like(a, 0, dtypes.default_int(), (int(bool(concrete(a, "argwhere", "a"))), 0))
+    found = nonzero(a, size=size, fill_value=fill_value)
+    return stack(list(found), 1)
+
+
+def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+    """The position along each axis of elements given by their flat positions.
+
+    >>> import stagec.numpy as snp
+    >>> unravel_index(snp.array(5), (2, 3))
+    (Array(1, dtype=int32), Array(2, dtype=int32))
+    """
+    sizes = as_shape(shape, "unravel_index")
+    rest = wrap_negative(integers(indices, "unravel_index"), math.prod(sizes))
+    # Out of range counts as the nearest end.
+    rest = arithmetic.max(arithmetic.min(rest, max(math.prod(sizes) - 1, 0)), 0)
+    out: list[Any] = []
+    for n in reversed(sizes):
+        out.append(arithmetic.rem(rest, max(n, 1)))
+        rest = arithmetic.div(rest, max(n, 1))
+    return tuple(out[::-1])
+
+
+def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
+    """The flat positions of elements given by their position along each axis.
+
+    >>> import stagec.numpy as snp
+    >>> ravel_multi_index((snp.array([1, 0]), snp.array([2, 1])), (2, 3), mode="clip")
+    Array([5, 1], dtype=int32)
+    """
+    sizes = as_shape(dims, "ravel_multi_index")
+    parts = [integers(m, "ravel_multi_index") for m in multi_index]
+    if len(parts) != len(sizes):
+        raise shape_error("ravel_multi_index", f"{len(parts)} index arrays for {len(sizes)} axes", "one for each")
+    if mode == "raise":
+        for part, n in zip(parts, sizes):
+            values = concrete(part, "ravel_multi_index", "multi_index (for mode='raise')")
+            if values.size and (values.min() < 0 or values.max() >= n):
+                raise ValueError(
+                    errors.message(
+                        "ravel_multi_index: an index is out of range", str(location.capture()), fix="mode='clip'"
+                    )
+                )
+    elif mode == "clip":
+        parts = [arithmetic.max(arithmetic.min(p, n - 1), 0) for p, n in zip(parts, sizes)]
+    elif mode == "wrap":
+        parts = [wrapped(p, n) for p, n in zip(parts, sizes)]
+    else:
+        raise ValueError(f"ravel_multi_index: mode is {mode!r}\n  Fix: modes are 'raise', 'clip' and 'wrap'")
+    if order not in ("C", "F"):
+        raise ValueError(f"ravel_multi_index: order is {order!r}\n  Fix: orders are 'C' and 'F'")
+    pairs = list(zip(parts, sizes))
+    if order == "F":
+        pairs = pairs[::-1]
+    shape = broadcast_shapes(*[p.shape for p in parts])
+    total = full_like(parts[0], 0, dtypes.default_int(), shape)
+    for part, n in pairs:
+        wide = broadcast_to_shape(convert_element_type(part, dtypes.default_int()), shape)
+        total = arithmetic.add(arithmetic.mul(total, n), wide)
+    return total
+
+
+def ix_(*args: Any) -> tuple[Any, ...]:
+    """Vectors as index arrays that span a grid; masks become positions.
+
+    >>> import stagec.numpy as snp
+    >>> [x.shape for x in ix_(snp.arange(2), snp.arange(3))]
+    [(2, 1), (1, 3)]
+    """
+    out = []
+    for i, arg in enumerate(args):
+        x = array_argument(arg, "args")
+        if x.ndim != 1:
+            raise shape_error("ix_", f"vectors are needed, got {x.aval.long()}", "flatten it with ravel")
+        if dtypes.is_bool(x.dtype):
+            x = nonzero(x)[0]
+        out.append(
+            reshape(
+                x,
+                [-1 if i == j else 1 for j in range(len(args))]
+                if x.size
+                else [x.size if i == j else 1 for j in range(len(args))],
+            )
+        )
+    return tuple(out)
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
+    """The positions of the main diagonal of an array with `ndim` axes of size `n`.
+
+    >>> diag_indices(2)
+    (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
+    """
+    places = iota(dtypes.default_int(), as_int(n, "diag_indices", "n"))
+    return (places,) * as_int(ndim, "diag_indices", "ndim")
+
+
+def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+    """The positions of the main diagonal of an array whose axes have one size."""
+    arr = array_argument(arr, "arr")
+    if arr.ndim < 2 or len(set(arr.shape)) > 1:
+        raise shape_error("diag_indices_from", f"{arr.aval.long()} is not square", "sizes of all axes must agree")
+    return diag_indices(arr.shape[0], arr.ndim)
+
+
+def _triangle_indices(keep: np.ndarray[Any, Any]) -> tuple[Any, Any]:
+    rows, columns = np.nonzero(keep)
+    kind = dtypes.default_int()
+    return from_numpy(rows, kind), from_numpy(columns, kind)
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """The positions on and below a diagonal of an `n` by `m` matrix.
+
+    >>> tril_indices(2)
+    (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
+    """
+    return _triangle_indices(np.tri(n, m, k, dtype=bool))
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """The positions on and above a diagonal of an `n` by `m` matrix.
+
+    >>> triu_indices(2)
+    (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
+    """
+    return _triangle_indices(~np.tri(n, m, k - 1, dtype=bool))
+
+
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+    """`tril_indices` for the shape of a matrix."""
+    rows, columns = array_argument(arr, "arr").shape
+    return tril_indices(rows, k, columns)
+
+
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+    """`triu_indices` for the shape of a matrix."""
+    rows, columns = array_argument(arr, "arr").shape
+    return triu_indices(rows, k, columns)
