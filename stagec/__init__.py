@@ -63,10 +63,28 @@ _LAZY = {
     "scipy": ("stagec.scipy", None),
 }
 
+# Names that JAX's users try, and what to do without them.
+_MISSING = {
+    **dict.fromkeys(("grad", "value_and_grad", "jvp", "vjp", "linearize", "hessian", "jacfwd", "jacrev"), ""),
+    **dict.fromkeys(("custom_jvp", "custom_vjp", "checkpoint", "remat", "pmap", "shard_map", "export", "ffi"), ""),
+    "vmap": "write the axis into the function: snp.einsum, matmul and broadcasting take leading axes",
+    "random": "make numbers with numpy.random.default_rng(), and pass them as arguments",
+    "block_until_ready": "call x.block_until_ready() on an array; on the CPU, results are ready when a call returns",
+    "device_put": "use stagec.numpy.asarray",
+    "device_get": "use numpy.asarray, or stagec.tree.map(numpy.asarray, tree)",
+    "devices": "x.devices() says where an array is",
+    "pure_callback": "call the function outside of jit",
+    "tree_map": "use stagec.tree.map",
+}
+
 
 def __getattr__(name: str) -> _Any:
     import importlib
 
+    if name in _MISSING:
+        raise AttributeError(
+            f"stagec.{name} does not exist yet\n  Fix: {_MISSING[name] or 'see What is missing in docs/tutorial/06-jax-users.md'}"
+        )
     if name not in _LAZY:
         raise AttributeError(f"module 'stagec' has no attribute {name!r}")
     module, attribute = _LAZY[name]

@@ -90,3 +90,14 @@ def test_public_names_are_these():
     )
     for name in stagec.__all__:
         assert getattr(stagec, name) is not None
+
+
+def test_names_of_jax_that_do_not_exist_yet_say_what_to_do():
+    import stagec
+
+    with pytest.raises(AttributeError, match=r"stagec\.vmap does not exist yet\n  Fix: write the axis"):
+        stagec.vmap  # noqa: B018
+    with pytest.raises(AttributeError, match="06-jax-users"):
+        stagec.grad  # noqa: B018
+    assert not hasattr(stagec, "random")
+    assert not set(stagec._MISSING) & set(stagec.__all__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from passes.legalize import complexes, floats, integers, sorting, unsigned
+from passes.legalize import complexes, floats, integers, slices, sorting, unsigned
 from passes.pattern import Pattern
 
 PATTERNS_CPU: list[Pattern] = [
@@ -11,6 +11,7 @@ PATTERNS_CPU: list[Pattern] = [
     *sorting.PATTERNS,
     *floats.PATTERNS,
     *complexes.PATTERNS,
+    *slices.PATTERNS,
 ]
 
 __all__ = ["PATTERNS_CPU"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from passes import build
 from passes.legalize.number import Number
-from passes.match import is_static
+from passes.match import is_boolean, is_static, producer
 from passes.pattern import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
@@ -102,4 +102,30 @@ def convert_to_unsigned(op: Any) -> Any:
     return Number(operand).to(f"int{target.itemsize * 8}").bitcast(target).value
 
 
-PATTERNS: list[Pattern] = [reverse_unsigned, reduce_window_unsigned, convert_to_unsigned]
+@pattern("stablehlo.dot_general")
+def dot_general_unsigned(op: Any) -> Any:
+    """An operand of another, unsigned or boolean type is converted before the product. Exact.
+
+    The compiler merges such a conversion into the product, and then reads the
+    bits as signed, or refuses (booleans in a product with a vector). It does
+    not look behind a barrier.
+    """
+    operation = op.operation
+    result = operation.results[0].type
+    operands = [_behind_barrier(value, result.element_type) for value in operation.operands]
+    if operands == list(operation.operands):
+        return None
+    return build.op("stablehlo.dot_general", operands, result, attributes=_attributes(op))
+
+
+def _behind_barrier(value: Any, wanted: Any) -> Any:
+    conversion = producer(value, "stablehlo.convert")
+    source = conversion.operation.operands[0] if conversion is not None else value
+    if not (_is_unsigned(source) or is_boolean(source)) or source.type.element_type == wanted:
+        return value
+    if conversion is None:
+        value = build.convert(value, numpy_dtype(wanted))
+    return build.op("stablehlo.optimization_barrier", [value])
+
+
+PATTERNS: list[Pattern] = [reverse_unsigned, reduce_window_unsigned, convert_to_unsigned, dot_general_unsigned]

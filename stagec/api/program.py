@@ -178,11 +178,11 @@ class RunnableGraph:
         else:
             executable = self.executable()
             for i in executable.in_place:
-                # Someone may hold a NumPy view of the memory, so do not write there.
-                if isinstance(inputs[i], Array) and not inputs[i].is_deleted() and not inputs[i]._exposed:
-                    continue
-                given = inputs[i]
-                inputs[i] = (given if isinstance(given, Array) else borrow(given)).private_copy()
+                value = inputs[i] if isinstance(inputs[i], Array) else borrow(inputs[i])
+                # Someone may look at the memory, or it is another argument too: do not write there.
+                if value._exposed or any(value is other for j, other in enumerate(inputs) if j != i):
+                    value = value.owned_copy()
+                inputs[i] = value
             results = executable.run(inputs)
         outs = [self._output(kind, index, everything, results) for kind, index in self.plan]
         for n, (out, aval) in enumerate(zip(outs, self.out_avals)):

@@ -24,7 +24,7 @@ class Options:
       target: where it shall run.
       fast_math: allow rewrites that change rounding.
       passes: the user's own passes and patterns.
-      donated: argument -> result that takes over its memory.
+      donated: argument -> result that may take over its memory.
     """
 
     target: Target
@@ -114,9 +114,13 @@ def lower_graph(graph: Graph, options: Options, name: str, argument_names: Seque
 def optimize(module: Any, options: Options, on_pass: Any = None) -> Any:
     """Run the passes over a module, in place; returns their report."""
     import passes
+    from passes.analysis.in_place import keep_safe_reuse
 
     settings = passes.PassOptions(fast_math=options.fast_math, target=options.target.backend)
-    return passes.run(module, "default", options=settings, extra=options.passes, on_pass=on_pass)
+    report = passes.run(module, "default", options=settings, extra=options.passes, on_pass=on_pass)
+    if options.donated:
+        keep_safe_reuse(module)
+    return report
 
 
 def compile_graph(

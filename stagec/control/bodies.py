@@ -15,7 +15,7 @@ from stagec.core.graph import Graph, Literal, Var, replay, trace_flat
 from stagec.core.operators import ArrayOperators
 from stagec.core.pytree import PyTreeDef
 from stagec.core.trace import Tracer
-from stagec.primitives.convert import convert_element_type, convert_element_type_p
+from stagec.primitives.convert import bitcast_convert_type_p, convert_element_type, convert_element_type_p
 from stagec.primitives.operand import Operand, as_operand, aval_of
 
 
@@ -67,7 +67,7 @@ def record(
 
     names = names or _parameters(function, len(trees))
     leaf_names = [n + pytree.keystr(path) for n, t in zip(names, trees) for path in pytree.leaf_paths(t)]
-    graph, captured = trace_flat(flat, avals, leaf_names, getattr(function, "__name__", "function"))
+    graph, captured = trace_flat(flat, avals, leaf_names, getattr(function, "__name__", "function"), False)
     assert out_tree is not None, "the function ran"
     return Body(graph, captured, out_tree)
 
@@ -206,8 +206,77 @@ def emit_while(
     body: Callable[..., Sequence[Any]],
 ) -> list[Any]:
     """`stablehlo.while` over `values`; `condition` and `body` are stagec functions of the state."""
-    if values:
-        # A loop whose initial state is read elsewhere too is refused by the compiler (a circular dependency).
-        values = cx.emit_all("stablehlo.optimization_barrier", values, avals=avals)
-    regions = [cx.region(avals, condition), cx.region(avals, body)]
-    return cx.emit_all("stablehlo.while", values, avals=avals, regions=regions)
+    carried = [_bits_aval(a) for a in avals]
+    values = [_bitcast(cx, v, b, a) for v, a, b in zip(values, avals, carried)]
+    # A loop whose initial state is read elsewhere too is refused by the compiler (a circular dependency).
+    # Constants stay bare, so that a counter is known and the loop a plain `for`.
+    held = [i for i, v in enumerate(values) if not _is_constant(v)]
+    if held:
+        bound = cx.emit_all(
+            "stablehlo.optimization_barrier", [values[i] for i in held], avals=[carried[i] for i in held]
+        )
+        for i, value in zip(held, bound):
+            values[i] = value
+    regions = [
+        cx.region(carried, lambda *state: condition(*_from_bits(state, avals))),
+        cx.region(carried, lambda *state: _keep_read(cx, state, _to_bits(body(*_from_bits(state, avals))))),
+    ]
+    results = cx.emit_all("stablehlo.while", values, avals=carried, regions=regions)
+    return [_bitcast(cx, r, a, b) for r, a, b in zip(results, avals, carried)]
+
+
+def _is_constant(value: Any) -> bool:
+    """Whether an `ir.Value` is a `stablehlo.constant`."""
+    return getattr(value.owner, "name", "") == "stablehlo.constant"
+
+
+def _keep_read(cx: Any, state: Sequence[Any], outs: list[Any]) -> list[Any]:
+    """The next state, bound to those parts of the last one that the body did not read.
+
+    The compiler drops a part that is written and never read from the loop's
+    arguments, keeps it among the results, and then crashes on their difference.
+    """
+    values = [cx.value(o) for o in outs]
+    unread = [i for i, s in enumerate(state) if s.value not in values and not any(True for _ in s.value.uses)]
+    if not unread:
+        return outs
+    operands = [values[i] for i in unread] + [state[i].value for i in unread]
+    avals = [state[i].aval for i in unread]
+    kept = cx.tracers(cx.emit_all("stablehlo.optimization_barrier", operands, avals=avals * 2), avals * 2)
+    outs = list(outs)
+    for i, bound in zip(unread, kept):
+        outs[i] = bound
+    return outs
+
+
+# The compiler refuses some regions whose results are unsigned; the same bits, read as signed, always pass.
+
+
+def _bits_aval(aval: ShapedArray) -> ShapedArray:
+    return aval.update(dtype=np.dtype(f"int{8 * aval.dtype.itemsize}")) if dtypes.is_unsigned(aval.dtype) else aval
+
+
+def _bitcast(cx: Any, value: Any, aval: ShapedArray, before: ShapedArray) -> Any:
+    return value if aval.dtype == before.dtype else cx.emit("stablehlo.bitcast_convert", [value], avals=[aval])
+
+
+def _from_bits(values: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
+    return [
+        v if v.aval.dtype == a.dtype else bitcast_convert_type_p(v, new_dtype=a.dtype) for v, a in zip(values, avals)
+    ]
+
+
+def _to_bits(values: Sequence[Any]) -> list[Any]:
+    """What a region returns instead of `values`: unsigned ones read as signed."""
+    return [
+        bitcast_convert_type_p(v, new_dtype=_bits_aval(v.aval).dtype) if dtypes.is_unsigned(v.aval.dtype) else v
+        for v in values
+    ]
+
+
+def emit_case(cx: Any, index: Any, branches: Sequence[Callable[[], Sequence[Any]]]) -> list[Any]:
+    """`stablehlo.case`; `branches` are stagec functions of nothing."""
+    carried = [_bits_aval(a) for a in cx.out_avals]
+    regions = [cx.region([], lambda branch=branch: _to_bits(branch())) for branch in branches]
+    results = cx.emit_all("stablehlo.case", [index], avals=carried, regions=regions)
+    return [_bitcast(cx, r, a, b) for r, a, b in zip(results, cx.out_avals, carried)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -38,8 +39,7 @@ def _eval(index: Any, *arrays: Any, branches: tuple[Graph, ...]) -> list[Any]:
 def _lower(cx: Any, index: Any, *values: Any, branches: tuple[Graph, ...]) -> Any:
     operands = cx.tracers(values, cx.in_avals[1:])
     # A region of `case` takes no arguments: its operations read the values around it.
-    regions = [cx.region([], lambda graph=graph: replay(graph, operands)) for graph in branches]
-    return cx.emit_all("stablehlo.case", [index], regions=regions)
+    return bodies.emit_case(cx, index, [functools.partial(replay, graph, operands) for graph in branches])
 
 
 cond_p = Primitive("cond", shape=_shape, eval=_eval, lower=_lower, multiple=True)

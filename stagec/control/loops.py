@@ -174,10 +174,12 @@ def fori_loop(
     bodies.check_carry("fori_loop", body_fun, tree, avals, body.out_tree, body.out_avals)
     consts = [aval_of(c) for c in body.captured]
 
+    one = literal(1, index.dtype, True)
+
     if known:
 
         def step(*values: Any) -> list[Operand]:
-            return [arithmetic.add(values[len(consts)], 1), *replay(body.graph, values)]
+            return [arithmetic.add(values[len(consts)], one), *replay(body.graph, values)]
 
         graph, _ = trace_flat(step, [*consts, index, *avals], name="step")
         results = scan_p(
@@ -204,7 +206,7 @@ def fori_loop(
 
     def advance(*values: Any) -> list[Operand]:
         first, (i, end, *carry) = values[: len(consts)], values[len(consts) :]
-        return [arithmetic.add(i, 1), end, *replay(body.graph, [*first, i, *carry])]
+        return [arithmetic.add(i, one), end, *replay(body.graph, [*first, i, *carry])]
 
     state = [index, aval_of(high), *avals]
     condition, _ = trace_flat(unfinished, state, name="unfinished")

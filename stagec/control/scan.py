@@ -75,7 +75,7 @@ def _lower(
 
     ys = cx.out_avals[num_carry:]
     avals = cx.in_avals[num_consts:first] + ys
-    state = [*values[num_consts:first], *[cx.constant(np.zeros((), a.dtype), a) for a in ys]]
+    state = [*values[num_consts:first], *[_zeros(cx, a) for a in ys]]
     rounds = length - length % unroll
     if rounds > unroll:
         start = cx.constant(np.zeros((), np.int32))
@@ -86,6 +86,15 @@ def _lower(
         return state
     rest = cx.tracers(state, avals)
     return cx.apply(lambda: _repeat(step, range(rounds, length), rest), avals=[])
+
+
+def _zeros(cx: Any, aval: ShapedArray) -> Any:
+    if aval.dtype != dtypes.complex128:
+        return cx.constant(np.zeros((), aval.dtype), aval)
+    # The compiler cannot fill memory with 16-byte values, so it must not see that this is one.
+    half = aval.update(dtype=dtypes.float64)
+    part = cx.emit("stablehlo.optimization_barrier", [cx.constant(np.zeros((), np.float64), half)], avals=[half])
+    return cx.emit("stablehlo.complex", [part, part], avals=[aval])
 
 
 def _repeat(step: Callable[..., list[Any]], places: range, state: list[Any]) -> list[Any]:
@@ -155,7 +164,7 @@ def scan(
     if n and bodies.runs_in_python(*operands, *rows):
         return _scan_in_python(f, carry_tree.unflatten(operands), rows, xs_tree, n, reverse)
     avals = [aval_of(o) for o in operands]
-    row_avals = [a.update(shape=a.shape[1:]) for a in map(aval_of, rows)]
+    row_avals = [a.update(shape=a.shape[1:]) for a in [aval_of(r) for r in rows]]
     trees = [carry_tree, xs_tree]
     body = bodies.record(f, trees, [*avals, *row_avals])
     carry_out, ys_tree = _pair(f, body.out_tree)
@@ -178,7 +187,7 @@ def scan(
     return carry_tree.unflatten(results[: len(operands)]), ys_tree.unflatten(results[len(operands) :])
 
 
-def map(f: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any:
+def map_(f: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any:
     """`f` of each row of `xs`, one after the other, stacked.
 
     Args:

@@ -247,14 +247,25 @@ class GraphTrace(Trace):
 
 
 def trace_flat(
-    function: Callable[..., Sequence[Any]], avals: Sequence[ShapedArray], names: Sequence[str] = (), name: str = ""
+    function: Callable[..., Sequence[Any]],
+    avals: Sequence[ShapedArray],
+    names: Sequence[str] = (),
+    name: str = "",
+    static_arguments: bool = True,
 ) -> tuple[Graph, list[Any]]:
     """Record `function` of flat arrays, which returns a flat sequence of arrays.
+
+    Args:
+      avals: of its arguments.
+      names: of its arguments, for messages.
+      name: of the function, for messages.
+      static_arguments: whether a message may advise to make an argument static.
 
     Returns:
       The graph, and the captured values that belong to its leading inputs.
     """
     trace = GraphTrace(name or getattr(function, "__name__", "function"))
+    trace.static_arguments = static_arguments
     tracers = [trace.argument(a, names[i] if i < len(names) else "") for i, a in enumerate(avals)]
     before = location.ambient.location
     location.ambient.location = None

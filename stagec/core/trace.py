@@ -25,6 +25,8 @@ class Trace:
 
     parent: Trace | None = None
     ended = False
+    # Whether the function's arguments can be made static: those of a loop's body cannot.
+    static_arguments = True
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Apply `primitive`; returns one value, or a list if `primitive.multiple`."""
@@ -91,6 +93,8 @@ class Tracer(ArrayOperators):
         static = f"make {' and '.join(names) or 'the argument'} static with static_argnames"
         if names:
             static += f"={names[0].split('[')[0].split('.')[0]!r}"
+        if not self.trace.static_arguments:
+            static = "decide outside the function, by values that are known while tracing"
         return kind(
             errors.message(
                 f"the {wanted} of a traced array was asked for: {self.aval.long()} has no value while tracing",

@@ -180,6 +180,10 @@ from stagec.numpy.grids import (
     shape as shape,
     size as size,
 )
+from stagec.numpy.interpolation import (
+    interp as interp,
+    polyval as polyval,
+)
 from stagec.numpy.joining import (
     append as append,
     array_split as array_split,
@@ -371,6 +375,7 @@ from stagec.numpy.selection import (
 )
 from stagec.numpy.sets import (
     intersect1d as intersect1d,
+    isin as isin,
     setdiff1d as setdiff1d,
     setxor1d as setxor1d,
     union1d as union1d,

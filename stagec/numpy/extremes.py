@@ -67,8 +67,13 @@ def fmin(x1: Any, x2: Any, /) -> Any:
     return logic.select(take_x, x, y)
 
 
-def clip(a: Any, /, min: Any = None, max: Any = None) -> Any:
+def clip(a: Any, /, min: Any = None, max: Any = None, *, a_min: Any = None, a_max: Any = None) -> Any:
     """`a` limited to the interval from `min` to `max`, either of which may be absent.
+
+    Args:
+      a: an array.
+      min, max: the bounds, which are broadcast.
+      a_min, a_max: NumPy's first names of the bounds.
 
     Raises:
       DtypeError: an operand is complex.
@@ -78,7 +83,7 @@ def clip(a: Any, /, min: Any = None, max: Any = None) -> Any:
     """
     out = as_operand(a, "clip's argument")
     real_only("clip", out)
-    for bound, limit in ((min, ar.max), (max, ar.min)):
+    for bound, limit in ((a_min if min is None else min, ar.max), (a_max if max is None else max, ar.min)):
         if bound is not None:
             x, y = promote("clip", out, bound)
             real_only("clip", x)

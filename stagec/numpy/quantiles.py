@@ -57,7 +57,7 @@ def quantile(
     >>> float(snp.quantile(snp.array([1.0, 2.0, 4.0]), 0.5))
     2.0
     """
-    return _quantile("quantile", a, q, axis, out, method, keepdims, weights, skip_nan=False)
+    return _quantile("quantile", a, _levels(q), axis, out, method, keepdims, weights, skip_nan=False)
 
 
 def nanquantile(
@@ -77,7 +77,7 @@ def nanquantile(
     >>> float(snp.nanquantile(snp.array([1.0, snp.nan, 3.0]), 0.5))
     2.0
     """
-    return _quantile("nanquantile", a, q, axis, out, method, keepdims, weights, skip_nan=True)
+    return _quantile("nanquantile", a, _levels(q), axis, out, method, keepdims, weights, skip_nan=True)
 
 
 def percentile(
@@ -97,7 +97,7 @@ def percentile(
     >>> float(snp.percentile(snp.array([1.0, 2.0, 4.0]), 50))
     2.0
     """
-    return _quantile("percentile", a, _hundredth(q), axis, out, method, keepdims, weights, skip_nan=False)
+    return _quantile("percentile", a, _hundredth(_levels(q)), axis, out, method, keepdims, weights, skip_nan=False)
 
 
 def nanpercentile(
@@ -117,7 +117,7 @@ def nanpercentile(
     >>> float(snp.nanpercentile(snp.array([1.0, snp.nan, 3.0]), 50))
     2.0
     """
-    return _quantile("nanpercentile", a, _hundredth(q), axis, out, method, keepdims, weights, skip_nan=True)
+    return _quantile("nanpercentile", a, _hundredth(_levels(q)), axis, out, method, keepdims, weights, skip_nan=True)
 
 
 def median(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
@@ -140,6 +140,10 @@ def nanmedian(
     3.0
     """
     return _quantile("nanmedian", a, 0.5, axis, out, "midpoint", keepdims, None, skip_nan=True)
+
+
+def _levels(q: Any) -> Any:
+    return np.asarray(q) if isinstance(q, (list, tuple)) and not is_traced(*q) else q
 
 
 def _hundredth(q: Any) -> Any:

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
-from stagec.numpy.arguments import array_argument, concrete, from_numpy, is_traced
+from stagec.numpy.arguments import array_argument, concrete, from_numpy, is_traced, to_array
+from stagec.numpy.extremes import minimum
 from stagec.numpy.promotion import promote_dtypes
 from stagec.numpy.reductions import strong
-from stagec.numpy.sorting import unique_sorted
+from stagec.numpy.sorting import searchsorted, unique_sorted
 from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import concatenate, reshape
 
@@ -165,6 +166,42 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     if not return_indices:
         return from_numpy(found, dtype)
     return (from_numpy(found[0], dtype), *[from_numpy(p, dtypes.default_int()) for p in found[1:]])
+
+
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
+) -> Any:
+    """Which elements occur among the `test_elements`.
+
+    Args:
+      element: an array; the result has its shape.
+      test_elements: an array, whose shape does not matter.
+      assume_unique: accepted; nothing is gained by it.
+      invert: ask which elements do not occur.
+      method: accepted; the algorithm is chosen by size.
+
+    >>> import stagec.numpy as snp
+    >>> snp.isin(snp.array([1, 2, 3]), snp.array([3, 1]))
+    Array([ True, False,  True], dtype=bool)
+    """
+    x, table = promote_dtypes(
+        array_argument(element, "isin's element"), array_argument(test_elements, "isin's test_elements")
+    )
+    x, table = to_array(x), to_array(table).ravel()
+    if table.size == 0:
+        found = x != x
+        found = found & ~found
+    elif table.size <= _COMPARED:
+        found = (x[..., None] == table).any(-1)
+    else:
+        table = table.sort()
+        place = searchsorted(table, x)
+        found = table[minimum(place, table.size - 1)] == x
+    return ~found if invert else found
+
+
+# So many elements are compared with each one; more are sorted and searched.
+_COMPARED = 32
 
 
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:

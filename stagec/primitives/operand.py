@@ -41,9 +41,11 @@ def as_operand(value: Any, name: str = "argument") -> Operand:
         return as_operand(value.__stagec_array__(), name)
     raise errors.ArgumentTypeError(
         errors.message(
-            f"{name} must be an array or a number, got {type(value).__name__}: {_brief(value)}",
+            f"{name}: expected an array or a number, got {type(value).__name__}: {_brief(value)}",
             str(location.capture()),
-            fix="wrap lists and tuples in numpy.array",
+            fix="wrap it in stagec.numpy.array"
+            if isinstance(value, (list, tuple))
+            else "keep values that are not numbers outside of arrays",
         )
     )
 

@@ -30,7 +30,7 @@ class Array(ArrayOperators):
     _numpy: np.ndarray[Any, Any] | None
     _view: Any
     _taken: str | None
-    # Whether others may hold NumPy views of the memory: then a donation must not write to it.
+    # Whether NumPy owns the memory, or others may hold NumPy views of it: then a donation must not write to it.
     _exposed: bool
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Array:
@@ -88,9 +88,11 @@ class Array(ArrayOperators):
         """A copy that nothing else refers to."""
         value = _device.aligned_empty(self.aval.shape, self.aval.dtype)
         value[...] = self._host()
-        made = Array.of(value, self.aval)
-        made._exposed = False
-        return made
+        return Array.of(value, self.aval)
+
+    def owned_copy(self) -> Array:
+        """A copy in memory of the runtime, which a result may take over and outlive this array with."""
+        return from_view(_device.copy_numpy(_device.cpu(), self._host()), self.aval)
 
     def with_aval(self, aval: ShapedArray) -> Array:
         """The same data under an aval that differs in its weak type only."""

@@ -130,6 +130,14 @@ def import_numpy(device: Device, array: np.ndarray[Any, Any]) -> Any:
     return binding().HalBufferView(buffer, array.shape, _element_types()[array.dtype])
 
 
+def copy_numpy(device: Device, array: np.ndarray[Any, Any]) -> Any:
+    """A buffer view of a copy of the array, in memory that the runtime keeps for as long as a buffer uses it."""
+    memory, usage = _import_options()
+    raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    buffer = device.allocator.allocate_buffer_copy(memory, usage, device.hal_device("local-sync"), raw)
+    return binding().HalBufferView(buffer, array.shape, _element_types()[array.dtype])
+
+
 def writable_alias(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The same memory without NumPy's write protection, for interfaces that refuse it; it must not be written."""
     if array.size == 0:

@@ -160,3 +160,45 @@ def test_delete_frees_and_says_so():
     x.delete()
     with pytest.raises(errors.DonationError, match="was deleted"):
         np.asarray(x)
+
+
+@pytest.mark.parametrize("rows", [64, 512])
+def test_a_donated_array_is_not_overwritten_before_its_neighbours_have_read_it(rows):
+    def blur(x):
+        return snp.roll(x, 1, 0) + snp.roll(x, -1, 1) - x
+
+    x = np.random.default_rng(0).standard_normal((rows, rows), np.float32)
+    donated, kept = snp.asarray(x), snp.asarray(x)
+    for _ in range(3):
+        donated = stagec.jit(blur, donate_argnums=0)(donated)
+        kept = stagec.jit(blur)(kept)
+    assert np.array_equal(donated, kept)
+
+
+@pytest.mark.parametrize("step", [lambda x: x * 0.5 + 1, lambda x: x.at[3].set(2.0)], ids=["elementwise", "update"])
+def test_a_result_outlives_the_donated_numpy_memory(step):
+    step = stagec.jit(step, donate_argnums=0)
+    x = snp.asarray(np.full((256, 256), 2.0, np.float32))
+    for _ in range(3):
+        x = step(x)
+    others = [np.full((256, 256), 7.0, np.float32) for _ in range(8)]
+    assert (np.asarray(x) == 2).all() and len(others) == 8
+
+
+def test_one_array_given_twice_and_donated_twice():
+    step = stagec.jit(lambda a, b: (a * 2, b * 3), donate_argnums=(0, 1))
+    x = stagec.jit(lambda: snp.ones(64))()
+    doubled, tripled = step(x, x)
+    assert float(doubled[0]) == 2 and float(tripled[0]) == 3 and x.is_deleted()
+
+
+def test_a_donated_array_that_is_another_argument_too_is_read_before_it_is_written():
+    step = stagec.jit(lambda a, b: a * 2 + b[::-1], donate_argnums=0)
+    x = stagec.jit(lambda: snp.arange(64.0))()
+    assert np.array_equal(step(x, x), np.arange(64.0) * 2 + np.arange(64.0)[::-1])
+
+
+def test_donation_of_bfloat16_from_numpy():
+    step = stagec.jit(lambda x: x * 2, donate_argnums=0)
+    x = snp.ones(64, dtype=snp.bfloat16)
+    assert float(step(step(x))[0]) == 4

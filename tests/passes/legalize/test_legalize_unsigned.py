@@ -54,6 +54,29 @@ func.func @loop(%n: tensor<i32>) -> tensor<ui32> {
 """
 
 
+NARROW = ("ui8", "ui16")
+
+
+def product(name, element):
+    return f"""
+func.func @{name}(%x: tensor<4x4x{element}>, %y: tensor<4xf32>) -> tensor<4xf32> {{
+  %0 = stablehlo.convert %x : (tensor<4x4x{element}>) -> tensor<4x4xf32>
+  %1 = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}}
+"""
+
+
+def mixed(name, element):
+    x = f"tensor<4x4x{element}>"
+    return f"""
+func.func @{name}(%x: {x}) -> tensor<4x4xi32> {{
+  %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [1] : ({x}, {x}) -> tensor<4x4xi32>
+  return %0 : tensor<4x4xi32>
+}}
+"""
+
+
 @pytest.fixture(scope="module")
 def compiled():
     functions = {}
@@ -62,6 +85,8 @@ def compiled():
             functions[f"{op}_{element}"] = scan(f"{op}_{element}", op, element, start(dtype))
         functions[f"reverse_{element}"] = reverse(f"reverse_{element}", element)
     functions["loop"] = LOOP
+    functions |= {f"product_{element}": product(f"product_{element}", element) for element in NARROW}
+    functions |= {f"mixed_{element}": mixed(f"mixed_{element}", element) for element in NARROW}
     return Compiled(functions)
 
 
@@ -82,3 +107,17 @@ def test_unsigned_numbers_can_be_reversed(compiled, element):
 
 def test_a_loop_may_convert_to_unsigned(compiled):
     assert int(compiled("loop", np.array(5, np.int32)).view(np.uint32)) == 10
+
+
+@pytest.mark.parametrize("element", NARROW)
+def test_a_product_does_not_read_converted_unsigned_numbers_as_signed(compiled, element):
+    x = (np.arange(16) * np.iinfo(DTYPES[element]).max // 15).astype(DTYPES[element]).reshape(4, 4)
+    y = np.array([1, 2, 3, 4], np.float32)
+    assert compiled(f"product_{element}", x, y).tolist() == (x.astype(np.float32) @ y).tolist()
+
+
+@pytest.mark.parametrize("element", NARROW)
+def test_a_product_of_unsigned_numbers_with_a_wider_result(compiled, element):
+    top = min(np.iinfo(DTYPES[element]).max, 20000)
+    x = (np.arange(16) * top // 15).astype(DTYPES[element]).reshape(4, 4)
+    assert compiled(f"mixed_{element}", x).tolist() == (x.astype(np.int32) @ x.astype(np.int32).T).tolist()

@@ -1,0 +1,73 @@
+"""Whether a result may be written over an argument (`iree.abi.output`) while the program still reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from passes import bindings
+from passes.numeric import elementwise
+
+ATTRIBUTE = "iree.abi.output"
+
+# Each element of the result needs the same element of the operands, and no other.
+_ELEMENTWISE = (
+    frozenset(elementwise.UNARY)
+    | frozenset(elementwise.BINARY)
+    | {"stablehlo.select", "stablehlo.clamp", "stablehlo.compare", "stablehlo.convert", "stablehlo.reduce_precision"}
+)
+
+
+def keep_safe_reuse(module: Any, function: str = "main") -> tuple[int, ...]:
+    """Take `iree.abi.output` from the arguments where it could change results.
+
+    The compiler does not know that the memory it writes to is an argument's:
+    it may write the first results while others that need the old values are
+    still to be computed, on another thread or by a later kernel. That is
+    harmless only where element i of the argument serves for nothing but
+    element i of that one result.
+
+    Returns:
+      The arguments that a result is still written over.
+    """
+    ir = bindings.ir
+    (operation,) = [
+        op.operation
+        for op in module.body.operations
+        if op.operation.name == "func.func" and op.operation.attributes["sym_name"].value == function
+    ]
+    if "arg_attrs" not in operation.attributes:
+        return ()
+    block = operation.regions[0].blocks[0]
+    kept: list[int] = []
+    dictionaries = []
+    for i, dictionary in enumerate(operation.attributes["arg_attrs"]):
+        if ATTRIBUTE in dictionary:
+            if _serves_one_place(block.arguments[i], block, ir.IntegerAttr(dictionary[ATTRIBUTE]).value):
+                kept.append(i)
+            else:
+                others = {entry.name: entry.attr for entry in dictionary if entry.name != ATTRIBUTE}
+                dictionary = ir.DictAttr.get(others, context=module.context)
+        dictionaries.append(dictionary)
+    operation.attributes["arg_attrs"] = ir.ArrayAttr.get(dictionaries, context=module.context)
+    return tuple(kept)
+
+
+def _serves_one_place(argument: Any, block: Any, result: int) -> bool:
+    shape = list(argument.type.shape)
+    seen = {argument}
+    stack = [argument]
+    while stack:
+        for use in stack.pop().uses:
+            user = use.owner.operation
+            if user.block != block:
+                return False
+            if user.name == "func.return":
+                if use.operand_number != result:
+                    return False
+                continue
+            if user.name not in _ELEMENTWISE or list(user.results[0].type.shape) != shape:
+                return False
+            if user.results[0] not in seen:
+                seen.add(user.results[0])
+                stack.append(user.results[0])
+    return True
