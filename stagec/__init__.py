@@ -9,7 +9,7 @@ from typing import Any as _Any
 
 from stagec.core.config import config, disable_jit, enable_x64
 from stagec.core.errors import StagecError
-from stagec.runtime import eager as _eager  # what runs outside jit
+from stagec.runtime import eager as _eager  # noqa: F401  what runs outside jit
 from stagec.runtime.array import Array
 from stagec.api.arguments import ShapeDtypeStruct
 from stagec.api.jit import clear_caches, jit
@@ -82,9 +82,8 @@ def __getattr__(name: str) -> _Any:
     import importlib
 
     if name in _MISSING:
-        raise AttributeError(
-            f"stagec.{name} does not exist yet\n  Fix: {_MISSING[name] or 'see What is missing in docs/tutorial/06-jax-users.md'}"
-        )
+        fix = _MISSING[name] or "see What is missing in docs/tutorial/06-jax-users.md"
+        raise AttributeError(f"stagec.{name} does not exist yet\n  Fix: {fix}")
     if name not in _LAZY:
         raise AttributeError(f"module 'stagec' has no attribute {name!r}")
     module, attribute = _LAZY[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from passes.legalize import complexes, floats, integers, slices, sorting, unsigned
+from passes.legalize import complexes, floats, integers, slices, sorting, unsigned, updates
 from passes.pattern import Pattern
 
 PATTERNS_CPU: list[Pattern] = [
@@ -12,6 +12,7 @@ PATTERNS_CPU: list[Pattern] = [
     *floats.PATTERNS,
     *complexes.PATTERNS,
     *slices.PATTERNS,
+    *updates.PATTERNS,
 ]
 
 __all__ = ["PATTERNS_CPU"]

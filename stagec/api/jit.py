@@ -103,7 +103,7 @@ class JitFunction:
         self._target = Target.parse(target) if target is not None else None
         self._fast_math = fast_math
         self._passes = passes
-        self._name: str = getattr(function, "__name__", None) or getattr(
+        self._name: str = getattr(function, "__name__", "") or getattr(
             getattr(function, "func", None), "__name__", type(function).__name__
         )
         self._cache = _trace_cache(

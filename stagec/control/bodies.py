@@ -236,11 +236,11 @@ def _keep_read(cx: Any, state: Sequence[Any], outs: list[Any]) -> list[Any]:
     The compiler drops a part that is written and never read from the loop's
     arguments, keeps it among the results, and then crashes on their difference.
     """
-    values = [cx.value(o) for o in outs]
-    unread = [i for i, s in enumerate(state) if s.value not in values and not any(True for _ in s.value.uses)]
+    values, before = [cx.value(o) for o in outs], [cx.value(s) for s in state]
+    unread = [i for i, v in enumerate(before) if v not in values and not any(True for _ in v.uses)]
     if not unread:
         return outs
-    operands = [values[i] for i in unread] + [state[i].value for i in unread]
+    operands = [values[i] for i in unread] + [before[i] for i in unread]
     avals = [state[i].aval for i in unread]
     kept = cx.tracers(cx.emit_all("stablehlo.optimization_barrier", operands, avals=avals * 2), avals * 2)
     outs = list(outs)

@@ -144,6 +144,6 @@ def disable_jit(value: bool = True) -> contextlib.AbstractContextManager[None]:
     >>> import stagec
     >>> with stagec.disable_jit():
     ...     stagec.jit(lambda x: x + 1)(1)
-    Array(2, dtype=int32, weak_type=True)
+    2
     """
     return config.override(disable_jit=value)

@@ -93,7 +93,7 @@ class Tracer(ArrayOperators):
         static = f"make {' and '.join(names) or 'the argument'} static with static_argnames"
         if names:
             static += f"={names[0].split('[')[0].split('.')[0]!r}"
-        if not self.trace.static_arguments:
+        if not self._trace.static_arguments:
             static = "decide outside the function, by values that are known while tracing"
         return kind(
             errors.message(

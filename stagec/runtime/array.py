@@ -162,7 +162,8 @@ class Array(ArrayOperators):
         return value.copy() if copy else value
 
     def __buffer__(self, flags: int) -> memoryview:
-        return memoryview(self.numpy())
+        value: Any = self.numpy()
+        return memoryview(value)
 
     def __dlpack__(self, **kwargs: Any) -> Any:
         value = self.numpy()

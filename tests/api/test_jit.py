@@ -376,9 +376,8 @@ def test_arrays_without_elements_work():
 
 
 def test_eval_shape_computes_nothing():
-    spec = stagec.eval_shape(
-        lambda x, y: {"out": x @ y}, stagec.ShapeDtypeStruct((2, 3), "float32"), stagec.ShapeDtypeStruct((3, 4), "float32")
-    )
+    x, y = stagec.ShapeDtypeStruct((2, 3), "float32"), stagec.ShapeDtypeStruct((3, 4), "float32")
+    spec = stagec.eval_shape(lambda x, y: {"out": x @ y}, x, y)
     assert spec == {"out": stagec.ShapeDtypeStruct((2, 4), "float32")}
 
 

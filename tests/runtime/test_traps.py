@@ -74,7 +74,7 @@ def test_float_to_integer_saturates_and_nan_is_zero():
         info = np.iinfo(dtype)
         small = [3, -3 if info.min else 0]
         expected = np.array([0, info.max, info.min, info.max, info.min, *small], dtype)
-        assert np.array_equal(stagec.jit(lambda x: x.astype(dtype))(x), expected)
+        assert np.array_equal(stagec.jit(lambda x, dtype=dtype: x.astype(dtype), static_argnames="dtype")(x), expected)
         assert np.array_equal(snp.asarray(x).astype(dtype), expected)
 
 
