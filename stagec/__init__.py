@@ -4,22 +4,21 @@ Write NumPy-style code, put `@stagec.jit` on it, and it runs as machine code,
 compiled once and kept on disk. Names and meaning follow JAX.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
+from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
+from stagec import dtypes, errors, lax, nn, numpy, tree, tree_util, typing
+from stagec.api.arguments import ShapeDtypeStruct
+from stagec.api.jit import clear_caches, jit
+from stagec.api.stages import eval_shape, make_graph
 from stagec.core.config import config, disable_jit, enable_x64
 from stagec.core.errors import StagecError
 from stagec.runtime import eager as _eager  # noqa: F401  what runs outside jit
 from stagec.runtime.array import Array
-from stagec.api.arguments import ShapeDtypeStruct
-from stagec.api.jit import clear_caches, jit
-from stagec.api.stages import eval_shape, make_graph
-from stagec import dtypes, errors, lax, nn, numpy, tree, tree_util, typing
 
 if _TYPE_CHECKING:
     from passes import Pass, Pattern, pattern
-    from stagec.api.explain import explain
     from stagec import debug, scipy
+    from stagec.api.explain import explain
 
 make_jaxpr = make_graph
 

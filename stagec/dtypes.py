@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import ml_dtypes
 
-from stagec.core.dtypes import canonicalize as canonicalize_dtype
 from stagec.core.dtypes import (
+    canonicalize as canonicalize_dtype,
     extended,
     finfo,
     float0,

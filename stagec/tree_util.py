@@ -16,7 +16,9 @@ from stagec.core.pytree import (
     DictKey,
     FlattenedIndexKey,
     GetAttrKey,
+    Key as KeyEntry,
     Partial,
+    Path as KeyPath,
     PyTreeDef,
     SequenceKey,
     all_leaves,
@@ -29,8 +31,6 @@ from stagec.core.pytree import (
     register_static,
     treedef_tuple,
 )
-from stagec.core.pytree import Key as KeyEntry
-from stagec.core.pytree import Path as KeyPath
 
 __all__ = [
     "DictKey",

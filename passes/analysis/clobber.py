@@ -12,8 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from passes import attributes as attrs
-from passes import bindings
+from passes import attributes as attrs, bindings
 from passes.match import dtype_of, is_boolean, is_floating, shape_of, splat_of
 from passes.simplify.casts import is_lossless
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from passes import attributes as attrs
-from passes import bindings, build
+from passes import attributes as attrs, bindings, build
 from passes.match import has_one_use, is_static, producer, shape_of, size_of
 from passes.pattern import pattern
 

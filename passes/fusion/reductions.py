@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from passes import attributes as attrs
-from passes import bindings, build
+from passes import attributes as attrs, bindings, build
 from passes.fusion.dots import blocks_inside_out
 from passes.match import producer, shape_of
 from passes.numeric.products import single_op

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from passes import build
-from passes.legalize import elementary as el
-from passes.legalize import special as sp
+from passes.legalize import elementary as el, special as sp
 from passes.legalize.number import Number, copysign, has_sign, mapped, maximum, minimum, sqrt, where
 from passes.match import is_static
 from passes.pattern import Pattern

@@ -1,13 +1,14 @@
-"""Updates that come from the array that they change, which the CPU backend does while it reads."""
+"""Updates of an array that are computed from it, which the CPU backend does while it reads."""
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from passes import bindings, build
-from passes.match import shape_of
+from passes.match import shape_of, splat_of
 from passes.pattern import Pattern, pattern
 from passes.types import numpy_dtype
 
@@ -15,10 +16,28 @@ from passes.types import numpy_dtype
 _VIEWS = frozenset(
     f"stablehlo.{name}"
     for name in (
-        "bitcast_convert broadcast_in_dim concatenate convert dynamic_slice dynamic_update_slice optimization_barrier "
-        "pad reshape reverse select slice transpose"
+        "bitcast_convert broadcast_in_dim convert dynamic_slice dynamic_update_slice optimization_barrier reshape scatter "
+        "slice transpose"
     ).split()
 )
+
+
+def _is_view(value: Any) -> bool:
+    return not isinstance(value.owner, bindings.ir.Block) and value.owner.name in _VIEWS
+
+
+def _reaches(value: Any, targets: set[Any]) -> bool:
+    """Whether `value` is one of `targets`, or computed from one in the same block."""
+    seen: set[Any] = set()
+    stack = [value]
+    while stack:
+        value = stack.pop()
+        if value in targets:
+            return True
+        if value not in seen and not isinstance(value.owner, bindings.ir.Block):
+            stack += [operand for operand in value.owner.operands if len(operand.type.shape)]
+        seen.add(value)
+    return False
 
 
 def _memory(value: Any) -> set[Any]:
@@ -27,35 +46,71 @@ def _memory(value: Any) -> set[Any]:
     stack = [value]
     while stack:
         value = stack.pop()
-        if value in found:
-            continue
+        if value not in found and _is_view(value):
+            stack += [operand for operand in value.owner.operands if len(operand.type.shape)]
         found.add(value)
-        if isinstance(value.owner, bindings.ir.Block) or value.owner.name not in _VIEWS:
-            continue
-        stack += [operand for operand in value.owner.operands if len(operand.type.shape)]
     return found
+
+
+def _number(shape: tuple[int, ...], axis: int) -> Any:
+    attributes = {"iota_dimension": f"{axis} : i64"}
+    return build.op("stablehlo.iota", [], build.tensor_type(shape, np.int32), attributes=attributes)
+
+
+def _apart(value: Any) -> Any:
+    """`value` in memory of its own, by a choice that the compiler cannot decide before it lays out memory."""
+    shape = shape_of(value)
+    number = _number(shape, 0)
+    always = build.compare(number, build.full(0, number), "GE")
+    return build.select(always, value, build.constant(np.zeros(shape, numpy_dtype(value.type.element_type))))
+
+
+def _chosen(operand: Any, update: Any, starts: list[int]) -> Any:
+    """The update at a known place, as a choice for each element."""
+    dtype = numpy_dtype(operand.type.element_type)
+    if dtype.kind == "c":  # the compiler crashed on a complex pad between a slice and a choice
+        half = np.float32 if dtype == np.complex64 else np.float64
+        parts = []
+        for name in ("stablehlo.real", "stablehlo.imag"):
+            x, y = (build.op(name, [v], build.tensor_type(shape_of(v), half)) for v in (operand, update))
+            parts.append(_chosen(x, y, starts))
+        return build.op("stablehlo.complex", parts, operand.type)
+    shape, sizes = shape_of(operand), shape_of(update)
+    ends = [n - start - size for n, start, size in zip(shape, starts, sizes)]
+    inside = []
+    for axis, (start, size, end) in enumerate(zip(starts, sizes, ends)):
+        number = _number(shape, axis)
+        if start:
+            inside.append(build.compare(number, build.full(start, number), "GE"))
+        if end:
+            inside.append(build.compare(number, build.full(start + size, number), "LT"))
+    if not inside:
+        return update
+    zero = build.constant(np.zeros((), dtype))
+    padded = build.pad(update, zero, starts, ends, [0] * len(shape))
+    return build.select(reduce(lambda a, b: build.op("stablehlo.and", [a, b]), inside), padded, operand)
 
 
 @pattern("stablehlo.dynamic_update_slice")
 def update_from_the_same_memory(op: Any) -> Any:
-    """update(x, slice of x, at) -> the same with the slice in memory of its own. Exact.
+    """update(x, f(x), at) never writes to x while f reads it. Exact.
 
-    The compiler updates `x` in place and takes the slice for a view of it:
-    where the two overlap, elements are read after they were written, or the
-    call is refused. The choice that makes new memory is one that the compiler
-    cannot decide before it lays out memory.
+    The compiler updates `x` in place. At a known place it computes `f(x)` in
+    the same kernel, so that elements are read after they were written; the
+    update becomes a choice for each element. At any other place it takes a
+    slice of `x` for a view of it, and copies between overlapping ranges; the
+    slice gets memory of its own.
     """
     shape = shape_of(op.update)
-    if not shape or isinstance(op.update.owner, bindings.ir.Block) or op.update.owner.name not in _VIEWS:
+    operand, update, *indices = op.operation.operands
+    if not shape or 0 in shape or not _reaches(update, _memory(operand)):
         return None
-    if _memory(op.update).isdisjoint(_memory(op.operand)):
+    at = [splat_of(index) for index in indices]
+    if None not in at:
+        return _chosen(operand, update, [min(max(int(i), 0), n - m) for i, n, m in zip(at, shape_of(operand), shape)])
+    if not _is_view(update):
         return None
-    number = build.op("stablehlo.iota", [], build.tensor_type(shape, np.int32), attributes={"iota_dimension": "0 : i64"})
-    always = build.compare(number, build.full(0, number), "GE")
-    zero = build.constant(np.zeros(shape, numpy_dtype(op.update.type.element_type)))
-    update = build.select(always, op.update, zero)
-    operands = list(op.operation.operands)
-    return build.op("stablehlo.dynamic_update_slice", [operands[0], update, *operands[2:]])
+    return build.op("stablehlo.dynamic_update_slice", [operand, _apart(update), *indices])
 
 
 PATTERNS: list[Pattern] = [update_from_the_same_memory]

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs
-from passes import bindings, match
+from passes import attributes as attrs, bindings, match
 from passes.errors import InterpretError, message
 from passes.numeric import elementwise, products, shapes
 from passes.pattern import location_text

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs
-from passes import match
+from passes import attributes as attrs, match
 
 Array = np.ndarray
 

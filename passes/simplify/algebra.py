@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs
-from passes import build
+from passes import attributes as attrs, build
 from passes.match import (
     dtype_of,
     is_boolean,

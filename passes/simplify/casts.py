@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs
-from passes import build
+from passes import attributes as attrs, build
 from passes.match import dtype_of, is_boolean, is_floating, is_integer, is_splat, producer
 from passes.pattern import pattern
 

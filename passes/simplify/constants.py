@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs
-from passes import build
+from passes import attributes as attrs, build
 from passes.match import constant_of, dtype_of, is_static, producer, shape_of, size_of, splat_of
 from passes.numeric import elementwise, evaluate, interpreter
 from passes.pattern import pattern

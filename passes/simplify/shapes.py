@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from passes import attributes as attrs
-from passes import build
+from passes import attributes as attrs, build
 from passes.match import is_static, producer, same_type, shape_of, splat_of
 from passes.pattern import pattern
 

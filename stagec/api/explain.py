@@ -12,8 +12,7 @@ from stagec.api.jit import JitFunction, Trace, jit
 from stagec.api.program import RunnableGraph
 from stagec.compiler import cache, key
 from stagec.compiler.cache_file import Entry, EntryError, EntryHeader, read_entry
-from stagec.core import config as _config
-from stagec.core import errors, location
+from stagec.core import config as _config, errors, location
 from stagec.core.config import config, state
 
 _ENTRIES_READ = 1000

@@ -263,7 +263,7 @@ class JitFunction:
             leaves, out_tree = pytree.flatten(result)
             values = [leaf_value(leaf) for leaf in leaves]
             for value, leaf in zip(values, leaves):
-                if value is None or not hasattr(value, "dtype") and not hasattr(value, "aval"):
+                if value is None or (not hasattr(value, "dtype") and not hasattr(value, "aval")):
                     raise self._bad_output(result, leaf)
             return values
 

@@ -214,5 +214,3 @@ def as_array(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return Array.of(np.array(value), ShapedArray.of(value.shape, value.dtype))
     return value
-
-

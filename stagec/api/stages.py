@@ -201,9 +201,7 @@ class Compiled:
                 raise unsupported_argument(self._lowered._function._rules, name, leaf)
             aval, wanted = leaf_aval(value), var.aval
             if (aval.shape, aval.dtype) != (wanted.shape, wanted.dtype):
-                kind: type[errors.StagecError] = (
-                    errors.ShapeError if aval.shape != wanted.shape else errors.DtypeError
-                )
+                kind: type[errors.StagecError] = errors.ShapeError if aval.shape != wanted.shape else errors.DtypeError
                 raise kind(
                     errors.message(
                         f"{trace.name} was compiled for {name} of {wanted.long()}, called with {aval.long()}",

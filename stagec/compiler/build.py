@@ -129,7 +129,6 @@ def compile_graph(
     """Lower, optimize and compile; returns the module's bytes and what the runtime must know."""
     from passes.analysis.alias import returned_arguments
     from passes.analysis.clobber import clobbered_arguments
-
     from stagec.compiler import driver, dump
 
     started = time.perf_counter()

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from stagec.compiler import diagnostics as diag
-from stagec.compiler import log
+from stagec.compiler import diagnostics as diag, log
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import DATA_TILING_ROWS, CompileOptions, ladder
 from stagec.compiler.progress import Progress

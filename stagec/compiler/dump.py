@@ -44,7 +44,8 @@ class Dump:
         # What was asked for is the result of the call; the dump is beside it.
         self._on = False
         what = f"the stages cannot be dumped: {error.strerror or type(error).__name__}"
-        warnings.warn(message(what, where=self.directory, fix="set STAGEC_DUMP to a writable directory"), CacheWarning, 2)
+        text = message(what, where=self.directory, fix="set STAGEC_DUMP to a writable directory")
+        warnings.warn(text, CacheWarning, stacklevel=2)
 
     def _write_module(self, name: str, module: Any) -> None:
         if self._on:

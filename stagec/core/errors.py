@@ -139,6 +139,6 @@ class DonationWarning(UserWarning):
 
 
 # Tracebacks show the name that users import.
-for _class in [v for v in list(globals().values()) if isinstance(v, type) and issubclass(v, (StagecError, UserWarning))]:
-    if _class.__module__ == __name__:
+for _class in list(globals().values()):
+    if isinstance(_class, type) and _class.__module__ == __name__:
         _class.__module__ = "stagec.errors"

@@ -238,10 +238,7 @@ class GraphTrace(Trace):
 
     def finish(self, outputs: Iterable[Any]) -> tuple[Graph, list[Any]]:
         """Close the trace; captured values lead the graph's inputs."""
-        atoms = [
-            v._var if type(v) is GraphTracer and v._trace is self else self.lift(v)
-            for v in outputs
-        ]
+        atoms = [v._var if type(v) is GraphTracer and v._trace is self else self.lift(v) for v in outputs]
         self.ended = True
         return Graph(self.captured_vars + self.inputs, self.equations, atoms), self.captured
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-
 from stagec.core.graph import Atom, Equation, Graph, Literal, Var
 
 
@@ -79,6 +78,3 @@ def _graph(names: _Names, graph: Graph, indent: int, captured: int) -> str:
 def format_graph(graph: Graph, captured: int = 0) -> str:
     """Format with the first `captured` inputs shown as closed-over values."""
     return _graph(_Names(), graph, 0, captured)
-
-
-

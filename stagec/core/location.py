@@ -52,8 +52,10 @@ def _is_internal(file: str) -> bool:
     found = _internal_files.get(file)
     if found is None:
         path = os.path.abspath(file)
-        found = _internal_files[file] = path.startswith(_PACKAGE) or file.startswith("<frozen") or (
-            os.path.basename(file) in ("contextlib.py", "functools.py") and "lib" in path
+        found = _internal_files[file] = (
+            path.startswith(_PACKAGE)
+            or file.startswith("<frozen")
+            or (os.path.basename(file) in ("contextlib.py", "functools.py") and "lib" in path)
         )
     return found
 

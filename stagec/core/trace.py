@@ -75,7 +75,8 @@ class Tracer(ArrayOperators):
 
     def __format__(self, spec: str) -> str:
         if spec:
-            raise self._concretization(errors.ConcretizationError, "formatted value", "format it without a width, or {static}")
+            fix = "format it without a width, or {static}"
+            raise self._concretization(errors.ConcretizationError, "formatted value", fix)
         return repr(self)
 
     def item(self, *args: Any) -> Any:

@@ -180,9 +180,7 @@ class Context:
 
     def broadcast(self, value: Any, aval: ShapedArray, dimensions: Sequence[int]) -> Any:
         """`stablehlo.broadcast_in_dim`"""
-        return self.emit(
-            "stablehlo.broadcast_in_dim", [value], {"broadcast_dimensions": i64_array(dimensions)}, [aval]
-        )
+        return self.emit("stablehlo.broadcast_in_dim", [value], {"broadcast_dimensions": i64_array(dimensions)}, [aval])
 
 
 def lower(

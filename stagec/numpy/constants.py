@@ -11,20 +11,10 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.dtypes import (
     finfo as finfo,
-)
-from stagec.core.dtypes import (
     iinfo as iinfo,
-)
-from stagec.core.dtypes import (
     isdtype as isdtype,
-)
-from stagec.core.dtypes import (
     issubdtype as issubdtype,
-)
-from stagec.core.dtypes import (
     promote_types as promote_types,
-)
-from stagec.core.dtypes import (
     result_type as result_type,
 )
 from stagec.numpy.creation import array

@@ -82,7 +82,7 @@ def elementwise(
         dtype = avals[0].dtype if len(avals) == 1 else same_dtype(name, avals)
         if dtype not in accepts:
             check_dtype(name, dtype, accepts)
-        weak = all([a.weak_type for a in avals])
+        weak = all([a.weak_type for a in avals])  # noqa: C419  twice as fast as a generator
         if result is not None:
             out = result(dtype) if callable(result) else result
             weak = weak and out == dtype

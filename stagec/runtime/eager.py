@@ -47,10 +47,8 @@ def _wrap(result: Any, aval: ShapedArray, inputs: list[np.ndarray[Any, Any]], pr
     if array.dtype != aval.dtype:
         array = array.astype(aval.dtype)
     assert array.shape == aval.shape, f"{primitive}: eval gave shape {array.shape}, the shape rule {aval.shape}"
-    # A view of foreign memory could change under the Array, and arrays are never written to in place.
-    if array.base is not None and any(np.may_share_memory(array, i) and i.flags.writeable for i in inputs):
-        array = array.copy()
-    elif any(array is i for i in inputs) and array.flags.writeable:
+    # An operation may give back its operand, or a view of it: what the caller can write to is copied.
+    if any(i.flags.writeable and (array is i or np.may_share_memory(array, i)) for i in inputs):
         array = array.copy()
     return Array.of(array, aval)
 

@@ -11,8 +11,7 @@ import tempfile
 import warnings
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import stagec.compiler.cache as cache_module
 import stagec.compiler.cache_file as cache_file

@@ -6,8 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import stagec.compiler.key as key_module
 from stagec.compiler.key import digest, environment_contributors, source_fingerprint

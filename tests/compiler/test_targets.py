@@ -4,8 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from stagec.compiler import targets
 from stagec.compiler.targets import Target, cpu_features, cpu_levels, known_targets

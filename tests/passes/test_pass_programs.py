@@ -3,8 +3,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from pass_helpers import parse, same_bits
 from test_pass_laws import sample_arguments
 
