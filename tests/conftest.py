@@ -1,15 +1,20 @@
 """What all tests share: one compile cache for every worker and every run."""
 
+import contextlib
 import os
 import pathlib
+
+import hypothesis
+import pytest
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Before stagec is imported anywhere. Entries are keyed by the sources' content, so old ones are never used.
 os.environ.setdefault("STAGEC_CACHE_DIR", str(_ROOT / ".pytest_cache" / "stagec"))
 
-import contextlib  # noqa: E402
-
-import pytest  # noqa: E402
+# The same examples at every run: a new one that fails is for a hunt (STAGEC_FUZZ=20), not for an unrelated change.
+hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("hunt", derandomize=False, deadline=None)
+hypothesis.settings.load_profile("hunt" if int(os.environ.get("STAGEC_FUZZ", "1")) > 1 else "same")
 
 
 @pytest.fixture

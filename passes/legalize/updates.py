@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from passes import bindings, build
-from passes.match import shape_of, splat_of
+from passes.match import has_one_use, shape_of, splat_of
 from passes.pattern import Pattern, pattern
 from passes.types import numpy_dtype
 
@@ -16,8 +16,8 @@ from passes.types import numpy_dtype
 _VIEWS = frozenset(
     f"stablehlo.{name}"
     for name in (
-        "bitcast_convert broadcast_in_dim convert dynamic_slice dynamic_update_slice optimization_barrier reshape scatter "
-        "slice transpose"
+        "bitcast_convert broadcast_in_dim convert dynamic_slice dynamic_update_slice optimization_barrier "
+        "reshape scatter slice transpose"
     ).split()
 )
 
@@ -105,12 +105,37 @@ def update_from_the_same_memory(op: Any) -> Any:
     operand, update, *indices = op.operation.operands
     if not shape or 0 in shape or not _reaches(update, _memory(operand)):
         return None
-    at = [splat_of(index) for index in indices]
-    if None not in at:
-        return _chosen(operand, update, [min(max(int(i), 0), n - m) for i, n, m in zip(at, shape_of(operand), shape)])
+    at = [int(i) for i in map(splat_of, indices) if i is not None]
+    if len(at) == len(indices):
+        return _chosen(operand, update, [min(max(i, 0), n - m) for i, n, m in zip(at, shape_of(operand), shape)])
     if not _is_view(update):
         return None
     return build.op("stablehlo.dynamic_update_slice", [operand, _apart(update), *indices])
 
 
-PATTERNS: list[Pattern] = [update_from_the_same_memory]
+@pattern("stablehlo.optimization_barrier")
+def barrier_for_every_use(op: Any) -> Any:
+    """What is behind a barrier is behind it for every use. Exact.
+
+    The compiler does not see that both sides are the same memory: an update in
+    place on one side changes the values on the other.
+    """
+    if len(op.operation.operands) != 1:
+        return None
+    (value,) = op.operation.operands
+    if has_one_use(value):
+        return None
+    ir = bindings.ir
+    defined = value.owner
+    point = (
+        ir.InsertionPoint.at_block_begin(defined)
+        if isinstance(defined, ir.Block)
+        else ir.InsertionPoint.after(defined.operation)
+    )
+    with point:
+        held = build.op("stablehlo.optimization_barrier", [value])
+    value.replace_all_uses_except(held, [held.owner.operation])
+    return held
+
+
+PATTERNS: list[Pattern] = [update_from_the_same_memory, barrier_for_every_use]

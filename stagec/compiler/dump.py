@@ -6,7 +6,7 @@ import os
 import warnings
 from typing import Any
 
-from stagec.compiler import log, stages
+from stagec.compiler import log
 from stagec.compiler.targets import Target
 from stagec.core.config import config
 from stagec.core.errors import CacheWarning, message
@@ -61,6 +61,8 @@ class Dump:
         self._write_module("optimized.mlir", module)
         self._write("passes.txt", f"{report}\n")
         if self._on:
+            from stagec.compiler import stages  # with what it needs, a few milliseconds that only a dump pays
+
             try:
                 stages.dump_all(module, target, os.path.join(self.directory, "iree"))
             except OSError as error:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import errors, location
+from stagec.core import dtypes, errors, location
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
 from stagec.numpy.linear import diagonal
 from stagec.numpy.manipulation import moveaxis
@@ -72,7 +72,7 @@ def _parse(subscripts: str, ranks: Sequence[int]) -> tuple[list[str], str]:
 def _sum_out(x: Any, term: str, drop: str) -> tuple[Any, str]:
     axes = tuple(i for i, c in enumerate(term) if c in drop)
     if axes:
-        x = x.sum(axes, dtype=x.dtype)
+        x = x.any(axes) if x.dtype == dtypes.bool_ else x.sum(axes, dtype=x.dtype)
     return x, "".join(c for c in term if c not in drop)
 
 

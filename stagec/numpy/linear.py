@@ -20,13 +20,18 @@ from stagec.primitives import arithmetic
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.dot import dot_general
 from stagec.primitives.iota import full_like
-from stagec.primitives.logic import select
+from stagec.primitives.logic import bitwise_and, select
 from stagec.primitives.shape import broadcast_in_dim, expand_dims, pad, reshape, shape_error, squeeze, transpose
 
 
 def _pair(a: Any, b: Any) -> tuple[Any, Any]:
     x, y = promote_dtypes(array_argument(a, "a"), array_argument(b, "b"))
     return x, y
+
+
+def _times(x: Any, y: Any) -> Any:
+    """The product of operands of one dtype; logical and for bools."""
+    return (bitwise_and if x.dtype == dtypes.bool_ else arithmetic.mul)(x, y)
 
 
 def _preferred(dtype: Any, name: str) -> Any:
@@ -101,7 +106,7 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
     x, y = _pair(a, b)
     preferred = _preferred(preferred_element_type, "dot")
     if not x.ndim or not y.ndim:
-        product = to_array(arithmetic.mul(*promote("dot", x, y)))
+        product = to_array(_times(*promote("dot", x, y)))
         return product if preferred is None else convert_element_type(product, preferred)
     y_axis = max(y.ndim - 2, 0)
     return dot_general(x, y, (((x.ndim - 1,), (y_axis,)), ((), ())), precision, preferred)
@@ -187,7 +192,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
     x, y = _pair(a, b)
     x, y = ravel(x), ravel(y)
     shape = (x.size, y.size)
-    return arithmetic.mul(broadcast_in_dim(x, shape, (0,)), broadcast_in_dim(y, shape, (1,)))
+    return _times(broadcast_in_dim(x, shape, (0,)), broadcast_in_dim(y, shape, (1,)))
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
@@ -230,7 +235,7 @@ def kron(a: Any, b: Any) -> Any:
     shape = [n for pair in zip(x.shape, y.shape) for n in pair]
     left = broadcast_in_dim(x, shape, tuple(range(0, 2 * rank, 2)))
     right = broadcast_in_dim(y, shape, tuple(range(1, 2 * rank, 2)))
-    return reshape(arithmetic.mul(left, right), tuple([m * n for m, n in zip(x.shape, y.shape)]))
+    return reshape(_times(left, right), tuple([m * n for m, n in zip(x.shape, y.shape)]))
 
 
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:

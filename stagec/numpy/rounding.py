@@ -7,7 +7,6 @@ from typing import Any
 
 from stagec.core import dtypes, errors, location
 from stagec.numpy.arithmetic import as_array, dtype_of, reject
-from stagec.numpy.logical import isnan
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives import arithmetic as ar, complex as cplx, logic, transcendental as tr
 from stagec.primitives.convert import convert_element_type
@@ -194,6 +193,5 @@ def angle(z: Any, deg: bool = False) -> Any:
     if dtypes.is_complex(dtype_of(x)):
         out = tr.atan2(cplx.imag(x), cplx.real(x))
     else:
-        straight = logic.select(logic.lt(x, 0), *(literal(v, dtype_of(x)) for v in (math.pi, 0.0)))
-        out = logic.select(isnan(x), x, straight)
+        out = tr.atan2(0.0, x)
     return ar.mul(out, 180 / math.pi) if deg else out

@@ -139,8 +139,9 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     first = ar.min(total, bias)
     rest = ar.max(ar.add(ar.sub(total, first), below), 1 - bias)
     out = ar.mul(ar.mul(part, _power_of_two(first, dtype)), _power_of_two(rest, dtype))
+    x, out = broadcast_together("ldexp", [x, out])
     special = logic.bitwise_or(logic.eq(x, 0), logic.bitwise_not(logic.is_finite(x)))
-    return logic.select(special, *broadcast_together("ldexp", [x, out]))
+    return logic.select(special, x, out)
 
 
 def _power_of_two(exponent: Operand, dtype: np.dtype[Any]) -> Operand:

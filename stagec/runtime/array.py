@@ -59,8 +59,7 @@ class Array(ArrayOperators):
             if self._view is None:
                 raise self._deleted()
             aval = self.aval
-            value = self._view.map().asarray(aval.shape, aval.dtype)
-            value.flags.writeable = False
+            value = _device.host_memory(self._view, aval.shape, aval.dtype)
             self._numpy = value
         return value
 

@@ -138,6 +138,18 @@ def copy_numpy(device: Device, array: np.ndarray[Any, Any]) -> Any:
     return binding().HalBufferView(buffer, array.shape, _element_types()[array.dtype])
 
 
+def host_memory(view: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """The memory of a buffer view, or of the runtime's reference to one, as a read-only NumPy array."""
+    b = binding()
+    if type(view) is b.VmRef:
+        view = view.deref(b.HalBufferView)
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    # Three times as fast as the mapping's own `asarray`; the mapping is read-only, and kept alive.
+    value = np.frombuffer(view.map(), dtype)
+    return value if len(shape) == 1 else value.reshape(shape)
+
+
 def writable_alias(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The same memory without NumPy's write protection, for interfaces that refuse it; it must not be written."""
     if array.size == 0:

@@ -27,7 +27,7 @@ class Executable:
     """
 
     __slots__ = (
-        "_acquire", "_count", "_function", "_invoke", "_list", "_out", "_release", "_view_type",
+        "_acquire", "_count", "_function", "_invoke", "_list", "_out", "_release",
         "branches", "clobbered", "driver", "in_avals", "in_place", "may_alias", "name", "out_avals", "payload",
     )  # fmt: skip
 
@@ -61,7 +61,6 @@ class Executable:
         self._invoke = context.invoke
         self._function = module.lookup_function("main")
         self._list = b.VmVariantList
-        self._view_type = b.HalBufferView
         self._count = len(self.out_avals)
         self._out = list(enumerate(self.out_avals))
         # A context belongs to one thread at a time. Bound once: `with` costs more than the lock itself.
@@ -90,12 +89,12 @@ class Executable:
             self._invoke(self._function, inputs, outputs)
         finally:
             self._release()
-        get, view_type = outputs.get_as_object, self._view_type
+        get = outputs.get_as_ref
         results = []
         for i, aval in self._out:
             result = _new(Array)
             result.aval = aval
-            result._view = get(i, view_type)
+            result._view = get(i)
             result._numpy = None
             result._taken = None
             result._exposed = False
@@ -117,7 +116,7 @@ class Executable:
             self._release()
         result = _new(Array)
         result.aval = self.out_avals[0]
-        result._view = outputs.get_as_object(0, self._view_type)
+        result._view = outputs.get_as_ref(0)
         result._numpy = result._taken = None
         result._exposed = False
         return result

@@ -175,3 +175,19 @@ def test_products_that_do_not_fit_say_why(call, text) -> None:
     with pytest.raises(ValueError, match=text) as caught:
         call()
     assert "Fix:" in str(caught.value)
+
+
+def test_products_of_bools_are_logical() -> None:
+    a, b = M > 0, N > 1
+    check(
+        [
+            lambda xp, a, b: xp.dot(True, a),
+            lambda xp, a, b: xp.inner(a, True),
+            lambda xp, a, b: xp.outer(a, b),
+            lambda xp, a, b: xp.kron(a, b),
+            lambda xp, a, b: xp.einsum("ij->", a),
+            lambda xp, a, b: xp.einsum("ij,jk->k", a, b),
+        ],
+        [a, b],
+    )
+    assert snp.einsum("ij->j", a).dtype == np.bool_ and snp.outer(a, b).dtype == np.bool_

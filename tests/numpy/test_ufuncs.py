@@ -410,3 +410,15 @@ def test_constants_are_those_of_numpy() -> None:
     for name in ("pi", "e", "euler_gamma", "inf", "newaxis"):
         assert getattr(snp, name) == getattr(np, name)
     assert np.isnan(snp.nan)
+
+
+def test_ldexp_broadcasts_both_ways() -> None:
+    x, n = np.array([[0.0], [-0.0], [1.5], [np.inf], [np.nan]], np.float32), np.array([-3, 0, 200], np.int32)
+    for f in (snp.ldexp, stagec.jit(snp.ldexp)):
+        np.testing.assert_array_equal(np.asarray(f(x, n)), np.ldexp(x, n))
+
+
+def test_angle_of_a_real_number_counts_the_sign_of_zero() -> None:
+    x = np.array([0.0, -0.0, -2.0, 3.0, np.nan, -np.inf], np.float32)
+    for f in (snp.angle, stagec.jit(snp.angle)):
+        np.testing.assert_allclose(np.asarray(f(x)), np.angle(x), rtol=1e-6)
