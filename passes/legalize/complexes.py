@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from passes import build
+from passes import attributes as attrs, build
 from passes.legalize import elementary as el, special as sp
 from passes.legalize.number import Number, copysign, has_sign, mapped, maximum, minimum, sqrt, where
 from passes.match import is_static
-from passes.pattern import Pattern
+from passes.pattern import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
 Pair = tuple[Number, Number]
@@ -275,4 +275,24 @@ def _law(name: str, fn: Callable[..., Any]) -> Pattern:
     return Pattern(f"expand_complex_{name.split('.')[1]}", (name,), rewrite, True, doc)
 
 
-PATTERNS = [_law(name, fn) for name, fn in _FUNCTIONS.items()]
+@pattern("stablehlo.pad")
+def expand_complex_pad(op: Any) -> Any:
+    """Padding of complex numbers pads the parts. Exact.
+
+    The compiler crashed on a constant as the padding, between a slice and a choice.
+    """
+    value, padding = op.operation.operands
+    dtype = numpy_dtype(value.type.element_type)
+    if dtype.kind != "c":
+        return None
+    half = np.float32 if dtype == np.complex64 else np.float64
+    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    amounts = [attrs.ints(op, name) for name in names]
+    parts = []
+    for name in ("stablehlo.real", "stablehlo.imag"):
+        x, y = (build.op(name, [v], tensor_type(v.type.shape, half)) for v in (value, padding))
+        parts.append(build.pad(x, y, *amounts))
+    return build.op("stablehlo.complex", parts, op.operation.results[0].type)
+
+
+PATTERNS = [*(_law(name, fn) for name, fn in _FUNCTIONS.items()), expand_complex_pad]

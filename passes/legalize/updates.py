@@ -68,13 +68,6 @@ def _apart(value: Any) -> Any:
 def _chosen(operand: Any, update: Any, starts: list[int]) -> Any:
     """The update at a known place, as a choice for each element."""
     dtype = numpy_dtype(operand.type.element_type)
-    if dtype.kind == "c":  # the compiler crashed on a complex pad between a slice and a choice
-        half = np.float32 if dtype == np.complex64 else np.float64
-        parts = []
-        for name in ("stablehlo.real", "stablehlo.imag"):
-            x, y = (build.op(name, [v], build.tensor_type(shape_of(v), half)) for v in (operand, update))
-            parts.append(_chosen(x, y, starts))
-        return build.op("stablehlo.complex", parts, operand.type)
     shape, sizes = shape_of(operand), shape_of(update)
     ends = [n - start - size for n, start, size in zip(shape, starts, sizes)]
     inside = []

@@ -60,6 +60,16 @@ def test_a_loop_that_shifts_reads_the_old_values():
     np.testing.assert_array_equal(np.asarray(shifted), expected)
 
 
+@pytest.mark.parametrize("interior", [0, 1])
+def test_complex_numbers_are_padded_between_a_slice_and_a_choice(interior):
+    def f(x):
+        padded = lax.pad(x[:-1], np.complex64(3 - 1j), [(1, 0, interior)])
+        return snp.where(snp.arange(padded.size) != 4, padded, x[0])
+
+    x = (np.arange(9) * (1 + 2j)).astype(np.complex64)
+    np.testing.assert_array_equal(np.asarray(stagec.jit(f)(x)), np.asarray(f(snp.asarray(x))))
+
+
 def text_of(f, *args):
     return stagec.jit(f).lower(*args).as_text("optimized")
 
