@@ -59,7 +59,8 @@ class TraceCache:
 
 _by_function: weakref.WeakKeyDictionary[Any, dict[Any, TraceCache]] = weakref.WeakKeyDictionary()
 # A bound method is a new object at every access: what lasts is its function and its self.
-_by_method: dict[tuple[int, int], tuple[Any, dict[Any, TraceCache]]] = {}
+# The function is kept beside its traces, or another one could get its id.
+_by_method: dict[tuple[int, int], tuple[Any, Any, dict[Any, TraceCache]]] = {}
 _instances: weakref.WeakSet[JitFunction] = weakref.WeakSet()
 
 
@@ -69,8 +70,8 @@ def _trace_cache(function: Callable[..., Any], rules: Any) -> TraceCache:
             key = (id(function.__func__), id(function.__self__))
             if key not in _by_method:
                 owner = weakref.ref(function.__self__, lambda _: _by_method.pop(key, None))
-                _by_method[key] = (owner, {})
-            table = _by_method[key][1]
+                _by_method[key] = (owner, function.__func__, {})
+            table = _by_method[key][2]
         else:
             table = _by_function.setdefault(function, {})
     except TypeError:  # no weak references, or no hash: nothing to share
@@ -362,7 +363,7 @@ config.on_update(_forget_fast_paths)
 
 def clear_caches() -> None:
     """Forget all traces and loaded programs of this process. The disk cache stays."""
-    for table in [*_by_function.values(), *(table for _, table in _by_method.values())]:
+    for table in [*_by_function.values(), *(table for _, _, table in _by_method.values())]:
         for cache in table.values():
             cache.traces.clear()
     _forget_fast_paths()

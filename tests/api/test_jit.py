@@ -426,3 +426,16 @@ def test_make_jaxpr_is_make_graph():
     graph = stagec.make_graph(lambda x: x * 2.0)(snp.ones(3))
     assert str(graph) == "{ lambda ; a:f32[3]. let\n    b:f32[3] = mul a 2.0:f32[]\n  in (b,) }"
     assert len(graph.eqns) == 1
+
+
+def test_methods_made_on_the_fly_do_not_share_traces():
+    import types
+
+    class Owner:
+        pass
+
+    owner = Owner()
+    for i in range(20):
+        method = types.MethodType(eval(f"lambda self, x: x + {i}"), owner)
+        assert float(stagec.jit(method)(0.0)) == i
+        del method
