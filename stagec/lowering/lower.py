@@ -15,7 +15,8 @@ from stagec.core.errors import StagecError
 from stagec.core.graph import Graph, Literal, replay
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, Tracer, current
-from stagec.lowering.types import Types, i64_array
+from stagec.lowering.types import Types
+from stagec.primitives.table import i64_array
 
 _local = threading.local()
 

@@ -60,9 +60,3 @@ class Types:
             file = ir.Location.file(place.file, place.line, 0, self.context)
             found = self._locations[place] = ir.Location.name(place.function, file, self.context)
         return found
-
-
-def i64_array(values: Any) -> str:
-    """`array<i64: 1, 2>`, the form that StableHLO's dimension lists have."""
-    values = [int(v) for v in values]
-    return f"array<i64: {', '.join(map(str, values))}>" if values else "array<i64>"

@@ -113,13 +113,11 @@ def sorted_positions(cx: Any, keys: Sequence[tuple[Any, ShapedArray]], n: int) -
     avals += [index, _SCALAR, _SCALAR]
 
     def more(*state: Any) -> list[Any]:
-        span = state[-2]
-        going = e.compare("LE", span.value, e.fill(size, _SCALAR), _SCALAR)
-        return [_tracer(span, going, ShapedArray.of((), dtypes.bool_))]
+        going = e.compare("LE", state[-2].value, e.fill(size, _SCALAR), _SCALAR)
+        return cx.tracers([going], [ShapedArray.of((), dtypes.bool_)])
 
     def step(*state: Any) -> list[Any]:
-        values = _exchange(e, [s.value for s in state], avals)
-        return [_tracer(s, v, a) for s, v, a in zip(state, values, avals)]
+        return cx.tracers(_exchange(e, [s.value for s in state], avals), avals)
 
     results = cx.emit("stablehlo.while", carried, None, avals, [cx.region(avals, more), cx.region(avals, step)])
     out = ShapedArray.of((n, m), _I32)
@@ -134,10 +132,6 @@ def sorted_positions(cx: Any, keys: Sequence[tuple[Any, ShapedArray]], n: int) -
         strides=i64_array([1] * rank),
     )
     return e("reshape", out, positions) if m == 1 else positions
-
-
-def _tracer(like: Any, value: Any, aval: ShapedArray) -> Any:
-    return type(like)(like._trace, value, aval)
 
 
 def _rows(e: Emitter, index: ShapedArray) -> Any:
