@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
 from stagec import dtypes, errors, lax, nn, numpy, tree, tree_util, typing
 from stagec.api.arguments import ShapeDtypeStruct
+from stagec.api.devices import block_until_ready, device_get, device_put, memory_stats
 from stagec.api.jit import clear_caches, jit
 from stagec.api.stages import eval_shape, make_graph
 from stagec.core.config import config, disable_jit, enable_x64
 from stagec.core.errors import StagecError
 from stagec.runtime import eager as _eager  # noqa: F401  what runs outside jit
 from stagec.runtime.array import Array
+from stagec.runtime.device import Device, default_backend, default_device, devices, local_device_count
 
 if _TYPE_CHECKING:
     from passes import Pass, Pattern, pattern
@@ -26,13 +28,20 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Array",
+    "Device",
     "Pass",
     "Pattern",
     "ShapeDtypeStruct",
     "StagecError",
+    "block_until_ready",
     "clear_caches",
     "config",
     "debug",
+    "default_backend",
+    "default_device",
+    "device_get",
+    "device_put",
+    "devices",
     "disable_jit",
     "dtypes",
     "enable_x64",
@@ -41,8 +50,10 @@ __all__ = [
     "explain",
     "jit",
     "lax",
+    "local_device_count",
     "make_graph",
     "make_jaxpr",
+    "memory_stats",
     "nn",
     "numpy",
     "pattern",
@@ -68,10 +79,6 @@ _MISSING = {
     **dict.fromkeys(("custom_jvp", "custom_vjp", "checkpoint", "remat", "pmap", "shard_map", "export", "ffi"), ""),
     "vmap": "write the axis into the function: snp.einsum, matmul and broadcasting take leading axes",
     "random": "make numbers with numpy.random.default_rng(), and pass them as arguments",
-    "block_until_ready": "call x.block_until_ready() on an array; on the CPU, results are ready when a call returns",
-    "device_put": "use stagec.numpy.asarray",
-    "device_get": "use numpy.asarray, or stagec.tree.map(numpy.asarray, tree)",
-    "devices": "x.devices() says where an array is",
     "pure_callback": "call the function outside of jit",
     "tree_map": "use stagec.tree.map",
 }

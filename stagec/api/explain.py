@@ -118,26 +118,29 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
         )
     function, args = _as_jitted(fun, args)
     known = dict(function._cache.traces)
-    trace, _ = function.traced(args, kwargs)
+    traced = function.trace(*args, **kwargs)
+    trace = traced._trace
     signature = next((k for k, t in function._cache.traces.items() if t is trace), None)
     notes: list[str] = []
     if signature not in known:
         function._cache.traces.pop(signature, None)
         count = len(trace.graph.equations)
         notes.append(f"traced to find out: {count} equation{'s' if count != 1 else ''}, not kept")
-    runnable = function.runnable(trace)
+    runnable = function.runnable(trace, traced._device)
     if config.disable_jit:
         notes.append("jit is disabled (disable_jit): a call runs operation by operation")
     if runnable.trivial:
         notes.append("there is nothing to compile: no equations, or arrays without elements")
         return Explanation("memory", "", "", [], trace.name, tuple(notes))
+    loaded = False
     try:
         runnable._check_target()
-    except errors.TargetError as error:
+        loaded = runnable._executable is not None or program.is_loaded(runnable)
+    except (errors.TargetError, errors.DeviceError) as error:
         notes.append(f"a call would fail: {str(error).splitlines()[0]}")
     ours = runnable.options.contributors(runnable.graph)
     digest = key.digest(ours)
-    if runnable._executable is not None or digest in program._executables:
+    if loaded:
         return Explanation("memory", digest, "", [], trace.name, tuple(notes))
     store = cache.default_cache()
     if store is None:

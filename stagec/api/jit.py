@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from stagec.api.arguments import ArgumentRules, leaf_aval, leaf_value, unsupported_argument
+from stagec.api.placing import chosen_target, device_for, placed, target_for
 from stagec.api.program import RunnableGraph, clear_executables
 from stagec.api.signature import Unusual, builder, describe, place
 from stagec.compiler import log
@@ -22,6 +23,8 @@ from stagec.core.config import config, state
 from stagec.core.graph import Graph, replay, trace_flat
 from stagec.core.trace import Tracer
 from stagec.runtime.array import Array
+from stagec.runtime.device import Device, cpu, default
+from stagec.runtime.placement import committed_device, placement
 
 
 class Trace:
@@ -46,7 +49,7 @@ class Trace:
         self.name = name
         self.leaf_names = leaf_names
         self.donated = donated
-        self.runnables: dict[Options, RunnableGraph] = {}
+        self.runnables: dict[tuple[Options, Device | None], RunnableGraph] = {}
 
 
 class TraceCache:
@@ -92,7 +95,8 @@ class JitFunction:
         rules: ArgumentRules,
         keep_unused: bool,
         inline: bool,
-        target: str | None,
+        target: Target | None,
+        device: Device | None,
         fast_math: bool | None,
         passes: tuple[Any, ...],
     ) -> None:
@@ -101,7 +105,8 @@ class JitFunction:
         self._rules = rules
         self._keep_unused = keep_unused
         self._inline = inline
-        self._target = Target.parse(target) if target is not None else None
+        self._target = target
+        self._device = device
         self._fast_math = fast_math
         self._passes = passes
         self._name: str = getattr(function, "__name__", "") or getattr(
@@ -120,7 +125,7 @@ class JitFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if state.plain:
             if self._fast and not kwargs:
-                run = self._fast.get(tuple([a.aval if type(a) is Array else None for a in args]))
+                run = self._fast.get(tuple([a.signature if type(a) is Array else None for a in args]))
                 if run is not None:
                     return run(args)
             if self._described:
@@ -143,10 +148,11 @@ class JitFunction:
             return self._function(*args, **kwargs)
         trace, values = self.traced(args, kwargs)
         if state.trace is None:
-            runnable = self.runnable(trace)
-            outs = runnable.run(values)
+            device, committed = self._placement(trace, values)
+            runnable = self.runnable(trace, device)
+            outs = runnable.run(values, committed)
             if state.plain:
-                self._remember(trace, runnable, args, kwargs)
+                self._remember(trace, runnable, committed, args, kwargs)
         elif self._inline:
             outs = replay(trace.graph, [*trace.captured, *values])
         else:
@@ -163,7 +169,7 @@ class JitFunction:
                 key.append((type(a), a))
             elif type(a) is Array:  # the usual case, without a call
                 leaves.append(a)
-                key.append(a.aval)
+                key.append(a.signature)
             else:
                 key.append(describe(a, leaves))
         if kwargs:
@@ -177,12 +183,14 @@ class JitFunction:
                     key.append((type(a), a))
                 elif type(a) is Array:
                     leaves.append(a)
-                    key.append(a.aval)
+                    key.append(a.signature)
                 else:
                     key.append(describe(a, leaves))
         return tuple(key)
 
-    def _remember(self, trace: Trace, runnable: RunnableGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _remember(
+        self, trace: Trace, runnable: RunnableGraph, committed: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
         """Let the next call with this signature skip everything but the program."""
         if runnable.trivial:
             return
@@ -193,28 +201,48 @@ class JitFunction:
         except (Unusual, TypeError):
             return
         if self._rules.simple and not kwargs and all(type(a) is Array for a in args):
-            self._fast[key] = _runner(trace, runnable, True)
+            self._fast[key] = _runner(trace, runnable, committed, True)
         else:
-            self._described[key] = _runner(trace, runnable, False)
+            self._described[key] = _runner(trace, runnable, committed, False)
 
-    def options(self) -> Options:
-        """What a compile of this function depends on now."""
-        target = self._target if self._target is not None else Target.parse(config.target)
+    def _placement(self, trace: Trace, values: list[Any]) -> tuple[Device, bool]:
+        """Where a call with these values runs, and whether its results are committed to that device."""
+        if self._device is not None:
+            return self._device, True
+        if self._target is not None:
+            return device_for(self._target), True
+        hidden = len(trace.captured)
+        names = trace.leaf_names
+        return placement(
+            [*trace.captured, *values],
+            trace.name,
+            lambda i: f"a value that {trace.name} closes over" if i < hidden else names[i - hidden],
+        )
+
+    def options(self, device: Device | None = None) -> Options:
+        """What a compile of this function for a device, by default its own one, depends on now."""
         fast_math = config.fast_math if self._fast_math is None else self._fast_math
+        target = self._target
+        if target is None:
+            device = device or self._device or (default() if config.default_device else None)
+            target = Target.parse(config.target) if device is None else target_for(device)
         return Options(target, fast_math, self._passes)
 
-    def runnable(self, trace: Trace) -> RunnableGraph:
+    def runnable(self, trace: Trace, device: Device | None = None) -> RunnableGraph:
         """The runnable form of a trace under the current options."""
-        options = self.options()
-        found = trace.runnables.get(options)
+        options = self.options(device)
+        if device is None and options.target.backend == "cpu":
+            device = cpu()
+        found = trace.runnables.get((options, device))
         if found is None:
             found = trace.runnables.setdefault(
-                options,
+                (options, device),
                 RunnableGraph(
                     trace.graph,
                     trace.captured,
                     options,
                     name=trace.name,
+                    device=device,
                     argument_names=trace.leaf_names,
                     donated=trace.donated,
                     keep_unused=self._keep_unused,
@@ -305,7 +333,9 @@ class JitFunction:
         """Trace for these arguments (arrays or `ShapeDtypeStruct`s); returns a `stages.Traced`."""
         from stagec.api.stages import Traced  # stages builds on this class
 
-        return Traced(self, self.traced(args, kwargs)[0])
+        trace, values = self.traced(args, kwargs)
+        device = self._device or committed_device(values, trace.name, trace.leaf_names.__getitem__)
+        return Traced(self, trace, device)
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """Trace and lower to StableHLO; returns a `stages.Lowered`."""
@@ -325,27 +355,28 @@ class JitFunction:
         return len(self._cache.traces)
 
 
-def _runner(trace: Trace, runnable: RunnableGraph, plain: bool) -> Callable[[Sequence[Any]], Any]:
+def _runner(trace: Trace, runnable: RunnableGraph, committed: bool, plain: bool) -> Callable[[Sequence[Any]], Any]:
     """What a known signature runs on its leaves; `plain` says that all of them are Arrays, and the only arguments."""
     build = builder(trace.out_tree)
     if not runnable.direct or any(a.weak_type for a in runnable.out_avals):
 
         def run_graph(leaves: Sequence[Any]) -> Any:
-            return build(runnable.run([leaf_value(a) for a in leaves]))
+            return build(runnable.run([leaf_value(a) for a in leaves], committed))
 
         return run_graph
-    executable = runnable.executable()
+    executable = runnable.executable(committed)
     unguarded = not executable.clobbered and not executable.may_alias
     run: Callable[[Sequence[Array]], Any] = executable.run_plain if unguarded else executable.run
     if unguarded and trace.out_tree == pytree.LEAF:
         run = executable.run_one
-        if plain:
-            return run
         build = _identity
-    if plain:
-        return lambda leaves: build(run(leaves))
-    avals = trace.graph.in_avals
-    return lambda leaves: build(run([a if type(a) is Array else place(a, v) for a, v in zip(leaves, avals)]))
+    device = executable.device
+    if device.is_cpu:
+        if plain:
+            return run if build is _identity else lambda leaves: build(run(leaves))
+        avals = trace.graph.in_avals
+        return lambda leaves: build(run([a if type(a) is Array else place(a, v) for a, v in zip(leaves, avals)]))
+    return lambda leaves: build(run([placed(leaf_value(a), device) for a in leaves]))
 
 
 def _identity(value: Any) -> Any:
@@ -397,7 +428,9 @@ def jit(
         the arrays must not be used afterwards.
       keep_unused: pass arguments to the program that it does not read.
       inline: inside another traced function, leave no call but the equations.
-      device, backend, target: where to run, such as `"cpu"` or `"cpu:x86-64-v3"`.
+      device, backend: where to run, such as `"vulkan"` or one of `stagec.devices()`; by default,
+        where the arguments are.
+      target: what to compile for, such as `"cpu:x86-64-v3"` or `"cuda:sm_80"`.
       fast_math: allow rewrites that change rounding.
       passes: your own patterns and passes, run before the built-in ones.
 
@@ -409,6 +442,7 @@ def jit(
       StaticArgumentError: a static argument does not exist or is not hashable.
       ArgumentTypeError: an argument is not an array, a number, or a pytree of these.
       ConcretizationError: the function needs a value while it is traced.
+      DeviceError: arguments are committed to different devices.
 
     >>> import stagec, stagec.numpy as snp
     >>> @stagec.jit
@@ -434,6 +468,6 @@ def jit(
         return functools.partial(jit, **settings)
     if not callable(fun):
         raise TypeError(f"jit takes a function, got {type(fun).__name__}\n  Fix: jit(f)(x), not jit(f(x))")
-    chosen = target or backend or (getattr(device, "platform", device) if device is not None else None)
+    chosen, place = chosen_target(target, backend, device)
     rules = ArgumentRules(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
-    return JitFunction(fun, rules, keep_unused, inline, chosen, fast_math, tuple(passes))
+    return JitFunction(fun, rules, keep_unused, inline, chosen, place, fast_math, tuple(passes))

@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from stagec.api.placing import device_for, placed
 from stagec.compiler import build
 from stagec.compiler.build import Options
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, Literal, Var, prune, replay
 from stagec.runtime.array import Array, borrow, from_literal
+from stagec.runtime.device import Device
 from stagec.runtime.executable import Executable
 
-_executables: dict[str, Executable] = {}
+_executables: dict[tuple[str, Device], Executable] = {}
 _guard = threading.Lock()
 
 
@@ -25,6 +27,11 @@ def clear_executables() -> None:
     """Forget loaded programs; the disk keeps them."""
     with _guard:
         _executables.clear()
+
+
+def is_loaded(runnable: RunnableGraph) -> bool:
+    """Whether the program of a graph is in memory, for its device."""
+    return (runnable.key(), runnable.device) in _executables
 
 
 class RunnableGraph:
@@ -37,6 +44,7 @@ class RunnableGraph:
     Args:
       graph: closed-over values lead its inputs.
       captured: those values.
+      device: where it runs.
       donated: positions of the inputs, counted after the captured ones, whose buffers may be reused.
     """
 
@@ -47,11 +55,13 @@ class RunnableGraph:
         options: Options,
         *,
         name: str,
+        device: Device | None = None,
         argument_names: Sequence[str] = (),
         donated: Sequence[int] = (),
         keep_unused: bool = False,
     ) -> None:
         self.name = name
+        self._device = device
         self.captured = [as_array(v) for v in captured]
         hidden = len(self.captured)
         self.donated = tuple(i + hidden for i in donated)
@@ -106,6 +116,16 @@ class RunnableGraph:
         return Options(options.target, options.fast_math, options.passes, tuple(pairs))
 
     @functools.cached_property
+    def device(self) -> Device:
+        """Where it runs: the device that was chosen, else the first that the target names."""
+        return self._device or device_for(self.options.target)
+
+    @functools.cached_property
+    def hidden(self) -> list[Array]:
+        """The captured values on the device."""
+        return [a.on(self.device, a.committed) if isinstance(a, Array) else a for a in self.captured]
+
+    @functools.cached_property
     def trivial(self) -> bool:
         """Nothing to compile: no equations, or arrays without elements, which the compiler may hang on."""
         if not self.graph.outputs:
@@ -119,25 +139,33 @@ class RunnableGraph:
         names = [f"captured{i}" for i in range(hidden)] + list(self.argument_names)
         return [names[i] if i < len(names) else "" for i in self.used]
 
-    def executable(self) -> Executable:
-        """Compile or load on first use."""
+    def executable(self, committed: bool = False) -> Executable:
+        """Compile or load on first use.
+
+        Args:
+          committed: the results shall stay on the device.
+        """
         found = self._executable
         if found is None:
             with self._lock:
                 found = self._executable
                 if found is None:
                     found = self._executable = self._load()
-        return found
+        return found.committed() if committed else found
+
+    def key(self) -> str:
+        """What the compiled program is found by."""
+        return build.key.digest(self.options.contributors(self.graph))
 
     def _check_target(self) -> None:
         target = self.options.target
         missing = sorted(target.missing_here())
-        if target.backend == "cpu" and not missing:
+        if not missing:
+            assert self.device.platform == target.backend, "a program is compiled for its device"
             return
-        what = f"it lacks {', '.join(missing)}" if missing else "programs run on the CPU only"
         raise errors.TargetError(
             errors.message(
-                f"{self.name} cannot run here on target {target}: {what}",
+                f"{self.name} cannot run here on target {target}: it lacks {', '.join(missing)}",
                 str(location.capture()),
                 fix="use target='cpu'; lower(...).as_text(stage) shows the code for any target",
             )
@@ -145,9 +173,9 @@ class RunnableGraph:
 
     def _load(self) -> Executable:
         self._check_target()
-        key = build.key.digest(self.options.contributors(self.graph))
+        device, key = self.device, self.key()
         with _guard:
-            found = _executables.get(key)
+            found = _executables.get((key, device))
         if found is not None:
             self.source = "memory"
             build.log.event("cache", f"{self.name}: found in memory", key=key)
@@ -159,6 +187,7 @@ class RunnableGraph:
             program.payload,
             [a.strip_weak_type() for a in self.graph.in_avals],
             [a.strip_weak_type() for a in self.graph.out_avals],
+            device=device,
             driver=program.meta["driver"],
             clobbered=[i for i in program.meta["clobbered"] if i not in donated],
             in_place=sorted(donated),
@@ -167,22 +196,25 @@ class RunnableGraph:
             name=self.name,
         )
         with _guard:
-            return _executables.setdefault(key, executable)
+            return _executables.setdefault((key, device), executable)
 
-    def run(self, args: Sequence[Any]) -> list[Array]:
-        """Run on flat arrays; donated ones are gone afterwards."""
-        everything = [*self.captured, *args]
+    def run(self, args: Sequence[Any], committed: bool = False) -> list[Array]:
+        """Run on flat arrays; donated ones are gone afterwards.
+
+        Args:
+          committed: the results shall stay on the device.
+        """
+        device = self.device
+        everything = [*self.hidden, *args]
         inputs = [everything[i] for i in self.used]
         if self.trivial:
             results = [r if isinstance(r, Array) else from_literal(r) for r in replay(self.graph, inputs)]
         else:
-            executable = self.executable()
+            executable = self.executable(committed)
+            if not device.is_cpu:
+                inputs = [placed(a, device) for a in inputs]
             for i in executable.in_place:
-                value = inputs[i] if isinstance(inputs[i], Array) else borrow(inputs[i])
-                # Someone may look at the memory, or it is another argument too: do not write there.
-                if value._exposed or any(value is other for j, other in enumerate(inputs) if j != i):
-                    value = value.owned_copy()
-                inputs[i] = value
+                inputs[i] = self._private(inputs[i], [a for j, a in enumerate(inputs) if j != i])
             results = executable.run(inputs)
         outs = [self._output(kind, index, everything, results) for kind, index in self.plan]
         for n, (out, aval) in enumerate(zip(outs, self.out_avals)):
@@ -190,13 +222,24 @@ class RunnableGraph:
             if any(out is earlier for earlier in outs[:n]):
                 outs[n] = out = out.private_copy()
             if out.aval is not aval:
-                outs[n] = out.with_aval(aval)
+                outs[n] = out = out.with_aval(aval)
+            outs[n] = out.on(device, committed)
         if self.donated:
             by = f"{self.name}, called at {location.capture()}"
             for i in self.donated:
                 if isinstance(everything[i], Array):
                     everything[i].take(by)
         return outs
+
+    def _private(self, value: Any, others: list[Any]) -> Array:
+        """A donated argument as memory that the program may write to."""
+        array = value if isinstance(value, Array) else borrow(value)
+        if self.device.is_cpu:
+            # What other threads of the CPU still read must not be written to.
+            self.device.drain()
+        # Someone may look at the memory, or it is another argument too.
+        exposed = array._exposed and self.device.is_cpu
+        return array.owned_copy() if exposed or any(value is other for other in others) else array
 
     def _output(self, kind: str, index: Any, everything: list[Any], results: list[Array]) -> Array:
         if kind == "computed":

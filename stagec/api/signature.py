@@ -14,8 +14,9 @@ from stagec.core.aval import ShapedArray
 from stagec.core.config import config
 from stagec.core.containers import node_of
 from stagec.core.treedef import structure_of
-from stagec.runtime import device as _device
+from stagec.runtime import memory
 from stagec.runtime.array import Array, borrow
+from stagec.runtime.device import cpu
 
 
 class Unusual(Exception):
@@ -89,7 +90,7 @@ def describe(value: Any, leaves: list[Any]) -> Any:
     kind = type(value)
     if kind is Array:
         leaves.append(value)
-        return value.aval
+        return value.signature
     scalar = _scalars.get(kind)
     if scalar is not None:
         low = scalar.smallest
@@ -108,7 +109,7 @@ def describe(value: Any, leaves: list[Any]) -> Any:
             v = value[k]
             if type(v) is Array:
                 leaves.append(v)
-                description.append(v.aval)
+                description.append(v.signature)
             else:
                 description.append(describe(v, leaves))
         return tuple(description)
@@ -128,11 +129,10 @@ _COPIED_BYTES = 1 << 14
 
 @functools.cache
 def _copier() -> Callable[[Any, ShapedArray], Any]:
-    cpu = _device.cpu()
-    copy, device = cpu.allocator.allocate_buffer_copy, cpu.hal_device("local-sync")
-    memory, usage = _device._import_options()
-    elements = _device._element_types()
-    return lambda value, aval: copy(memory, usage, device, value, elements[aval.dtype])
+    copy, device = cpu().allocator.allocate_buffer_copy, cpu().hal_device()
+    kind, usage = memory.host_options()
+    elements = memory.element_types()
+    return lambda value, aval: copy(kind, usage, device, value, elements[aval.dtype])
 
 
 def place(leaf: Any, aval: ShapedArray) -> Array:
@@ -158,9 +158,9 @@ def _placed_number(value: Any) -> Array:
 
 def _copied(value: Any, aval: ShapedArray) -> Array:
     made = object.__new__(Array)
-    made.aval = aval
+    made.aval = made.signature = aval
     made._view = _copier()(value, aval)
-    made._numpy = made._taken = None
+    made._numpy = made._state = None
     made._exposed = False
     return made
 

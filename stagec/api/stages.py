@@ -13,6 +13,7 @@ from stagec.control.call import jit_p
 from stagec.core import errors, location, pytree
 from stagec.core.graph import Graph, trace_flat
 from stagec.core.graph_text import format_graph
+from stagec.runtime.device import Device
 
 # The stages that stagec makes; those after them are the compiler's.
 OWN_STAGES = ("graph", "stablehlo", "optimized")
@@ -56,9 +57,10 @@ def _struct(aval: Any) -> ShapeDtypeStruct:
 class Traced:
     """A function traced for one signature."""
 
-    def __init__(self, function: JitFunction, trace: Trace) -> None:
+    def __init__(self, function: JitFunction, trace: Trace, device: Device | None) -> None:
         self._function = function
         self._trace = trace
+        self._device = device
         self.fun_name = trace.name
 
     @property
@@ -86,16 +88,17 @@ class Traced:
 
     def lower(self) -> Lowered:
         """Lower to StableHLO."""
-        return Lowered(self._function, self._trace)
+        return Lowered(self._function, self._trace, self._device)
 
 
 class Lowered:
     """A program that can be printed at each of its stages, and compiled."""
 
-    def __init__(self, function: JitFunction, trace: Trace) -> None:
+    def __init__(self, function: JitFunction, trace: Trace, device: Device | None) -> None:
         self._function = function
         self._trace = trace
-        self._runnable: RunnableGraph = function.runnable(trace)
+        self._device = device
+        self._runnable: RunnableGraph = function.runnable(trace, device)
 
     @property
     def in_tree(self) -> pytree.PyTreeDef:
@@ -107,7 +110,7 @@ class Lowered:
 
     @property
     def out_info(self) -> Any:
-        return Traced(self._function, self._trace).out_info
+        return Traced(self._function, self._trace, self._device).out_info
 
     def compiler_ir(self, dialect: str = "stablehlo") -> Any:
         """The StableHLO module, as `iree.compiler.ir.Module`."""
@@ -139,7 +142,7 @@ class Lowered:
         from stagec.compiler import stages  # needs the compiler's library for what follows
 
         if stage == "graph":
-            return str(Traced(self._function, self._trace).graph)
+            return str(Traced(self._function, self._trace, self._device).graph)
         if stage not in OWN_STAGES and stage not in stages.STAGES:
             known = dict.fromkeys([*OWN_STAGES, *stages.STAGES])
             raise ValueError(f"unknown stage {stage!r}\n  Fix: one of {', '.join(known)}")
@@ -209,7 +212,7 @@ class Compiled:
                         fix="lower and compile again for this signature, or call the jitted function, which does",
                     )
                 )
-        return trace.out_tree.unflatten(self._lowered._runnable.run(values))
+        return trace.out_tree.unflatten(self._lowered._runnable.run(values, self._lowered._device is not None))
 
 
 def make_graph(

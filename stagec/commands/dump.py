@@ -93,7 +93,8 @@ def _jitted(found: Any, static: tuple[str, ...], target: str | None, fast_math: 
         found._rules,
         found._keep_unused,
         found._inline,
-        target or (str(found._target) if found._target is not None else None),
+        Target.parse(target) if target else found._target,
+        None if target else found._device,
         fast_math or found._fast_math,
         found._passes,
     )

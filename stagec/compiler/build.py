@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from stagec.compiler import cache, key, log
+from stagec.compiler.flags import CompileOptions
 from stagec.compiler.targets import Target
 from stagec.core import dtypes
 from stagec.core.config import config
@@ -144,7 +145,8 @@ def compile_graph(
         passes_seconds=optimized - lowered,
     )
     clobbered = sorted(clobbered_arguments(module))
-    compiled = driver.compile_module(module, options.target, name=name)
+    queue = choose_driver(graph, options.target)
+    compiled = driver.compile_module(module, options.target, name=name, options=compile_options(queue))
     folder.finish(module, options.target, report)
     finished = time.perf_counter()
     meta = {
@@ -152,7 +154,7 @@ def compile_graph(
         "clobbered": clobbered,
         "may_alias": bool(returned_arguments(module)),
         "branches": any(e.primitive.name in ("cond", "while", "scan") for e in all_equations(graph)),
-        "driver": choose_driver(graph),
+        "driver": queue,
         "flags": compiled.flags,
         "seconds": round(finished - started, 3),
     }
@@ -166,8 +168,16 @@ _PARALLEL_WORK = 1 << 19
 _PIECE = 1 << 14
 
 
-def choose_driver(graph: Graph) -> str:
-    """`local-task` for programs with much parallel work, `local-sync` for all others."""
+def compile_options(queue: str) -> CompileOptions:
+    """What the compiler is asked for a program that runs on a queue of the runtime."""
+    # The calling thread waits for its own work anyway.
+    return CompileOptions(asynchronous=queue != "local-sync")
+
+
+def choose_driver(graph: Graph, target: Target) -> str:
+    """The queue to run on: on a CPU, `local-task` for much parallel work and `local-sync` for all else."""
+    if target.backend != "cpu":
+        return target.backend
     return "local-task" if work(graph) >= _PARALLEL_WORK else "local-sync"
 
 

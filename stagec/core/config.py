@@ -19,6 +19,8 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "disable_jit": ("STAGEC_DISABLE_JIT", _flag, False, True),
     "fast_math": ("STAGEC_FAST_MATH", _flag, False, True),
     "target": ("STAGEC_TARGET", str, "cpu", True),
+    "platforms": ("STAGEC_PLATFORMS", str, "", False),
+    "default_device": ("STAGEC_DEFAULT_DEVICE", str, None, False),
     "log": ("STAGEC_LOG", str, "", False),
     "dump": ("STAGEC_DUMP", str, "", False),
     "full_tracebacks": ("STAGEC_FULL_TRACEBACKS", _flag, False, False),

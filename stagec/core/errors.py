@@ -122,6 +122,22 @@ class TargetError(StagecError, ValueError):
     """A target description is unknown or does not fit this machine."""
 
 
+class DeviceError(StagecError, RuntimeError, ValueError):
+    """A device does not exist here, or arguments that are bound to different devices meet in one call.
+
+    Data that `device_put` placed on a device stays there, and what is computed
+    from it runs there. Move one of the arguments: `stagec.device_put(x, device)`.
+    """
+
+
+class ExecutionError(StagecError, RuntimeError):
+    """A compiled program failed while it ran.
+
+    Programs may run after the call has returned; then the error comes when a
+    result is waited for, and names the call.
+    """
+
+
 class CompileError(StagecError, RuntimeError):
     """The compiler refused the program under every set of flags."""
 

@@ -14,7 +14,7 @@ from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
 from stagec.primitives.operand import Operand, as_operand
 from stagec.runtime.array import Array
-from stagec.runtime.device import aligned_empty
+from stagec.runtime.memory import aligned_empty
 
 
 def requested_dtype(dtype: Any, name: str) -> np.dtype[Any]:

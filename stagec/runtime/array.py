@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,25 @@ from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
-from stagec.runtime import device as _device
+from stagec.runtime import memory
+from stagec.runtime.device import Device, cpu
+from stagec.runtime.timeline import Timeline
+
+
+class Placed(NamedTuple):
+    """The signature of an array that is not just somewhere on the CPU."""
+
+    aval: ShapedArray
+    device: Device
+    committed: bool
+
+
+def signature(aval: ShapedArray, device: Device, committed: bool) -> ShapedArray | Placed:
+    """What tells arrays apart for a jitted call; the aval alone for uncommitted data on the CPU."""
+    return aval if device.is_cpu and not committed else Placed(aval, device, committed)
+
+
+_LENT = object()
 
 
 class Array(ArrayOperators):
@@ -25,11 +43,14 @@ class Array(ArrayOperators):
     Array([2., 3.], dtype=float32)
     """
 
-    __slots__ = ("__weakref__", "_exposed", "_numpy", "_taken", "_view", "aval")
-    # An Array holds its data as a NumPy array, as a runtime buffer view, or as both.
+    __slots__ = ("__weakref__", "_exposed", "_numpy", "_state", "_view", "aval", "signature")
+    # The aval, or with it the device: what jitted calls look up.
+    signature: Any
+    # The data, in NumPy's hands or the runtime's. On a CPU they share memory; elsewhere each is made when needed.
     _numpy: np.ndarray[Any, Any] | None
     _view: Any
-    _taken: str | None
+    # None; what took the data; `_LENT`, if it is the caller's own memory; or the call under way and its result.
+    _state: Any
     # Whether NumPy owns the memory, or others may hold NumPy views of it: then a donation must not write to it.
     _exposed: bool
 
@@ -37,72 +58,116 @@ class Array(ArrayOperators):
         raise TypeError("Array cannot be made directly\n  Fix: use stagec.numpy.array or stagec.numpy.asarray")
 
     @staticmethod
-    def of(value: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
+    def of(value: np.ndarray[Any, Any], aval: ShapedArray, signature: Any = None) -> Array:
         """Wrap an array that nobody else writes to."""
         self = object.__new__(Array)
         self.aval = aval
+        self.signature = aval if signature is None else signature
         self._numpy = value
         self._view = None
-        self._taken = None
+        self._state = None
         self._exposed = True
         value.flags.writeable = False
         return self
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """The data as a read-only NumPy array, without a copy."""
+        """The data as a read-only NumPy array; without a copy on a CPU."""
         self._exposed = True
         return self._host()
 
     def _host(self) -> np.ndarray[Any, Any]:
         value = self._numpy
         if value is None:
-            if self._view is None:
-                raise self._deleted()
+            view = self._view
+            if view is None:
+                view = self._awaited()
             aval = self.aval
-            value = _device.host_memory(self._view, aval.shape, aval.dtype)
+            value = memory.download(self.device, view, aval.shape, aval.dtype)
             self._numpy = value
         return value
+
+    def _awaited(self) -> Any:
+        """The view that a call under way leaves behind, when that call is done."""
+        state = self._state
+        if type(state) is not tuple:
+            raise self._deleted()
+        state[0].wait()
+        self._view = state[1]
+        self._state = None
+        return state[1]
 
     def buffer_view(self) -> Any:
         """The data as the runtime's buffer view, without a copy where memory is aligned."""
         view = self._view
-        if view is None:
-            value = self._numpy
-            if value is None:
-                raise self._deleted()
-            cpu = _device.cpu()
-            if not _device.is_importable(value):
-                fresh = _device.aligned_empty(value.shape, value.dtype)
+        if view is not None:
+            return view
+        value = self._numpy
+        if value is None:
+            return self._awaited()
+        device = self.device
+        if not device.is_cpu:
+            view = memory.upload(device, value)
+        else:
+            if not memory.is_importable(value):
+                fresh = memory.aligned_empty(value.shape, value.dtype)
                 fresh[...] = value
                 fresh.flags.writeable = False
                 self._numpy = value = fresh
-            view = self._view = _device.import_numpy(cpu, value)
+            view = memory.import_numpy(device, value)
+        self._view = view
         return view
 
+    def queued_view(self, timeline: Timeline) -> Any:
+        """The buffer view for a call on `timeline`, which may still be on its way there."""
+        state = self._state
+        if type(state) is tuple and state[0].timeline is timeline:
+            return state[1]
+        return self.buffer_view()
+
     def address(self) -> int:
-        """Where the data begins in memory."""
+        """Where the data begins in the host's memory."""
         return self._host().__array_interface__["data"][0]
 
     def private_copy(self) -> Array:
         """A copy that nothing else refers to."""
-        value = _device.aligned_empty(self.aval.shape, self.aval.dtype)
+        if self._numpy is None and not self.device.is_cpu:
+            return self.owned_copy()
+        value = memory.aligned_empty(self.aval.shape, self.aval.dtype)
         value[...] = self._host()
-        return Array.of(value, self.aval)
+        return Array.of(value, self.aval, self.signature)
 
     def owned_copy(self) -> Array:
         """A copy in memory of the runtime, which a result may take over and outlive this array with."""
-        return from_view(_device.copy_numpy(_device.cpu(), self._host()), self.aval)
+        device, aval = self.device, self.aval
+        if device.is_cpu or self._numpy is not None:
+            view = memory.upload(device, self._host())
+        else:
+            view = memory.copy_view(device, self.buffer_view(), aval.shape, aval.dtype)
+        return from_view(view, aval, self.signature)
+
+    def on(self, device: Device, committed: bool) -> Array:
+        """The same data on a device; this array if it is there already."""
+        wanted = signature(self.aval, device, committed)
+        if wanted == self.signature:
+            return self
+        made = object.__new__(Array)
+        made.aval, made.signature, made._state, made._exposed = self.aval, wanted, None, True
+        made._numpy = self._host()
+        self._exposed = True
+        made._view = self._view if device is self.device else None
+        return made
 
     def with_aval(self, aval: ShapedArray) -> Array:
         """The same data under an aval that differs in its weak type only."""
         made = object.__new__(Array)
-        made.aval, made._numpy, made._view, made._taken = aval, self._numpy, self._view, self._taken
+        made.aval, made._numpy, made._view, made._state = aval, self._numpy, self._view, self._state
+        made.signature = signature(aval, self.device, self.committed)
         made._exposed = self._exposed = True
         return made
 
     def take(self, by: str) -> None:
         """Give up the data to a call that donates it."""
-        self._taken = by
+        self._state = by
         self._numpy = None
         self._view = None
 
@@ -112,10 +177,15 @@ class Array(ArrayOperators):
 
     def is_deleted(self) -> bool:
         """Whether the data was donated or deleted."""
-        return self._numpy is None and self._view is None
+        return self._numpy is None and self._view is None and type(self._state) is not tuple
+
+    def is_ready(self) -> bool:
+        """Whether the data is computed, so that looking at it does not wait."""
+        state = self._state
+        return type(state) is not tuple or state[0].is_done()
 
     def _deleted(self) -> errors.DonationError:
-        taken = self._taken or "delete()"
+        taken = self._state if isinstance(self._state, str) else "delete()"
         what = "was deleted" if taken == "delete()" else f"was donated to {taken}"
         return errors.DonationError(
             errors.message(
@@ -128,27 +198,35 @@ class Array(ArrayOperators):
     # Devices.
 
     @property
-    def device(self) -> _device.Device:
+    def device(self) -> Device:
         """The device that holds the data."""
-        return _device.cpu()
+        placed = self.signature
+        return placed.device if type(placed) is Placed else cpu()
 
-    def devices(self) -> set[_device.Device]:
+    def devices(self) -> set[Device]:
         """The device that holds the data, as a set of one."""
-        return {_device.cpu()}
+        return {self.device}
 
     @property
     def committed(self) -> bool:
         """Whether the user fixed the device."""
-        return False
+        placed = self.signature
+        return type(placed) is Placed and placed.committed
 
     def block_until_ready(self) -> Array:
-        """Wait until the data is computed; returns the array."""
-        if self.is_deleted():
-            raise self._deleted()
+        """Wait until the data is computed; returns the array.
+
+        Raises:
+          ExecutionError: the call that computes it failed.
+        """
+        if self._numpy is None and self._view is None:
+            self._awaited()
         return self
 
     def copy_to_host_async(self) -> None:
-        """Start a transfer to the host; CPU data is there already."""
+        """Start a transfer to the host, if the data is computed already."""
+        if self.is_ready():
+            self._host()
 
     # NumPy and Python.
 
@@ -169,7 +247,7 @@ class Array(ArrayOperators):
         if value.dtype == dtypes.bfloat16:
             raise BufferError("NumPy cannot export bfloat16 through DLPack\n  Fix: x.view(uint16), or astype(float32)")
         # NumPy does not export read-only memory to consumers that could write to it.
-        return _device.writable_alias(value).__dlpack__(**kwargs)
+        return memory.writable_alias(value).__dlpack__(**kwargs)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
@@ -257,13 +335,14 @@ def _restore(value: np.ndarray[Any, Any], weak_type: bool) -> Array:
     return Array.of(value, ShapedArray.of(value.shape, value.dtype, weak_type))
 
 
-def from_view(view: Any, aval: ShapedArray) -> Array:
+def from_view(view: Any, aval: ShapedArray, signature: Any = None) -> Array:
     """Wrap a result of the runtime."""
     self = object.__new__(Array)
     self.aval = aval
+    self.signature = aval if signature is None else signature
     self._view = view
     self._numpy = None
-    self._taken = None
+    self._state = None
     self._exposed = False
     return self
 
@@ -275,10 +354,16 @@ def borrow(value: Any) -> Array:
         self._numpy, self.aval = value.value, value.aval
     else:
         self._numpy, self.aval = value, ShapedArray.of(value.shape, value.dtype)
+    self.signature = self.aval
     self._view = None
-    self._taken = None
+    self._state = _LENT
     self._exposed = True
     return self
+
+
+def is_lent(array: Array) -> bool:
+    """Whether the memory is the caller's, who may write to it after the call."""
+    return array._state is _LENT
 
 
 def from_literal(literal: Literal) -> Array:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
+import ctypes
 import functools
 import os
+import re
 import threading
+from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
+from stagec.core import errors, location
+from stagec.core.config import config
+from stagec.runtime.timeline import Timeline
 
-from stagec.core import dtypes
-
-_lock = threading.Lock()
+_lock = threading.RLock()
 # Threads of a parallel program need room for the large stack frames of fused kernels.
 _WORKER_STACK_BYTES = 4 << 20
+
+PLATFORMS = ("cpu", "vulkan", "cuda")
 
 
 @functools.cache
@@ -45,34 +51,87 @@ class Device:
 
     A CPU has two queues: `local-sync`, which runs on the calling thread and
     costs microseconds, and `local-task`, which spreads large programs over
-    the cores.
+    the cores. Vulkan and CUDA devices have one, of their platform's name.
     """
 
-    def __init__(self, platform: str, id: int) -> None:
+    def __init__(self, platform: str, id: int, device_kind: str = "", handle: Any = None) -> None:
         self.platform = platform
         self.id = id
-        self._drivers: dict[str, Any] = {}
+        self.device_kind = device_kind or platform
+        self.is_cpu = platform == "cpu"
+        self._handle = handle
+        self._devices: dict[str, Any] = {}
+        self._timelines: dict[str, Timeline] = {}
 
     @property
-    def device_kind(self) -> str:
-        return self.platform
+    def driver(self) -> str:
+        """The queue that small programs and transfers use."""
+        return "local-sync" if self.is_cpu else self.platform
 
-    def hal_device(self, driver: str) -> Any:
-        """The runtime's device for a driver name, made on first use."""
+    def hal_device(self, driver: str = "") -> Any:
+        """The runtime's device for a queue, made on first use."""
+        driver = driver or self.driver
+        found = self._devices.get(driver)
+        if found is None:
+            with _lock:
+                found = self._devices.get(driver)
+                if found is None:
+                    hal = binding().get_cached_hal_driver(driver)
+                    found = hal.create_default_device() if self._handle is None else hal.create_device(self._handle)
+                    self._devices[driver] = found
+        return found
+
+    def timeline(self, driver: str = "") -> Timeline:
+        """The order of what runs on a queue."""
+        driver = driver or self.driver
         with _lock:
-            if driver not in self._drivers:
-                self._drivers[driver] = binding().get_cached_hal_driver(driver).create_default_device()
-            return self._drivers[driver]
+            if driver not in self._timelines:
+                self._timelines[driver] = Timeline(binding(), self.hal_device(driver))
+            return self._timelines[driver]
+
+    def drain(self) -> None:
+        """Wait until everything that runs beside Python has come to its end."""
+        for timeline in list(self._timelines.values()):
+            timeline.drain()
 
     @functools.cached_property
     def allocator(self) -> Any:
-        return self.hal_device("local-sync").allocator
+        return self.hal_device().allocator
+
+    @functools.cached_property
+    def architecture(self) -> str:
+        """What the compiler shall generate code for, as the second part of a target; empty for a CPU."""
+        if self.platform == "vulkan":
+            return _vulkan_profile(self._info())
+        return _cuda_architecture(self.id) if self.platform == "cuda" else ""
+
+    def _info(self) -> str:
+        return binding().get_cached_hal_driver(self.platform).dump_device_info(self._handle)
+
+    def memory_stats(self) -> dict[str, int]:
+        """Bytes that the runtime allocated on the device: `bytes_in_use`, `peak_bytes_in_use`, `bytes_freed`.
+
+        Memory that NumPy owns is not counted.
+        """
+        drivers = ("local-sync", "local-task") if self.is_cpu else (self.platform,)
+        totals = dict.fromkeys(("peak", "allocated", "freed"), 0)
+        for driver in drivers:
+            for name, count in self.hal_device(driver).allocator.statistics.items():
+                totals[name.rpartition("_")[2]] += count
+        return {
+            "bytes_in_use": totals["allocated"] - totals["freed"],
+            "peak_bytes_in_use": totals["peak"],
+            "bytes_freed": totals["freed"],
+        }
 
     def __repr__(self) -> str:
         return f"{self.platform.capitalize()}Device(id={self.id})"
 
     def __str__(self) -> str:
         return f"{self.platform.upper()}_{self.id}"
+
+    def __reduce__(self) -> Any:
+        return find, (f"{self.platform}:{self.id}",)
 
 
 @functools.cache
@@ -81,91 +140,208 @@ def cpu() -> Device:
     return Device("cpu", 0)
 
 
-_ALIGNMENT = 64
-
-
-def aligned_empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Uninitialised memory at the alignment that compiled code relies on."""
-    count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    raw = np.empty(count + _ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % _ALIGNMENT
-    return raw[start : start + count].view(dtype).reshape(shape)
-
-
-def is_importable(array: np.ndarray[Any, Any]) -> bool:
-    """Whether compiled code may read the array's memory in place."""
-    return array.flags.c_contiguous and array.ctypes.data % _ALIGNMENT == 0 and array.dtype.isnative
-
-
 @functools.cache
-def _element_types() -> dict[Any, int]:
-    kind = binding().HalElementType
-    # Compiled modules take signless integers, whatever the sign of the program's.
-    table = {np.dtype(f"{s}int{n}"): getattr(kind, f"INT_{n}") for s in ("", "u") for n in (8, 16, 32, 64)}
-    table |= {np.dtype(f"float{n}"): getattr(kind, f"FLOAT_{n}") for n in (16, 32, 64)}
-    table |= {
-        dtypes.bool_: kind.BOOL_8,
-        dtypes.bfloat16: kind.BFLOAT_16,
-        dtypes.complex64: kind.COMPLEX_64,
-        dtypes.complex128: kind.COMPLEX_128,
-    }
-    return {k: int(v) for k, v in table.items()}
+def _of_platform(platform: str) -> tuple[Device, ...]:
+    if platform == "cpu":
+        return (cpu(),)
+    infos = binding().get_cached_hal_driver(platform).query_available_devices()
+    return tuple(Device(platform, i, info["name"], info["device_id"]) for i, info in enumerate(infos))
 
 
-@functools.cache
-def _import_options() -> tuple[int, int]:
-    b = binding()
-    memory = int(b.MemoryType.HOST_LOCAL | b.MemoryType.DEVICE_VISIBLE)
-    return memory, int(b.BufferUsage.DEFAULT | b.BufferUsage.MAPPING)
+_MISSING = {
+    "vulkan": "install a Vulkan driver (on Debian: apt-get install mesa-vulkan-drivers, which needs no GPU)",
+    "cuda": "install NVIDIA's driver; `nvidia-smi` shows whether it works",
+}
 
 
-def import_numpy(device: Device, array: np.ndarray[Any, Any]) -> Any:
-    """A buffer view of the array's own memory; the caller keeps the array alive."""
-    memory, usage = _import_options()
-    # The runtime takes writable buffers of types that it knows: hand it bytes.
-    raw = array.reshape(-1).view(np.uint8)
-    if not raw.flags.writeable:
-        raw = writable_alias(raw)
-    buffer = device.allocator.import_host_allocation(raw, memory_type=memory, allowed_usage=usage)
-    return binding().HalBufferView(buffer, array.shape, _element_types()[array.dtype])
+def platforms() -> tuple[str, ...]:
+    """The platforms that may be used, the default one first: `STAGEC_PLATFORMS`, or the CPU before the others.
+
+    Raises:
+      DeviceError: a name is not known.
+    """
+    text = config.platforms
+    if not text:
+        return PLATFORMS
+    names = tuple(_platform(name.strip().lower()) for name in text.split(",") if name.strip())
+    return tuple(dict.fromkeys(names))
 
 
-def copy_numpy(device: Device, array: np.ndarray[Any, Any]) -> Any:
-    """A buffer view of a copy of the array, in memory that the runtime keeps for as long as a buffer uses it."""
-    memory, usage = _import_options()
-    raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    buffer = device.allocator.allocate_buffer_copy(memory, usage, device.hal_device("local-sync"), raw)
-    return binding().HalBufferView(buffer, array.shape, _element_types()[array.dtype])
+def _platform(name: str) -> str:
+    if name == "gpu":
+        return "cuda" if _works("cuda") else "vulkan"
+    if name not in PLATFORMS:
+        raise errors.DeviceError(
+            errors.message(
+                f"{name!r} is not a known platform", str(location.capture()), fix=f"use one of {', '.join(PLATFORMS)}"
+            )
+        )
+    return name
 
 
-def host_memory(view: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """The memory of a buffer view, or of the runtime's reference to one, as a read-only NumPy array."""
-    b = binding()
-    if type(view) is b.VmRef:
-        view = view.deref(b.HalBufferView)
-    if 0 in shape:
-        return np.empty(shape, dtype)
-    # Three times as fast as the mapping's own `asarray`; the mapping is read-only, and kept alive.
-    value = np.frombuffer(view.map(), dtype)
-    return value if len(shape) == 1 else value.reshape(shape)
+def _works(platform: str) -> bool:
+    try:
+        return bool(_of_platform(platform))
+    except (RuntimeError, ValueError):
+        return False
 
 
-def writable_alias(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The same memory without NumPy's write protection, for interfaces that refuse it; it must not be written."""
-    if array.size == 0:
-        return np.empty_like(array)
-    return np.asarray(_Memory(array))
+def devices(backend: str | None = None) -> list[Device]:
+    """The devices of a platform, by default of the default one.
+
+    Args:
+      backend: `cpu`, `vulkan`, `cuda`, or `gpu` for CUDA where there is a card and Vulkan elsewhere.
+
+    Raises:
+      DeviceError: the platform is not known, not allowed by `STAGEC_PLATFORMS`, or has no device here.
+
+    >>> import stagec
+    >>> stagec.devices("cpu")
+    [CpuDevice(id=0)]
+    """
+    allowed = platforms()
+    platform = allowed[0] if backend is None else _platform(str(backend).lower())
+    if platform not in allowed:
+        raise errors.DeviceError(
+            errors.message(
+                f"platform {platform!r} is not among those allowed",
+                str(location.capture()),
+                [("platforms", repr(config.platforms), "STAGEC_PLATFORMS, or the option `platforms`")],
+                f"add {platform} to the list",
+            )
+        )
+    try:
+        found = _of_platform(platform)
+        reason = "" if found else "the driver lists none"
+    except (RuntimeError, ValueError) as error:
+        found, reason = (), str(error).rpartition("; ")[2]
+    if not found:
+        raise errors.DeviceError(
+            errors.message(
+                f"there is no {platform} device here: {reason}", str(location.capture()), fix=_MISSING.get(platform, "")
+            )
+        )
+    return list(found)
 
 
-class _Memory:
-    """The buffer of an array, declared writable; keeps the array alive."""
+def default_backend() -> str:
+    """The platform of the default device.
 
-    def __init__(self, array: np.ndarray[Any, Any]) -> None:
-        self.array = array
-        self.__array_interface__ = {
-            **array.__array_interface__,
-            "data": (array.__array_interface__["data"][0], False),
-        }
+    >>> import stagec
+    >>> stagec.default_backend()
+    'cpu'
+    """
+    return default().platform
+
+
+def local_device_count(backend: str | None = None) -> int:
+    """The number of devices of a platform.
+
+    >>> import stagec
+    >>> stagec.local_device_count()
+    1
+    """
+    return len(devices(backend))
+
+
+def find(device: Any) -> Device:
+    """A device from itself, or from a description such as `cpu`, `vulkan` or `cuda:1`.
+
+    Raises:
+      DeviceError: there is no such device.
+    """
+    if isinstance(device, Device):
+        return device
+    if not isinstance(device, str):
+        raise errors.DeviceError(
+            errors.message(
+                f"a device is a Device or a string such as 'cpu', not {type(device).__name__}",
+                str(location.capture()),
+                fix="stagec.devices() lists the devices",
+            )
+        )
+    platform, _, number = device.partition(":")
+    known = devices(platform)
+    if (number and not number.isdigit()) or int(number or 0) >= len(known):
+        raise errors.DeviceError(
+            errors.message(
+                f"there is no device {device!r}",
+                str(location.capture()),
+                fix=f"one of {', '.join(f'{d.platform}:{d.id}' for d in known)}",
+            )
+        )
+    return known[int(number or 0)]
+
+
+def default() -> Device:
+    """Where data lives and programs run when nothing else is said."""
+    chosen = config.default_device
+    if chosen:
+        return find(chosen)
+    # A target for another platform, set for all programs, asks for a device of it.
+    platform = config.target.partition(":")[0].strip().lower()
+    first = platforms()[0] if platform in ("", "cpu") else platform
+    return cpu() if first == "cpu" else devices(first)[0]
+
+
+def default_device(device: Any) -> contextlib.AbstractContextManager[None]:
+    """Run on another device what is not bound to one, for a block and in this thread.
+
+    Args:
+      device: a `Device`, a description such as `"vulkan"`, or None for the usual one.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> with stagec.default_device("cpu"):
+    ...     stagec.jit(lambda x: x + 1)(snp.ones(2)).device
+    CpuDevice(id=0)
+    """
+    return config.override(default_device=None if device is None else find(device))
+
+
+# NVIDIA's and AMD's product lines, as drivers name them, and the profile that serves each.
+_PRODUCTS = (
+    (r"RTX 40|L40|\bL4\b|Ada", "ada"),
+    (r"RTX 30|A100|\bA\d0\b|H100|H200|Ampere", "ampere"),
+    (r"RTX 20|GTX 16|\bT4\b|Turing", "turing"),
+    (r"V100|TITAN V|Volta", "volta"),
+    (r"GTX 10|P100|\bP4\d?\b|Pascal", "pascal"),
+    (r"RX 9\d{3}|GFX12", "rdna4"),
+    (r"RX 7\d{3}|GFX11", "rdna3"),
+    (r"RX 6\d{3}|GFX103", "rdna2"),
+    (r"RX 5\d{3}|GFX101", "rdna1"),
+    (r"Adreno", "adreno"),
+)
+
+
+def _vulkan_profile(info: str) -> str:
+    """The profile for a device, from what its driver says of it; the one that all share where none is known."""
+    name = re.search(r"^name: (.*)$", info, re.MULTILINE)
+    real = re.search(r"^type: cpu$", info, re.MULTILINE) is None
+    for pattern, profile in _PRODUCTS if name and real else ():
+        if re.search(pattern, name[1]):  # type: ignore[index]
+            return profile
+    return "vp_android_baseline_2022"
+
+
+def _cuda_architecture(index: int) -> str:
+    """`sm_NN` of a CUDA device, asked of the driver."""
+    driver = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+    device, major, minor = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+    # 75 and 76 are the compute capability among the driver's device attributes.
+    status = driver.cuInit(0) or driver.cuDeviceGet(ctypes.byref(device), index)
+    status = status or driver.cuDeviceGetAttribute(ctypes.byref(major), 75, device)
+    status = status or driver.cuDeviceGetAttribute(ctypes.byref(minor), 76, device)
+    if status:
+        raise errors.DeviceError(errors.message(f"the CUDA driver does not answer (error {status})"))
+    return f"sm_{major.value}{minor.value}"
+
+
+def made() -> Iterator[Device]:
+    """The devices that were asked for so far."""
+    yield cpu()
+    for platform in PLATFORMS[1:]:
+        if _of_platform.cache_info().currsize and _works(platform):
+            yield from _of_platform(platform)
 
 
 @atexit.register

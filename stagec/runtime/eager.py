@@ -1,4 +1,8 @@
-"""What runs outside `jit`: NumPy evaluates each primitive at once."""
+"""What runs outside `jit`: NumPy evaluates each primitive at once.
+
+Data that is committed to a device is fetched for it, and the result is
+committed to the same device, where it goes when a compiled program reads it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,8 @@ from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, Tracer, leaked, set_base
-from stagec.runtime.array import Array
+from stagec.runtime.array import Array, signature
+from stagec.runtime.placement import committed_device
 
 
 class EagerTrace(Trace):
@@ -19,10 +24,12 @@ class EagerTrace(Trace):
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         values: list[np.ndarray[Any, Any]] = []
         avals: list[ShapedArray] = []
+        plain = True
         for a in args:
             if type(a) is Array:
                 values.append(a.numpy())
                 avals.append(a.aval)
+                plain = plain and a.signature is a.aval
             elif type(a) is Literal:
                 values.append(a.value)
                 avals.append(a.aval)
@@ -35,9 +42,14 @@ class EagerTrace(Trace):
         out = primitive.shape(*avals, **params)
         with np.errstate(all="ignore"):
             result = primitive.eval(*values, **params)
-        if primitive.multiple:
-            return [_wrap(r, a, values, primitive) for r, a in zip(result, out, strict=True)]
-        return _wrap(result, out, values, primitive)
+        outs = zip(result, out, strict=True) if primitive.multiple else [(result, out)]
+        made = [_wrap(r, a, values, primitive) for r, a in outs]
+        if not plain:
+            device = committed_device(args, primitive.name, lambda i: f"operand {i}")
+            if device is not None:
+                for m in made:
+                    m.signature = signature(m.aval, device, True)
+        return made if primitive.multiple else made[0]
 
 
 def _wrap(result: Any, aval: ShapedArray, inputs: list[np.ndarray[Any, Any]], primitive: Primitive) -> Array:

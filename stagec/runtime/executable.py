@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Sequence
 from typing import Any
 
+from stagec.core import location
 from stagec.core.aval import ShapedArray
-from stagec.runtime import device as _device
-from stagec.runtime.array import Array, borrow
+from stagec.runtime.array import Array, borrow, is_lent, signature
+from stagec.runtime.device import Device, binding, cpu, instance
 
 _new = object.__new__
 
@@ -19,7 +21,8 @@ class Executable:
     Args:
       payload: the compiled module, used in place where it is aligned to 64 bytes.
       in_avals, out_avals: its signature.
-      driver: `local-sync` or `local-task`.
+      device: where it runs.
+      driver: the device's queue; programs for any but `local-sync` take fences and run while Python goes on.
       clobbered: arguments that the program may overwrite; copies of them are passed.
       in_place: arguments whose memory results take over.
       may_alias: a result may be an argument's own memory; such results are copied.
@@ -27,8 +30,9 @@ class Executable:
     """
 
     __slots__ = (
-        "_acquire", "_count", "_function", "_invoke", "_list", "_out", "_release",
-        "branches", "clobbered", "driver", "in_avals", "in_place", "may_alias", "name", "out_avals", "payload",
+        "_acquire", "_committed", "_count", "_function", "_invoke", "_list", "_out", "_release", "_timeline",
+        "branches", "clobbered", "device", "driver", "in_avals", "in_place", "may_alias", "name", "out_avals",
+        "payload", "run_plain",
     )  # fmt: skip
 
     def __init__(
@@ -37,6 +41,7 @@ class Executable:
         in_avals: Sequence[ShapedArray],
         out_avals: Sequence[ShapedArray],
         *,
+        device: Device | None = None,
         driver: str = "local-sync",
         clobbered: Sequence[int] = (),
         in_place: Sequence[int] = (),
@@ -44,29 +49,45 @@ class Executable:
         branches: bool = False,
         name: str = "function",
     ) -> None:
-        b = _device.binding()
-        instance = _device.instance()
+        b = binding()
+        device = device or cpu()
         self.payload = payload
         self.in_avals = list(in_avals)
         self.out_avals = list(out_avals)
+        self.device = device
         self.driver = driver
         self.clobbered = tuple(clobbered)
         self.in_place = frozenset(in_place)
         self.may_alias = may_alias
         self.branches = branches
         self.name = name
-        hal = b.create_hal_module(instance, _device.cpu().hal_device(driver))
-        module = b.VmModule.from_buffer(instance, payload, warn_if_copy=False)
-        context = b.VmContext(instance, [hal, module])
+        hal = b.create_hal_module(instance(), device.hal_device(driver))
+        module = b.VmModule.from_buffer(instance(), payload, warn_if_copy=False)
+        context = b.VmContext(instance(), [hal, module])
         self._invoke = context.invoke
         self._function = module.lookup_function("main")
         self._list = b.VmVariantList
         self._count = len(self.out_avals)
-        self._out = list(enumerate(self.out_avals))
+        self._timeline = None if driver == "local-sync" else device.timeline(driver)
+        self._committed: Executable | None = None
+        self._place(committed=False)
         # A context belongs to one thread at a time. Bound once: `with` costs more than the lock itself.
         lock = threading.Lock()
         self._acquire = lock.acquire
         self._release = lock.release
+
+    def _place(self, committed: bool) -> None:
+        self._out = [(i, a, signature(a, self.device, committed)) for i, a in enumerate(self.out_avals)]
+        self.run_plain = self._run_now if self._timeline is None else self._run_queued
+
+    def committed(self) -> Executable:
+        """The same program, for calls whose results stay on the device."""
+        if self._committed is None:
+            twin = copy.copy(self)
+            twin._place(committed=True)
+            twin._committed = twin
+            self._committed = twin
+        return self._committed
 
     def run(self, args: Sequence[Any]) -> list[Array]:
         """Run on arrays, NumPy arrays or literals that match `in_avals`."""
@@ -76,7 +97,7 @@ class Executable:
         results = self.run_plain(given)
         return self._unshared(given, results) if self.may_alias else results
 
-    def run_plain(self, args: Sequence[Array]) -> list[Array]:
+    def _run_now(self, args: Sequence[Array]) -> list[Array]:
         """`run` for arrays, where nothing has to be guarded against: the hot path."""
         inputs = self._list(len(args))
         push = inputs.push_ref
@@ -91,18 +112,59 @@ class Executable:
             self._release()
         get = outputs.get_as_ref
         results = []
-        for i, aval in self._out:
+        for i, aval, placed in self._out:
             result = _new(Array)
             result.aval = aval
+            result.signature = placed
             result._view = get(i)
             result._numpy = None
-            result._taken = None
+            result._state = None
             result._exposed = False
             results.append(result)
         return results
 
+    def _run_queued(self, args: Sequence[Array]) -> list[Array]:
+        """As `_run_now`, on a queue that works while Python goes on: the results are waited for when looked at."""
+        timeline = self._timeline
+        assert timeline is not None, "programs of the calling thread have no timeline"
+        inputs = self._list(len(args) + 2)
+        kept = []
+        for a in args:
+            view = a._view
+            if view is None:
+                view = a.queued_view(timeline)
+            inputs.push_ref(view)
+            kept.append((view, a._numpy))
+        outputs = self._list(self._count)
+
+        def start(before: Any, after: Any) -> None:
+            inputs.push_ref(before)
+            inputs.push_ref(after)
+            self._acquire()
+            try:
+                self._invoke(self._function, inputs, outputs)
+            finally:
+                self._release()
+
+        by = f"{self.name}, called at {location.capture()},"
+        pending = timeline.submit(start, by, kept)
+        results = []
+        for i, aval, placed in self._out:
+            result = _new(Array)
+            result.aval = aval
+            result.signature = placed
+            result._view = result._numpy = None
+            result._state = (pending, outputs.get_as_ref(i))
+            result._exposed = False
+            results.append(result)
+        if any(is_lent(a) for a in args):
+            pending.wait()
+        return results
+
     def run_one(self, args: Sequence[Array]) -> Array:
         """`run_plain(args)[0]`, written out: most programs have one result."""
+        if self._timeline is not None:
+            return self._run_queued(args)[0]
         inputs = self._list(len(args))
         push = inputs.push_ref
         for a in args:
@@ -115,14 +177,16 @@ class Executable:
         finally:
             self._release()
         result = _new(Array)
-        result.aval = self.out_avals[0]
+        _, result.aval, result.signature = self._out[0]
         result._view = outputs.get_as_ref(0)
-        result._numpy = result._taken = None
+        result._numpy = result._state = None
         result._exposed = False
         return result
 
     def _unshared(self, args: Sequence[Array], results: list[Array]) -> list[Array]:
         """Copy results that are the memory of an argument, or of an earlier result."""
+        if not self.device.is_cpu:  # whose addresses are not told
+            return [r.owned_copy() for r in results]
         used = {a.address() for i, a in enumerate(args) if i not in self.in_place and a.aval.size}
         shared = False
         for i, r in enumerate(results):

@@ -1,6 +1,7 @@
 """`explain`: hits in memory and on disk, and what a miss differs in."""
 
 import dataclasses
+import platform
 
 import numpy as np
 import pytest
@@ -224,9 +225,16 @@ def test_a_program_of_the_same_name_is_nearer_than_another():
 
 
 def test_a_target_that_cannot_run_here_is_told():
+    elsewhere = "aarch64" if platform.machine() in ("x86_64", "AMD64") else "x86-64"
     assert "a call would fail: affine cannot run here" in str(
-        stagec.explain(stagec.jit(affine, target="cuda"), ones(3))
+        stagec.explain(stagec.jit(affine, target=f"cpu:{elsewhere}"), ones(3))
     )
+
+
+def test_a_device_that_is_not_here_is_told(monkeypatch):
+    monkeypatch.setitem(stagec.config._values, "platforms", "cpu")
+    explained = stagec.explain(stagec.jit(affine, target="cuda"), ones(3))
+    assert "a call would fail: platform 'cuda' is not among those allowed" in str(explained)
 
 
 def test_an_unknown_program_has_nothing_near():

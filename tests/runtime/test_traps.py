@@ -9,12 +9,12 @@ import pytest
 import stagec
 import stagec.numpy as snp
 from stagec import lax
-from stagec.runtime import device
+from stagec.runtime import device, memory
 
 
 def aligned(values, dtype=np.float32):
     values = np.asarray(values, dtype)
-    out = device.aligned_empty(values.shape, values.dtype)
+    out = memory.aligned_empty(values.shape, values.dtype)
     out[...] = values
     return out
 

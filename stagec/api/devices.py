@@ -1,0 +1,106 @@
+"""Moving pytrees between devices and the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stagec.api.arguments import leaf_value
+from stagec.core import errors, location, pytree
+from stagec.core.graph import Literal
+from stagec.core.trace import Tracer
+from stagec.numpy.arguments import from_numpy
+from stagec.runtime import device as _device
+from stagec.runtime.array import Array
+from stagec.runtime.device import Device
+
+
+def device_put(x: Any, device: Any = None) -> Any:
+    """Move data to a device, and keep it there: what is computed from it runs on that device.
+
+    Args:
+      x: an array, a NumPy array, a number, or a pytree of these.
+      device: a `Device`, a description such as `"vulkan"` or `"cuda:1"`, or a pytree prefix of these.
+        With None, data that is on a device already stays as it is, and other data goes to the
+        default device without being committed to it.
+
+    Returns:
+      The same pytree of `Array`s. Inside a traced function, tracers are passed through.
+
+    Raises:
+      DeviceError: there is no such device.
+      ArgumentTypeError: a leaf is not an array or a number.
+
+    >>> import stagec, numpy as np
+    >>> x = stagec.device_put({"w": np.ones(2, np.float32)}, "cpu")
+    >>> x["w"].committed
+    True
+    """
+    leaves, tree = pytree.flatten(x)
+    places = (
+        pytree.broadcast_prefix(device, x, is_leaf=lambda d: d is None) if device is not None else [None] * len(leaves)
+    )
+    return tree.unflatten([_put(leaf, None if d is None else _device.find(d)) for leaf, d in zip(leaves, places)])
+
+
+def _put(leaf: Any, device: Device | None) -> Any:
+    value = leaf_value(leaf)
+    if isinstance(value, Tracer):
+        return value
+    if value is None or not isinstance(value, (Array, Literal, np.ndarray, np.generic)):
+        raise errors.ArgumentTypeError(
+            errors.message(
+                f"device_put takes arrays and numbers, not {type(leaf).__name__}",
+                str(location.capture()),
+                fix="pass arrays, numbers, or containers of them",
+            )
+        )
+    if isinstance(value, Literal):
+        array = from_numpy(value.value, weak_type=value.aval.weak_type)
+    else:
+        array = value if isinstance(value, Array) else from_numpy(np.asarray(value))
+    if device is not None:
+        return array.on(device, True)
+    return array if isinstance(value, Array) else array.on(_device.default(), False)
+
+
+def device_get(x: Any) -> Any:
+    """The data of a pytree as NumPy arrays, when it is computed.
+
+    On the CPU they are read-only views of the same memory.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> stagec.device_get([snp.arange(3)])
+    [array([0, 1, 2], dtype=int32)]
+    """
+    return pytree.map_leaves(lambda leaf: leaf.numpy() if isinstance(leaf, Array) else np.asarray(leaf), x)
+
+
+def block_until_ready(x: Any) -> Any:
+    """Wait until every array of a pytree is computed; returns the pytree.
+
+    Raises:
+      ExecutionError: a call that computes one of them failed.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> stagec.block_until_ready([snp.ones(2), 3])
+    [Array([1., 1.], dtype=float32), 3]
+    """
+    for leaf in pytree.flatten(x)[0]:
+        if isinstance(leaf, Array):
+            leaf.block_until_ready()
+    return x
+
+
+def memory_stats(device: Any = None) -> dict[str, int]:
+    """What the runtime allocated on a device, by default the default one, in bytes.
+
+    Returns:
+      `bytes_in_use`, `peak_bytes_in_use` and `bytes_freed`. Memory that NumPy owns is not counted.
+
+    >>> import stagec
+    >>> sorted(stagec.memory_stats("cpu"))
+    ['bytes_freed', 'bytes_in_use', 'peak_bytes_in_use']
+    """
+    return (_device.default() if device is None else _device.find(device)).memory_stats()

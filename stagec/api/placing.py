@@ -1,0 +1,52 @@
+"""Devices and targets: what a program for a device is compiled for, and moving data to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stagec.compiler.targets import Target
+from stagec.core import errors, location
+from stagec.core.config import config
+from stagec.core.graph import Literal
+from stagec.runtime.array import Array, borrow
+from stagec.runtime.device import Device, devices, find
+
+
+def target_for(device: Device) -> Target:
+    """What programs for a device are compiled for: the option `target` if it is for its platform."""
+    target = Target.parse(config.target)
+    if target.backend == device.platform:
+        return target
+    return Target.parse(f"{device.platform}:{device.architecture}" if device.architecture else device.platform)
+
+
+def device_for(target: Target) -> Device:
+    """The device that runs programs for a target."""
+    return devices(target.backend)[0]
+
+
+def chosen_target(target: Any, backend: Any, device: Any) -> tuple[Target | None, Device | None]:
+    """What `jit(target=, backend=, device=)` asks for: a target, a device, or neither.
+
+    Raises:
+      TargetError, DeviceError: it is not known.
+    """
+    if sum(x is not None for x in (target, backend, device)) > 1:
+        raise errors.TargetError(
+            errors.message("jit takes one of target, backend and device", str(location.capture()), fix="leave one")
+        )
+    if target is not None:
+        return Target.parse(target), None
+    if device is None and backend is None:
+        return None, None
+    asked = device if device is not None else backend
+    return None, find(asked)
+
+
+def placed(value: Any, device: Device) -> Array:
+    """An operand as an array on a device."""
+    if type(value) is not Array:
+        value = borrow(value if isinstance(value, (Literal, np.ndarray)) else np.asarray(value))
+    return value if value.device is device else value.on(device, False)

@@ -1,0 +1,48 @@
+"""Where a computation runs: on the device that its data is committed to, else on the default one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from stagec.core import errors, location
+from stagec.runtime.array import Array
+from stagec.runtime.device import Device, default
+
+
+def committed_device(values: Iterable[Any], function: str, names: Callable[[int], str]) -> Device | None:
+    """The device that some of the arrays are committed to, or None.
+
+    Args:
+      function: what is called, for the error.
+      names: position -> what the user calls that value.
+
+    Raises:
+      DeviceError: they are committed to different devices.
+    """
+    found: Device | None = None
+    first = 0
+    for i, value in enumerate(values):
+        if type(value) is Array and value.signature is not value.aval and value.committed:
+            if found is None:
+                found, first = value.device, i
+                aval = value.aval
+            elif value.device is not found:
+                raise errors.DeviceError(
+                    errors.message(
+                        f"Received incompatible devices for {function}: its arguments are committed to different ones",
+                        str(location.capture()),
+                        [
+                            (names(first), aval.long(), f"on {found!r}"),
+                            (names(i), value.aval.long(), f"on {value.device!r}"),
+                        ],
+                        f"move one of them: stagec.device_put(x, {value.device.platform!r})",
+                    )
+                )
+    return found
+
+
+def placement(values: Iterable[Any], function: str, names: Callable[[int], str]) -> tuple[Device, bool]:
+    """The device of a computation, and whether its results are committed to it."""
+    device = committed_device(values, function, names)
+    return (default(), False) if device is None else (device, True)

@@ -1,0 +1,113 @@
+"""The order of programs on a queue that works while Python goes on."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from stagec.core import errors
+
+
+class Pending:
+    """A call that may still be running: its results wait for it before anybody looks at them."""
+
+    __slots__ = ("_error", "_fence", "by", "kept", "timeline")
+
+    def __init__(self, timeline: Timeline, fence: Any, by: str, kept: Any) -> None:
+        self.timeline = timeline
+        self._fence = fence
+        self._error: str | None = None
+        self.kept = kept
+        self.by = by
+
+    def is_done(self) -> bool:
+        """Whether the call has ended."""
+        fence = self._fence
+        try:
+            return fence is None or fence.wait(timeout=0)
+        except Exception:  # it failed, which whoever waits is told
+            return True
+
+    def wait(self) -> None:
+        """Return when the call is done.
+
+        Raises:
+          ExecutionError: it failed; the message names it.
+        """
+        fence = self._fence
+        if fence is not None:
+            try:
+                fence.wait()
+            except Exception as error:  # the runtime's own, of several kinds
+                self._error = str(error)
+            self._fence = self.kept = None
+        if self._error is not None:
+            raise errors.ExecutionError(errors.message(f"{self.by} failed while it ran: {self._error}"))
+
+
+class Timeline:
+    """One queue's calls, each of which begins when the one before it is done.
+
+    A semaphore counts the calls that are done. In this order, memory that one
+    call reads can be donated to the next without a wait on the host.
+    """
+
+    def __init__(self, binding: Any, hal_device: Any) -> None:
+        self._binding = binding
+        self._hal_device = hal_device
+        self._semaphore = hal_device.create_semaphore(0)
+        self._value = 0
+        # What calls under way read, kept alive until they are done.
+        self._running: deque[tuple[int, Pending]] = deque()
+        self.lock = threading.Lock()
+
+    def submit(self, start: Callable[[Any, Any], None], by: str, kept: Any) -> Pending:
+        """Call `start(wait_fence, signal_fence)` in this queue's order.
+
+        Args:
+          by: describes the call, should it fail.
+          kept: what must stay alive until it is done.
+        """
+        at = self._binding.HalFence.create_at
+        with self.lock:
+            before, after = at(self._semaphore, self._value), at(self._semaphore, self._value + 1)
+            try:
+                start(before, after)
+            except BaseException:
+                self._restart()
+                raise
+            self._value += 1
+            pending = Pending(self, after, by, kept)
+            self._running.append((self._value, pending))
+            self._drop_done()
+        return pending
+
+    def _drop_done(self) -> None:
+        try:
+            done = self._semaphore.query()
+        except Exception:  # a call failed: who waits for it is told, and the queue goes on
+            self._restart()
+            return
+        running = self._running
+        while running and running[0][0] <= done:
+            running.popleft()[1].kept = None
+
+    def _restart(self) -> None:
+        """Begin anew after a failure, when what was submitted before has come to its end."""
+        try:
+            if self._value:
+                self._semaphore.wait(self._value)
+        except Exception:  # its own callers are told when they wait
+            pass
+        self._running.clear()
+        self._semaphore = self._hal_device.create_semaphore(0)
+        self._value = 0
+
+    def drain(self) -> None:
+        """Wait until everything submitted so far has come to its end."""
+        with self.lock:
+            last = self._running[-1][1] if self._running else None
+        if last is not None:
+            last.wait()
