@@ -100,6 +100,7 @@ class RunnableGraph:
     def _with_donation(self, options: Options) -> Options:
         """Pair each donated argument with a result of its shape and dtype."""
         pairs: list[tuple[int, int]] = []
+        unused: list[str] = []
         free = list(range(len(self.graph.outputs)))
         for i, original in enumerate(self.used):
             if original not in self.donated:
@@ -111,6 +112,14 @@ class RunnableGraph:
                     pairs.append((i, j))
                     free.remove(j)
                     break
+            else:
+                unused.append(f"{self.used_names()[i]} {aval.long()}")
+        if unused:
+            location.warn(
+                f"{self.name}: some donated arrays could not be used, because no result has their shape and dtype: "
+                f"{', '.join(unused)}",
+                errors.DonationWarning,
+            )
         if not pairs:
             return options
         return Options(options.target, options.fast_math, options.passes, tuple(pairs))

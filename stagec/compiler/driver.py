@@ -61,7 +61,7 @@ def compile_module(
     """
     options = options or CompileOptions()
     started = time.perf_counter()
-    source = serialize(module)
+    source = for_target(serialize(module), target)
     size = check(source, name, options)
     attempts: list[Attempt] = []
     with Progress(f"{name} for {target}"):
@@ -92,6 +92,22 @@ def serialize(module: Any) -> bytes:
     buffer = io.BytesIO()
     module.operation.write_bytecode(buffer)
     return buffer.getvalue()
+
+
+def for_target(source: bytes, target: Target) -> bytes:
+    """The module with its target's own description, where no flag of the compiler says it."""
+    if not target.description:
+        return source
+    ir = _ir()
+    with _api().Session() as session:
+        try:
+            module = ir.Module.parse(source, session.context)
+        except (ir.MLIRError, ValueError):
+            return source  # which `check` explains
+        device = ir.Attribute.parse(target.description, session.context)
+        with session.context:
+            module.operation.attributes["hal.device.targets"] = ir.ArrayAttr.get([device])
+        return serialize(module)
 
 
 def check(source: bytes, name: str, options: CompileOptions) -> int:

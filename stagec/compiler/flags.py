@@ -95,6 +95,8 @@ def ladder(target: Target, options: CompileOptions | None = None, *, matmul_size
 
 def _target_flags(target: Target) -> tuple[str, ...]:
     if target.backend == "vulkan":
+        if target.description:  # the module carries it
+            return ()
         return ("--iree-hal-target-device=vulkan", f"--iree-vulkan-target={target.compiled_arch}")
     if target.backend == "cuda":
         return ("--iree-hal-target-device=cuda", f"--iree-cuda-target={target.compiled_arch}")

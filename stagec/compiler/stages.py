@@ -9,7 +9,7 @@ import tempfile
 from typing import Any
 
 from stagec.compiler import diagnostics as diag
-from stagec.compiler.driver import check, run, serialize
+from stagec.compiler.driver import check, for_target, run, serialize
 from stagec.compiler.flags import CompileOptions, FlagSet, ladder
 from stagec.compiler.targets import Target
 
@@ -47,6 +47,7 @@ def stage_text(
     source = serialize(module)
     if stage in ("stablehlo", "optimized"):
         return _printed(source)
+    source = for_target(source, target)
     size = check(source, name, options)
     attempts = []
     for rung in ladder(target, options, matmul_size=size):
@@ -81,6 +82,7 @@ def dump_all(
     size = check(source, prefix, options)
     os.makedirs(directory, exist_ok=True)
     written = [_write(os.path.join(directory, f"{prefix}.00-stablehlo.mlir"), _printed(source))]
+    source = for_target(source, target)
     with tempfile.TemporaryDirectory(prefix="stagec-stages-") as scratch:
         for rung in ladder(target, options, matmul_size=size):
             phases = os.path.join(scratch, rung.name)

@@ -36,15 +36,27 @@ _CUDA_NAMES = {"pascal": 60, "volta": 70, "turing": 75, "ampere": 80, "ada": 89,
 _CUDA_DEFAULT = "sm_80"
 
 # SPIR-V profiles by architecture, then by product.
+# Without vp_android_baseline_2022 and adreno, for which the compiler keeps 8 or 16 bits in 32-bit words: it gets
+# float16 products, and the last elements of arrays whose bytes are no multiple of four, wrong.
 _VULKAN_PROFILES = (
-    *("vp_android_baseline_2022", "pascal", "volta", "turing", "ampere", "ada"),
+    *("portable", "pascal", "volta", "turing", "ampere", "ada"),
     *("rdna1", "rdna2", "rdna3", "rdna4", "cdna1", "cdna2", "cdna3"),
-    *("adreno", "valhall", "valhall1", "valhall2", "valhall3", "valhall4"),
+    *("valhall", "valhall1", "valhall2", "valhall3", "valhall4"),
     *("a100", "rtx3070", "rtx3080", "rtx3090", "rtx4060", "rtx4070", "rtx4080", "rtx4090"),
     *("rx7700xt", "rx7800xt", "rx7900xt", "rx7900xtx", "rx9060xt", "rx9070", "rx9070xt"),
     *("mali-g57", "mali-g78", "mali-g310", "mali-g510", "mali-g710", "mali-g715", "mali-g720", "mali-g725"),
 )
-_VULKAN_DEFAULT = "vp_android_baseline_2022"
+_VULKAN_DEFAULT = "portable"
+# What all GPUs of the last years have, and the least that Vulkan guarantees for the rest: no width of a subgroup
+# is relied on.
+_PORTABLE = (
+    '#hal.device.target<"vulkan", [#hal.executable.target<"vulkan-spirv", "vulkan-spirv-fb", '
+    '{iree_codegen.target_info = #iree_gpu.target<arch = "portable", features = "spirv:v1.3,cap:Shader", '
+    "wgp = <compute = COMPUTE, storage = b64|b32|b16|b8, subgroup = none, subgroup_size_choices = [64], "
+    "max_workgroup_sizes = [128, 128, 64], max_thread_count_per_workgroup = 128, "
+    "max_workgroup_memory_bytes = 16384, max_workgroup_counts = [65535, 65535, 65535]>>}>]> : !hal.device"
+)
+_PORTABLE_FEATURES = ("fp64",)
 
 _BACKENDS = ("cpu", "vulkan", "cuda")
 
@@ -56,7 +68,7 @@ class Target:
     Args:
       backend: `cpu`, `vulkan` or `cuda`.
       arch: the processor within it; `host` is this machine's own CPU.
-      features: further CPU features, sorted, in LLVM's spelling.
+      features: further features, sorted; those of CPUs in LLVM's spelling.
 
     >>> Target.parse("cpu:x86-64-v3")
     Target(backend='cpu', arch='x86-64-v3', features=())
@@ -100,6 +112,13 @@ class Target:
             return self.arch
         version = int(self.arch.removeprefix("sm_"))
         return f"sm_{max(known for known in _CUDA_VERSIONS if known <= version)}"
+
+    @property
+    def description(self) -> str:
+        """The target as an attribute of the module, where no flag of the compiler names it, else empty."""
+        if self.arch != "portable":
+            return ""
+        return _PORTABLE.replace("COMPUTE", "|".join((*self.features, "fp32|fp16|int64|int32|int16|int8")))
 
     @property
     def triple(self) -> str:
@@ -158,10 +177,14 @@ def _parse(text: str) -> Target:
     if backend == "cpu":
         return _parse_cpu(text, arch)
     if backend == "vulkan":
-        arch = arch or _VULKAN_DEFAULT
+        arch, *features = (arch or _VULKAN_DEFAULT).split("+")
         if arch not in _VULKAN_PROFILES:
             raise _unknown("Vulkan profile", text, arch, _VULKAN_PROFILES, f"use 'vulkan' for {_VULKAN_DEFAULT}")
-        return Target("vulkan", arch)
+        for feature in features:
+            if arch != "portable" or feature not in _PORTABLE_FEATURES:
+                fix = "'vulkan:portable+fp64' adds float64; the other profiles have all that they have"
+                raise _unknown(f"feature of {arch}", text, feature, _PORTABLE_FEATURES, fix)
+        return Target("vulkan", arch, tuple(sorted(set(features))))
     arch = arch or _CUDA_DEFAULT
     if arch in _CUDA_NAMES:
         arch = f"sm_{_CUDA_NAMES[arch]}"

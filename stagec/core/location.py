@@ -6,6 +6,7 @@ import linecache
 import os
 import sys
 import threading
+import warnings
 from types import CodeType, FrameType, TracebackType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -82,6 +83,18 @@ def capture() -> Location:
         name = getattr(code, "co_qualname", code.co_name).replace("<locals>.", "")
         found = _known[key] = Location(code.co_filename, frame.f_lineno, name)
     return found
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """A warning at the user's line."""
+    frame = user_frame(sys._getframe(1))
+    warnings.warn_explicit(
+        text,
+        category,
+        frame.f_code.co_filename if frame else "<unknown>",
+        frame.f_lineno if frame else 0,
+        registry=None if frame is None else frame.f_globals.setdefault("__warningregistry__", {}),
+    )
 
 
 def of_function(function: object) -> str:

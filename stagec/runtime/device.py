@@ -14,6 +14,7 @@ from typing import Any
 
 from stagec.core import errors, location
 from stagec.core.config import config
+from stagec.runtime import vulkan_features
 from stagec.runtime.timeline import Timeline
 
 _lock = threading.RLock()
@@ -102,7 +103,7 @@ class Device:
     def architecture(self) -> str:
         """What the compiler shall generate code for, as the second part of a target; empty for a CPU."""
         if self.platform == "vulkan":
-            return _vulkan_profile(self._info())
+            return _vulkan_profile(self._info(), self.device_kind)
         return _cuda_architecture(self.id) if self.platform == "cuda" else ""
 
     def _info(self) -> str:
@@ -309,18 +310,16 @@ _PRODUCTS = (
     (r"RX 7\d{3}|GFX11", "rdna3"),
     (r"RX 6\d{3}|GFX103", "rdna2"),
     (r"RX 5\d{3}|GFX101", "rdna1"),
-    (r"Adreno", "adreno"),
 )
 
 
-def _vulkan_profile(info: str) -> str:
-    """The profile for a device, from what its driver says of it; the one that all share where none is known."""
-    name = re.search(r"^name: (.*)$", info, re.MULTILINE)
-    real = re.search(r"^type: cpu$", info, re.MULTILINE) is None
-    for pattern, profile in _PRODUCTS if name and real else ():
-        if re.search(pattern, name[1]):  # type: ignore[index]
-            return profile
-    return "vp_android_baseline_2022"
+def _vulkan_profile(info: str, name: str) -> str:
+    """The profile for a device, from what its driver says of it; the portable one where none is known."""
+    if re.search(r"^type: cpu$", info, re.MULTILINE) is None:
+        for pattern, profile in _PRODUCTS:
+            if re.search(pattern, name):
+                return profile
+    return "portable+fp64" if vulkan_features.has_float64(name) else "portable"
 
 
 def _cuda_architecture(index: int) -> str:

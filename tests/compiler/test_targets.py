@@ -26,7 +26,7 @@ def test_a_target_is_hashable_and_frozen():
 
 def test_short_forms_mean_the_defaults():
     assert str(Target.parse("cuda")) == "cuda:sm_80"
-    assert str(Target.parse("vulkan")) == "vulkan:vp_android_baseline_2022"
+    assert str(Target.parse("vulkan")) == "vulkan:portable"
     assert Target.parse("cuda:ada") == Target.parse("cuda:sm_89")
     assert Target.parse("cpu:host") == Target.parse("cpu")
 
