@@ -36,16 +36,14 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     axes = [canonical_axis(axis, aval_of(leaf).ndim, "associative_scan") for leaf in leaves]
     sizes = [aval_of(leaf).shape[a] for leaf, a in zip(leaves, axes)]
     if len(set(sizes)) > 1:
-        raise errors.ShapeError(
-            errors.message(
-                f"associative_scan: sizes along axis {axis} differ: {', '.join(str(n) for n in sizes)}",
-                str(location.capture()),
-                [
-                    (f"elems{pytree.keystr(path)}", aval_of(leaf).long(), "")
-                    for path, leaf in zip(pytree.leaf_paths(tree), leaves)
-                ],
-                "slice the leaves to one size",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"associative_scan: sizes along axis {axis} differ: {', '.join(str(n) for n in sizes)}",
+            [
+                (f"elems{pytree.keystr(path)}", aval_of(leaf).long(), "")
+                for path, leaf in zip(pytree.leaf_paths(tree), leaves)
+            ],
+            "slice the leaves to one size",
         )
     at = axes[0]
 

@@ -102,29 +102,23 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
 def _check_condition(function: Callable[..., Any], condition: bodies.Body) -> None:
     name, avals = location.of_function(function), condition.out_avals
     if condition.out_tree != LEAF:
-        raise errors.PytreeError(
-            errors.message(
-                f"while_loop: {name} must return one boolean",
-                str(location.capture()),
-                [("returned", str(condition.out_tree), "")],
-                "return the condition alone, as in lambda carry: carry[0] < 10",
-            )
+        raise location.error(
+            errors.PytreeError,
+            f"while_loop: {name} must return one boolean",
+            [("returned", str(condition.out_tree), "")],
+            "return the condition alone, as in lambda carry: carry[0] < 10",
         )
     if avals[0].shape:
-        raise errors.ShapeError(
-            errors.message(
-                f"while_loop: {name} must return a boolean of rank 0, got {avals[0].long()}",
-                str(location.capture()),
-                fix="reduce it with .any() or .all()",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"while_loop: {name} must return a boolean of rank 0, got {avals[0].long()}",
+            fix="reduce it with .any() or .all()",
         )
     if avals[0].dtype != dtypes.bool_:
-        raise errors.DtypeError(
-            errors.message(
-                f"while_loop: {name} must return a boolean, got {avals[0].long()}",
-                str(location.capture()),
-                fix="compare, as in carry != 0",
-            )
+        raise location.error(
+            errors.DtypeError,
+            f"while_loop: {name} must return a boolean, got {avals[0].long()}",
+            fix="compare, as in carry != 0",
         )
 
 
@@ -197,9 +191,7 @@ def fori_loop(
 
     if unroll not in (None, 1, False):
         fix = "leave unroll out, or make the bounds Python integers"
-        raise errors.UnsupportedError(
-            errors.message("fori_loop: unroll needs bounds known while tracing", str(location.capture()), fix=fix)
-        )
+        raise location.error(errors.UnsupportedError, "fori_loop: unroll needs bounds known while tracing", fix=fix)
 
     def unfinished(i: Any, end: Any, *values: Any) -> list[Operand]:
         return [logic.lt(i, end)]

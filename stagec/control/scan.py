@@ -233,7 +233,7 @@ def unrolled(name: str, unroll: int | bool | None, length: int | None = None) ->
         count = operator.index(unroll)
         if count < 1:
             fix = "give a positive integer, or True for all steps"
-            raise errors.ShapeError(errors.message(f"{name}: unroll={unroll}", str(location.capture()), fix=fix))
+            raise location.error(errors.ShapeError, f"{name}: unroll={unroll}", fix=fix)
     return max(count if length is None else min(count, length), 1)
 
 
@@ -266,12 +266,10 @@ def _pair(f: Callable[..., Any], out_tree: PyTreeDef) -> tuple[PyTreeDef, PyTree
     node = out_tree.node_data()
     children = out_tree.children()
     if node is None or node[0] is not tuple or len(children) != 2:
-        raise errors.PytreeError(
-            errors.message(
-                f"scan: {location.of_function(f)} must return a pair (carry, y)",
-                str(location.capture()),
-                [("returned", str(out_tree), "")],
-                "return carry, y; y may be None",
-            )
+        raise location.error(
+            errors.PytreeError,
+            f"scan: {location.of_function(f)} must return a pair (carry, y)",
+            [("returned", str(out_tree), "")],
+            "return carry, y; y may be None",
         )
     return children[0], children[1]

@@ -250,11 +250,6 @@ def is_inexact(dtype: Any) -> bool:
     return dtype in INEXACT
 
 
-def is_extended(dtype: Any) -> bool:
-    """Whether `dtype` is one that NumPy does not know, such as that of random keys."""
-    return isinstance(dtype, ExtendedDtype)
-
-
 def real_dtype(dtype: np.dtype) -> Dtype:
     """The dtype of the real part of an array of `dtype`."""
     return float32 if dtype == complex64 else float64 if dtype == complex128 else dtype

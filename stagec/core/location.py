@@ -6,8 +6,13 @@ import linecache
 import os
 import sys
 import threading
+from collections.abc import Iterable
 from types import CodeType, FrameType, TracebackType
+from typing import TypeVar
 
+from stagec.core.errors import message
+
+E = TypeVar("E", bound=Exception)
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _internal_files: dict[str, bool] = {}
 
@@ -82,6 +87,11 @@ def capture() -> Location:
         name = getattr(code, "co_qualname", code.co_name).replace("<locals>.", "")
         found = _known[key] = Location(code.co_filename, frame.f_lineno, name)
     return found
+
+
+def error(kind: type[E], what: str, values: Iterable[tuple[str, str, str]] = (), fix: str = "") -> E:
+    """An error about the user's line that is running now; the other parts are those of `errors.message`."""
+    return kind(message(what, str(capture()), values, fix))
 
 
 def of_function(function: object) -> str:

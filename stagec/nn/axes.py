@@ -129,12 +129,8 @@ def standardize(
     [-1.0, 1.0]
     """
     if algorithm not in ("fast", "stable"):
-        raise errors.UnsupportedError(
-            errors.message(
-                f"standardize: unknown algorithm {algorithm!r}",
-                str(location.capture()),
-                fix="use 'fast' or 'stable'",
-            )
+        raise location.error(
+            errors.UnsupportedError, f"standardize: unknown algorithm {algorithm!r}", fix="use 'fast' or 'stable'"
         )
     (x,) = promote_inexact(x)
     axes = normalize_axes(axis, aval_of(x).ndim, "standardize")

@@ -262,12 +262,10 @@ def glu(x: Any, axis: int = -1) -> Any:
     axis = normalize_axis(axis, aval.ndim, "glu")
     size = aval.shape[axis]
     if size % 2:
-        raise errors.ShapeError(
-            errors.message(
-                f"glu: axis {axis} of {aval.long()} has odd size {size}",
-                str(location.capture()),
-                fix="choose an axis of even size; its halves are the values and the gates",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"glu: axis {axis} of {aval.long()} has odd size {size}",
+            fix="choose an axis of even size; its halves are the values and the gates",
         )
     values = slice_in_dim(x, 0, size // 2, axis=axis)
     return ar.mul(values, tr.logistic(slice_in_dim(x, size // 2, size, axis=axis)))

@@ -79,13 +79,11 @@ def concrete(value: Any, name: str, what: str) -> np.ndarray[Any, Any]:
       ConcretizationError: it is traced.
     """
     if isinstance(value, Tracer):
-        raise errors.ConcretizationError(
-            errors.message(
-                f"{name}: {what} must be known while tracing, since shapes depend on it",
-                str(location.capture()),
-                [(what, value.aval.long(), value.origin())],
-                "make the argument static with static_argnames, or pass the size that the result has (size=)",
-            )
+        raise location.error(
+            errors.ConcretizationError,
+            f"{name}: {what} must be known while tracing, since shapes depend on it",
+            [(what, value.aval.long(), value.origin())],
+            "make the argument static with static_argnames, or pass the size that the result has (size=)",
         )
     return np.asarray(value.value if isinstance(value, Literal) else value)
 
@@ -93,10 +91,8 @@ def concrete(value: Any, name: str, what: str) -> np.ndarray[Any, Any]:
 def refuse_out(out: Any, name: str) -> None:
     """Raise for NumPy's `out=`: arrays are immutable."""
     if out is not None:
-        raise errors.UnsupportedError(
-            errors.message(
-                f"{name}: out= is not supported, arrays are immutable",
-                str(location.capture()),
-                fix="use the returned array; under jit, memory is reused by donate_argnums",
-            )
+        raise location.error(
+            errors.UnsupportedError,
+            f"{name}: out= is not supported, arrays are immutable",
+            fix="use the returned array; under jit, memory is reused by donate_argnums",
         )

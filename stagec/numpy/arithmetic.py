@@ -34,7 +34,7 @@ def dtype_of(x: Operand) -> np.dtype[Any]:
 
 def reject(name: str, dtype: np.dtype[Any], fix: str) -> errors.DtypeError:
     """The error for a dtype that a function does not accept."""
-    return errors.DtypeError(errors.message(f"{name} does not accept {dtype.name}", str(location.capture()), fix=fix))
+    return location.error(errors.DtypeError, f"{name} does not accept {dtype.name}", fix=fix)
 
 
 def real_only(name: str, x: Operand) -> None:

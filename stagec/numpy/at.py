@@ -250,12 +250,10 @@ def _broadcast_values(values: Any, shape: tuple[int, ...]) -> Any:
     while values.ndim > len(shape) and values.shape[0] == 1:
         values = reshape(values, values.shape[1:])
     if values.ndim > len(shape) or broadcast_shapes(values.shape, shape) != tuple(shape):
-        raise errors.ShapeError(
-            errors.message(
-                f"values of shape {values.shape} do not broadcast to the place's shape {tuple(shape)}",
-                str(location.capture()),
-                fix="values have the shape of x[index], or one that stretches to it",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"values of shape {values.shape} do not broadcast to the place's shape {tuple(shape)}",
+            fix="values have the shape of x[index], or one that stretches to it",
         )
     return broadcast_to_shape(values, shape)
 

@@ -178,12 +178,10 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
     dtype = dtypes.to_inexact(dtypes.promote_types(aval_of(x).dtype, aval_of(w).dtype))
     if aval_of(w).shape != shape:
         if axis is None or aval_of(w).shape != tuple([shape[i] for i in axes]):
-            raise errors.ShapeError(
-                errors.message(
-                    f"average: weights {aval_of(w).long()} do not fit {aval_of(x).long()}",
-                    str(location.capture()),
-                    fix="give weights the shape of the array, or name the axis that they run along",
-                )
+            raise location.error(
+                errors.ShapeError,
+                f"average: weights {aval_of(w).long()} do not fit {aval_of(x).long()}",
+                fix="give weights the shape of the array, or name the axis that they run along",
             )
         order = sorted(range(len(axes)), key=lambda i: axes[i])
         from_axes = tuple([axes[i] for i in order])

@@ -38,12 +38,10 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None =
     if x is None and y is None:
         return nonzero(condition, size=size, fill_value=fill_value)
     if x is None or y is None or size is not None or fill_value is not None:
-        raise errors.ArgumentTypeError(
-            errors.message(
-                "where takes a condition and two choices, or a condition alone",
-                str(location.capture()),
-                fix="where(condition, x, y); size and fill_value go with where(condition)",
-            )
+        raise location.error(
+            errors.ArgumentTypeError,
+            "where takes a condition and two choices, or a condition alone",
+            fix="where(condition, x, y); size and fill_value go with where(condition)",
         )
     test = truth(as_operand(condition, "where's condition"))
     test, x, y = broadcast_together("where", [test, *promote_dtypes(x, y)])
@@ -65,12 +63,10 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     [1, 9]
     """
     if len(condlist) != len(choicelist) or not condlist:
-        raise errors.ShapeError(
-            errors.message(
-                f"select: {len(condlist)} conditions for {len(choicelist)} choices",
-                str(location.capture()),
-                fix="give one choice for each condition, and at least one",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"select: {len(condlist)} conditions for {len(choicelist)} choices",
+            fix="give one choice for each condition, and at least one",
         )
     *choices, out = promote_dtypes(*choicelist, default)
     shape = broadcast_shapes(*[aval_of(as_operand(v)).shape for v in (*condlist, *choices, out)])
@@ -104,12 +100,10 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     if len(functions) == len(conditions):
         functions.append(0)
     if len(functions) != len(conditions) + 1:
-        raise errors.ShapeError(
-            errors.message(
-                f"piecewise: {len(funclist)} functions for {len(conditions)} conditions",
-                str(location.capture()),
-                fix="give one function for each condition, and at most one more as the default",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"piecewise: {len(funclist)} functions for {len(conditions)} conditions",
+            fix="give one function for each condition, and at most one more as the default",
         )
     aval = aval_of(x)
 

@@ -21,7 +21,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def _error(text: str, fix: str) -> errors.ShapeError:
-    return errors.ShapeError(errors.message(f"einsum: {text}", str(location.capture()), fix=fix))
+    return location.error(errors.ShapeError, f"einsum: {text}", fix=fix)
 
 
 def _from_lists(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stagec.numpy.arguments import array_argument
 from stagec.numpy.index_syntax import Parsed, Part, index_error, parse, traced_mask
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
 from stagec.primitives.convert import convert_element_type
@@ -201,8 +200,3 @@ def iterate(x: Any) -> Any:
     if not x.shape:
         raise TypeError("iteration over an array of rank 0\n  Fix: use x.item() for its value")
     return (getitem(x, i) for i in range(x.shape[0]))
-
-
-def rows_of(x: Any) -> list[Any]:
-    """The entries of the first axis, as a list."""
-    return list(iterate(array_argument(x, "x")))

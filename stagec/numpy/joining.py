@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import errors, location
+from stagec.core import location
 from stagec.core.operators import ArrayOperators
 from stagec.numpy import promotion
 from stagec.numpy.arguments import array_argument, concrete, refuse_out, requested_dtype, to_array
@@ -30,11 +30,7 @@ def _sequence(arrays: Any, name: str) -> list[Any]:
     else:
         out = list(arrays)
     if not out:
-        raise ValueError(
-            errors.message(
-                f"{name}: need at least one array to join", str(location.capture()), fix="pass one or more arrays"
-            )
-        )
+        raise location.error(ValueError, f"{name}: need at least one array to join", fix="pass one or more arrays")
     return out
 
 

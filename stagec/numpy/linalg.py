@@ -69,9 +69,7 @@ def _vector(x: Any, axis: int | tuple[int, ...], ord: Any, keepdims: bool) -> An
 
 
 def _bad_order(kind: str, ord: Any, allowed: str) -> ValueError:
-    return ValueError(
-        errors.message(f"norm: {ord!r} is not an order of a {kind} norm", str(location.capture()), fix=f"use {allowed}")
-    )
+    return location.error(ValueError, f"norm: {ord!r} is not an order of a {kind} norm", fix=f"use {allowed}")
 
 
 def _matrix(x: Any, axes: tuple[int, int], ord: Any, keepdims: bool) -> Any:
@@ -79,12 +77,10 @@ def _matrix(x: Any, axes: tuple[int, int], ord: Any, keepdims: bool) -> Any:
     if ord in (None, "fro"):
         return _root_of_squares(x, axes, keepdims)
     if ord in (2, -2, "nuc"):
-        raise errors.UnsupportedError(
-            errors.message(
-                f"norm: ord={ord!r} of a matrix needs its singular values, which are not available",
-                str(location.capture()),
-                fix="use 'fro', 1, -1, inf or -inf, or numpy.linalg on the host",
-            )
+        raise location.error(
+            errors.UnsupportedError,
+            f"norm: ord={ord!r} of a matrix needs its singular values, which are not available",
+            fix="use 'fro', 1, -1, inf or -inf, or numpy.linalg on the host",
         )
     if ord not in (1, -1, np.inf, -np.inf):
         raise _bad_order("matrix", ord, "'fro', 1, -1, inf or -inf")
@@ -165,8 +161,8 @@ def matrix_power(a: Any, n: int) -> Any:
         raise shape_error("matrix_power", f"square matrices are needed, got {a.aval.long()}", "the last axes agree")
     power = as_int(n, "matrix_power", "n")
     if power < 0:
-        raise errors.UnsupportedError(
-            errors.message("matrix_power: negative powers need an inverse", str(location.capture()), fix="invert first")
+        raise location.error(
+            errors.UnsupportedError, "matrix_power: negative powers need an inverse", fix="invert first"
         )
     if power == 0:
         return broadcast_to_shape(eye(a.shape[-1], dtype=a.dtype), a.shape)
@@ -193,9 +189,7 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
     """
     parts = [array_argument(a, "arrays") for a in arrays]
     if len(parts) < 2:
-        raise ValueError(
-            errors.message("multi_dot: expecting at least two arrays", str(location.capture()), fix="pass more arrays")
-        )
+        raise location.error(ValueError, "multi_dot: expecting at least two arrays", fix="pass more arrays")
     first, last = parts[0].ndim == 1, parts[-1].ndim == 1
     if first:
         parts[0] = expand_dims(parts[0], (0,))

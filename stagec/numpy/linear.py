@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, location
-from stagec.core.errors import UnsupportedError, message
+from stagec.core.errors import UnsupportedError
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype, to_array
 from stagec.numpy.axes import as_int, normalize_axes, normalize_axis
 from stagec.numpy.creation import eye, tri
@@ -387,7 +387,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
         raise ValueError("fill_diagonal: arrays are immutable\n  Fix: pass inplace=False and use the result")
     if wrap:
         what, fix = "fill_diagonal: wrap=True is not supported", "fill the diagonal of each square block"
-        raise UnsupportedError(message(what, str(location.capture()), fix=fix))
+        raise location.error(UnsupportedError, what, fix=fix)
     a = array_argument(a, "a")
     if a.ndim < 2:
         raise shape_error("fill_diagonal", f"{a.aval.long()} has less than two axes", "add an axis")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes, errors, location
+from stagec.core import dtypes, location
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
 from stagec.numpy import promotion
@@ -26,9 +26,7 @@ def _check_order(order: str | None, name: str) -> str:
         return "C"
     if order == "F":
         return "F"
-    raise ValueError(
-        errors.message(f"{name}: order is {order!r}", str(location.capture()), fix="orders are 'C' and 'F'")
-    )
+    raise location.error(ValueError, f"{name}: order is {order!r}", fix="orders are 'C' and 'F'")
 
 
 def reshape(a: Any, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Any:

@@ -48,9 +48,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     x = array_argument(array, "array")
     width = _pairs(pad_width, x.ndim, "pad_width")
     if any(n < 0 for pair in width for n in pair):
-        raise ValueError(
-            errors.message("pad: pad_width can't contain negative values", str(location.capture()), fix="slice instead")
-        )
+        raise location.error(ValueError, "pad: pad_width can't contain negative values", fix="slice instead")
     options: dict[str, dict[str, Any]] = {
         "constant": {"constant_values": 0},
         "linear_ramp": {"end_values": 0},
@@ -62,17 +60,13 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     if callable(mode):
         return _pad_function(x, width, mode, kwargs)
     if mode not in options:
-        raise ValueError(
-            errors.message(f"pad: unknown mode {mode!r}", str(location.capture()), fix=f"one of {', '.join(options)}")
-        )
+        raise location.error(ValueError, f"pad: unknown mode {mode!r}", fix=f"one of {', '.join(options)}")
     unknown = set(kwargs) - set(options[mode])
     if unknown:
-        raise ValueError(
-            errors.message(
-                f"pad: mode {mode!r} has no option {', '.join(sorted(unknown))}",
-                str(location.capture()),
-                fix=f"its options are {', '.join(options[mode]) or 'none'}",
-            )
+        raise location.error(
+            ValueError,
+            f"pad: mode {mode!r} has no option {', '.join(sorted(unknown))}",
+            fix=f"its options are {', '.join(options[mode]) or 'none'}",
         )
     settings = {**options[mode], **kwargs}
     if mode == "empty":
@@ -118,12 +112,10 @@ def _side(values: Any, axis: int, ndim: int, side: int, dtype: Any) -> Any:
 def _pad_axis(x: Any, axis: int, before: int, after: int, mode: str, settings: dict[str, Any]) -> Any:
     size = x.shape[axis]
     if not size and mode not in ("constant", "linear_ramp"):
-        raise ValueError(
-            errors.message(
-                f"pad: can't extend empty axis {axis} using modes other than 'constant' or 'empty'",
-                str(location.capture()),
-                fix="pad with mode='constant'",
-            )
+        raise location.error(
+            ValueError,
+            f"pad: can't extend empty axis {axis} using modes other than 'constant' or 'empty'",
+            fix="pad with mode='constant'",
         )
     ends: list[Any] = []
     for side, count in enumerate((before, after)):
@@ -256,12 +248,10 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     flat = places.reshape(-1)
     for i in flat:
         if not -size <= i <= size:
-            raise errors.IndexingError(
-                errors.message(
-                    f"insert: index {i} is out of bounds for axis {axis} with size {size}",
-                    str(location.capture()),
-                    fix=f"positions are {-size} to {size}",
-                )
+            raise location.error(
+                errors.IndexingError,
+                f"insert: index {i} is out of bounds for axis {axis} with size {size}",
+                fix=f"positions are {-size} to {size}",
             )
     flat = np.where(flat < 0, flat + size, flat)
     values = convert_element_type(values, a.dtype)
@@ -322,12 +312,10 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
         return getitem(a, (*[slice(None)] * axis, kept + (kept >= place)))
     places = _positions(obj, size, "delete").reshape(-1)
     if any(not -size <= i < size for i in places):
-        raise errors.IndexingError(
-            errors.message(
-                f"delete: an index is out of bounds for axis {axis} with size {size}",
-                str(location.capture()),
-                fix=f"positions are {-size} to {size - 1}",
-            )
+        raise location.error(
+            errors.IndexingError,
+            f"delete: an index is out of bounds for axis {axis} with size {size}",
+            fix=f"positions are {-size} to {size - 1}",
         )
     keep = np.ones(size, bool)
     keep[places] = False

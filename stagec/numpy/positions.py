@@ -24,19 +24,13 @@ from stagec.primitives.table import check_dtype
 
 def check_mode(mode: str | None, name: str) -> str | None:
     if mode == "raise":
-        raise errors.UnsupportedError(
-            errors.message(
-                f"{name}: mode='raise' is not supported, compiled code cannot raise",
-                str(location.capture()),
-                fix="use 'clip', 'wrap' or 'fill'",
-            )
+        raise location.error(
+            errors.UnsupportedError,
+            f"{name}: mode='raise' is not supported, compiled code cannot raise",
+            fix="use 'clip', 'wrap' or 'fill'",
         )
     if mode not in (None, "clip", "wrap", "fill", "drop", "promise_in_bounds"):
-        raise ValueError(
-            errors.message(
-                f"{name}: mode is {mode!r}", str(location.capture()), fix="modes are 'clip', 'wrap' and 'fill'"
-            )
-        )
+        raise location.error(ValueError, f"{name}: mode is {mode!r}", fix="modes are 'clip', 'wrap' and 'fill'")
     return mode
 
 
@@ -162,11 +156,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
         for part, n in zip(parts, sizes):
             values = concrete(part, "ravel_multi_index", "multi_index (for mode='raise')")
             if values.size and (values.min() < 0 or values.max() >= n):
-                raise ValueError(
-                    errors.message(
-                        "ravel_multi_index: an index is out of range", str(location.capture()), fix="mode='clip'"
-                    )
-                )
+                raise location.error(ValueError, "ravel_multi_index: an index is out of range", fix="mode='clip'")
     elif mode == "clip":
         parts = [arithmetic.max(arithmetic.min(p, n - 1), 0) for p, n in zip(parts, sizes)]
     elif mode == "wrap":

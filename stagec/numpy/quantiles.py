@@ -154,7 +154,7 @@ def _hundredth(q: Any) -> Any:
 
 
 def _unsupported(name: str, what: str, fix: str) -> errors.UnsupportedError:
-    return errors.UnsupportedError(errors.message(f"{name}: {what}", str(location.capture()), fix=fix))
+    return location.error(errors.UnsupportedError, f"{name}: {what}", fix=fix)
 
 
 def _quantile(
@@ -168,9 +168,7 @@ def _quantile(
     (x,) = promote_inexact(array_argument(a, name))
     dtype = aval_of(x).dtype
     if dtypes.is_complex(dtype):
-        raise errors.DtypeError(
-            errors.message(f"{name} does not accept {dtype.name}", str(location.capture()), fix="take the real part")
-        )
+        raise location.error(errors.DtypeError, f"{name} does not accept {dtype.name}", fix="take the real part")
     work = np.dtype(np.float32) if dtype in HALF else dtype
     x = strong(x, work)
     axes = normalize_axes(axis, aval_of(x).ndim, name)
@@ -180,9 +178,7 @@ def _quantile(
     rest = tuple([shape[i] for i in kept])
     rows = reshape(transpose(x, (*kept, *axes)), (*rest, count))
     if count == 0:
-        raise errors.ShapeError(
-            errors.message(f"{name}: {aval_of(x).long()} has no elements", str(location.capture()), fix="check .size")
-        )
+        raise location.error(errors.ShapeError, f"{name}: {aval_of(x).long()} has no elements", fix="check .size")
     last = len(rest)
     nan = ne(rows, rows)
     rows = sort(rows, last)

@@ -16,7 +16,7 @@ from stagec.primitives import arithmetic as ar, reduce as rd
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.logic import bitwise_and, bitwise_or, select
 from stagec.primitives.operand import aval_of, literal
-from stagec.primitives.shape import expand_dims, reshape
+from stagec.primitives.shape import expand_dims, reshape, shape_error
 
 Axis = Any
 
@@ -56,18 +56,12 @@ def mask_like(x: Any, where: Any, name: str) -> Any:
     mask = truth(array_argument(where, f"{name}'s where"))
     shape = broadcast_shapes(aval_of(x).shape, aval_of(mask).shape)
     if shape != aval_of(x).shape:
-        raise errors.ShapeError(
-            errors.message(
-                f"{name}: where of shape {aval_of(mask).shape} does not broadcast to {aval_of(x).long()}",
-                str(location.capture()),
-                fix="broadcast the array to the mask's shape first",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"{name}: where of shape {aval_of(mask).shape} does not broadcast to {aval_of(x).long()}",
+            fix="broadcast the array to the mask's shape first",
         )
     return broadcast_to_shape(mask, shape)
-
-
-def _no_identity(name: str, what: str, fix: str) -> errors.ShapeError:
-    return errors.ShapeError(errors.message(f"{name}: {what}", str(location.capture()), fix=fix))
 
 
 def _reduction(
@@ -163,13 +157,13 @@ def _extreme(name: str, a: Any, axis: Axis, out: None, keepdims: bool, initial: 
     shape = aval_of(x).shape
     axes = normalize_axes(axis, len(shape), name)
     if initial is None and where is not None:
-        raise _no_identity(
+        raise shape_error(
             name,
             "reduction has no identity, so a where mask needs an initial value",
             "pass initial=, the result where no element is selected",
         )
     if initial is None and count_over(shape, axes) == 0:
-        raise _no_identity(
+        raise shape_error(
             name,
             f"zero-size array to reduction operation which has no identity: {aval_of(x).long()}",
             "pass initial=, or reduce over axes that have elements",
@@ -268,7 +262,7 @@ def _position(name: str, row: Callable[..., Any], a: Any, axis: Any, out: None, 
     x = array_argument(a, name)
     rank = aval_of(x).ndim
     if aval_of(x).size == 0 and (axis is None or aval_of(x).shape[normalize_axis(axis, rank, name)] == 0):
-        raise _no_identity(name, f"attempt to get {name} of an empty sequence", "check .size before")
+        raise shape_error(name, f"attempt to get {name} of an empty sequence", "check .size before")
     if axis is None:
         found = row(reshape(x, (aval_of(x).size,)), 0, dtypes.default_int())
         return with_axes(found, tuple(range(rank)), bool(keepdims))

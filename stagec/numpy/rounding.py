@@ -68,12 +68,10 @@ def _trunc(x: Operand) -> Operand:
 def no_out(name: str, out: Any) -> None:
     """Refuse NumPy's `out` argument."""
     if out is not None:
-        raise errors.UnsupportedError(
-            errors.message(
-                f"{name} cannot write to `out`: arrays are immutable",
-                str(location.capture()),
-                fix=f"use the result: y = {name}(...)",
-            )
+        raise location.error(
+            errors.UnsupportedError,
+            f"{name} cannot write to `out`: arrays are immutable",
+            fix=f"use the result: y = {name}(...)",
         )
 
 

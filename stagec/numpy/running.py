@@ -89,12 +89,10 @@ def _cumulative(name: str, row: Any, x: Any, axis: int | None, dtype: Any, inclu
     rank = aval_of(x).ndim
     if axis is None:
         if rank != 1:
-            raise errors.AxisError(
-                errors.message(
-                    f"{name}: axis must be given for {aval_of(x).long()}",
-                    str(location.capture()),
-                    fix="name the axis to run along",
-                )
+            raise location.error(
+                errors.AxisError,
+                f"{name}: axis must be given for {aval_of(x).long()}",
+                fix="name the axis to run along",
             )
         axis = 0
     axis = normalize_axis(axis, rank, name)
@@ -157,9 +155,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     """
     x = array_argument(a, "diff")
     if n < 0:
-        raise errors.ShapeError(
-            errors.message(f"diff: n must not be negative, got {n}", str(location.capture()), fix="use 0 or more")
-        )
+        raise location.error(errors.ShapeError, f"diff: n must not be negative, got {n}", fix="use 0 or more")
     if n == 0:
         return x
     axis = normalize_axis(axis, aval_of(x).ndim, "diff")
@@ -252,9 +248,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     Array([1. , 1.5, 2. ], dtype=float32)
     """
     if edge_order not in (None, 1):
-        raise errors.UnsupportedError(
-            errors.message(f"gradient: edge_order={edge_order}", str(location.capture()), fix="use edge_order=1")
-        )
+        raise location.error(errors.UnsupportedError, f"gradient: edge_order={edge_order}", fix="use edge_order=1")
     (x,) = promote_inexact(array_argument(f, "gradient"))
     axes = normalize_axes(axis, aval_of(x).ndim, "gradient")
     if len(varargs) not in (0, 1, len(axes)):
@@ -269,7 +263,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
 
 
 def _gradient_error(text: str, fix: str) -> errors.ShapeError:
-    return errors.ShapeError(errors.message(f"gradient: {text}", str(location.capture()), fix=fix))
+    return location.error(errors.ShapeError, f"gradient: {text}", fix=fix)
 
 
 def _slope(x: Any, axis: int, step: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes, errors, location
+from stagec.core import dtypes, location
 from stagec.numpy.arguments import array_argument, concrete, refuse_out
 from stagec.numpy.axes import normalize_axis
 from stagec.numpy.index_syntax import wrap_negative
@@ -249,11 +249,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     if mode == "raise":
         values = concrete(which, "choose", "a (for mode='raise')")
         if values.size and (values.min() < 0 or values.max() >= len(parts)):
-            raise ValueError(
-                errors.message(
-                    f"choose: an index is not in 0..{len(parts) - 1}", str(location.capture()), fix="mode='clip'"
-                )
-            )
+            raise location.error(ValueError, f"choose: an index is not in 0..{len(parts) - 1}", fix="mode='clip'")
     elif mode == "wrap":
         which = wrapped(which, len(parts))
     elif mode != "clip":

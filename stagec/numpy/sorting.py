@@ -25,12 +25,10 @@ from stagec.primitives.slicing import slice_in_dim
 
 def _order_refused(name: str, kind: Any, order: Any) -> None:
     if kind is not None or order is not None:
-        raise errors.UnsupportedError(
-            errors.message(
-                f"{name}: kind= and order= are not supported",
-                str(location.capture()),
-                fix="leave them out; every sort is stable (stable=True)",
-            )
+        raise location.error(
+            errors.UnsupportedError,
+            f"{name}: kind= and order= are not supported",
+            fix="leave them out; every sort is stable (stable=True)",
         )
 
 
@@ -124,9 +122,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     """
     parts = [array_argument(k, f"lexsort's key {i}") for i, k in enumerate(keys)]
     if not parts:
-        raise errors.ShapeError(
-            errors.message("lexsort: there are no keys", str(location.capture()), fix="pass at least one array")
-        )
+        raise location.error(errors.ShapeError, "lexsort: there are no keys", fix="pass at least one array")
     shape = aval_of(parts[0]).shape
     if shape == ():
         return _only_position()
@@ -146,12 +142,10 @@ def _kth(name: str, a: Any, kth: Any, axis: int) -> tuple[Any, int]:
     n = aval_of(x).shape[axis]
     for k in kth if isinstance(kth, (tuple, list)) else (kth,):
         if not -n <= k < n:
-            raise errors.AxisError(
-                errors.message(
-                    f"{name}: kth={k} is out of bounds for axis {axis} of {aval_of(x).long()}",
-                    str(location.capture()),
-                    fix=f"kth is between {-n} and {n - 1}",
-                )
+            raise location.error(
+                errors.AxisError,
+                f"{name}: kth={k} is out of bounds for axis {axis} of {aval_of(x).long()}",
+                fix=f"kth is between {-n} and {n - 1}",
             )
     return x, axis
 
@@ -233,12 +227,10 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
     """
     table, values = promote_dtypes(array_argument(a, "searchsorted"), array_argument(v, "searchsorted's v"))
     if aval_of(table).ndim != 1 or side not in ("left", "right"):
-        raise errors.ShapeError(
-            errors.message(
-                f"searchsorted: a is {aval_of(table).long()}, side is {side!r}",
-                str(location.capture()),
-                fix="a has rank 1, side is 'left' or 'right'",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"searchsorted: a is {aval_of(table).long()}, side is {side!r}",
+            fix="a has rank 1, side is 'left' or 'right'",
         )
     if sorter is not None:
         table = take_flat(table, array_argument(sorter, "searchsorted's sorter"))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes, errors, location
+from stagec.core import dtypes, location
 from stagec.numpy.arguments import requested_dtype, to_array
 from stagec.numpy.axes import as_int, normalize_axis
 from stagec.numpy.promotion import broadcast_to_shape, promote, promote_inexact
@@ -75,9 +75,7 @@ def linspace(
 def _count(num: Any, name: str) -> int:
     count = as_int(num, name, "num")
     if count < 0:
-        raise ValueError(
-            errors.message(f"{name}: number of samples, {count}, must not be negative", str(location.capture()))
-        )
+        raise location.error(ValueError, f"{name}: number of samples, {count}, must not be negative")
     return count
 
 

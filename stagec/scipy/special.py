@@ -101,12 +101,10 @@ def factorial(n: Any, exact: bool = False) -> Any:
     120.0
     """
     if exact:
-        raise errors.UnsupportedError(
-            errors.message(
-                "factorial: exact=True needs integers of any size",
-                str(location.capture()),
-                fix="leave exact out, or use math.factorial",
-            )
+        raise location.error(
+            errors.UnsupportedError,
+            "factorial: exact=True needs integers of any size",
+            fix="leave exact out, or use math.factorial",
         )
     (n,) = _real("factorial", n)
     return logic.select(logic.lt(n, 0.0), 0.0, tr.exp(sp.lgamma(ar.add(n, 1.0))))
