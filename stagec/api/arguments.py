@@ -252,11 +252,10 @@ def _as_tuple(value: Any, kind: type, what: str) -> tuple[Any, ...]:
 
 def unsupported_argument(rules: ArgumentRules, name: str, leaf: Any) -> errors.ArgumentTypeError:
     """The error for a leaf that is no array."""
-    text = repr(leaf)
     base = name.split("[")[0].split(".")[0]
     return location.error(
         errors.ArgumentTypeError,
         f"argument {name} of {location.of_function(rules.function)} is not an array or a number",
-        [(name, text if len(text) <= 60 else text[:57] + "...", f"a {type(leaf).__name__}")],
+        [(name, errors.brief(leaf), f"a {type(leaf).__name__}")],
         f"pass it as a static argument, static_argnames={base!r}, or register its class as a pytree",
     )

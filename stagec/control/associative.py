@@ -7,6 +7,7 @@ from typing import Any
 
 from stagec.control import bodies
 from stagec.core import errors, location, pytree
+from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import canonical_axis, concatenate, expand_dims, reshape, rev
 from stagec.primitives.slicing import slice_in_dim
@@ -67,7 +68,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
             first = [concatenate([a, b], at) for a, b in zip(first, even)]
         return [_interleave(a, b, at) for a, b in zip(first, odd)]
 
-    arrays = [bodies.as_array(leaf) for leaf in leaves]
+    arrays = [as_array(leaf) for leaf in leaves]
     if reverse:
         arrays = [rev(a, (at,)) for a in arrays]
     results = partial(arrays, sizes[0])

@@ -14,7 +14,7 @@ from stagec.core.primitive import Primitive
 from stagec.core.pytree import LEAF
 from stagec.core.trace import Tracer
 from stagec.primitives import arithmetic, logic
-from stagec.primitives.convert import convert_element_type
+from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 
 
@@ -75,7 +75,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     """
     operands, tree = bodies.flatten(init_val, "while_loop: init_val")
     if bodies.runs_in_python(*operands):
-        carry = tree.unflatten([bodies.as_array(o) for o in operands])
+        carry = tree.unflatten([as_array(o) for o in operands])
         while cond_fun(carry):
             carry = body_fun(carry)
         return carry
@@ -155,9 +155,9 @@ def fori_loop(
     known = not isinstance(low, Tracer) and not isinstance(high, Tracer)
     operands, tree = bodies.flatten(init_val, "fori_loop: init_val")
     if known and bodies.runs_in_python(*operands):
-        carry = tree.unflatten([bodies.as_array(o) for o in operands])
+        carry = tree.unflatten([as_array(o) for o in operands])
         for i in range(bodies.number(low), bodies.number(high)):
-            carry = body_fun(bodies.as_array(literal(i, aval_of(low).dtype, aval_of(low).weak_type)), carry)
+            carry = body_fun(as_array(literal(i, aval_of(low).dtype, aval_of(low).weak_type)), carry)
         return carry
     index = aval_of(low)
     avals = [aval_of(o) for o in operands]
@@ -214,13 +214,12 @@ def _bounds(lower: Any, upper: Any) -> list[Operand]:
     bounds = [as_operand(lower, "fori_loop: lower"), as_operand(upper, "fori_loop: upper")]
     avals = [aval_of(b) for b in bounds]
     rows = [(n, a.long(), "") for n, a in zip(("lower", "upper"), avals)]
-    where = str(location.capture())
     if any(a.shape for a in avals):
         what = "fori_loop: the bounds must have rank 0"
-        raise errors.ShapeError(errors.message(what, where, rows, "index the bounds first, as in n[0]"))
+        raise location.error(errors.ShapeError, what, rows, "index the bounds first, as in n[0]")
     if not all(dtypes.is_integer(a.dtype) for a in avals):
         what = "fori_loop: the bounds must be integers"
-        raise errors.DtypeError(errors.message(what, where, rows, "convert them with astype(int)"))
+        raise location.error(errors.DtypeError, what, rows, "convert them with astype(int)")
     if avals[0].dtype == avals[1].dtype:
         return bounds
     for i in (0, 1):
@@ -229,4 +228,4 @@ def _bounds(lower: Any, upper: Any) -> list[Operand]:
             bounds[i] = convert_element_type(bounds[i], avals[1 - i].dtype, True)
             return bounds
     what = "fori_loop: the bounds have different dtypes"
-    raise errors.DtypeError(errors.message(what, where, rows, "convert one of them with astype"))
+    raise location.error(errors.DtypeError, what, rows, "convert one of them with astype")

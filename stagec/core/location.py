@@ -6,6 +6,7 @@ import linecache
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Iterable
 from types import CodeType, FrameType, TracebackType
 from typing import TypeVar
@@ -92,6 +93,13 @@ def capture() -> Location:
 def error(kind: type[E], what: str, values: Iterable[tuple[str, str, str]] = (), fix: str = "") -> E:
     """An error about the user's line that is running now; the other parts are those of `errors.message`."""
     return kind(message(what, str(capture()), values, fix))
+
+
+def warn(text: str, category: type[Warning]) -> None:
+    """Warn of the user's line that is running now."""
+    frame = user_frame(sys._getframe(1))
+    file, line = (frame.f_code.co_filename, frame.f_lineno) if frame else ("<unknown>", 0)
+    warnings.warn_explicit(text, category, file, line)
 
 
 def of_function(function: object) -> str:

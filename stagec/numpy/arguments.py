@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -33,13 +32,10 @@ def requested_dtype(dtype: Any, name: str) -> np.dtype[Any]:
     except TypeError:
         return found
     if asked != found and asked.itemsize > found.itemsize:
-        frame = location.user_frame()
-        warnings.warn_explicit(
+        location.warn(
             f"Explicitly requested dtype {asked.name} in {name} is not available, and will be truncated to dtype "
             f"{found.name}. Set STAGEC_ENABLE_X64=1 or call stagec.config.update('enable_x64', True) to enable it.",
             UserWarning,
-            frame.f_code.co_filename if frame else "<unknown>",
-            frame.f_lineno if frame else 0,
         )
     return found
 

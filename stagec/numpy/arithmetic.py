@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
-from stagec.core.operators import ArrayOperators
 from stagec.numpy.promotion import (
     promote,
     promote_floating,
@@ -15,16 +14,8 @@ from stagec.numpy.promotion import (
     promote_numeric,
 )
 from stagec.primitives import arithmetic as ar, logic
-from stagec.primitives.convert import convert_element_type_p
+from stagec.primitives.convert import as_array
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
-
-
-def as_array(x: Operand) -> Any:
-    """The operand as an Array or a tracer; NumPy arrays and literals are taken in."""
-    if isinstance(x, ArrayOperators):
-        return x
-    aval = aval_of(x)
-    return convert_element_type_p(x, new_dtype=aval.dtype, weak_type=aval.weak_type)
 
 
 def dtype_of(x: Operand) -> np.dtype[Any]:

@@ -10,15 +10,14 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.numpy import reductions as rd
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
-from stagec.numpy.axes import normalize_axes
-from stagec.numpy.promotion import broadcast_to_shape
-from stagec.numpy.reductions import count_over, mask_like, strong, truth, with_axes
+from stagec.numpy.promotion import broadcast_to_shape, truth
+from stagec.numpy.reductions import count_over, mask_like, strong, with_axes
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.complex import conj, real
 from stagec.primitives.logic import select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.reduce import HALF, reduce_sum
-from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
+from stagec.primitives.shape import broadcast_in_dim, canonical_axes, reshape, transpose
 
 Axis = Any
 
@@ -54,7 +53,7 @@ def mean(
     """
     refuse_out(out, "mean")
     x = array_argument(a, "mean")
-    axes = normalize_axes(axis, aval_of(x).ndim, "mean")
+    axes = canonical_axes(axis, aval_of(x).ndim, "mean")
     work, result = mean_dtypes(aval_of(x).dtype if dtype is None else requested_dtype(dtype, "mean"))
     x = strong(x, work)
     total = rd.sum(x, axes, keepdims=True, where=where)
@@ -102,7 +101,7 @@ def var(
     ddof = ddof if correction is None else correction
     x = array_argument(a, "var")
     shape = aval_of(x).shape
-    axes = normalize_axes(axis, len(shape), "var")
+    axes = canonical_axes(axis, len(shape), "var")
     work, result = mean_dtypes(aval_of(x).dtype if dtype is None else requested_dtype(dtype, "var"))
     if dtypes.is_complex(aval_of(x).dtype) and not dtypes.is_complex(work):
         work = dtypes.complex_dtype(work)
@@ -167,7 +166,7 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
     """
     x = array_argument(a, "average")
     shape = aval_of(x).shape
-    axes = normalize_axes(axis, len(shape), "average")
+    axes = canonical_axes(axis, len(shape), "average")
     if weights is None:
         result = mean(x, axes, keepdims=keepdims)
         if not returned:

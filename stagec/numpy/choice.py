@@ -9,12 +9,19 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.core.operators import ArrayOperators
-from stagec.numpy.arithmetic import as_array, dtype_of
-from stagec.numpy.logical import isclose, isfinite, isnan, truth
-from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, broadcast_together, promote, promote_dtypes
+from stagec.numpy.arithmetic import dtype_of
+from stagec.numpy.logical import isclose, isfinite, isnan
+from stagec.numpy.promotion import (
+    broadcast_shapes,
+    broadcast_to_shape,
+    broadcast_together,
+    promote,
+    promote_dtypes,
+    truth,
+)
 from stagec.numpy.selection import nonzero
 from stagec.primitives import complex as cplx, logic
-from stagec.primitives.convert import convert_element_type
+from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 from stagec.primitives.reduce import reduce_and
 

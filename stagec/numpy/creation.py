@@ -11,7 +11,6 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument, from_numpy, requested_dtype, to_array
-from stagec.numpy.axes import as_int, as_shape
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.numpy.values import array
 from stagec.primitives import iota as _iota
@@ -19,7 +18,7 @@ from stagec.primitives.arithmetic import add, mul
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.logic import eq, ge
 from stagec.primitives.operand import as_operand, aval_of, is_array_like
-from stagec.primitives.shape import concatenate, expand_dims
+from stagec.primitives.shape import as_int, as_shape, concatenate, expand_dims
 
 
 def _dtype_or_float(dtype: Any, name: str) -> np.dtype[Any]:

@@ -10,14 +10,13 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.numpy import linear
 from stagec.numpy.arguments import array_argument
-from stagec.numpy.axes import as_int, normalize_axes, normalize_axis
 from stagec.numpy.creation import eye
 from stagec.numpy.linear import matmul
 from stagec.numpy.manipulation import matrix_transpose
 from stagec.numpy.promotion import broadcast_to_shape, promote_inexact
 from stagec.primitives import arithmetic
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.shape import expand_dims, shape_error
+from stagec.primitives.shape import as_int, canonical_axes, canonical_axis, expand_dims, shape_error
 
 __all__ = [
     "cross",
@@ -113,7 +112,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
             raise shape_error("norm", f"ord={ord!r} needs a vector or a matrix, got {x.aval.long()}", "pass axis")
         axes = tuple(range(x.ndim))
     else:
-        axes = normalize_axes(axis, x.ndim, "norm")
+        axes = canonical_axes(axis, x.ndim, "norm")
     if len(axes) == 1:
         return _vector(x, axes[0], ord, keepdims)
     if len(axes) == 2:
@@ -129,7 +128,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     Array(7., dtype=float32)
     """
     x = array_argument(x, "x")
-    return _vector(x, normalize_axes(axis, x.ndim, "vector_norm"), ord, keepdims)
+    return _vector(x, canonical_axes(axis, x.ndim, "vector_norm"), ord, keepdims)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
@@ -140,7 +139,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     Array(5., dtype=float32)
     """
     x = array_argument(x, "x")
-    first, second = (normalize_axis(i, x.ndim, "matrix_norm") for i in (-2, -1))
+    first, second = (canonical_axis(i, x.ndim, "matrix_norm") for i in (-2, -1))
     return _matrix(x, (first, second), ord, keepdims)
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from stagec.core import dtypes, location
 from stagec.core.errors import UnsupportedError
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype, to_array
-from stagec.numpy.axes import as_int, normalize_axes, normalize_axis
 from stagec.numpy.creation import eye, tri
 from stagec.numpy.indexing import getitem
 from stagec.numpy.joining import stack
@@ -22,7 +21,18 @@ from stagec.primitives.convert import convert_element_type
 from stagec.primitives.dot import dot_general
 from stagec.primitives.iota import full_like
 from stagec.primitives.logic import bitwise_and, select
-from stagec.primitives.shape import broadcast_in_dim, expand_dims, pad, reshape, shape_error, squeeze, transpose
+from stagec.primitives.shape import (
+    as_int,
+    broadcast_in_dim,
+    canonical_axes,
+    canonical_axis,
+    expand_dims,
+    pad,
+    reshape,
+    shape_error,
+    squeeze,
+    transpose,
+)
 
 
 def _pair(a: Any, b: Any) -> tuple[Any, Any]:
@@ -136,8 +146,8 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
     Array([3., 3., 3., 3.], dtype=float32)
     """
     x, y = _pair(x1, x2)
-    x = moveaxis(x, normalize_axis(axis, x.ndim, "vecdot"), -1)
-    y = moveaxis(y, normalize_axis(axis, y.ndim, "vecdot"), -1)
+    x = moveaxis(x, canonical_axis(axis, x.ndim, "vecdot"), -1)
+    y = moveaxis(y, canonical_axis(axis, y.ndim, "vecdot"), -1)
     if x.shape[-1] != y.shape[-1]:
         raise shape_error("vecdot", f"{x.aval.long()} and {y.aval.long()} differ along the axis", "sizes must agree")
     row, column = expand_dims(_conjugate(x), (x.ndim - 1,)), expand_dims(y, (y.ndim,))
@@ -213,7 +223,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred
     x, y = _pair(a, b)
     if isinstance(axes, (Sequence, np.ndarray)):
         first, second = axes
-        x_axes, y_axes = normalize_axes(first, x.ndim, "tensordot"), normalize_axes(second, y.ndim, "tensordot")
+        x_axes, y_axes = canonical_axes(first, x.ndim, "tensordot"), canonical_axes(second, y.ndim, "tensordot")
     else:
         count = as_int(axes, "tensordot", "axes")
         if count > min(x.ndim, y.ndim):
@@ -279,7 +289,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     a = array_argument(a, "a")
     if a.ndim < 2:
         raise shape_error("diagonal", f"{a.aval.long()} has less than two axes", "diag makes a matrix of a vector")
-    first, second = normalize_axes((axis1, axis2), a.ndim, "diagonal")
+    first, second = canonical_axes((axis1, axis2), a.ndim, "diagonal")
     offset = as_int(offset, "diagonal", "offset")
     a = moveaxis(a, (first, second), (-2, -1))
     count = max(0, min(a.shape[-2] + min(offset, 0), a.shape[-1] - max(offset, 0)))

@@ -13,11 +13,11 @@ from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
 from stagec.numpy import promotion
 from stagec.numpy.arguments import array_argument, concrete, requested_dtype
-from stagec.numpy.axes import as_int, as_shape, normalize_axes, normalize_axis
 from stagec.numpy.indexing import getitem
 from stagec.primitives import arithmetic, shape as _shape
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full_like, iota
+from stagec.primitives.shape import as_int, as_shape, canonical_axes, canonical_axis
 from stagec.primitives.slicing import dynamic_slice_in_dim, slice_in_dim
 
 
@@ -91,7 +91,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
     a = array_argument(a, "a")
     if axes is None:
         return _shape.transpose(a, tuple(range(a.ndim))[::-1])
-    order = normalize_axes(tuple(axes), a.ndim, "transpose")
+    order = canonical_axes(tuple(axes), a.ndim, "transpose")
     return _shape.transpose(a, order)
 
 
@@ -119,7 +119,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     (4, 3, 2)
     """
     a = array_argument(a, "a")
-    first, second = (normalize_axis(i, a.ndim, "swapaxes") for i in (axis1, axis2))
+    first, second = (canonical_axis(i, a.ndim, "swapaxes") for i in (axis1, axis2))
     order = list(range(a.ndim))
     order[first], order[second] = second, first
     return _shape.transpose(a, order)
@@ -133,8 +133,8 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     (3, 4, 2)
     """
     a = array_argument(a, "a")
-    start = normalize_axes(source, a.ndim, "moveaxis")
-    end = normalize_axes(destination, a.ndim, "moveaxis")
+    start = canonical_axes(source, a.ndim, "moveaxis")
+    end = canonical_axes(destination, a.ndim, "moveaxis")
     if len(start) != len(end):
         raise _shape.shape_error("moveaxis", f"source {source} and destination {destination} differ in length", "")
     order = [i for i in range(a.ndim) if i not in start]
@@ -151,8 +151,8 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     (4, 2, 3)
     """
     a = array_argument(a, "a")
-    axis = normalize_axis(axis, a.ndim, "rollaxis")
-    start = a.ndim if start == a.ndim else normalize_axis(start, a.ndim, "rollaxis")
+    axis = canonical_axis(axis, a.ndim, "rollaxis")
+    start = a.ndim if start == a.ndim else canonical_axis(start, a.ndim, "rollaxis")
     order = [i for i in range(a.ndim) if i != axis]
     order.insert(start - (axis < start), axis)
     return _shape.transpose(a, order)
@@ -166,7 +166,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     (3,)
     """
     a = array_argument(a, "a")
-    axes = [i for i, n in enumerate(a.shape) if n == 1] if axis is None else normalize_axes(axis, a.ndim, "squeeze")
+    axes = [i for i, n in enumerate(a.shape) if n == 1] if axis is None else canonical_axes(axis, a.ndim, "squeeze")
     return _shape.squeeze(a, tuple(axes))
 
 
@@ -292,7 +292,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
     a = array_argument(a, "a")
     if axis is None:
         a, axis = ravel(a), 0
-    axis = normalize_axis(axis, a.ndim, "repeat")
+    axis = canonical_axis(axis, a.ndim, "repeat")
     size = a.shape[axis]
     if isinstance(repeats, Tracer) and total_repeat_length is not None:
         return _repeat_traced(a, repeats, axis, as_int(total_repeat_length, "repeat", "total_repeat_length"))
@@ -342,7 +342,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         return _shape.reshape(roll(ravel(a), shift, 0), a.shape)
     axes = [axis] if not isinstance(axis, (tuple, list)) else list(axis)
-    axes = [normalize_axis(i, a.ndim, "roll") for i in axes]
+    axes = [canonical_axis(i, a.ndim, "roll") for i in axes]
     if isinstance(shift, (tuple, list)):
         shifts = list(shift)
     elif isinstance(shift, (ArrayOperators, np.ndarray)) and shift.ndim:
@@ -376,7 +376,7 @@ def flip(m: Any, axis: Any = None) -> Any:
     Array([2, 1, 0], dtype=int32)
     """
     m = array_argument(m, "m")
-    return _shape.rev(m, normalize_axes(axis, m.ndim, "flip"))
+    return _shape.rev(m, canonical_axes(axis, m.ndim, "flip"))
 
 
 def fliplr(m: Any) -> Any:
@@ -398,7 +398,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
            [1, 3]], dtype=int32)
     """
     m = array_argument(m, "m")
-    first, second = normalize_axes(axes, m.ndim, "rot90")
+    first, second = canonical_axes(axes, m.ndim, "rot90")
     turns = as_int(k, "rot90", "k") % 4
     if turns == 0:
         return m

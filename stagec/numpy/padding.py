@@ -12,7 +12,6 @@ from stagec.core import dtypes, errors, location
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument, concrete
-from stagec.numpy.axes import as_int, as_shape, normalize_axis
 from stagec.numpy.indexing import getitem
 from stagec.numpy.joining import stack
 from stagec.numpy.manipulation import ravel, reshape
@@ -20,6 +19,7 @@ from stagec.numpy.promotion import broadcast_to_shape
 from stagec.primitives import arithmetic, shape as _shape
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import broadcasted_iota, full_like
+from stagec.primitives.shape import as_int, as_shape, canonical_axis
 from stagec.primitives.slicing import slice_in_dim
 
 _PARTS: dict[str, Callable[[Any, int], Any]] = {
@@ -86,7 +86,7 @@ def _pairs(value: Any, ndim: int, name: str) -> list[tuple[int, int]]:
     if isinstance(value, dict):
         out = [(0, 0)] * ndim
         for axis, pair in value.items():
-            out[normalize_axis(axis, ndim, "pad")] = _pairs(pair, 1, name)[0]
+            out[canonical_axis(axis, ndim, "pad")] = _pairs(pair, 1, name)[0]
         return out
     numbers = np.asarray(concrete(value, "pad", name) if isinstance(value, ArrayOperators) else value)
     if numbers.dtype.kind not in "iu":
@@ -241,7 +241,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     a, values = array_argument(arr, "arr"), array_argument(values, "values")
     if axis is None:
         a, axis = ravel(a), 0
-    axis = normalize_axis(axis, a.ndim, "insert")
+    axis = canonical_axis(axis, a.ndim, "insert")
     size = a.shape[axis]
     places = _positions(obj, size, "insert")
     single = places.ndim == 0
@@ -304,7 +304,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
     a = array_argument(arr, "arr")
     if axis is None:
         a, axis = ravel(a), 0
-    axis = normalize_axis(axis, a.ndim, "delete")
+    axis = canonical_axis(axis, a.ndim, "delete")
     size = a.shape[axis]
     if isinstance(obj, Tracer) and obj.ndim == 0:
         place = obj + size * (obj < 0)

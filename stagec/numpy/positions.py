@@ -10,7 +10,6 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument, concrete, from_numpy
-from stagec.numpy.axes import as_int, as_shape
 from stagec.numpy.index_syntax import wrap_negative
 from stagec.numpy.joining import stack
 from stagec.numpy.manipulation import ravel, reshape
@@ -18,7 +17,7 @@ from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
 from stagec.primitives import arithmetic, logic
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full_like, iota
-from stagec.primitives.shape import shape_error
+from stagec.primitives.shape import as_int, as_shape, shape_error
 from stagec.primitives.table import check_dtype
 
 

@@ -42,6 +42,11 @@ def _as_dtype(operand: Operand, aval: ShapedArray, dtype: np.dtype[Any], weak: b
     return convert_element_type(operand, dtype, weak)
 
 
+def truth(x: Operand) -> Operand:
+    """`x != 0` for each element."""
+    return convert_element_type(x, dtypes.bool_)
+
+
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     """The shape that NumPy broadcasts `shapes` to.
 

@@ -10,7 +10,6 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.graph import Literal
 from stagec.numpy.arguments import array_argument, is_traced, refuse_out
-from stagec.numpy.axes import normalize_axes
 from stagec.numpy.promotion import broadcast_to_shape, promote_inexact
 from stagec.numpy.reductions import strong, with_axes
 from stagec.primitives import arithmetic as ar
@@ -18,7 +17,7 @@ from stagec.primitives.iota import broadcasted_iota
 from stagec.primitives.logic import bitwise_and, bitwise_or, eq, gt, ne, select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.reduce import HALF, reduce_or, reduce_sum
-from stagec.primitives.shape import broadcast_in_dim, concatenate, reshape, transpose
+from stagec.primitives.shape import broadcast_in_dim, canonical_axes, concatenate, reshape, transpose
 from stagec.primitives.slicing import index_in_dim
 from stagec.primitives.sort import sort
 
@@ -171,7 +170,7 @@ def _quantile(
         raise location.error(errors.DtypeError, f"{name} does not accept {dtype.name}", fix="take the real part")
     work = np.dtype(np.float32) if dtype in HALF else dtype
     x = strong(x, work)
-    axes = normalize_axes(axis, aval_of(x).ndim, name)
+    axes = canonical_axes(axis, aval_of(x).ndim, name)
     kept = [i for i in range(aval_of(x).ndim) if i not in axes]
     shape = aval_of(x).shape
     count = math.prod([shape[i] for i in axes])

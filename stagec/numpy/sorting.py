@@ -9,7 +9,6 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.numpy.arguments import array_argument, requested_dtype
-from stagec.numpy.axes import normalize_axis
 from stagec.numpy.promotion import promote_dtypes
 from stagec.numpy.reductions import strong
 from stagec.primitives import arithmetic as ar, sort as so
@@ -19,7 +18,7 @@ from stagec.primitives.iota import broadcasted_iota, full
 from stagec.primitives.logic import bitwise_and, bitwise_not, bitwise_or, eq, lt, ne, select, shift_right_logical
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.reduce import reduce_sum
-from stagec.primitives.shape import broadcast_in_dim, concatenate, reshape, rev
+from stagec.primitives.shape import broadcast_in_dim, canonical_axis, concatenate, reshape, rev
 from stagec.primitives.slicing import slice_in_dim
 
 
@@ -36,7 +35,7 @@ def _axis_or_flat(name: str, a: Any, axis: int | None) -> tuple[Any, int]:
     x = array_argument(a, name)
     if axis is None:
         return reshape(x, (aval_of(x).size,)), 0
-    return x, normalize_axis(axis, aval_of(x).ndim, name)
+    return x, canonical_axis(axis, aval_of(x).ndim, name)
 
 
 def sort(
@@ -126,7 +125,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     shape = aval_of(parts[0]).shape
     if shape == ():
         return _only_position()
-    axis = normalize_axis(axis, len(shape), "lexsort")
+    axis = canonical_axis(axis, len(shape), "lexsort")
     out = so.sort([*parts[::-1], _places(shape, axis)], axis, is_stable=False, num_keys=len(parts) + 1)
     return strong(out[-1], dtypes.default_int())
 
@@ -138,7 +137,7 @@ def _only_position() -> Any:
 
 def _kth(name: str, a: Any, kth: Any, axis: int) -> tuple[Any, int]:
     x = array_argument(a, name)
-    axis = normalize_axis(axis, aval_of(x).ndim, name)
+    axis = canonical_axis(axis, aval_of(x).ndim, name)
     n = aval_of(x).shape[axis]
     for k in kth if isinstance(kth, (tuple, list)) else (kth,):
         if not -n <= k < n:

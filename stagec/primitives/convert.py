@@ -9,6 +9,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
+from stagec.core.operators import ArrayOperators
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.table import check_dtype
@@ -72,6 +73,14 @@ def convert_element_type(x: Any, new_dtype: Any, weak_type: bool = False) -> Ope
     if isinstance(x, Literal):
         return Literal(np.asarray(convert_value(x.value, dtype)), ShapedArray.of(aval.shape, dtype, weak_type))
     return convert_element_type_p(x, new_dtype=dtype, weak_type=weak_type)
+
+
+def as_array(operand: Operand) -> Any:
+    """An operand as what functions take: an Array or a tracer; NumPy arrays and literals are taken in."""
+    if isinstance(operand, ArrayOperators):
+        return operand
+    aval = aval_of(operand)
+    return convert_element_type_p(operand, new_dtype=aval.dtype, weak_type=aval.weak_type)
 
 
 def _bitcast_shape(x: ShapedArray, *, new_dtype: np.dtype[Any]) -> ShapedArray:

@@ -41,7 +41,7 @@ def as_operand(value: Any, name: str = "argument") -> Operand:
         return as_operand(value.__stagec_array__(), name)
     raise errors.ArgumentTypeError(
         errors.message(
-            f"{name}: expected an array or a number, got {type(value).__name__}: {_brief(value)}",
+            f"{name}: expected an array or a number, got {type(value).__name__}: {errors.brief(value)}",
             str(location.capture()),
             fix="wrap it in stagec.numpy.array"
             if isinstance(value, (list, tuple))
@@ -71,11 +71,6 @@ def aval_of(operand: Operand) -> ShapedArray:
     if isinstance(operand, (ArrayOperators, Literal)):
         return operand.aval
     return ShapedArray.of(operand.shape, operand.dtype)
-
-
-def _brief(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def uniform(*values: Any) -> list[Operand]:

@@ -122,14 +122,3 @@ def spread(cx: Any, values: Any) -> list[Any]:
         v if a.shape == shape else cx.broadcast(v, a.update(shape=shape), ())
         for v, a in zip(values, cx.in_avals, strict=True)
     ]
-
-
-def spread_avals(cx: Any) -> list[ShapedArray]:
-    """The avals of the operands after `spread`."""
-    shape = cx.out_avals[0].shape
-    return [a.update(shape=shape) for a in cx.in_avals]
-
-
-def spread_eval(arrays: Any) -> list[Any]:
-    """The operands of an elementwise row's evaluation, broadcast to one shape."""
-    return list(np.broadcast_arrays(*arrays))
