@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.dtype_info import finfo
 from stagec.core.operators import ArrayOperators
 from stagec.numpy.arithmetic import dtype_of
 from stagec.numpy.logical import isclose, isfinite, isnan
@@ -144,7 +145,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     if dtypes.is_complex(dtype):
         parts = [nan_to_num(part(x), copy, nan, posinf, neginf) for part in (cplx.real, cplx.imag)]
         return cplx.complex(*parts)
-    info = dtypes.finfo(dtype)
+    info = finfo(dtype)
     high = float(info.max) if posinf is None else posinf
     low = float(info.min) if neginf is None else neginf
     nan, high, low = (convert_element_type(as_operand(v), dtype) for v in (nan, high, low))

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from stagec.core import dtypes
+from stagec.core.dtype_info import iinfo
 from stagec.numpy.arguments import refuse_out
 from stagec.numpy.arithmetic import dtype_of, reject
 from stagec.numpy.promotion import promote_inexact
@@ -124,9 +125,9 @@ around = round
 
 def _round_integer(x: Operand, unit: int) -> Any:
     dtype = dtype_of(x)
-    if unit > 2 * dtypes.iinfo(dtype).max:
+    if unit > 2 * iinfo(dtype).max:
         return ar.mul(x, 0)
-    if unit > dtypes.iinfo(dtype).max:
+    if unit > iinfo(dtype).max:
         raise reject("round to more digits than the dtype has", dtype, "use a wider dtype")
     whole = ar.mul(ar.div(x, unit), unit)
     left = ar.abs(ar.sub(x, whole))

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from stagec.core import dtypes, errors, location
+from stagec.core.dtype_info import finfo
 from stagec.numpy.arithmetic import dtype_of, reject
 from stagec.numpy.elementary import i0 as i0
 from stagec.numpy.promotion import promote_floating, promote_inexact
@@ -319,7 +320,7 @@ def ndtri(p: Any) -> Any:
     middle = ar.mul(sp.erf_inv(ar.sub(ar.mul(p, 2.0), 1.0)), math.sqrt(2))
     upper = logic.gt(p, 0.5)
     tail = logic.select(upper, ar.sub(1.0, p), p)
-    tiny = float(dtypes.finfo(dtype_of(p)).tiny)
+    tiny = float(finfo(dtype_of(p)).tiny)
     log_tail = tr.log(logic.clamp(tiny, tail, 0.2))
     # A start good to 4.5e-4 (Abramowitz and Stegun 26.2.23), then Newton's method on the logarithm.
     t = ar.sqrt(ar.mul(log_tail, -2.0))
