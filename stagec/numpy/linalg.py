@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
-from stagec.numpy import linear
+from stagec.numpy import diagonals, linear
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.creation import eye
 from stagec.numpy.linear import matmul
@@ -237,12 +237,12 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     """The diagonals of the matrices in the last two axes."""
-    return linear.diagonal(x, offset, -2, -1)
+    return diagonals.diagonal(x, offset, -2, -1)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     """The sums of the diagonals of the matrices in the last two axes."""
-    return linear.trace(x, offset, -2, -1, dtype)
+    return diagonals.trace(x, offset, -2, -1, dtype)
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None) -> Any:
