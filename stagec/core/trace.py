@@ -139,6 +139,7 @@ def current(trace: Trace | None) -> Iterator[None]:
 
 
 def is_tracing() -> bool:
+    """Whether a function is being traced, in this thread."""
     return state.trace is not None
 
 

@@ -29,6 +29,7 @@ def reject(name: str, dtype: np.dtype[Any], fix: str) -> errors.DtypeError:
 
 
 def real_only(name: str, x: Operand) -> None:
+    """Raise `DtypeError` for complex numbers."""
     if dtypes.is_complex(dtype_of(x)):
         raise reject(name, dtype_of(x), "take the parts with real() and imag() first")
 
@@ -116,6 +117,7 @@ mod = remainder
 
 
 def nonzero_divisor(y: Operand) -> Operand:
+    """`y` with 1 for each 0."""
     return logic.select(logic.eq(y, 0), 1, y)
 
 

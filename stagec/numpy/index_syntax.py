@@ -131,6 +131,7 @@ class _Scalar:
 
 
 def traced_mask(mask: Any) -> errors.NonConcreteBooleanIndexError:
+    """The error of a traced mask whose true elements are asked for."""
     return location.error(
         errors.NonConcreteBooleanIndexError,
         f"Array boolean indices must be concrete; got {mask.aval.long()}, and the result's shape would depend "

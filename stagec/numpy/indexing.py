@@ -84,6 +84,7 @@ def _basic(x: Any, parts: list[Part]) -> Any:
 
 
 def sliced(x: Any, parts: list[Part]) -> Any:
+    """What known integers and slices choose; axes of integers stay, with size 1."""
     starts, limits, steps, reversed_axes = [0] * x.ndim, list(x.shape), [1] * x.ndim, []
     for part in parts:
         if part.kind == "int":

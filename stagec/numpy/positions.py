@@ -22,6 +22,7 @@ from stagec.primitives.table import check_dtype
 
 
 def check_mode(mode: str | None, name: str) -> str | None:
+    """A mode for indices out of range, if it is one."""
     if mode == "raise":
         raise location.error(
             errors.UnsupportedError,
@@ -34,6 +35,7 @@ def check_mode(mode: str | None, name: str) -> str | None:
 
 
 def integers(indices: Any, name: str) -> Any:
+    """Positions as an array of integers; bools count as 0 and 1."""
     indices = array_argument(indices, "indices")
     if dtypes.is_bool(indices.dtype):
         indices = convert_element_type(indices, dtypes.int32)
