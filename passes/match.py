@@ -1,4 +1,4 @@
-"""Predicates over MLIR values: what produces a value, what constant it is, its shape."""
+"""Questions to MLIR values and modules: what produces a value, what constant it is, its shape."""
 
 from __future__ import annotations
 
@@ -192,6 +192,26 @@ def is_splat(value: Any, number: complex) -> bool:
         )
         return all(bool(np.signbit(a)) == bool(np.signbit(b)) for a, b in pairs)
     return True
+
+
+def functions(module: Any) -> dict[str, Any]:
+    """The operations of a module's functions, by name."""
+    found = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
+    return {operation.attributes["sym_name"].value: operation for operation in found}
+
+
+def single_op(region: Any) -> str | None:
+    """The name of the only op of a reduction body `(a, b) -> op(a, b)`, or None."""
+    block = region.blocks[0]
+    ops = list(block.operations)
+    if len(ops) != 2 or len(block.arguments) != 2:
+        return None
+    body, end = ops[0].operation, ops[1].operation
+    if len(body.operands) != 2 or len(end.operands) != 1 or end.operands[0] != body.results[0]:
+        return None
+    pair = list(body.operands)
+    arguments = list(block.arguments)
+    return body.name if pair in (arguments, arguments[::-1]) else None
 
 
 def same_type(a: Any, b: Any) -> bool:

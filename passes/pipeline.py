@@ -7,6 +7,7 @@ import difflib
 import importlib
 import inspect
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -44,6 +45,11 @@ class Pass:
         return digest(self.name, code_text(self.run))
 
 
+def pattern_pass(name: str, laws: Sequence[Pattern], doc: str = "") -> Pass:
+    """A pass that applies laws, exact or not; without `doc`, their docstrings are its own."""
+    return Pass(name, lambda module, options: apply(module, laws), doc or "\n".join(law.doc for law in laws))
+
+
 Extra: TypeAlias = Pass | Pattern | Callable[..., Any]
 
 
@@ -72,11 +78,10 @@ class Report:
     @property
     def hits(self) -> dict[str, int]:
         """How often each law fired over all passes."""
-        total: dict[str, int] = {}
+        total: Counter[str] = Counter()
         for record in self.records:
-            for name, count in record.hits.items():
-                total[name] = total.get(name, 0) + count
-        return total
+            total.update(record.hits)
+        return dict(total)
 
     def __str__(self) -> str:
         lines = []
@@ -102,7 +107,7 @@ _PASSES = {
     "dot_transposes": "passes.fusion:DOT_TRANSPOSES",
     "merge_dots": "passes.fusion:MERGE_DOTS",
     "merge_reductions": "passes.fusion:MERGE_REDUCTIONS",
-    "legalize": "passes.legalize:PATTERNS_CPU",
+    "legalize": "passes.legalize:LEGALIZE",
 }
 # Legalizing repeats constants and subexpressions; merging them is cheap.
 _ALIASES: dict[str, tuple[str, ...]] = {"default": ("simplify", "fusion", "legalize", "cse"), "none": ()}
@@ -121,16 +126,7 @@ def get_pass(name: str) -> Pass:
         hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(pass_names())}."
         raise PipelineError(message(f"there is no pass named {name!r}", fix=hint))
     module, attribute = where.split(":")
-    if name == "legalize":
-        return Pass("legalize", _legalize, "Rewrite what the CPU backend cannot do.")
     return getattr(importlib.import_module(module), attribute)
-
-
-def _legalize(module: Any, options: PassOptions) -> dict[str, int]:
-    # The laws say what the CPU backend lacks; other targets have other gaps.
-    if options.target != "cpu":
-        return {}
-    return apply(module, importlib.import_module("passes.legalize").PATTERNS_CPU)
 
 
 def parse(pipeline: str) -> tuple[Pass, ...]:
@@ -152,9 +148,9 @@ def as_pass(extra: Extra) -> Pass:
     if isinstance(extra, Pass):
         return extra
     if isinstance(extra, Pattern):
-        return _pattern_pass(extra.name, (extra,))
+        return pattern_pass(extra.name, (extra,))
     if isinstance(extra, (list, tuple)) and all(isinstance(item, Pattern) for item in extra):
-        return _pattern_pass("+".join(item.name for item in extra), tuple(extra))
+        return pattern_pass("+".join(item.name for item in extra), tuple(extra))
     if callable(extra):
         name = getattr(extra, "__name__", type(extra).__name__)
         run = extra if _takes_two(extra) else (lambda module, options: extra(module))
@@ -165,11 +161,6 @@ def as_pass(extra: Extra) -> Pass:
             fix="give a Pass, a Pattern, a list of patterns, or a function of a module.",
         )
     )
-
-
-def _pattern_pass(name: str, laws: tuple[Pattern, ...]) -> Pass:
-    # The user chose these laws by name, so `exact` does not hold them back.
-    return Pass(name, lambda module, options: apply(module, laws), "\n".join(law.doc for law in laws))
 
 
 def _takes_two(fn: Callable[..., Any]) -> bool:

@@ -47,11 +47,9 @@ def callback(callback: Callable[..., Any], *args: Any, ordered: bool = False, **
 
 def _not_traced(name: str) -> None:
     if is_tracing():
-        raise errors.UnsupportedError(
-            errors.message(
-                f"{name} cannot run inside a compiled function",
-                str(location.capture()),
-                fix="return the value and print it outside, run under stagec.disable_jit(), or use print() to see "
-                "shapes while tracing",
-            )
+        raise location.error(
+            errors.UnsupportedError,
+            f"{name} cannot run inside a compiled function",
+            fix="return the value and print it outside, run under stagec.disable_jit(), or use print() to see "
+            "shapes while tracing",
         )

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import ml_dtypes
 
+from stagec.core.dtype_info import finfo, iinfo, isdtype, issubdtype
 from stagec.core.dtypes import (
     canonicalize as canonicalize_dtype,
     extended,
-    finfo,
     float0,
-    iinfo,
-    isdtype,
-    issubdtype,
     itemsize_bits,
     prng_key,
     promote_types,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from passes.analysis.clobber import _Flow
+from passes.analysis.clobber import Flow
+from passes.match import functions
 
 
 def returned_arguments(module: Any, function: str = "main") -> tuple[int, ...]:
@@ -13,12 +14,7 @@ def returned_arguments(module: Any, function: str = "main") -> tuple[int, ...]:
     Errs on the safe side, as `clobbered_arguments` does: an argument that is
     not listed is never behind a result.
     """
-    functions = {
-        op.operation.attributes["sym_name"].value: op.operation
-        for op in module.body.operations
-        if op.operation.name == "func.func"
-    }
-    flow = _Flow(functions)
+    flow = Flow(functions(module))
     flow.clobbered(function)
-    last = list(functions[function].regions[0].blocks[0].operations)[-1].operation
+    last = list(flow.functions[function].regions[0].blocks[0].operations)[-1].operation
     return tuple(sorted(flow.union(last.operands)))

@@ -13,7 +13,7 @@ import math
 from typing import Any
 
 from passes import attributes as attrs, bindings
-from passes.match import dtype_of, is_boolean, is_floating, shape_of, splat_of
+from passes.match import dtype_of, functions, is_boolean, is_floating, shape_of, splat_of
 from passes.simplify.casts import is_lossless
 
 _IN_PLACE = ("stablehlo.sort", "stablehlo.dynamic_update_slice", "stablehlo.scatter", "chlo.top_k")
@@ -44,14 +44,10 @@ def clobbered_arguments(module: Any, function: str = "main") -> tuple[int, ...]:
       Sorted indices. An argument that is not among them is never written; one
       that is may be, and has to be copied unless the caller gave it up.
     """
-    functions = {}
-    for op in module.body.operations:
-        if op.operation.name == "func.func":
-            functions[op.operation.attributes["sym_name"].value] = op.operation
-    return tuple(sorted(_Flow(functions).clobbered(function)))
+    return tuple(sorted(Flow(functions(module)).clobbered(function)))
 
 
-class _Flow:
+class Flow:
     """Follows which arguments a value may share its memory with."""
 
     def __init__(self, functions: dict[str, Any]) -> None:

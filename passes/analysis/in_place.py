@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from passes import bindings
+from passes.match import functions
 from passes.numeric import elementwise
 
 ATTRIBUTE = "iree.abi.output"
@@ -30,11 +31,7 @@ def keep_safe_reuse(module: Any, function: str = "main") -> tuple[int, ...]:
       The arguments that a result is still written over.
     """
     ir = bindings.ir
-    (operation,) = [
-        op.operation
-        for op in module.body.operations
-        if op.operation.name == "func.func" and op.operation.attributes["sym_name"].value == function
-    ]
+    operation = functions(module)[function]
     if "arg_attrs" not in operation.attributes:
         return ()
     block = operation.regions[0].blocks[0]

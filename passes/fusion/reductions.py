@@ -6,8 +6,7 @@ from typing import Any
 
 from passes import attributes as attrs, bindings, build
 from passes.fusion.dots import blocks_inside_out
-from passes.match import producer, shape_of
-from passes.numeric.products import single_op
+from passes.match import producer, shape_of, single_op
 
 
 def merge_reductions(module: Any) -> int:

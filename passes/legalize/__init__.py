@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from passes.legalize import complexes, floats, integers, slices, sorting, unsigned, updates
-from passes.pattern import Pattern
+from passes.pattern import Pattern, apply
+from passes.pipeline import Pass, PassOptions
+
+__all__ = ["LEGALIZE", "PATTERNS_CPU"]
 
 PATTERNS_CPU: list[Pattern] = [
     *integers.PATTERNS,
@@ -15,4 +20,10 @@ PATTERNS_CPU: list[Pattern] = [
     *updates.PATTERNS,
 ]
 
-__all__ = ["PATTERNS_CPU"]
+
+def _legalize(module: Any, options: PassOptions) -> dict[str, int]:
+    # The laws say what the CPU backend lacks; other targets have other gaps.
+    return apply(module, PATTERNS_CPU) if options.target == "cpu" else {}
+
+
+LEGALIZE = Pass("legalize", _legalize, "Rewrite what the CPU backend cannot do.")

@@ -8,7 +8,7 @@ import numpy as np
 
 from passes import build
 from passes.legalize.number import Number
-from passes.match import is_boolean, is_static, producer
+from passes.match import is_boolean, is_static, producer, single_op
 from passes.pattern import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
@@ -41,11 +41,6 @@ _ORDERED = {"stablehlo.maximum", "stablehlo.minimum"}
 _BITWISE = {"stablehlo.add", "stablehlo.multiply", "stablehlo.and", "stablehlo.or", "stablehlo.xor"}
 
 
-def _reads(op: Any, arguments: list[Any]) -> bool:
-    first, second = op.operation.operands
-    return [first, second] == arguments or [second, first] == arguments
-
-
 @pattern("stablehlo.reduce_window")
 def reduce_window_unsigned(op: Any) -> Any:
     """reduce_window of unsigned integers on their bits, for a body of one op.
@@ -57,12 +52,8 @@ def reduce_window_unsigned(op: Any) -> Any:
     operands = list(operation.operands)
     if len(operands) != 2 or not _is_unsigned(operands[0]) or not is_static(operands[0]):
         return None
-    body = list(operation.regions[0].blocks[0].operations)
-    if len(body) != 2:
-        return None
-    name = body[0].operation.name
-    arguments = list(operation.regions[0].blocks[0].arguments)
-    if name not in _ORDERED | _BITWISE or not _reads(body[0], arguments):
+    name = single_op(operation.regions[0])
+    if name is None or name not in _ORDERED | _BITWISE:
         return None
     dtype = numpy_dtype(operands[0].type.element_type)
     top = -(1 << (dtype.itemsize * 8 - 1))

@@ -39,10 +39,7 @@ def interpret(module: Any, *arrays: Any, function: str = "main") -> list[Array]:
     """
     if isinstance(module, str):
         module = bindings.ir.Module.parse(module, bindings.new_context())
-    functions = {}
-    for op in module.body.operations:
-        if op.operation.name == "func.func":
-            functions[op.operation.attributes["sym_name"].value] = op.operation
+    functions = match.functions(module)
     if function not in functions:
         raise InterpretError(message(f"no function named {function}", values=[("functions", ", ".join(functions))]))
     with np.errstate(all="ignore"):

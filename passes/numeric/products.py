@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs
+from passes import attributes as attrs, match
 from passes.numeric import elementwise
 from passes.numeric.shapes import pad_array, result_dtype, result_shape
 
@@ -85,20 +85,6 @@ _UFUNCS: dict[str, Any] = {
 }
 
 
-def single_op(region: Any) -> str | None:
-    """The name of the only op of a reduction body `(a, b) -> op(a, b)`, or None."""
-    block = region.blocks[0]
-    ops = list(block.operations)
-    if len(ops) != 2 or len(block.arguments) != 2:
-        return None
-    body, end = ops[0].operation, ops[1].operation
-    if len(body.operands) != 2 or len(end.operands) != 1 or end.operands[0] != body.results[0]:
-        return None
-    pair = list(body.operands)
-    arguments = list(block.arguments)
-    return body.name if pair in (arguments, arguments[::-1]) else None
-
-
 def _reduce_fast(name: str | None, x: Array, initial: Array, axes: tuple[int, ...]) -> Array | None:
     """The reduction by one NumPy call, for the ops that have one."""
     if name is None:
@@ -129,7 +115,7 @@ def reduce(op: Any, operands: list[Array], combine: Combine) -> tuple[Array, ...
     inputs, initial = operands[:count], operands[count:]
     axes = attrs.ints(op, "dimensions")
     if count == 1:
-        fast = _reduce_fast(single_op(op.operation.regions[0]), inputs[0], initial[0], axes)
+        fast = _reduce_fast(match.single_op(op.operation.regions[0]), inputs[0], initial[0], axes)
         if fast is not None:
             return (fast,)
     kept = [d for d in range(inputs[0].ndim) if d not in axes]

@@ -69,7 +69,6 @@ def convert_of_convert(op: Any) -> Any:
 @pattern("stablehlo.compare")
 def compare_converted_boolean(op: Any) -> Any:
     """convert(p) != 0 -> p and convert(p) == 0 -> !p for a boolean p. Exact."""
-
     inner = producer(op.lhs, "stablehlo.convert")
     direction = attrs.word(op, "comparison_direction")
     if inner is None or not is_boolean(inner.operand) or direction not in ("EQ", "NE"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from passes import attributes as attrs, build
-from passes.match import is_static, producer, same_type, shape_of, splat_of
+from passes.match import is_static, producer, same_type, shape_of, size_of, splat_of
 from passes.pattern import pattern
 
 
@@ -80,14 +80,9 @@ def broadcast_that_adds_unit_dimensions(op: Any) -> Any:
     result, dims = op.operation.results[0], attrs.ints(op, "broadcast_dimensions")
     if not _static(op.operand, result):
         return None
-    count = 1
-    for size in shape_of(result):
-        count *= size
-    source = 1
-    for size in shape_of(op.operand):
-        source *= size
+    count = size_of(result)
     # An empty array may change shape in ways that repeat nothing but sizes.
-    if count != source or count == 0 or list(dims) != sorted(dims):
+    if count != size_of(op.operand) or count == 0 or list(dims) != sorted(dims):
         return None
     return build.reshape(op.operand, shape_of(result))
 

@@ -174,24 +174,20 @@ class ArgumentRules:
     def _hashable(self, which: int | str, value: Any) -> Any:
         name = which if isinstance(which, str) else self.argument_name(which)
         if isinstance(value, Tracer):
-            raise errors.StaticArgumentError(
-                errors.message(
-                    f"static argument {name} of {location.of_function(self.function)} is a traced value",
-                    str(location.capture()),
-                    [(name, value.aval.long(), value.origin())],
-                    "static arguments need a Python value: make it static in the outer function too",
-                )
+            raise location.error(
+                errors.StaticArgumentError,
+                f"static argument {name} of {location.of_function(self.function)} is a traced value",
+                [(name, value.aval.long(), value.origin())],
+                "static arguments need a Python value: make it static in the outer function too",
             )
         try:
             hash(value)
         except TypeError:
-            raise errors.StaticArgumentError(
-                errors.message(
-                    f"static argument {name} of {location.of_function(self.function)} is not hashable: "
-                    f"{type(value).__name__}",
-                    str(location.capture()),
-                    fix="pass a tuple instead of a list or an array, or a class with __hash__ and __eq__",
-                )
+            raise location.error(
+                errors.StaticArgumentError,
+                f"static argument {name} of {location.of_function(self.function)} is not hashable: "
+                f"{type(value).__name__}",
+                fix="pass a tuple instead of a list or an array, or a class with __hash__ and __eq__",
             ) from None
         return value
 
@@ -256,13 +252,10 @@ def _as_tuple(value: Any, kind: type, what: str) -> tuple[Any, ...]:
 
 def unsupported_argument(rules: ArgumentRules, name: str, leaf: Any) -> errors.ArgumentTypeError:
     """The error for a leaf that is no array."""
-    text = repr(leaf)
     base = name.split("[")[0].split(".")[0]
-    return errors.ArgumentTypeError(
-        errors.message(
-            f"argument {name} of {location.of_function(rules.function)} is not an array or a number",
-            str(location.capture()),
-            [(name, text if len(text) <= 60 else text[:57] + "...", f"a {type(leaf).__name__}")],
-            f"pass it as a static argument, static_argnames={base!r}, or register its class as a pytree",
-        )
+    return location.error(
+        errors.ArgumentTypeError,
+        f"argument {name} of {location.of_function(rules.function)} is not an array or a number",
+        [(name, errors.brief(leaf), f"a {type(leaf).__name__}")],
+        f"pass it as a static argument, static_argnames={base!r}, or register its class as a pytree",
     )

@@ -49,12 +49,10 @@ def _put(leaf: Any, device: Device | None) -> Any:
     if isinstance(value, Tracer):
         return value
     if value is None or not isinstance(value, (Array, Literal, np.ndarray, np.generic)):
-        raise errors.ArgumentTypeError(
-            errors.message(
-                f"device_put takes arrays and numbers, not {type(leaf).__name__}",
-                str(location.capture()),
-                fix="pass arrays, numbers, or containers of them",
-            )
+        raise location.error(
+            errors.ArgumentTypeError,
+            f"device_put takes arrays and numbers, not {type(leaf).__name__}",
+            fix="pass arrays, numbers, or containers of them",
         )
     if isinstance(value, Literal):
         array = from_numpy(value.value, weak_type=value.aval.weak_type)

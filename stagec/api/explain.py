@@ -109,12 +109,10 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
     [Difference(what='shape of x', ours='(4,)', theirs='(3,)')]
     """
     if state.trace is not None:
-        raise errors.UnsupportedError(
-            errors.message(
-                "explain was called inside a function that is being traced",
-                str(location.capture()),
-                fix="call it from outside; a jitted function inside another one is part of the outer program",
-            )
+        raise location.error(
+            errors.UnsupportedError,
+            "explain was called inside a function that is being traced",
+            fix="call it from outside; a jitted function inside another one is part of the outer program",
         )
     function, args = _as_jitted(fun, args)
     known = dict(function._cache.traces)

@@ -34,9 +34,7 @@ def chosen_target(target: Any, backend: Any, device: Any) -> tuple[Target | None
       TargetError, DeviceError: it is not known.
     """
     if sum(x is not None for x in (target, backend, device)) > 1:
-        raise errors.TargetError(
-            errors.message("jit takes one of target, backend and device", str(location.capture()), fix="leave one")
-        )
+        raise location.error(errors.TargetError, "jit takes one of target, backend and device", fix="leave one")
     if target is not None:
         return Target.parse(target), None
     if device is None and backend is None:

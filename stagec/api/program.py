@@ -172,12 +172,10 @@ class RunnableGraph:
         if not missing:
             assert self.device.platform == target.backend, "a program is compiled for its device"
             return
-        raise errors.TargetError(
-            errors.message(
-                f"{self.name} cannot run here on target {target}: it lacks {', '.join(missing)}",
-                str(location.capture()),
-                fix="use target='cpu'; lower(...).as_text(stage) shows the code for any target",
-            )
+        raise location.error(
+            errors.TargetError,
+            f"{self.name} cannot run here on target {target}: it lacks {', '.join(missing)}",
+            fix="use target='cpu'; lower(...).as_text(stage) shows the code for any target",
         )
 
     def _load(self) -> Executable:

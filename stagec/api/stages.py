@@ -189,13 +189,11 @@ class Compiled:
         trace = self._lowered._trace
         leaves, tree = pytree.flatten((list(args), kwargs))
         if tree != trace.in_tree:
-            raise errors.PytreeError(
-                errors.message(
-                    f"{trace.name} was compiled for arguments of another structure",
-                    str(location.capture()),
-                    [("compiled", str(trace.in_tree), ""), ("given", str(tree), "")],
-                    "leave static arguments out, and pass the others as they were when lowering",
-                )
+            raise location.error(
+                errors.PytreeError,
+                f"{trace.name} was compiled for arguments of another structure",
+                [("compiled", str(trace.in_tree), ""), ("given", str(tree), "")],
+                "leave static arguments out, and pass the others as they were when lowering",
             )
         values = [leaf_value(v) for v in leaves]
         hidden = len(trace.captured)
@@ -205,12 +203,10 @@ class Compiled:
             aval, wanted = leaf_aval(value), var.aval
             if (aval.shape, aval.dtype) != (wanted.shape, wanted.dtype):
                 kind: type[errors.StagecError] = errors.ShapeError if aval.shape != wanted.shape else errors.DtypeError
-                raise kind(
-                    errors.message(
-                        f"{trace.name} was compiled for {name} of {wanted.long()}, called with {aval.long()}",
-                        str(location.capture()),
-                        fix="lower and compile again for this signature, or call the jitted function, which does",
-                    )
+                raise location.error(
+                    kind,
+                    f"{trace.name} was compiled for {name} of {wanted.long()}, called with {aval.long()}",
+                    fix="lower and compile again for this signature, or call the jitted function, which does",
                 )
         return trace.out_tree.unflatten(self._lowered._runnable.run(values, self._lowered._device is not None))
 

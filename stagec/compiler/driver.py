@@ -6,12 +6,12 @@ import ctypes
 import importlib
 import io
 import math
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from passes.attributes import dot_dimensions
 from stagec.compiler import diagnostics as diag, log
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import DATA_TILING_ROWS, CompileOptions, ladder
@@ -257,19 +257,13 @@ def _product_size(operation: Any) -> int:
     left, right = (ir.RankedTensorType(operand.type) for operand in operation.operands)
     if not (left.has_static_shape and right.has_static_shape):
         return 0
-    numbers = str(operation.attributes["dot_dimension_numbers"])
-    batched, contracted = _axes(numbers, "lhs_batching"), _axes(numbers, "lhs_contracting")
-    inner = math.prod(left.shape[axis] for axis in contracted)
-    shared = inner * math.prod(left.shape[axis] for axis in batched)
+    numbers = dot_dimensions(operation)
+    inner = math.prod(left.shape[axis] for axis in numbers.lhs_contract)
+    shared = inner * math.prod(left.shape[axis] for axis in numbers.lhs_batch)
     if shared == 0:
         return 0
     rows, columns = math.prod(left.shape) // shared, math.prod(right.shape) // shared
     return rows * columns * inner if min(rows, columns) >= DATA_TILING_ROWS else 0
-
-
-def _axes(dimension_numbers: str, name: str) -> list[int]:
-    found = re.search(name + r"_dimensions = \[([0-9, ]*)\]", dimension_numbers)
-    return [int(axis) for axis in found[1].split(",") if axis.strip()] if found else []
 
 
 def _api() -> Any:

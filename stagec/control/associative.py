@@ -7,6 +7,7 @@ from typing import Any
 
 from stagec.control import bodies
 from stagec.core import errors, location, pytree
+from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import canonical_axis, concatenate, expand_dims, reshape, rev
 from stagec.primitives.slicing import slice_in_dim
@@ -36,16 +37,14 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     axes = [canonical_axis(axis, aval_of(leaf).ndim, "associative_scan") for leaf in leaves]
     sizes = [aval_of(leaf).shape[a] for leaf, a in zip(leaves, axes)]
     if len(set(sizes)) > 1:
-        raise errors.ShapeError(
-            errors.message(
-                f"associative_scan: sizes along axis {axis} differ: {', '.join(str(n) for n in sizes)}",
-                str(location.capture()),
-                [
-                    (f"elems{pytree.keystr(path)}", aval_of(leaf).long(), "")
-                    for path, leaf in zip(pytree.leaf_paths(tree), leaves)
-                ],
-                "slice the leaves to one size",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"associative_scan: sizes along axis {axis} differ: {', '.join(str(n) for n in sizes)}",
+            [
+                (f"elems{pytree.keystr(path)}", aval_of(leaf).long(), "")
+                for path, leaf in zip(pytree.leaf_paths(tree), leaves)
+            ],
+            "slice the leaves to one size",
         )
     at = axes[0]
 
@@ -69,7 +68,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
             first = [concatenate([a, b], at) for a, b in zip(first, even)]
         return [_interleave(a, b, at) for a, b in zip(first, odd)]
 
-    arrays = [bodies.as_array(leaf) for leaf in leaves]
+    arrays = [as_array(leaf) for leaf in leaves]
     if reverse:
         arrays = [rev(a, (at,)) for a in arrays]
     results = partial(arrays, sizes[0])

@@ -12,10 +12,9 @@ from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config
 from stagec.core.graph import Graph, Literal, Var, replay, trace_flat
-from stagec.core.operators import ArrayOperators
 from stagec.core.pytree import PyTreeDef
 from stagec.core.trace import Tracer
-from stagec.primitives.convert import bitcast_convert_type_p, convert_element_type, convert_element_type_p
+from stagec.primitives.convert import bitcast_convert_type_p, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
 
 
@@ -76,20 +75,11 @@ def _output(function: Callable[..., Any], leaf: Any, path: pytree.Path) -> Opera
     try:
         return as_operand(leaf)
     except errors.ArgumentTypeError:
-        text = repr(leaf)
-        raise errors.OutputTypeError(
-            errors.message(
-                f"{location.of_function(function)} returned something that is not an array or a number",
-                str(location.capture()),
-                [
-                    (
-                        f"result{pytree.keystr(path)}",
-                        text if len(text) <= 60 else text[:57] + "...",
-                        f"a {type(leaf).__name__}",
-                    )
-                ],
-                "return arrays, numbers, or containers of them",
-            )
+        raise location.error(
+            errors.OutputTypeError,
+            f"{location.of_function(function)} returned something that is not an array or a number",
+            [(f"result{pytree.keystr(path)}", errors.brief(leaf), f"a {type(leaf).__name__}")],
+            "return arrays, numbers, or containers of them",
         ) from None
 
 
@@ -133,13 +123,11 @@ def check_carry(
     """Raise `CarryError` unless the carry that a body returns has the structure and types of the one it takes."""
     what = f"{name}: {location.of_function(function)} returns a carry that differs from the one it takes"
     if tree != out_tree:
-        raise errors.CarryError(
-            errors.message(
-                f"{what}: another structure",
-                str(location.capture()),
-                [("taken", str(tree), ""), ("returned", str(out_tree), "")],
-                "return the carry with the containers, lengths and keys of the initial value",
-            )
+        raise location.error(
+            errors.CarryError,
+            f"{what}: another structure",
+            [("taken", str(tree), ""), ("returned", str(out_tree), "")],
+            "return the carry with the containers, lengths and keys of the initial value",
         )
     wrong = [
         (pytree.keystr(path), a, b)
@@ -153,13 +141,11 @@ def check_carry(
         fix = f"begin with carry{path} of {returned.dtype.name}, or return carry{path}.astype({taken.dtype.name!r})"
     else:
         fix = f"begin with carry{path} of shape {returned.shape}, or return one of shape {taken.shape}"
-    raise errors.CarryError(
-        errors.message(
-            f"{what}: other types",
-            str(location.capture()),
-            [(f"carry{p}", f"taken as {a.long()}", f"returned as {b.long()}") for p, a, b in wrong],
-            fix,
-        )
+    raise location.error(
+        errors.CarryError,
+        f"{what}: other types",
+        [(f"carry{p}", f"taken as {a.long()}", f"returned as {b.long()}") for p, a, b in wrong],
+        fix,
     )
 
 
@@ -183,14 +169,6 @@ def evaluate(graph: Graph, values: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
 def runs_in_python(*deciding: Any) -> bool:
     """Whether `disable_jit` is in force, and what decides the way has a value."""
     return bool(config.disable_jit) and not any(isinstance(value, Tracer) for value in deciding)
-
-
-def as_array(operand: Operand) -> Any:
-    """An operand as what functions take: an array or a tracer."""
-    if isinstance(operand, ArrayOperators):
-        return operand
-    aval = aval_of(operand)
-    return convert_element_type_p(operand, new_dtype=aval.dtype, weak_type=aval.weak_type)
 
 
 def number(operand: Operand) -> Any:

@@ -82,13 +82,11 @@ def cond(
     chosen = as_operand(pred, "cond: pred")
     aval = aval_of(chosen)
     if aval.shape:
-        raise errors.ShapeError(
-            errors.message(
-                f"cond: pred must have rank 0, got {aval.long()}",
-                str(location.capture()),
-                [("pred", aval.long(), getattr(chosen, "origin", str)())],
-                "reduce it with .all() or .any(); numpy.where chooses element by element",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"cond: pred must have rank 0, got {aval.long()}",
+            [("pred", aval.long(), getattr(chosen, "origin", str)())],
+            "reduce it with .all() or .any(); numpy.where chooses element by element",
         )
     if bodies.runs_in_python(chosen):
         return (true_fun if bool(bodies.number(chosen)) else false_fun)(*operands)
@@ -124,12 +122,10 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     if aval.shape or not branches:
         what = f"index must have rank 0, got {aval.long()}" if branches else "there are no branches"
         fix = "index it first, as in index[0]" if branches else "give at least one function"
-        raise errors.ShapeError(errors.message(f"switch: {what}", str(location.capture()), fix=fix))
+        raise location.error(errors.ShapeError, f"switch: {what}", fix=fix)
     if not dtypes.is_integer(aval.dtype):
         fix = "use lax.cond for a boolean" if aval.dtype == dtypes.bool_ else "convert it with astype(int)"
-        raise errors.DtypeError(
-            errors.message(f"switch: index must be an integer, got {aval.long()}", str(location.capture()), fix=fix)
-        )
+        raise location.error(errors.DtypeError, f"switch: index must be an integer, got {aval.long()}", fix=fix)
     last = len(branches) - 1
     if bodies.runs_in_python(chosen):
         return branches[min(max(bodies.number(chosen), 0), last)](*operands)
@@ -161,12 +157,10 @@ def _choose(name: str, index: Operand, functions: Sequence[Callable[..., Any]], 
 def _check_callable(name: str, *functions: Any) -> None:
     for f in functions:
         if not callable(f):
-            raise TypeError(
-                errors.message(
-                    f"{name} takes functions, got {type(f).__name__}",
-                    str(location.capture()),
-                    fix=f"pass the function itself, as in lax.{name}(x > 0, f, g, x), not its result",
-                )
+            raise location.error(
+                TypeError,
+                f"{name} takes functions, got {type(f).__name__}",
+                fix=f"pass the function itself, as in lax.{name}(x > 0, f, g, x), not its result",
             )
 
 
@@ -183,13 +177,11 @@ def _check_results(name: str, functions: Sequence[Callable[..., Any]], recorded:
         else:
             names = [f"branch 0, {names[0]}", f"branch {i}, {names[1]}"]
         if reference.out_tree != body.out_tree:
-            raise errors.PytreeError(
-                errors.message(
-                    f"{name}: the branches return different structures",
-                    str(location.capture()),
-                    [(names[0], str(reference.out_tree), ""), (names[1], str(body.out_tree), "")],
-                    "return the same containers from every branch",
-                )
+            raise location.error(
+                errors.PytreeError,
+                f"{name}: the branches return different structures",
+                [(names[0], str(reference.out_tree), ""), (names[1], str(body.out_tree), "")],
+                "return the same containers from every branch",
             )
         for path, a, b in zip(pytree.leaf_paths(body.out_tree), reference.out_avals, body.out_avals):
             if (a.shape, a.dtype) == (b.shape, b.dtype):
@@ -200,11 +192,9 @@ def _check_results(name: str, functions: Sequence[Callable[..., Any]], recorded:
                 if a.shape == b.shape
                 else "broadcast, pad or slice one of them to the other's shape"
             )
-            raise kind(
-                errors.message(
-                    f"{name}: the branches return {a.long()} and {b.long()}",
-                    str(location.capture()),
-                    [(n, f"result{pytree.keystr(path)}", v.long()) for n, v in zip(names, (a, b))],
-                    fix,
-                )
+            raise location.error(
+                kind,
+                f"{name}: the branches return {a.long()} and {b.long()}",
+                [(n, f"result{pytree.keystr(path)}", v.long()) for n, v in zip(names, (a, b))],
+                fix,
             )

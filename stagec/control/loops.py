@@ -14,7 +14,7 @@ from stagec.core.primitive import Primitive
 from stagec.core.pytree import LEAF
 from stagec.core.trace import Tracer
 from stagec.primitives import arithmetic, logic
-from stagec.primitives.convert import convert_element_type
+from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 
 
@@ -75,7 +75,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     """
     operands, tree = bodies.flatten(init_val, "while_loop: init_val")
     if bodies.runs_in_python(*operands):
-        carry = tree.unflatten([bodies.as_array(o) for o in operands])
+        carry = tree.unflatten([as_array(o) for o in operands])
         while cond_fun(carry):
             carry = body_fun(carry)
         return carry
@@ -102,29 +102,23 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
 def _check_condition(function: Callable[..., Any], condition: bodies.Body) -> None:
     name, avals = location.of_function(function), condition.out_avals
     if condition.out_tree != LEAF:
-        raise errors.PytreeError(
-            errors.message(
-                f"while_loop: {name} must return one boolean",
-                str(location.capture()),
-                [("returned", str(condition.out_tree), "")],
-                "return the condition alone, as in lambda carry: carry[0] < 10",
-            )
+        raise location.error(
+            errors.PytreeError,
+            f"while_loop: {name} must return one boolean",
+            [("returned", str(condition.out_tree), "")],
+            "return the condition alone, as in lambda carry: carry[0] < 10",
         )
     if avals[0].shape:
-        raise errors.ShapeError(
-            errors.message(
-                f"while_loop: {name} must return a boolean of rank 0, got {avals[0].long()}",
-                str(location.capture()),
-                fix="reduce it with .any() or .all()",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"while_loop: {name} must return a boolean of rank 0, got {avals[0].long()}",
+            fix="reduce it with .any() or .all()",
         )
     if avals[0].dtype != dtypes.bool_:
-        raise errors.DtypeError(
-            errors.message(
-                f"while_loop: {name} must return a boolean, got {avals[0].long()}",
-                str(location.capture()),
-                fix="compare, as in carry != 0",
-            )
+        raise location.error(
+            errors.DtypeError,
+            f"while_loop: {name} must return a boolean, got {avals[0].long()}",
+            fix="compare, as in carry != 0",
         )
 
 
@@ -161,9 +155,9 @@ def fori_loop(
     known = not isinstance(low, Tracer) and not isinstance(high, Tracer)
     operands, tree = bodies.flatten(init_val, "fori_loop: init_val")
     if known and bodies.runs_in_python(*operands):
-        carry = tree.unflatten([bodies.as_array(o) for o in operands])
+        carry = tree.unflatten([as_array(o) for o in operands])
         for i in range(bodies.number(low), bodies.number(high)):
-            carry = body_fun(bodies.as_array(literal(i, aval_of(low).dtype, aval_of(low).weak_type)), carry)
+            carry = body_fun(as_array(literal(i, aval_of(low).dtype, aval_of(low).weak_type)), carry)
         return carry
     index = aval_of(low)
     avals = [aval_of(o) for o in operands]
@@ -197,9 +191,7 @@ def fori_loop(
 
     if unroll not in (None, 1, False):
         fix = "leave unroll out, or make the bounds Python integers"
-        raise errors.UnsupportedError(
-            errors.message("fori_loop: unroll needs bounds known while tracing", str(location.capture()), fix=fix)
-        )
+        raise location.error(errors.UnsupportedError, "fori_loop: unroll needs bounds known while tracing", fix=fix)
 
     def unfinished(i: Any, end: Any, *values: Any) -> list[Operand]:
         return [logic.lt(i, end)]
@@ -222,13 +214,12 @@ def _bounds(lower: Any, upper: Any) -> list[Operand]:
     bounds = [as_operand(lower, "fori_loop: lower"), as_operand(upper, "fori_loop: upper")]
     avals = [aval_of(b) for b in bounds]
     rows = [(n, a.long(), "") for n, a in zip(("lower", "upper"), avals)]
-    where = str(location.capture())
     if any(a.shape for a in avals):
         what = "fori_loop: the bounds must have rank 0"
-        raise errors.ShapeError(errors.message(what, where, rows, "index the bounds first, as in n[0]"))
+        raise location.error(errors.ShapeError, what, rows, "index the bounds first, as in n[0]")
     if not all(dtypes.is_integer(a.dtype) for a in avals):
         what = "fori_loop: the bounds must be integers"
-        raise errors.DtypeError(errors.message(what, where, rows, "convert them with astype(int)"))
+        raise location.error(errors.DtypeError, what, rows, "convert them with astype(int)")
     if avals[0].dtype == avals[1].dtype:
         return bounds
     for i in (0, 1):
@@ -237,4 +228,4 @@ def _bounds(lower: Any, upper: Any) -> list[Operand]:
             bounds[i] = convert_element_type(bounds[i], avals[1 - i].dtype, True)
             return bounds
     what = "fori_loop: the bounds have different dtypes"
-    raise errors.DtypeError(errors.message(what, where, rows, "convert one of them with astype"))
+    raise location.error(errors.DtypeError, what, rows, "convert one of them with astype")

@@ -15,6 +15,7 @@ from stagec.core.graph import Graph, Literal, replay
 from stagec.core.primitive import Primitive
 from stagec.core.pytree import PyTreeDef
 from stagec.primitives import arithmetic, logic
+from stagec.primitives.convert import as_array
 from stagec.primitives.operand import Operand, aval_of
 from stagec.primitives.shape import concatenate, expand_dims, reshape_p
 from stagec.primitives.slicing import dynamic_slice_p, dynamic_update_slice_p, index_in_dim
@@ -213,8 +214,8 @@ def map_(f: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any
 def _scan_in_python(
     f: Callable[[Any, Any], Any], carry: Any, rows: list[Operand], xs_tree: PyTreeDef, n: int, reverse: bool
 ) -> tuple[Any, Any]:
-    arrays = [bodies.as_array(r) for r in rows]
-    carry = pytree.map_leaves(bodies.as_array, carry)
+    arrays = [as_array(r) for r in rows]
+    carry = pytree.map_leaves(as_array, carry)
     found: list[list[Any]] = []
     ys_tree = pytree.structure(None)
     for i in range(n - 1, -1, -1) if reverse else range(n):
@@ -233,30 +234,29 @@ def unrolled(name: str, unroll: int | bool | None, length: int | None = None) ->
         count = operator.index(unroll)
         if count < 1:
             fix = "give a positive integer, or True for all steps"
-            raise errors.ShapeError(errors.message(f"{name}: unroll={unroll}", str(location.capture()), fix=fix))
+            raise location.error(errors.ShapeError, f"{name}: unroll={unroll}", fix=fix)
     return max(count if length is None else min(count, length), 1)
 
 
 def _length(rows: list[Operand], tree: PyTreeDef, length: int | None) -> int:
     avals = [aval_of(r) for r in rows]
-    where = str(location.capture())
     described = [(f"xs{pytree.keystr(p)}", a.long(), "") for p, a in zip(pytree.leaf_paths(tree), avals)]
     if any(not a.shape for a in avals):
         fix = "an array of rank 0 is the same in every step: close over it"
-        raise errors.ShapeError(errors.message("scan: xs has a leaf without axes", where, described, fix))
+        raise location.error(errors.ShapeError, "scan: xs has a leaf without axes", described, fix)
     sizes = {a.shape[0] for a in avals}
     if length is not None:
         length = operator.index(length)
         if length < 0 or sizes - {length}:
             fix = "leave length out, or slice xs to it" if sizes else "give a length of 0 or more"
-            raise errors.ShapeError(errors.message(f"scan: length={length} does not fit", where, described, fix))
+            raise location.error(errors.ShapeError, f"scan: length={length} does not fit", described, fix)
         return length
     if len(sizes) > 1:
         fix = "slice the leaves to one leading size"
-        raise errors.ShapeError(errors.message("scan: the leading sizes of xs differ", where, described, fix))
+        raise location.error(errors.ShapeError, "scan: the leading sizes of xs differ", described, fix)
     if not sizes:
-        raise errors.ShapeError(
-            errors.message("scan: nothing says how many steps there are", where, fix="pass xs, or length=n")
+        raise location.error(
+            errors.ShapeError, "scan: nothing says how many steps there are", fix="pass xs, or length=n"
         )
     return sizes.pop()
 
@@ -266,12 +266,10 @@ def _pair(f: Callable[..., Any], out_tree: PyTreeDef) -> tuple[PyTreeDef, PyTree
     node = out_tree.node_data()
     children = out_tree.children()
     if node is None or node[0] is not tuple or len(children) != 2:
-        raise errors.PytreeError(
-            errors.message(
-                f"scan: {location.of_function(f)} must return a pair (carry, y)",
-                str(location.capture()),
-                [("returned", str(out_tree), "")],
-                "return carry, y; y may be None",
-            )
+        raise location.error(
+            errors.PytreeError,
+            f"scan: {location.of_function(f)} must return a pair (carry, y)",
+            [("returned", str(out_tree), "")],
+            "return carry, y; y may be None",
         )
     return children[0], children[1]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from stagec.core.errors import PytreeError, message
+from stagec.core.errors import PytreeError, brief, message
 
 # ---------------------------------------------------------------- paths
 
@@ -107,12 +107,6 @@ def sorted_keys(tree: dict[Any, Any]) -> list[Any]:
                 fix="use keys of one type, such as str, or an OrderedDict, whose own order is taken.",
             )
         ) from None
-
-
-def brief(tree: Any) -> str:
-    """The value for an error message, cut to one line."""
-    text = " ".join(repr(tree).split())
-    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def _flatten_dict(tree: dict[Any, Any]) -> tuple[list[Any], Any]:

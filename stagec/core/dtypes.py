@@ -6,7 +6,6 @@ Python scalar: it yields to the dtype of any array of its own kind.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias, cast
 
@@ -65,8 +64,12 @@ def _x64() -> bool:
     return overrides["enable_x64"] if "enable_x64" in overrides else _values["enable_x64"]
 
 
-def _parse(dtype: DtypeLike) -> Any:
-    """The supported dtype that `dtype` stands for, not narrowed."""
+def parse(dtype: DtypeLike) -> Any:
+    """The supported dtype that `dtype` stands for, not narrowed.
+
+    Raises:
+      DtypeError: arrays cannot have this dtype.
+    """
     if dtype is not None:
         try:
             found: Any = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
@@ -117,7 +120,7 @@ def canonicalize(dtype: DtypeLike) -> Dtype:
         pass
     if isinstance(dtype, ExtendedDtype):
         return cast(Dtype, dtype)
-    found = _parse(dtype)
+    found = parse(dtype)
     if not x64:
         found = _NARROW.get(found, found)
     if isinstance(dtype, type | str | np.dtype):
@@ -174,7 +177,7 @@ def itemsize_bits(dtype: DtypeLike) -> int:
     >>> itemsize_bits("bfloat16")
     16
     """
-    return 8 * _parse(dtype).itemsize
+    return 8 * parse(dtype).itemsize
 
 
 # ---------------------------------------------------------------- names
@@ -250,11 +253,6 @@ def is_inexact(dtype: Any) -> bool:
     return dtype in INEXACT
 
 
-def is_extended(dtype: Any) -> bool:
-    """Whether `dtype` is one that NumPy does not know, such as that of random keys."""
-    return isinstance(dtype, ExtendedDtype)
-
-
 def real_dtype(dtype: np.dtype) -> Dtype:
     """The dtype of the real part of an array of `dtype`."""
     return float32 if dtype == complex64 else float64 if dtype == complex128 else dtype
@@ -278,95 +276,6 @@ def to_inexact(dtype: np.dtype) -> Dtype:
     if dtype in INEXACT:
         return dtype
     return default_float() if dtype in (int64, uint64) else float32
-
-
-_PYTHON_KINDS: dict[Any, Any] = {bool: np.bool_, int: np.int64, float: np.float64, complex: np.complex128}
-
-
-def _scalar_type(x: Any) -> type:
-    if isinstance(x, type) and issubclass(x, np.generic):
-        return x
-    if isinstance(x, ExtendedDtype):
-        return x.type
-    if isinstance(x, type) and x in _PYTHON_KINDS:
-        return _PYTHON_KINDS[x]
-    found = getattr(x, "dtype", None)
-    if isinstance(found, ExtendedDtype):
-        return found.type
-    try:
-        return np.dtype(x).type
-    except TypeError:
-        return _parse(x).type
-
-
-def issubdtype(dtype: DtypeLike, kind: DtypeLike) -> bool:
-    """Whether `dtype` lies under `kind` in NumPy's hierarchy of scalar types; bfloat16 is a floating type.
-
-    >>> issubdtype(bfloat16, np.floating)
-    True
-    """
-    a, b = _scalar_type(dtype), _scalar_type(kind)
-    if a is ml_dtypes.bfloat16:
-        return b is a or b in (np.floating, np.inexact, np.number, np.generic)
-    return issubclass(a, b)
-
-
-_KINDS: dict[str, frozenset[np.dtype]] = {
-    "bool": BOOL,
-    "signed integer": SIGNED,
-    "unsigned integer": UNSIGNED,
-    "integral": INTEGER,
-    "real floating": FLOATING,
-    "complex floating": COMPLEX,
-    "numeric": NUMERIC,
-}
-
-
-def isdtype(dtype: DtypeLike, kind: DtypeLike | str | tuple[Any, ...]) -> bool:
-    """Whether `dtype` is of a kind named as in the Python array API standard.
-
-    Args:
-      dtype: the dtype to ask about.
-      kind: `"bool"`, `"signed integer"`, `"unsigned integer"`, `"integral"`, `"real floating"`,
-        `"complex floating"`, `"numeric"`, a dtype, or a tuple of these.
-
-    >>> isdtype(int32, ("integral", "real floating"))
-    True
-    """
-    found = _parse(dtype)
-    for one in kind if isinstance(kind, tuple) else (kind,):
-        if found in _KINDS[one] if isinstance(one, str) and one in _KINDS else found == _parse(one):
-            return True
-    return False
-
-
-@functools.lru_cache(maxsize=64)
-def _finfo(dtype: np.dtype) -> Any:
-    return ml_dtypes.finfo(dtype)
-
-
-def finfo(dtype: DtypeLike) -> Any:
-    """The limits of a floating or complex dtype, as `np.finfo`; bfloat16 included.
-
-    >>> float(finfo(bfloat16).eps)
-    0.0078125
-    """
-    found = _parse(dtype if isinstance(dtype, type) else getattr(dtype, "dtype", dtype))
-    if found not in INEXACT:
-        raise DtypeError(message(f"finfo: {found} is not a floating dtype", fix="use iinfo for integers."))
-    return _finfo(found)
-
-
-def iinfo(dtype: DtypeLike) -> np.iinfo:
-    """The limits of an integer dtype, as `np.iinfo`.
-
-    >>> iinfo(int8).max
-    127
-    """
-    found = _parse(dtype if isinstance(dtype, type) else getattr(dtype, "dtype", dtype))
-    if found not in INTEGER:
-        raise DtypeError(message(f"iinfo: {found} is not an integer dtype", fix="use finfo for floating dtypes."))
-    return np.iinfo(found)
 
 
 # ---------------------------------------------------------------- promotion

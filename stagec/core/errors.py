@@ -32,6 +32,16 @@ def message(what: str, where: str = "", values: Iterable[tuple[str, str, str]] =
     return "\n".join(lines)
 
 
+def brief(value: object) -> str:
+    """A value in a message, cut to one line.
+
+    >>> brief(list(range(9)))
+    '[0, 1, 2, 3, 4, 5, 6, 7, 8]'
+    """
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
 class StagecError(Exception):
     """The base of every error that stagec raises on purpose."""
 

@@ -7,8 +7,13 @@ import os
 import sys
 import threading
 import warnings
+from collections.abc import Iterable
 from types import CodeType, FrameType, TracebackType
+from typing import TypeVar
 
+from stagec.core.errors import message
+
+E = TypeVar("E", bound=Exception)
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _internal_files: dict[str, bool] = {}
 
@@ -85,16 +90,16 @@ def capture() -> Location:
     return found
 
 
-def warn(text: str, category: type[Warning] = UserWarning) -> None:
-    """A warning at the user's line."""
+def error(kind: type[E], what: str, values: Iterable[tuple[str, str, str]] = (), fix: str = "") -> E:
+    """An error about the user's line that is running now; the other parts are those of `errors.message`."""
+    return kind(message(what, str(capture()), values, fix))
+
+
+def warn(text: str, category: type[Warning]) -> None:
+    """Warn of the user's line that is running now."""
     frame = user_frame(sys._getframe(1))
-    warnings.warn_explicit(
-        text,
-        category,
-        frame.f_code.co_filename if frame else "<unknown>",
-        frame.f_lineno if frame else 0,
-        registry=None if frame is None else frame.f_globals.setdefault("__warningregistry__", {}),
-    )
+    file, line = (frame.f_code.co_filename, frame.f_lineno) if frame else ("<unknown>", 0)
+    warnings.warn_explicit(text, category, file, line)
 
 
 def of_function(function: object) -> str:

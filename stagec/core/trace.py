@@ -96,13 +96,11 @@ class Tracer(ArrayOperators):
             static += f"={names[0].split('[')[0].split('.')[0]!r}"
         if not self._trace.static_arguments:
             static = "decide outside the function, by values that are known while tracing"
-        return kind(
-            errors.message(
-                f"the {wanted} of a traced array was asked for: {self.aval.long()} has no value while tracing",
-                str(location.capture()),
-                [("value", self.aval.long(), self.origin())],
-                fix.format(static=static),
-            )
+        return location.error(
+            kind,
+            f"the {wanted} of a traced array was asked for: {self.aval.long()} has no value while tracing",
+            [("value", self.aval.long(), self.origin())],
+            fix.format(static=static),
         )
 
 
@@ -141,16 +139,15 @@ def current(trace: Trace | None) -> Iterator[None]:
 
 
 def is_tracing() -> bool:
+    """Whether a function is being traced, in this thread."""
     return state.trace is not None
 
 
 def leaked(tracer: Tracer) -> errors.LeakedTracerError:
     """The error for a tracer that outlived its function."""
-    return errors.LeakedTracerError(
-        errors.message(
-            f"a traced value {tracer.aval.long()} was used after its function had returned",
-            str(location.capture()),
-            [("value", tracer.aval.long(), tracer.origin())],
-            "return the value from the function instead of storing it in a global, an attribute or a closure",
-        )
+    return location.error(
+        errors.LeakedTracerError,
+        f"a traced value {tracer.aval.long()} was used after its function had returned",
+        [("value", tracer.aval.long(), tracer.origin())],
+        "return the value from the function instead of storing it in a global, an attribute or a closure",
     )

@@ -6,8 +6,8 @@ import collections
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from stagec.core.containers import REGISTRY, Key, brief, children_with_keys, is_named_tuple, keystr, node_of
-from stagec.core.errors import PytreeError, message
+from stagec.core.containers import REGISTRY, Key, children_with_keys, is_named_tuple, keystr, node_of
+from stagec.core.errors import PytreeError, brief, message
 
 
 class _Leaf:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from passes import bindings, build
+from passes.analysis.in_place import ATTRIBUTE
 from stagec.core import location
 from stagec.core.aval import ShapedArray
 from stagec.core.errors import StagecError
@@ -223,9 +224,7 @@ def lower(
             function.attributes["arg_attrs"] = ir.ArrayAttr.get(
                 [
                     ir.DictAttr.get(
-                        {"iree.abi.output": ir.IntegerAttr.get(ir.IndexType.get(), output_of[i])}
-                        if i in output_of
-                        else {}
+                        {ATTRIBUTE: ir.IntegerAttr.get(ir.IndexType.get(), output_of[i])} if i in output_of else {}
                     )
                     for i in range(len(in_types))
                 ]

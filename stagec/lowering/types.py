@@ -7,18 +7,8 @@ from typing import Any
 import numpy as np
 
 from passes import bindings
-from stagec.core import dtypes
+from passes.types import element_type
 from stagec.core.aval import ShapedArray
-
-ELEMENT = {
-    dtypes.bool_: "i1",
-    **{np.dtype(f"int{n}"): f"i{n}" for n in (8, 16, 32, 64)},
-    **{np.dtype(f"uint{n}"): f"ui{n}" for n in (8, 16, 32, 64)},
-    dtypes.bfloat16: "bf16",
-    **{np.dtype(f"float{n}"): f"f{n}" for n in (16, 32, 64)},
-    dtypes.complex64: "complex<f32>",
-    dtypes.complex128: "complex<f64>",
-}
 
 
 class Types:
@@ -35,7 +25,8 @@ class Types:
     def element(self, dtype: np.dtype[Any]) -> Any:
         found = self._elements.get(dtype)
         if found is None:
-            found = self._elements[dtype] = bindings.ir.Type.parse(ELEMENT[dtype], self.context)
+            with self.context:
+                found = self._elements[dtype] = element_type(dtype)
         return found
 
     def tensor(self, aval: ShapedArray) -> Any:

@@ -14,19 +14,17 @@ from stagec.numpy.arithmetic import (
     square,
     subtract,
 )
-from stagec.numpy.axes import normalize_axes, normalize_axis
 from stagec.numpy.choice import where as choose
 from stagec.numpy.elementary import exp, log, tanh as tanh
 from stagec.numpy.extremes import maximum
-from stagec.numpy.logical import truth
-from stagec.numpy.promotion import broadcast_to_shape, promote_inexact
+from stagec.numpy.promotion import broadcast_to_shape, promote_inexact, truth
 from stagec.primitives import arithmetic as ar, logic
 from stagec.primitives.barrier import stop_gradient
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import broadcasted_iota
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.reduce import reduce_max, reduce_sum
-from stagec.primitives.shape import broadcast_in_dim, expand_dims
+from stagec.primitives.shape import broadcast_in_dim, canonical_axes, canonical_axis, expand_dims
 from stagec.scipy.special import logsumexp as logsumexp
 
 
@@ -52,7 +50,7 @@ def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     """
     (x,) = promote_inexact(x)
     x = _masked(x, where)
-    axes = normalize_axes(axis, aval_of(x).ndim, "softmax")
+    axes = canonical_axes(axis, aval_of(x).ndim, "softmax")
     terms = exp(subtract(x, stop_gradient(_kept(reduce_max, x, axes))))
     out = divide(terms, _kept(reduce_sum, terms, axes))
     return out if where is None else choose(where, out, 0.0)
@@ -72,7 +70,7 @@ def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     """
     (x,) = promote_inexact(x)
     x = _masked(x, where)
-    axes = normalize_axes(axis, aval_of(x).ndim, "log_softmax")
+    axes = canonical_axes(axis, aval_of(x).ndim, "log_softmax")
     shifted = subtract(x, stop_gradient(_kept(reduce_max, x, axes)))
     out = subtract(shifted, log(_kept(reduce_sum, exp(shifted), axes)))
     return out if where is None else choose(where, out, -math.inf)
@@ -95,7 +93,7 @@ def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = Fal
     1000.0
     """
     (x,) = promote_inexact(x)
-    axes = normalize_axes(axis, aval_of(x).ndim, "logmeanexp")
+    axes = canonical_axes(axis, aval_of(x).ndim, "logmeanexp")
     total = logsumexp(x, axis=axis, where=where, keepdims=keepdims)
     return subtract(total, log(_count(x, axes, where, keepdims)))
 
@@ -129,15 +127,11 @@ def standardize(
     [-1.0, 1.0]
     """
     if algorithm not in ("fast", "stable"):
-        raise errors.UnsupportedError(
-            errors.message(
-                f"standardize: unknown algorithm {algorithm!r}",
-                str(location.capture()),
-                fix="use 'fast' or 'stable'",
-            )
+        raise location.error(
+            errors.UnsupportedError, f"standardize: unknown algorithm {algorithm!r}", fix="use 'fast' or 'stable'"
         )
     (x,) = promote_inexact(x)
-    axes = normalize_axes(axis, aval_of(x).ndim, "standardize")
+    axes = canonical_axes(axis, aval_of(x).ndim, "standardize")
     count = _count(x, axes, where, True)
 
     def average(value: Any) -> Any:
@@ -170,7 +164,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
     """
     x = as_operand(x, "one_hot's argument")
     aval = aval_of(x)
-    position = normalize_axis(axis, aval.ndim + 1, "one_hot")
+    position = canonical_axis(axis, aval.ndim + 1, "one_hot")
     shape = (*aval.shape[:position], int(num_classes), *aval.shape[position:])
     classes = broadcasted_iota(aval.dtype, shape, position)
     kept = tuple(a for a in range(len(shape)) if a != position)

@@ -9,21 +9,21 @@ from stagec.core import errors, location
 from stagec.numpy.arithmetic import (
     absolute,
     add,
-    as_array,
     divide,
     multiply,
     negative,
     sqrt,
     square,
 )
-from stagec.numpy.axes import normalize_axis
 from stagec.numpy.choice import where as choose
 from stagec.numpy.elementary import expm1, tanh as tanh
 from stagec.numpy.extremes import clip, logaddexp, maximum, minimum
 from stagec.numpy.logical import greater_equal
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives import arithmetic as ar, logic, special, transcendental as tr
+from stagec.primitives.convert import as_array
 from stagec.primitives.operand import as_operand, aval_of
+from stagec.primitives.shape import canonical_axis
 from stagec.primitives.slicing import slice_in_dim
 from stagec.scipy.special import logsumexp as logsumexp
 
@@ -259,15 +259,13 @@ def glu(x: Any, axis: int = -1) -> Any:
     """
     (x,) = promote_inexact(x)
     aval = aval_of(x)
-    axis = normalize_axis(axis, aval.ndim, "glu")
+    axis = canonical_axis(axis, aval.ndim, "glu")
     size = aval.shape[axis]
     if size % 2:
-        raise errors.ShapeError(
-            errors.message(
-                f"glu: axis {axis} of {aval.long()} has odd size {size}",
-                str(location.capture()),
-                fix="choose an axis of even size; its halves are the values and the gates",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"glu: axis {axis} of {aval.long()} has odd size {size}",
+            fix="choose an axis of even size; its halves are the values and the gates",
         )
     values = slice_in_dim(x, 0, size // 2, axis=axis)
     return ar.mul(values, tr.logistic(slice_in_dim(x, size // 2, size, axis=axis)))

@@ -203,24 +203,26 @@ from stagec.numpy.joining import (
 )
 from stagec.numpy.linear import (
     cross as cross,
-    diag as diag,
-    diagflat as diagflat,
-    diagonal as diagonal,
     dot as dot,
-    fill_diagonal as fill_diagonal,
     inner as inner,
     kron as kron,
     matmul as matmul,
     matvec as matvec,
     outer as outer,
     tensordot as tensordot,
+    vdot as vdot,
+    vecdot as vecdot,
+    vecmat as vecmat,
+)
+from stagec.numpy.diagonals import (
+    diag as diag,
+    diagflat as diagflat,
+    diagonal as diagonal,
+    fill_diagonal as fill_diagonal,
     trace as trace,
     tril as tril,
     triu as triu,
     vander as vander,
-    vdot as vdot,
-    vecdot as vecdot,
-    vecmat as vecmat,
 )
 from stagec.numpy.logical import (
     bitwise_and as bitwise_and,
@@ -271,15 +273,17 @@ from stagec.numpy.manipulation import (
     moveaxis as moveaxis,
     permute_dims as permute_dims,
     ravel as ravel,
-    repeat as repeat,
     reshape as reshape,
     roll as roll,
     rollaxis as rollaxis,
     rot90 as rot90,
     squeeze as squeeze,
     swapaxes as swapaxes,
-    tile as tile,
     transpose as transpose,
+)
+from stagec.numpy.repetition import (
+    repeat as repeat,
+    tile as tile,
 )
 from stagec.numpy.nan_reductions import (
     nanargmax as nanargmax,

@@ -34,7 +34,8 @@ def requested_dtype(dtype: Any, name: str) -> np.dtype[Any]:
     if asked != found and asked.itemsize > found.itemsize:
         location.warn(
             f"Explicitly requested dtype {asked.name} in {name} is not available, and will be truncated to dtype "
-            f"{found.name}. Set STAGEC_ENABLE_X64=1 or call stagec.config.update('enable_x64', True) to enable it."
+            f"{found.name}. Set STAGEC_ENABLE_X64=1 or call stagec.config.update('enable_x64', True) to enable it.",
+            UserWarning,
         )
     return found
 
@@ -74,13 +75,11 @@ def concrete(value: Any, name: str, what: str) -> np.ndarray[Any, Any]:
       ConcretizationError: it is traced.
     """
     if isinstance(value, Tracer):
-        raise errors.ConcretizationError(
-            errors.message(
-                f"{name}: {what} must be known while tracing, since shapes depend on it",
-                str(location.capture()),
-                [(what, value.aval.long(), value.origin())],
-                "make the argument static with static_argnames, or pass the size that the result has (size=)",
-            )
+        raise location.error(
+            errors.ConcretizationError,
+            f"{name}: {what} must be known while tracing, since shapes depend on it",
+            [(what, value.aval.long(), value.origin())],
+            "make the argument static with static_argnames, or pass the size that the result has (size=)",
         )
     return np.asarray(value.value if isinstance(value, Literal) else value)
 
@@ -88,10 +87,8 @@ def concrete(value: Any, name: str, what: str) -> np.ndarray[Any, Any]:
 def refuse_out(out: Any, name: str) -> None:
     """Raise for NumPy's `out=`: arrays are immutable."""
     if out is not None:
-        raise errors.UnsupportedError(
-            errors.message(
-                f"{name}: out= is not supported, arrays are immutable",
-                str(location.capture()),
-                fix="use the returned array; under jit, memory is reused by donate_argnums",
-            )
+        raise location.error(
+            errors.UnsupportedError,
+            f"{name}: out= is not supported, arrays are immutable",
+            fix="use the returned array; under jit, memory is reused by donate_argnums",
         )

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
-from stagec.core.operators import ArrayOperators
 from stagec.numpy.promotion import (
     promote,
     promote_floating,
@@ -15,16 +14,8 @@ from stagec.numpy.promotion import (
     promote_numeric,
 )
 from stagec.primitives import arithmetic as ar, logic
-from stagec.primitives.convert import convert_element_type_p
+from stagec.primitives.convert import as_array
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
-
-
-def as_array(x: Operand) -> Any:
-    """The operand as an Array or a tracer; NumPy arrays and literals are taken in."""
-    if isinstance(x, ArrayOperators):
-        return x
-    aval = aval_of(x)
-    return convert_element_type_p(x, new_dtype=aval.dtype, weak_type=aval.weak_type)
 
 
 def dtype_of(x: Operand) -> np.dtype[Any]:
@@ -34,10 +25,11 @@ def dtype_of(x: Operand) -> np.dtype[Any]:
 
 def reject(name: str, dtype: np.dtype[Any], fix: str) -> errors.DtypeError:
     """The error for a dtype that a function does not accept."""
-    return errors.DtypeError(errors.message(f"{name} does not accept {dtype.name}", str(location.capture()), fix=fix))
+    return location.error(errors.DtypeError, f"{name} does not accept {dtype.name}", fix=fix)
 
 
 def real_only(name: str, x: Operand) -> None:
+    """Raise `DtypeError` for complex numbers."""
     if dtypes.is_complex(dtype_of(x)):
         raise reject(name, dtype_of(x), "take the parts with real() and imag() first")
 
@@ -125,6 +117,7 @@ mod = remainder
 
 
 def nonzero_divisor(y: Operand) -> Operand:
+    """`y` with 1 for each 0."""
     return logic.select(logic.eq(y, 0), 1, y)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -212,13 +211,10 @@ def _as_values(values: Any, x: Any) -> Any:
     if have.dtype != x.dtype or have.weak_type:
         joined, _ = dtypes.lattice_result([(x.dtype, False), (have.dtype, have.weak_type)])
         if joined != x.dtype:
-            frame = location.user_frame()
-            warnings.warn_explicit(
+            location.warn(
                 f"scatter inputs have incompatible types: cannot safely cast value from dtype={have.dtype.name} to "
                 f"dtype={x.dtype.name}; convert the values with astype",
                 FutureWarning,
-                frame.f_code.co_filename if frame else "<unknown>",
-                frame.f_lineno if frame else 0,
             )
         values = convert_element_type(values, x.dtype)
     return values
@@ -250,12 +246,10 @@ def _broadcast_values(values: Any, shape: tuple[int, ...]) -> Any:
     while values.ndim > len(shape) and values.shape[0] == 1:
         values = reshape(values, values.shape[1:])
     if values.ndim > len(shape) or broadcast_shapes(values.shape, shape) != tuple(shape):
-        raise errors.ShapeError(
-            errors.message(
-                f"values of shape {values.shape} do not broadcast to the place's shape {tuple(shape)}",
-                str(location.capture()),
-                fix="values have the shape of x[index], or one that stretches to it",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"values of shape {values.shape} do not broadcast to the place's shape {tuple(shape)}",
+            fix="values have the shape of x[index], or one that stretches to it",
         )
     return broadcast_to_shape(values, shape)
 

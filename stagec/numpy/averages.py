@@ -10,15 +10,14 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.numpy import reductions as rd
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
-from stagec.numpy.axes import normalize_axes
-from stagec.numpy.promotion import broadcast_to_shape
-from stagec.numpy.reductions import count_over, mask_like, strong, truth, with_axes
+from stagec.numpy.promotion import broadcast_to_shape, truth
+from stagec.numpy.reductions import count_over, mask_like, strong, with_axes
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.complex import conj, real
 from stagec.primitives.logic import select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.reduce import HALF, reduce_sum
-from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
+from stagec.primitives.shape import broadcast_in_dim, canonical_axes, reshape, transpose
 
 Axis = Any
 
@@ -54,7 +53,7 @@ def mean(
     """
     refuse_out(out, "mean")
     x = array_argument(a, "mean")
-    axes = normalize_axes(axis, aval_of(x).ndim, "mean")
+    axes = canonical_axes(axis, aval_of(x).ndim, "mean")
     work, result = mean_dtypes(aval_of(x).dtype if dtype is None else requested_dtype(dtype, "mean"))
     x = strong(x, work)
     total = rd.sum(x, axes, keepdims=True, where=where)
@@ -102,7 +101,7 @@ def var(
     ddof = ddof if correction is None else correction
     x = array_argument(a, "var")
     shape = aval_of(x).shape
-    axes = normalize_axes(axis, len(shape), "var")
+    axes = canonical_axes(axis, len(shape), "var")
     work, result = mean_dtypes(aval_of(x).dtype if dtype is None else requested_dtype(dtype, "var"))
     if dtypes.is_complex(aval_of(x).dtype) and not dtypes.is_complex(work):
         work = dtypes.complex_dtype(work)
@@ -167,7 +166,7 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
     """
     x = array_argument(a, "average")
     shape = aval_of(x).shape
-    axes = normalize_axes(axis, len(shape), "average")
+    axes = canonical_axes(axis, len(shape), "average")
     if weights is None:
         result = mean(x, axes, keepdims=keepdims)
         if not returned:
@@ -178,12 +177,10 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
     dtype = dtypes.to_inexact(dtypes.promote_types(aval_of(x).dtype, aval_of(w).dtype))
     if aval_of(w).shape != shape:
         if axis is None or aval_of(w).shape != tuple([shape[i] for i in axes]):
-            raise errors.ShapeError(
-                errors.message(
-                    f"average: weights {aval_of(w).long()} do not fit {aval_of(x).long()}",
-                    str(location.capture()),
-                    fix="give weights the shape of the array, or name the axis that they run along",
-                )
+            raise location.error(
+                errors.ShapeError,
+                f"average: weights {aval_of(w).long()} do not fit {aval_of(x).long()}",
+                fix="give weights the shape of the array, or name the axis that they run along",
             )
         order = sorted(range(len(axes)), key=lambda i: axes[i])
         from_axes = tuple([axes[i] for i in order])

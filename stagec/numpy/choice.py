@@ -8,13 +8,21 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.dtype_info import finfo
 from stagec.core.operators import ArrayOperators
-from stagec.numpy.arithmetic import as_array, dtype_of
-from stagec.numpy.logical import isclose, isfinite, isnan, truth
-from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, broadcast_together, promote, promote_dtypes
+from stagec.numpy.arithmetic import dtype_of
+from stagec.numpy.logical import isclose, isfinite, isnan
+from stagec.numpy.promotion import (
+    broadcast_shapes,
+    broadcast_to_shape,
+    broadcast_together,
+    promote,
+    promote_dtypes,
+    truth,
+)
 from stagec.numpy.selection import nonzero
 from stagec.primitives import complex as cplx, logic
-from stagec.primitives.convert import convert_element_type
+from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 from stagec.primitives.reduce import reduce_and
 
@@ -38,12 +46,10 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None =
     if x is None and y is None:
         return nonzero(condition, size=size, fill_value=fill_value)
     if x is None or y is None or size is not None or fill_value is not None:
-        raise errors.ArgumentTypeError(
-            errors.message(
-                "where takes a condition and two choices, or a condition alone",
-                str(location.capture()),
-                fix="where(condition, x, y); size and fill_value go with where(condition)",
-            )
+        raise location.error(
+            errors.ArgumentTypeError,
+            "where takes a condition and two choices, or a condition alone",
+            fix="where(condition, x, y); size and fill_value go with where(condition)",
         )
     test = truth(as_operand(condition, "where's condition"))
     test, x, y = broadcast_together("where", [test, *promote_dtypes(x, y)])
@@ -65,12 +71,10 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     [1, 9]
     """
     if len(condlist) != len(choicelist) or not condlist:
-        raise errors.ShapeError(
-            errors.message(
-                f"select: {len(condlist)} conditions for {len(choicelist)} choices",
-                str(location.capture()),
-                fix="give one choice for each condition, and at least one",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"select: {len(condlist)} conditions for {len(choicelist)} choices",
+            fix="give one choice for each condition, and at least one",
         )
     *choices, out = promote_dtypes(*choicelist, default)
     shape = broadcast_shapes(*[aval_of(as_operand(v)).shape for v in (*condlist, *choices, out)])
@@ -104,12 +108,10 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     if len(functions) == len(conditions):
         functions.append(0)
     if len(functions) != len(conditions) + 1:
-        raise errors.ShapeError(
-            errors.message(
-                f"piecewise: {len(funclist)} functions for {len(conditions)} conditions",
-                str(location.capture()),
-                fix="give one function for each condition, and at most one more as the default",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"piecewise: {len(funclist)} functions for {len(conditions)} conditions",
+            fix="give one function for each condition, and at most one more as the default",
         )
     aval = aval_of(x)
 
@@ -143,7 +145,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     if dtypes.is_complex(dtype):
         parts = [nan_to_num(part(x), copy, nan, posinf, neginf) for part in (cplx.real, cplx.imag)]
         return cplx.complex(*parts)
-    info = dtypes.finfo(dtype)
+    info = finfo(dtype)
     high = float(info.max) if posinf is None else posinf
     low = float(info.min) if neginf is None else neginf
     nan, high, low = (convert_element_type(as_operand(v), dtype) for v in (nan, high, low))

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
-from stagec.core.dtypes import (
+from stagec.core.dtype_info import (
     finfo as finfo,
     iinfo as iinfo,
     isdtype as isdtype,
     issubdtype as issubdtype,
-    promote_types as promote_types,
-    result_type as result_type,
 )
+from stagec.core.dtypes import promote_types as promote_types, result_type as result_type
 from stagec.numpy.creation import array
 
 pi = math.pi

@@ -11,7 +11,6 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument, from_numpy, requested_dtype, to_array
-from stagec.numpy.axes import as_int, as_shape
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.numpy.values import array
 from stagec.primitives import iota as _iota
@@ -19,7 +18,7 @@ from stagec.primitives.arithmetic import add, mul
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.logic import eq, ge
 from stagec.primitives.operand import as_operand, aval_of, is_array_like
-from stagec.primitives.shape import concatenate, expand_dims
+from stagec.primitives.shape import as_int, as_shape, concatenate, expand_dims
 
 
 def _dtype_or_float(dtype: Any, name: str) -> np.dtype[Any]:
@@ -163,13 +162,11 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
     given = [v for v in (start, stop, step) if v is not None]
     for value in given:
         if isinstance(value, Tracer):
-            raise errors.ConcretizationError(
-                errors.message(
-                    "arange: the bounds must be known while tracing, since the shape depends on them",
-                    str(location.capture()),
-                    [("argument", value.aval.long(), value.origin())],
-                    "make the argument static with static_argnames, or use arange(static_size) * step + start",
-                )
+            raise location.error(
+                errors.ConcretizationError,
+                "arange: the bounds must be known while tracing, since the shape depends on them",
+                [("argument", value.aval.long(), value.origin())],
+                "make the argument static with static_argnames, or use arange(static_size) * step + start",
             )
     wanted = dtypes.result_type(*given) if dtype is None else requested_dtype(dtype, "arange")
     if stop is None:
@@ -177,9 +174,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
     bounds: list[Any] = [np.asarray(v)[()] for v in (start, stop, 1 if step is None else step)]
     first, last, distance = bounds
     if distance == 0:
-        raise ValueError(
-            errors.message("arange: step must not be zero", str(location.capture()), fix="pass a step other than 0")
-        )
+        raise location.error(ValueError, "arange: step must not be zero", fix="pass a step other than 0")
     if first == 0 and distance == 1 and wanted != dtypes.bool_ and not dtypes.is_complex(wanted):
         return _iota.iota(wanted, max(0, math.ceil(last)))
     if all(isinstance(v, (int, np.integer)) for v in (first, last, distance)) and dtypes.is_integer(wanted):
@@ -203,20 +198,14 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     ((2, 3), (2, 3))
     """
     if indexing not in ("xy", "ij"):
-        raise ValueError(
-            errors.message(
-                f"meshgrid: indexing is {indexing!r}", str(location.capture()), fix="valid values are 'xy' and 'ij'"
-            )
-        )
+        raise location.error(ValueError, f"meshgrid: indexing is {indexing!r}", fix="valid values are 'xy' and 'ij'")
     vectors = [array_argument(x, "xi") for x in xi]
     for x in vectors:
         if x.ndim > 1:
-            raise errors.ShapeError(
-                errors.message(
-                    f"meshgrid: arguments have rank 0 or 1, got {x.aval.long()}",
-                    str(location.capture()),
-                    fix="flatten it with ravel",
-                )
+            raise location.error(
+                errors.ShapeError,
+                f"meshgrid: arguments have rank 0 or 1, got {x.aval.long()}",
+                fix="flatten it with ravel",
             )
     order = list(range(len(vectors)))
     if indexing == "xy" and len(order) > 1:

@@ -10,7 +10,7 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
-from stagec.numpy.linear import diagonal
+from stagec.numpy.diagonals import diagonal
 from stagec.numpy.manipulation import moveaxis
 from stagec.numpy.promotion import promote_dtypes
 from stagec.primitives.convert import convert_element_type
@@ -21,7 +21,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def _error(text: str, fix: str) -> errors.ShapeError:
-    return errors.ShapeError(errors.message(f"einsum: {text}", str(location.capture()), fix=fix))
+    return location.error(errors.ShapeError, f"einsum: {text}", fix=fix)
 
 
 def _from_lists(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:

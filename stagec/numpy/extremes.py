@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from stagec.core import dtypes
-from stagec.numpy.arithmetic import absolute, as_array, dtype_of, nonzero_divisor, real_only, reject
+from stagec.numpy.arithmetic import absolute, dtype_of, nonzero_divisor, real_only, reject
 from stagec.numpy.promotion import broadcast_together, promote, promote_dtypes, promote_floating
 from stagec.primitives import arithmetic as ar, complex as cplx, logic, transcendental as tr
+from stagec.primitives.convert import as_array
 from stagec.primitives.gcd import gcd_p
 from stagec.primitives.operand import Operand, as_operand
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from stagec.core import dtypes
 from stagec.numpy.arguments import array_argument, from_numpy
-from stagec.numpy.axes import normalize_axis
 from stagec.numpy.values import array
+from stagec.primitives.shape import canonical_axis
 
 
 class Grid:
@@ -65,4 +65,4 @@ def size(a: Any, axis: int | None = None) -> int:
     1
     """
     a = _attributes(a)
-    return a.size if axis is None else a.shape[normalize_axis(axis, a.ndim, "size")]
+    return a.size if axis is None else a.shape[canonical_axis(axis, a.ndim, "size")]

@@ -43,7 +43,7 @@ class Parsed(NamedTuple):
 
 def index_error(what: str, fix: str, values: Sequence[tuple[str, str, str]] = ()) -> errors.IndexingError:
     """The error of an index that arrays do not accept."""
-    return errors.IndexingError(errors.message(what, str(location.capture()), values, fix))
+    return location.error(errors.IndexingError, what, values, fix)
 
 
 def _is_basic_int(value: Any) -> bool:
@@ -131,14 +131,13 @@ class _Scalar:
 
 
 def traced_mask(mask: Any) -> errors.NonConcreteBooleanIndexError:
-    return errors.NonConcreteBooleanIndexError(
-        errors.message(
-            f"Array boolean indices must be concrete; got {mask.aval.long()}, and the result's shape would depend "
-            "on its values",
-            str(location.capture()),
-            [("mask", mask.aval.long(), mask.origin())],
-            "numpy.where(mask, x, other) keeps the shape; numpy.nonzero(mask, size=n) fixes it",
-        )
+    """The error of a traced mask whose true elements are asked for."""
+    return location.error(
+        errors.NonConcreteBooleanIndexError,
+        f"Array boolean indices must be concrete; got {mask.aval.long()}, and the result's shape would depend "
+        "on its values",
+        [("mask", mask.aval.long(), mask.origin())],
+        "numpy.where(mask, x, other) keeps the shape; numpy.nonzero(mask, size=n) fixes it",
     )
 
 
@@ -217,9 +216,7 @@ def _bounds(entry: slice, size: int) -> tuple[int, int, int]:
     except TypeError:
         raise index_error(f"Slice entries must be integers or None, got {entry}", "use // to compute bounds") from None
     except ValueError:
-        raise ValueError(
-            errors.message("slice step cannot be zero", str(location.capture()), fix="a negative step reverses")
-        ) from None
+        raise location.error(ValueError, "slice step cannot be zero", fix="a negative step reverses") from None
     return start, len(range(start, stop, step)), step
 
 

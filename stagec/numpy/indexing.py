@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stagec.numpy.arguments import array_argument
 from stagec.numpy.index_syntax import Parsed, Part, index_error, parse, traced_mask
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
 from stagec.primitives.convert import convert_element_type
@@ -85,6 +84,7 @@ def _basic(x: Any, parts: list[Part]) -> Any:
 
 
 def sliced(x: Any, parts: list[Part]) -> Any:
+    """What known integers and slices choose; axes of integers stay, with size 1."""
     starts, limits, steps, reversed_axes = [0] * x.ndim, list(x.shape), [1] * x.ndim, []
     for part in parts:
         if part.kind == "int":
@@ -201,8 +201,3 @@ def iterate(x: Any) -> Any:
     if not x.shape:
         raise TypeError("iteration over an array of rank 0\n  Fix: use x.item() for its value")
     return (getitem(x, i) for i in range(x.shape[0]))
-
-
-def rows_of(x: Any) -> list[Any]:
-    """The entries of the first axis, as a list."""
-    return list(iterate(array_argument(x, "x")))

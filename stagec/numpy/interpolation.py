@@ -37,12 +37,10 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     x, xp = promote_inexact(array_argument(x, "interp's x"), array_argument(xp, "interp's xp"))
     given, places = aval_of(values), aval_of(xp)
     if places.ndim != 1 or given.shape != places.shape or places.size == 0:
-        raise errors.ShapeError(
-            errors.message(
-                f"interp: xp is {places.long()}, fp is {given.long()}",
-                str(location.capture()),
-                fix="both have rank 1 and one size, which is not 0",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"interp: xp is {places.long()}, fp is {given.long()}",
+            fix="both have rank 1 and one size, which is not 0",
         )
     (values,) = promote_inexact(values)
     if period is not None:
@@ -80,12 +78,10 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     """
     p, x = promote_dtypes(array_argument(p, "polyval's p"), array_argument(x, "polyval's x"))
     if aval_of(p).ndim != 1:
-        raise errors.ShapeError(
-            errors.message(
-                f"polyval: p is {aval_of(p).long()}",
-                str(location.capture()),
-                fix="coefficients have rank 1, the highest power first",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"polyval: p is {aval_of(p).long()}",
+            fix="coefficients have rank 1, the highest power first",
         )
     result = zeros_like(x)
     for i in range(len(p)):

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import errors, location
+from stagec.core import location
 from stagec.core.operators import ArrayOperators
 from stagec.numpy import promotion
 from stagec.numpy.arguments import array_argument, concrete, refuse_out, requested_dtype, to_array
-from stagec.numpy.axes import as_int, normalize_axis
 from stagec.numpy.indexing import getitem
 from stagec.numpy.manipulation import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
 from stagec.primitives import shape as _shape
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import is_array_like
+from stagec.primitives.shape import as_int, canonical_axis
 from stagec.primitives.slicing import slice_in_dim, split as _split_sizes
 
 
@@ -30,11 +30,7 @@ def _sequence(arrays: Any, name: str) -> list[Any]:
     else:
         out = list(arrays)
     if not out:
-        raise ValueError(
-            errors.message(
-                f"{name}: need at least one array to join", str(location.capture()), fix="pass one or more arrays"
-            )
-        )
+        raise location.error(ValueError, f"{name}: need at least one array to join", fix="pass one or more arrays")
     return out
 
 
@@ -65,7 +61,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
         parts, axis = [ravel(p) for p in parts], 0
     if any(not p.ndim for p in parts):
         raise _shape.shape_error("concatenate", "arrays of rank 0 cannot be joined", "use stack, or reshape them to 1")
-    return _shape.concatenate(parts, normalize_axis(axis, parts[0].ndim, "concatenate"))
+    return _shape.concatenate(parts, canonical_axis(axis, parts[0].ndim, "concatenate"))
 
 
 concat = concatenate
@@ -92,7 +88,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, dtype: Any = None) -> Any
             f"all input arrays must have the same shape, got {', '.join(p.aval.long() for p in parts)}",
             "concatenate joins arrays whose sizes differ along one axis",
         )
-    where = normalize_axis(axis, parts[0].ndim + 1, "stack")
+    where = canonical_axis(axis, parts[0].ndim + 1, "stack")
     return _shape.concatenate([_shape.expand_dims(p, (where,)) for p in parts], where)
 
 
@@ -104,7 +100,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     (Array(0, dtype=int32), Array(1, dtype=int32))
     """
     x = array_argument(x, "x")
-    axis = normalize_axis(axis, x.ndim, "unstack")
+    axis = canonical_axis(axis, x.ndim, "unstack")
     parts = _split_sizes(x, [1] * x.shape[axis], axis)
     return tuple([_shape.squeeze(p, (axis,)) for p in parts])
 
@@ -216,7 +212,7 @@ def _bounds(indices_or_sections: Any, size: int, name: str, even: bool) -> list[
 
 def _cut(ary: Any, indices_or_sections: Any, axis: int, name: str, even: bool) -> list[Any]:
     ary = array_argument(ary, "ary")
-    axis = normalize_axis(axis, ary.ndim, name)
+    axis = canonical_axis(axis, ary.ndim, name)
     bounds = _bounds(indices_or_sections, ary.shape[axis], name, even)
     sizes = [b - a for a, b in itertools.pairwise(bounds)]
     if min(sizes) < 0:

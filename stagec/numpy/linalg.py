@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
-from stagec.numpy import linear
+from stagec.numpy import diagonals, linear
 from stagec.numpy.arguments import array_argument
-from stagec.numpy.axes import as_int, normalize_axes, normalize_axis
 from stagec.numpy.creation import eye
 from stagec.numpy.linear import matmul
 from stagec.numpy.manipulation import matrix_transpose
 from stagec.numpy.promotion import broadcast_to_shape, promote_inexact
 from stagec.primitives import arithmetic
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.shape import expand_dims, shape_error
+from stagec.primitives.shape import as_int, canonical_axes, canonical_axis, expand_dims, shape_error
 
 __all__ = [
     "cross",
@@ -69,9 +68,7 @@ def _vector(x: Any, axis: int | tuple[int, ...], ord: Any, keepdims: bool) -> An
 
 
 def _bad_order(kind: str, ord: Any, allowed: str) -> ValueError:
-    return ValueError(
-        errors.message(f"norm: {ord!r} is not an order of a {kind} norm", str(location.capture()), fix=f"use {allowed}")
-    )
+    return location.error(ValueError, f"norm: {ord!r} is not an order of a {kind} norm", fix=f"use {allowed}")
 
 
 def _matrix(x: Any, axes: tuple[int, int], ord: Any, keepdims: bool) -> Any:
@@ -79,12 +76,10 @@ def _matrix(x: Any, axes: tuple[int, int], ord: Any, keepdims: bool) -> Any:
     if ord in (None, "fro"):
         return _root_of_squares(x, axes, keepdims)
     if ord in (2, -2, "nuc"):
-        raise errors.UnsupportedError(
-            errors.message(
-                f"norm: ord={ord!r} of a matrix needs its singular values, which are not available",
-                str(location.capture()),
-                fix="use 'fro', 1, -1, inf or -inf, or numpy.linalg on the host",
-            )
+        raise location.error(
+            errors.UnsupportedError,
+            f"norm: ord={ord!r} of a matrix needs its singular values, which are not available",
+            fix="use 'fro', 1, -1, inf or -inf, or numpy.linalg on the host",
         )
     if ord not in (1, -1, np.inf, -np.inf):
         raise _bad_order("matrix", ord, "'fro', 1, -1, inf or -inf")
@@ -117,7 +112,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
             raise shape_error("norm", f"ord={ord!r} needs a vector or a matrix, got {x.aval.long()}", "pass axis")
         axes = tuple(range(x.ndim))
     else:
-        axes = normalize_axes(axis, x.ndim, "norm")
+        axes = canonical_axes(axis, x.ndim, "norm")
     if len(axes) == 1:
         return _vector(x, axes[0], ord, keepdims)
     if len(axes) == 2:
@@ -133,7 +128,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     Array(7., dtype=float32)
     """
     x = array_argument(x, "x")
-    return _vector(x, normalize_axes(axis, x.ndim, "vector_norm"), ord, keepdims)
+    return _vector(x, canonical_axes(axis, x.ndim, "vector_norm"), ord, keepdims)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
@@ -144,7 +139,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     Array(5., dtype=float32)
     """
     x = array_argument(x, "x")
-    first, second = (normalize_axis(i, x.ndim, "matrix_norm") for i in (-2, -1))
+    first, second = (canonical_axis(i, x.ndim, "matrix_norm") for i in (-2, -1))
     return _matrix(x, (first, second), ord, keepdims)
 
 
@@ -165,8 +160,8 @@ def matrix_power(a: Any, n: int) -> Any:
         raise shape_error("matrix_power", f"square matrices are needed, got {a.aval.long()}", "the last axes agree")
     power = as_int(n, "matrix_power", "n")
     if power < 0:
-        raise errors.UnsupportedError(
-            errors.message("matrix_power: negative powers need an inverse", str(location.capture()), fix="invert first")
+        raise location.error(
+            errors.UnsupportedError, "matrix_power: negative powers need an inverse", fix="invert first"
         )
     if power == 0:
         return broadcast_to_shape(eye(a.shape[-1], dtype=a.dtype), a.shape)
@@ -193,9 +188,7 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
     """
     parts = [array_argument(a, "arrays") for a in arrays]
     if len(parts) < 2:
-        raise ValueError(
-            errors.message("multi_dot: expecting at least two arrays", str(location.capture()), fix="pass more arrays")
-        )
+        raise location.error(ValueError, "multi_dot: expecting at least two arrays", fix="pass more arrays")
     first, last = parts[0].ndim == 1, parts[-1].ndim == 1
     if first:
         parts[0] = expand_dims(parts[0], (0,))
@@ -244,12 +237,12 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     """The diagonals of the matrices in the last two axes."""
-    return linear.diagonal(x, offset, -2, -1)
+    return diagonals.diagonal(x, offset, -2, -1)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     """The sums of the diagonals of the matrices in the last two axes."""
-    return linear.trace(x, offset, -2, -1, dtype)
+    return diagonals.trace(x, offset, -2, -1, dtype)
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None) -> Any:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes, location
-from stagec.core.errors import UnsupportedError, message
+from stagec.core import dtypes
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype, to_array
-from stagec.numpy.axes import as_int, normalize_axes, normalize_axis
-from stagec.numpy.creation import eye, tri
 from stagec.numpy.indexing import getitem
 from stagec.numpy.joining import stack
 from stagec.numpy.manipulation import moveaxis, ravel
@@ -20,9 +16,19 @@ from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote
 from stagec.primitives import arithmetic
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.dot import dot_general
-from stagec.primitives.iota import full_like
-from stagec.primitives.logic import bitwise_and, select
-from stagec.primitives.shape import broadcast_in_dim, expand_dims, pad, reshape, shape_error, squeeze, transpose
+from stagec.primitives.logic import bitwise_and
+from stagec.primitives.shape import (
+    as_int,
+    broadcast_in_dim,
+    canonical_axes,
+    canonical_axis,
+    expand_dims,
+    pad,
+    reshape,
+    shape_error,
+    squeeze,
+    transpose,
+)
 
 
 def _pair(a: Any, b: Any) -> tuple[Any, Any]:
@@ -136,8 +142,8 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
     Array([3., 3., 3., 3.], dtype=float32)
     """
     x, y = _pair(x1, x2)
-    x = moveaxis(x, normalize_axis(axis, x.ndim, "vecdot"), -1)
-    y = moveaxis(y, normalize_axis(axis, y.ndim, "vecdot"), -1)
+    x = moveaxis(x, canonical_axis(axis, x.ndim, "vecdot"), -1)
+    y = moveaxis(y, canonical_axis(axis, y.ndim, "vecdot"), -1)
     if x.shape[-1] != y.shape[-1]:
         raise shape_error("vecdot", f"{x.aval.long()} and {y.aval.long()} differ along the axis", "sizes must agree")
     row, column = expand_dims(_conjugate(x), (x.ndim - 1,)), expand_dims(y, (y.ndim,))
@@ -213,7 +219,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred
     x, y = _pair(a, b)
     if isinstance(axes, (Sequence, np.ndarray)):
         first, second = axes
-        x_axes, y_axes = normalize_axes(first, x.ndim, "tensordot"), normalize_axes(second, y.ndim, "tensordot")
+        x_axes, y_axes = canonical_axes(first, x.ndim, "tensordot"), canonical_axes(second, y.ndim, "tensordot")
     else:
         count = as_int(axes, "tensordot", "axes")
         if count > min(x.ndim, y.ndim):
@@ -267,135 +273,3 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     if planar:
         return component(0, 1)
     return moveaxis(stack([component(1, 2), component(2, 0), component(0, 1)], -1), -1, axisc)
-
-
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """The elements of a plane's diagonal, as the last axis.
-
-    >>> import stagec.numpy as snp
-    >>> diagonal(snp.arange(9).reshape(3, 3), 1)
-    Array([1, 5], dtype=int32)
-    """
-    a = array_argument(a, "a")
-    if a.ndim < 2:
-        raise shape_error("diagonal", f"{a.aval.long()} has less than two axes", "diag makes a matrix of a vector")
-    first, second = normalize_axes((axis1, axis2), a.ndim, "diagonal")
-    offset = as_int(offset, "diagonal", "offset")
-    a = moveaxis(a, (first, second), (-2, -1))
-    count = max(0, min(a.shape[-2] + min(offset, 0), a.shape[-1] - max(offset, 0)))
-    places = np.arange(count, dtype=np.int32)
-    return getitem(a, (..., places + max(-offset, 0), places + max(offset, 0)))
-
-
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
-    """The sum of a plane's diagonal.
-
-    >>> import stagec.numpy as snp
-    >>> trace(snp.eye(3))
-    Array(3., dtype=float32)
-    """
-    refuse_out(out, "trace")
-    return diagonal(a, offset, axis1, axis2).sum(-1, dtype=dtype)
-
-
-def diag(v: Any, k: int = 0) -> Any:
-    """A matrix with this diagonal, or the diagonal of a matrix.
-
-    >>> import stagec.numpy as snp
-    >>> diag(snp.array([1, 2]))
-    Array([[1, 0],
-           [0, 2]], dtype=int32)
-    """
-    v = array_argument(v, "v")
-    if v.ndim == 2:
-        return diagonal(v, k)
-    if v.ndim != 1:
-        raise shape_error("diag", f"a vector or a matrix is needed, got {v.aval.long()}", "diagonal takes any rank")
-    k = as_int(k, "diag", "k")
-    v = pad(v, np.zeros((), v.dtype), [(abs(k), 0, 0)])
-    size = v.shape[0]
-    rows = broadcast_in_dim(v, (size, size), (1,) if k >= 0 else (0,))
-    return select(eye(size, k=k, dtype=bool), rows, full_like(rows, 0))
-
-
-def diagflat(v: Any, k: int = 0) -> Any:
-    """A matrix whose diagonal holds all elements of `v`."""
-    return diag(ravel(v), k)
-
-
-def tril(m: Any, k: int = 0) -> Any:
-    """Zeros above a diagonal.
-
-    >>> import stagec.numpy as snp
-    >>> tril(snp.ones((2, 2)))
-    Array([[1., 0.],
-           [1., 1.]], dtype=float32)
-    """
-    return _triangle(m, k, True, "tril")
-
-
-def triu(m: Any, k: int = 0) -> Any:
-    """Zeros below a diagonal.
-
-    >>> import stagec.numpy as snp
-    >>> triu(snp.ones((2, 2)))
-    Array([[1., 1.],
-           [0., 1.]], dtype=float32)
-    """
-    return _triangle(m, k, False, "triu")
-
-
-def _triangle(m: Any, k: int, lower: bool, name: str) -> Any:
-    m = array_argument(m, "m")
-    if m.ndim < 2:
-        raise shape_error(name, f"{m.aval.long()} has less than two axes", "add an axis with None")
-    keep = broadcast_to_shape(tri(m.shape[-2], m.shape[-1], k if lower else k - 1, bool), m.shape)
-    zero = full_like(m, 0)
-    return select(keep, m, zero) if lower else select(keep, zero, m)
-
-
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """The powers of a vector's elements as columns.
-
-    >>> import stagec.numpy as snp
-    >>> vander(snp.array([2, 3]), increasing=True)
-    Array([[1, 2],
-           [1, 3]], dtype=int32)
-    """
-    x = array_argument(x, "x")
-    if x.ndim != 1:
-        raise shape_error("vander", f"a vector is needed, got {x.aval.long()}", "flatten it with ravel")
-    count = x.size if N is None else as_int(N, "vander", "N")
-    columns = [full_like(x, 1)]
-    for _ in range(count - 1):
-        columns.append(arithmetic.mul(columns[-1], x))
-    columns = columns[:count] if increasing else columns[:count][::-1]
-    if not columns:
-        return reshape(full_like(x, 0, shape=(0,)), (x.size, 0)) if x.size == 0 else full_like(x, 0, shape=(x.size, 0))
-    return stack(columns, 1)
-
-
-def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
-    """A copy with another diagonal; pass `inplace=False`, as arrays are immutable.
-
-    >>> import stagec.numpy as snp
-    >>> fill_diagonal(snp.zeros((2, 2)), 1, inplace=False)
-    Array([[1., 0.],
-           [0., 1.]], dtype=float32)
-    """
-    if inplace:
-        raise ValueError("fill_diagonal: arrays are immutable\n  Fix: pass inplace=False and use the result")
-    if wrap:
-        what, fix = "fill_diagonal: wrap=True is not supported", "fill the diagonal of each square block"
-        raise UnsupportedError(message(what, str(location.capture()), fix=fix))
-    a = array_argument(a, "a")
-    if a.ndim < 2:
-        raise shape_error("fill_diagonal", f"{a.aval.long()} has less than two axes", "add an axis")
-    count = min(a.shape)
-    places = np.arange(count, dtype=np.int32)
-    value = ravel(array_argument(val, "val"))
-    if value.size and value.size != count:
-        repeats = math.ceil(count / value.size)
-        value = reshape(broadcast_in_dim(value, (repeats, value.size), (1,)), (repeats * value.size,))
-        value = getitem(value, slice(count))
-    return a.at[(places,) * a.ndim].set(value)

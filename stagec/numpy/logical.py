@@ -10,7 +10,7 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.operators import ArrayOperators
 from stagec.numpy.arithmetic import absolute, dtype_of, reject
-from stagec.numpy.promotion import promote, promote_numeric
+from stagec.numpy.promotion import promote, promote_numeric, truth
 from stagec.primitives import arithmetic as ar, complex as cplx, logic
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
@@ -81,11 +81,6 @@ def _ordered(compare: Callable[..., Any], x: Operand, y: Operand) -> Any:
         return compare(x, y)
     a, b = cplx.real(x), cplx.real(y)
     return logic.select(logic.eq(a, b), compare(cplx.imag(x), cplx.imag(y)), compare(a, b))
-
-
-def truth(x: Operand) -> Operand:
-    """`x != 0` for each element."""
-    return convert_element_type(x, dtypes.bool_)
 
 
 def logical_and(x1: Any, x2: Any, /) -> Any:

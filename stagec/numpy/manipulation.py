@@ -1,4 +1,4 @@
-"""Rearranging arrays: shapes, axes, joining, splitting, repeating."""
+"""Rearranging arrays: shapes, axes, the order of elements."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes, errors, location
+from stagec.core import dtypes, location
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
 from stagec.numpy import promotion
-from stagec.numpy.arguments import array_argument, concrete, requested_dtype
-from stagec.numpy.axes import as_int, as_shape, normalize_axes, normalize_axis
+from stagec.numpy.arguments import array_argument, requested_dtype
 from stagec.numpy.indexing import getitem
-from stagec.primitives import arithmetic, shape as _shape
+from stagec.primitives import shape as _shape
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.iota import full_like, iota
+from stagec.primitives.shape import as_int, as_shape, canonical_axes, canonical_axis
 from stagec.primitives.slicing import dynamic_slice_in_dim, slice_in_dim
 
 
@@ -26,9 +25,7 @@ def _check_order(order: str | None, name: str) -> str:
         return "C"
     if order == "F":
         return "F"
-    raise ValueError(
-        errors.message(f"{name}: order is {order!r}", str(location.capture()), fix="orders are 'C' and 'F'")
-    )
+    raise location.error(ValueError, f"{name}: order is {order!r}", fix="orders are 'C' and 'F'")
 
 
 def reshape(a: Any, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Any:
@@ -93,7 +90,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
     a = array_argument(a, "a")
     if axes is None:
         return _shape.transpose(a, tuple(range(a.ndim))[::-1])
-    order = normalize_axes(tuple(axes), a.ndim, "transpose")
+    order = canonical_axes(tuple(axes), a.ndim, "transpose")
     return _shape.transpose(a, order)
 
 
@@ -121,7 +118,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     (4, 3, 2)
     """
     a = array_argument(a, "a")
-    first, second = (normalize_axis(i, a.ndim, "swapaxes") for i in (axis1, axis2))
+    first, second = (canonical_axis(i, a.ndim, "swapaxes") for i in (axis1, axis2))
     order = list(range(a.ndim))
     order[first], order[second] = second, first
     return _shape.transpose(a, order)
@@ -135,8 +132,8 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     (3, 4, 2)
     """
     a = array_argument(a, "a")
-    start = normalize_axes(source, a.ndim, "moveaxis")
-    end = normalize_axes(destination, a.ndim, "moveaxis")
+    start = canonical_axes(source, a.ndim, "moveaxis")
+    end = canonical_axes(destination, a.ndim, "moveaxis")
     if len(start) != len(end):
         raise _shape.shape_error("moveaxis", f"source {source} and destination {destination} differ in length", "")
     order = [i for i in range(a.ndim) if i not in start]
@@ -153,8 +150,8 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     (4, 2, 3)
     """
     a = array_argument(a, "a")
-    axis = normalize_axis(axis, a.ndim, "rollaxis")
-    start = a.ndim if start == a.ndim else normalize_axis(start, a.ndim, "rollaxis")
+    axis = canonical_axis(axis, a.ndim, "rollaxis")
+    start = a.ndim if start == a.ndim else canonical_axis(start, a.ndim, "rollaxis")
     order = [i for i in range(a.ndim) if i != axis]
     order.insert(start - (axis < start), axis)
     return _shape.transpose(a, order)
@@ -168,7 +165,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     (3,)
     """
     a = array_argument(a, "a")
-    axes = [i for i, n in enumerate(a.shape) if n == 1] if axis is None else normalize_axes(axis, a.ndim, "squeeze")
+    axes = [i for i, n in enumerate(a.shape) if n == 1] if axis is None else canonical_axes(axis, a.ndim, "squeeze")
     return _shape.squeeze(a, tuple(axes))
 
 
@@ -252,82 +249,6 @@ def _atleast(arrays: Sequence[Any], raise_rank: Any) -> Any:
 # Repeating and turning
 
 
-def tile(A: Any, reps: Any) -> Any:
-    """Lay copies of an array side by side.
-
-    Args:
-      A: an array.
-      reps: how many along each axis; missing axes are added in front.
-
-    >>> import stagec.numpy as snp
-    >>> tile(snp.arange(2), (2, 2))
-    Array([[0, 1, 0, 1],
-           [0, 1, 0, 1]], dtype=int32)
-    """
-    A = array_argument(A, "A")
-    counts = as_shape(reps, "tile")
-    rank = max(A.ndim, len(counts))
-    sizes = (1,) * (rank - A.ndim) + A.shape
-    counts = (1,) * (rank - len(counts)) + counts
-    interleaved = [n for pair in zip(counts, sizes) for n in pair]
-    x = _shape.broadcast_in_dim(_shape.reshape(A, sizes), interleaved, tuple(range(1, 2 * rank, 2)))
-    return _shape.reshape(x, tuple([c * n for c, n in zip(counts, sizes)]))
-
-
-def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
-    """Repeat each element of an axis.
-
-    Args:
-      a: an array.
-      repeats: how often; one number, or one for each element.
-      axis: which; `None` repeats the elements of the whole as a vector.
-      total_repeat_length: the result's size, needed where `repeats` is traced;
-        the last element fills what is missing.
-
-    Raises:
-      ConcretizationError: `repeats` is traced and there is no `total_repeat_length`.
-
-    >>> import stagec.numpy as snp
-    >>> repeat(snp.array([1, 2]), snp.array([2, 1]))
-    Array([1, 1, 2], dtype=int32)
-    """
-    a = array_argument(a, "a")
-    if axis is None:
-        a, axis = ravel(a), 0
-    axis = normalize_axis(axis, a.ndim, "repeat")
-    size = a.shape[axis]
-    if isinstance(repeats, Tracer) and total_repeat_length is not None:
-        return _repeat_traced(a, repeats, axis, as_int(total_repeat_length, "repeat", "total_repeat_length"))
-    counts = concrete(repeats, "repeat", "repeats").astype(np.int64)
-    if counts.ndim == 0 or counts.size == 1:
-        n = as_int(counts.reshape(())[()], "repeat", "repeats")
-        if total_repeat_length is None:
-            shape = [*a.shape[: axis + 1], n, *a.shape[axis + 1 :]]
-            spread = [i for i in range(a.ndim + 1) if i != axis + 1]
-            x = _shape.broadcast_in_dim(a, shape, tuple(spread))
-            return _shape.reshape(x, (*a.shape[:axis], size * n, *a.shape[axis + 1 :]))
-        counts = np.full(size, n)
-    if counts.shape != (size,):
-        raise _shape.shape_error(
-            "repeat", f"repeats of shape {counts.shape} do not fit axis {axis} of {a.aval.long()}", "one for each"
-        )
-    source = np.repeat(np.arange(size), counts)
-    if total_repeat_length is not None:
-        total = as_int(total_repeat_length, "repeat", "total_repeat_length")
-        source = np.concatenate([source, np.full(max(total - len(source), 0), size - 1)])[:total]
-    return getitem(a, (*[slice(None)] * axis, source.astype(np.int32)))
-
-
-def _repeat_traced(a: Any, repeats: Any, axis: int, total: int) -> Any:
-    size = a.shape[axis]
-    counts = promotion.broadcast_to_shape(convert_element_type(repeats, dtypes.int32), (size,))
-    # Element i starts where the counts before it end. A mark at each start, summed up, numbers the elements.
-    starts = getitem(counts.cumsum(), slice(0, size - 1))
-    marks = full_like(iota(dtypes.int32, total), 0).at[starts].add(1, mode="drop")
-    source = arithmetic.min(marks.cumsum(), size - 1)
-    return getitem(a, (*[slice(None)] * axis, source))
-
-
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """Move elements along axes; what leaves at one end comes in at the other.
 
@@ -344,7 +265,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         return _shape.reshape(roll(ravel(a), shift, 0), a.shape)
     axes = [axis] if not isinstance(axis, (tuple, list)) else list(axis)
-    axes = [normalize_axis(i, a.ndim, "roll") for i in axes]
+    axes = [canonical_axis(i, a.ndim, "roll") for i in axes]
     if isinstance(shift, (tuple, list)):
         shifts = list(shift)
     elif isinstance(shift, (ArrayOperators, np.ndarray)) and shift.ndim:
@@ -378,7 +299,7 @@ def flip(m: Any, axis: Any = None) -> Any:
     Array([2, 1, 0], dtype=int32)
     """
     m = array_argument(m, "m")
-    return _shape.rev(m, normalize_axes(axis, m.ndim, "flip"))
+    return _shape.rev(m, canonical_axes(axis, m.ndim, "flip"))
 
 
 def fliplr(m: Any) -> Any:
@@ -400,7 +321,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
            [1, 3]], dtype=int32)
     """
     m = array_argument(m, "m")
-    first, second = normalize_axes(axes, m.ndim, "rot90")
+    first, second = canonical_axes(axes, m.ndim, "rot90")
     turns = as_int(k, "rot90", "k") % 4
     if turns == 0:
         return m

@@ -72,12 +72,10 @@ def _view(x: Any, dtype: Any = None, type: Any = None) -> Any:
     if have == wanted.itemsize:
         return bitcast_convert_type(x, wanted)
     if not x.ndim or (have < wanted.itemsize and x.shape[-1] * have % wanted.itemsize):
-        raise errors.ShapeError(
-            errors.message(
-                f"view: the last axis of {x.aval.long()} does not hold a whole number of {wanted.name}",
-                str(location.capture()),
-                fix="its bytes must be a multiple of the new dtype's size",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"view: the last axis of {x.aval.long()} does not hold a whole number of {wanted.name}",
+            fix="its bytes must be a multiple of the new dtype's size",
         )
     if have > wanted.itemsize:
         out = bitcast_convert_type(x, wanted)

@@ -6,13 +6,9 @@ from typing import Any
 
 from stagec.core import dtypes
 from stagec.numpy import averages as av, reductions as rd
-from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
-from stagec.numpy.axes import normalize_axes
-from stagec.numpy.promotion import broadcast_to_shape
-from stagec.numpy.reductions import strong
+from stagec.numpy.arguments import array_argument, refuse_out
 from stagec.primitives import arithmetic as ar
-from stagec.primitives.complex import conj, real
-from stagec.primitives.logic import bitwise_and, eq, ge, select
+from stagec.primitives.logic import bitwise_and, eq, select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.reduce import highest, lowest
 
@@ -180,22 +176,8 @@ def nanvar(
     x = array_argument(a, "nanvar")
     if not dtypes.is_inexact(aval_of(x).dtype):
         return av.var(x, axis, dtype, None, ddof, keepdims, where=where, mean=mean)
-    axes = normalize_axes(axis, aval_of(x).ndim, "nanvar")
-    work, result = av.mean_dtypes(aval_of(x).dtype if dtype is None else requested_dtype(dtype, "nanvar"))
-    x = strong(x, work)
-    mask = _numbers(x, where, "nanvar")
-    zero = literal(0, work)
-    if mean is None:
-        mean = av.mean(select(mask, x, zero), axes, keepdims=True, where=mask)
-    center = broadcast_to_shape(strong(array_argument(mean, "nanvar's mean"), work), aval_of(x).shape)
-    gap = select(mask, ar.sub(x, center), zero)
-    square = real(ar.mul(gap, conj(gap))) if dtypes.is_complex(work) else ar.mul(gap, gap)
-    total = rd.sum(square, axes, keepdims=keepdims)
-    width = aval_of(total).dtype
-    freedom = ar.sub(rd.sum(mask, axes, width, keepdims=keepdims), literal(ddof, width))
-    freedom = select(ge(freedom, literal(0, width)), freedom, literal(0, width))
-    freedom = select(rd.truth(freedom), freedom, literal(float("nan"), width))
-    return strong(ar.div(total, freedom), dtypes.real_dtype(result))
+    numbers = _numbers(x, where, "nanvar")
+    return av.var(_masked(x, 0), axis, dtype, None, ddof, keepdims, where=numbers, mean=mean)
 
 
 def nanstd(

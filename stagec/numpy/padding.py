@@ -12,7 +12,6 @@ from stagec.core import dtypes, errors, location
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument, concrete
-from stagec.numpy.axes import as_int, as_shape, normalize_axis
 from stagec.numpy.indexing import getitem
 from stagec.numpy.joining import stack
 from stagec.numpy.manipulation import ravel, reshape
@@ -20,6 +19,7 @@ from stagec.numpy.promotion import broadcast_to_shape
 from stagec.primitives import arithmetic, shape as _shape
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import broadcasted_iota, full_like
+from stagec.primitives.shape import as_int, as_shape, canonical_axis
 from stagec.primitives.slicing import slice_in_dim
 
 _PARTS: dict[str, Callable[[Any, int], Any]] = {
@@ -48,9 +48,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     x = array_argument(array, "array")
     width = _pairs(pad_width, x.ndim, "pad_width")
     if any(n < 0 for pair in width for n in pair):
-        raise ValueError(
-            errors.message("pad: pad_width can't contain negative values", str(location.capture()), fix="slice instead")
-        )
+        raise location.error(ValueError, "pad: pad_width can't contain negative values", fix="slice instead")
     options: dict[str, dict[str, Any]] = {
         "constant": {"constant_values": 0},
         "linear_ramp": {"end_values": 0},
@@ -62,17 +60,13 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     if callable(mode):
         return _pad_function(x, width, mode, kwargs)
     if mode not in options:
-        raise ValueError(
-            errors.message(f"pad: unknown mode {mode!r}", str(location.capture()), fix=f"one of {', '.join(options)}")
-        )
+        raise location.error(ValueError, f"pad: unknown mode {mode!r}", fix=f"one of {', '.join(options)}")
     unknown = set(kwargs) - set(options[mode])
     if unknown:
-        raise ValueError(
-            errors.message(
-                f"pad: mode {mode!r} has no option {', '.join(sorted(unknown))}",
-                str(location.capture()),
-                fix=f"its options are {', '.join(options[mode]) or 'none'}",
-            )
+        raise location.error(
+            ValueError,
+            f"pad: mode {mode!r} has no option {', '.join(sorted(unknown))}",
+            fix=f"its options are {', '.join(options[mode]) or 'none'}",
         )
     settings = {**options[mode], **kwargs}
     if mode == "empty":
@@ -92,7 +86,7 @@ def _pairs(value: Any, ndim: int, name: str) -> list[tuple[int, int]]:
     if isinstance(value, dict):
         out = [(0, 0)] * ndim
         for axis, pair in value.items():
-            out[normalize_axis(axis, ndim, "pad")] = _pairs(pair, 1, name)[0]
+            out[canonical_axis(axis, ndim, "pad")] = _pairs(pair, 1, name)[0]
         return out
     numbers = np.asarray(concrete(value, "pad", name) if isinstance(value, ArrayOperators) else value)
     if numbers.dtype.kind not in "iu":
@@ -118,12 +112,10 @@ def _side(values: Any, axis: int, ndim: int, side: int, dtype: Any) -> Any:
 def _pad_axis(x: Any, axis: int, before: int, after: int, mode: str, settings: dict[str, Any]) -> Any:
     size = x.shape[axis]
     if not size and mode not in ("constant", "linear_ramp"):
-        raise ValueError(
-            errors.message(
-                f"pad: can't extend empty axis {axis} using modes other than 'constant' or 'empty'",
-                str(location.capture()),
-                fix="pad with mode='constant'",
-            )
+        raise location.error(
+            ValueError,
+            f"pad: can't extend empty axis {axis} using modes other than 'constant' or 'empty'",
+            fix="pad with mode='constant'",
         )
     ends: list[Any] = []
     for side, count in enumerate((before, after)):
@@ -249,19 +241,17 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     a, values = array_argument(arr, "arr"), array_argument(values, "values")
     if axis is None:
         a, axis = ravel(a), 0
-    axis = normalize_axis(axis, a.ndim, "insert")
+    axis = canonical_axis(axis, a.ndim, "insert")
     size = a.shape[axis]
     places = _positions(obj, size, "insert")
     single = places.ndim == 0
     flat = places.reshape(-1)
     for i in flat:
         if not -size <= i <= size:
-            raise errors.IndexingError(
-                errors.message(
-                    f"insert: index {i} is out of bounds for axis {axis} with size {size}",
-                    str(location.capture()),
-                    fix=f"positions are {-size} to {size}",
-                )
+            raise location.error(
+                errors.IndexingError,
+                f"insert: index {i} is out of bounds for axis {axis} with size {size}",
+                fix=f"positions are {-size} to {size}",
             )
     flat = np.where(flat < 0, flat + size, flat)
     values = convert_element_type(values, a.dtype)
@@ -314,7 +304,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
     a = array_argument(arr, "arr")
     if axis is None:
         a, axis = ravel(a), 0
-    axis = normalize_axis(axis, a.ndim, "delete")
+    axis = canonical_axis(axis, a.ndim, "delete")
     size = a.shape[axis]
     if isinstance(obj, Tracer) and obj.ndim == 0:
         place = obj + size * (obj < 0)
@@ -322,12 +312,10 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
         return getitem(a, (*[slice(None)] * axis, kept + (kept >= place)))
     places = _positions(obj, size, "delete").reshape(-1)
     if any(not -size <= i < size for i in places):
-        raise errors.IndexingError(
-            errors.message(
-                f"delete: an index is out of bounds for axis {axis} with size {size}",
-                str(location.capture()),
-                fix=f"positions are {-size} to {size - 1}",
-            )
+        raise location.error(
+            errors.IndexingError,
+            f"delete: an index is out of bounds for axis {axis} with size {size}",
+            fix=f"positions are {-size} to {size - 1}",
         )
     keep = np.ones(size, bool)
     keep[places] = False

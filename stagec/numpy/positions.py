@@ -10,7 +10,6 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument, concrete, from_numpy
-from stagec.numpy.axes import as_int, as_shape
 from stagec.numpy.index_syntax import wrap_negative
 from stagec.numpy.joining import stack
 from stagec.numpy.manipulation import ravel, reshape
@@ -18,29 +17,25 @@ from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
 from stagec.primitives import arithmetic, logic
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full_like, iota
-from stagec.primitives.shape import shape_error
+from stagec.primitives.shape import as_int, as_shape, shape_error
 from stagec.primitives.table import check_dtype
 
 
 def check_mode(mode: str | None, name: str) -> str | None:
+    """A mode for indices out of range, if it is one."""
     if mode == "raise":
-        raise errors.UnsupportedError(
-            errors.message(
-                f"{name}: mode='raise' is not supported, compiled code cannot raise",
-                str(location.capture()),
-                fix="use 'clip', 'wrap' or 'fill'",
-            )
+        raise location.error(
+            errors.UnsupportedError,
+            f"{name}: mode='raise' is not supported, compiled code cannot raise",
+            fix="use 'clip', 'wrap' or 'fill'",
         )
     if mode not in (None, "clip", "wrap", "fill", "drop", "promise_in_bounds"):
-        raise ValueError(
-            errors.message(
-                f"{name}: mode is {mode!r}", str(location.capture()), fix="modes are 'clip', 'wrap' and 'fill'"
-            )
-        )
+        raise location.error(ValueError, f"{name}: mode is {mode!r}", fix="modes are 'clip', 'wrap' and 'fill'")
     return mode
 
 
 def integers(indices: Any, name: str) -> Any:
+    """Positions as an array of integers; bools count as 0 and 1."""
     indices = array_argument(indices, "indices")
     if dtypes.is_bool(indices.dtype):
         indices = convert_element_type(indices, dtypes.int32)
@@ -162,11 +157,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
         for part, n in zip(parts, sizes):
             values = concrete(part, "ravel_multi_index", "multi_index (for mode='raise')")
             if values.size and (values.min() < 0 or values.max() >= n):
-                raise ValueError(
-                    errors.message(
-                        "ravel_multi_index: an index is out of range", str(location.capture()), fix="mode='clip'"
-                    )
-                )
+                raise location.error(ValueError, "ravel_multi_index: an index is out of range", fix="mode='clip'")
     elif mode == "clip":
         parts = [arithmetic.max(arithmetic.min(p, n - 1), 0) for p, n in zip(parts, sizes)]
     elif mode == "wrap":

@@ -42,6 +42,11 @@ def _as_dtype(operand: Operand, aval: ShapedArray, dtype: np.dtype[Any], weak: b
     return convert_element_type(operand, dtype, weak)
 
 
+def truth(x: Operand) -> Operand:
+    """`x != 0` for each element."""
+    return convert_element_type(x, dtypes.bool_)
+
+
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     """The shape that NumPy broadcasts `shapes` to.
 
@@ -55,12 +60,10 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
         sizes.discard(1)
         if len(sizes) > 1:
             a, b = sorted(sizes)[:2]
-            raise errors.ShapeError(
-                errors.message(
-                    f"shapes {', '.join(str(tuple(s)) for s in shapes)} do not broadcast (axis {axis}: {a} vs {b})",
-                    str(location.capture()),
-                    fix="reshape one of them; axes are matched from the last, and only size 1 stretches",
-                )
+            raise location.error(
+                errors.ShapeError,
+                f"shapes {', '.join(str(tuple(s)) for s in shapes)} do not broadcast (axis {axis}: {a} vs {b})",
+                fix="reshape one of them; axes are matched from the last, and only size 1 stretches",
             )
         out.append(sizes.pop() if sizes else 1)
     return tuple(out)
@@ -104,7 +107,7 @@ def _mismatch(name: str, operands: Sequence[Operand], avals: Sequence[ShapedArra
     if len(b) == 1 and len(a) > 1 and b[0] in a[:-1]:
         fix = "operand[:, None] adds an axis, so that rows are matched instead of columns"
     headline = f"{name}: {' and '.join(v.long() for v in avals)} do not broadcast (axis {axis}: {m} vs {n})"
-    return errors.ShapeError(errors.message(headline, str(location.capture()), rows, fix))
+    return location.error(errors.ShapeError, headline, rows, fix)
 
 
 def promote(name: str, *values: Any) -> list[Operand]:

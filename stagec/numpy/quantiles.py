@@ -10,7 +10,6 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.graph import Literal
 from stagec.numpy.arguments import array_argument, is_traced, refuse_out
-from stagec.numpy.axes import normalize_axes
 from stagec.numpy.promotion import broadcast_to_shape, promote_inexact
 from stagec.numpy.reductions import strong, with_axes
 from stagec.primitives import arithmetic as ar
@@ -18,7 +17,7 @@ from stagec.primitives.iota import broadcasted_iota
 from stagec.primitives.logic import bitwise_and, bitwise_or, eq, gt, ne, select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.reduce import HALF, reduce_or, reduce_sum
-from stagec.primitives.shape import broadcast_in_dim, concatenate, reshape, transpose
+from stagec.primitives.shape import broadcast_in_dim, canonical_axes, concatenate, reshape, transpose
 from stagec.primitives.slicing import index_in_dim
 from stagec.primitives.sort import sort
 
@@ -154,7 +153,7 @@ def _hundredth(q: Any) -> Any:
 
 
 def _unsupported(name: str, what: str, fix: str) -> errors.UnsupportedError:
-    return errors.UnsupportedError(errors.message(f"{name}: {what}", str(location.capture()), fix=fix))
+    return location.error(errors.UnsupportedError, f"{name}: {what}", fix=fix)
 
 
 def _quantile(
@@ -168,21 +167,17 @@ def _quantile(
     (x,) = promote_inexact(array_argument(a, name))
     dtype = aval_of(x).dtype
     if dtypes.is_complex(dtype):
-        raise errors.DtypeError(
-            errors.message(f"{name} does not accept {dtype.name}", str(location.capture()), fix="take the real part")
-        )
+        raise location.error(errors.DtypeError, f"{name} does not accept {dtype.name}", fix="take the real part")
     work = np.dtype(np.float32) if dtype in HALF else dtype
     x = strong(x, work)
-    axes = normalize_axes(axis, aval_of(x).ndim, name)
+    axes = canonical_axes(axis, aval_of(x).ndim, name)
     kept = [i for i in range(aval_of(x).ndim) if i not in axes]
     shape = aval_of(x).shape
     count = math.prod([shape[i] for i in axes])
     rest = tuple([shape[i] for i in kept])
     rows = reshape(transpose(x, (*kept, *axes)), (*rest, count))
     if count == 0:
-        raise errors.ShapeError(
-            errors.message(f"{name}: {aval_of(x).long()} has no elements", str(location.capture()), fix="check .size")
-        )
+        raise location.error(errors.ShapeError, f"{name}: {aval_of(x).long()} has no elements", fix="check .size")
     last = len(rest)
     nan = ne(rows, rows)
     rows = sort(rows, last)

@@ -10,13 +10,12 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
-from stagec.numpy.axes import normalize_axes, normalize_axis
-from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
+from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, truth
 from stagec.primitives import arithmetic as ar, reduce as rd
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.logic import bitwise_and, bitwise_or, select
 from stagec.primitives.operand import aval_of, literal
-from stagec.primitives.shape import expand_dims, reshape
+from stagec.primitives.shape import canonical_axes, canonical_axis, expand_dims, reshape, shape_error
 
 Axis = Any
 
@@ -24,11 +23,6 @@ Axis = Any
 def strong(x: Any, dtype: Any = None) -> Any:
     """The operand in `dtype` (its own by default), not weakly typed."""
     return convert_element_type(x, aval_of(x).dtype if dtype is None else dtype, False)
-
-
-def truth(x: Any) -> Any:
-    """`x != 0`."""
-    return convert_element_type(x, dtypes.bool_)
 
 
 def integer_sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -56,18 +50,12 @@ def mask_like(x: Any, where: Any, name: str) -> Any:
     mask = truth(array_argument(where, f"{name}'s where"))
     shape = broadcast_shapes(aval_of(x).shape, aval_of(mask).shape)
     if shape != aval_of(x).shape:
-        raise errors.ShapeError(
-            errors.message(
-                f"{name}: where of shape {aval_of(mask).shape} does not broadcast to {aval_of(x).long()}",
-                str(location.capture()),
-                fix="broadcast the array to the mask's shape first",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"{name}: where of shape {aval_of(mask).shape} does not broadcast to {aval_of(x).long()}",
+            fix="broadcast the array to the mask's shape first",
         )
     return broadcast_to_shape(mask, shape)
-
-
-def _no_identity(name: str, what: str, fix: str) -> errors.ShapeError:
-    return errors.ShapeError(errors.message(f"{name}: {what}", str(location.capture()), fix=fix))
 
 
 def _reduction(
@@ -84,7 +72,7 @@ def _reduction(
     """Reduce `a`, already of the dtype to compute in; `identity` is for the elements that `where` leaves out."""
     shape = aval_of(a).shape
     dtype = aval_of(a).dtype
-    axes = normalize_axes(axis, len(shape), name)
+    axes = canonical_axes(axis, len(shape), name)
     if where is not None:
         a = select(mask_like(a, where, name), a, literal(identity, dtype))
     out = row(a, axes) if axes else a
@@ -161,15 +149,15 @@ def _extreme(name: str, a: Any, axis: Axis, out: None, keepdims: bool, initial: 
     refuse_out(out, name)
     x = array_argument(a, name)
     shape = aval_of(x).shape
-    axes = normalize_axes(axis, len(shape), name)
+    axes = canonical_axes(axis, len(shape), name)
     if initial is None and where is not None:
-        raise _no_identity(
+        raise shape_error(
             name,
             "reduction has no identity, so a where mask needs an initial value",
             "pass initial=, the result where no element is selected",
         )
     if initial is None and count_over(shape, axes) == 0:
-        raise _no_identity(
+        raise shape_error(
             name,
             f"zero-size array to reduction operation which has no identity: {aval_of(x).long()}",
             "pass initial=, or reduce over axes that have elements",
@@ -267,12 +255,12 @@ def _position(name: str, row: Callable[..., Any], a: Any, axis: Any, out: None, 
     refuse_out(out, name)
     x = array_argument(a, name)
     rank = aval_of(x).ndim
-    if aval_of(x).size == 0 and (axis is None or aval_of(x).shape[normalize_axis(axis, rank, name)] == 0):
-        raise _no_identity(name, f"attempt to get {name} of an empty sequence", "check .size before")
+    if aval_of(x).size == 0 and (axis is None or aval_of(x).shape[canonical_axis(axis, rank, name)] == 0):
+        raise shape_error(name, f"attempt to get {name} of an empty sequence", "check .size before")
     if axis is None:
         found = row(reshape(x, (aval_of(x).size,)), 0, dtypes.default_int())
         return with_axes(found, tuple(range(rank)), bool(keepdims))
-    axis = normalize_axis(axis, rank, name)
+    axis = canonical_axis(axis, rank, name)
     return with_axes(row(x, axis, dtypes.default_int()), (axis,), bool(keepdims))
 
 

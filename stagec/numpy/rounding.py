@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from stagec.core import dtypes, errors, location
-from stagec.numpy.arithmetic import as_array, dtype_of, reject
+from stagec.core import dtypes
+from stagec.core.dtype_info import iinfo
+from stagec.numpy.arguments import refuse_out
+from stagec.numpy.arithmetic import dtype_of, reject
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives import arithmetic as ar, complex as cplx, logic, transcendental as tr
-from stagec.primitives.convert import convert_element_type
+from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 from stagec.primitives.shape import broadcast_in_dim
 
@@ -57,24 +59,12 @@ def fix(x: Any, out: None = None) -> Any:
     >>> f"{float(fix(-1.5)):.4f}"
     '-1.0000'
     """
-    no_out("fix", out)
+    refuse_out(out, "fix")
     return trunc(x)
 
 
 def _trunc(x: Operand) -> Operand:
     return logic.select(logic.lt(x, 0), ar.ceil(x), ar.floor(x))
-
-
-def no_out(name: str, out: Any) -> None:
-    """Refuse NumPy's `out` argument."""
-    if out is not None:
-        raise errors.UnsupportedError(
-            errors.message(
-                f"{name} cannot write to `out`: arrays are immutable",
-                str(location.capture()),
-                fix=f"use the result: y = {name}(...)",
-            )
-        )
 
 
 def rint(x: Any, /) -> Any:
@@ -104,7 +94,7 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     >>> float(round(2.345, 1))
     2.299999952316284
     """
-    no_out("round", out)
+    refuse_out(out, "round")
     decimals = int(decimals)
     x = as_operand(a, "round's argument")
     dtype = dtype_of(x)
@@ -135,9 +125,9 @@ around = round
 
 def _round_integer(x: Operand, unit: int) -> Any:
     dtype = dtype_of(x)
-    if unit > 2 * dtypes.iinfo(dtype).max:
+    if unit > 2 * iinfo(dtype).max:
         return ar.mul(x, 0)
-    if unit > dtypes.iinfo(dtype).max:
+    if unit > iinfo(dtype).max:
         raise reject("round to more digits than the dtype has", dtype, "use a wider dtype")
     whole = ar.mul(ar.div(x, unit), unit)
     left = ar.abs(ar.sub(x, whole))

@@ -9,14 +9,13 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
-from stagec.numpy.axes import normalize_axes, normalize_axis
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote_dtypes, promote_inexact
 from stagec.numpy.reductions import integer_sum_dtype, strong, sum
 from stagec.primitives import arithmetic as ar, cumulative as cu
 from stagec.primitives.iota import full
 from stagec.primitives.logic import bitwise_xor, ne, select
 from stagec.primitives.operand import aval_of, literal
-from stagec.primitives.shape import concatenate, reshape
+from stagec.primitives.shape import canonical_axes, canonical_axis, concatenate, reshape
 from stagec.primitives.slicing import slice_in_dim
 
 
@@ -32,7 +31,7 @@ def _running(
     x = strong(x, found)
     if axis is None:
         return row(reshape(x, (aval_of(x).size,)), 0)
-    return row(x, normalize_axis(axis, aval_of(x).ndim, name))
+    return row(x, canonical_axis(axis, aval_of(x).ndim, name))
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
@@ -89,15 +88,13 @@ def _cumulative(name: str, row: Any, x: Any, axis: int | None, dtype: Any, inclu
     rank = aval_of(x).ndim
     if axis is None:
         if rank != 1:
-            raise errors.AxisError(
-                errors.message(
-                    f"{name}: axis must be given for {aval_of(x).long()}",
-                    str(location.capture()),
-                    fix="name the axis to run along",
-                )
+            raise location.error(
+                errors.AxisError,
+                f"{name}: axis must be given for {aval_of(x).long()}",
+                fix="name the axis to run along",
             )
         axis = 0
-    axis = normalize_axis(axis, rank, name)
+    axis = canonical_axis(axis, rank, name)
     out = _running(name, row, x, axis, integer_sum_dtype(aval_of(x).dtype) if dtype is None else dtype)
     if not include_initial:
         return out
@@ -157,12 +154,10 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     """
     x = array_argument(a, "diff")
     if n < 0:
-        raise errors.ShapeError(
-            errors.message(f"diff: n must not be negative, got {n}", str(location.capture()), fix="use 0 or more")
-        )
+        raise location.error(errors.ShapeError, f"diff: n must not be negative, got {n}", fix="use 0 or more")
     if n == 0:
         return x
-    axis = normalize_axis(axis, aval_of(x).ndim, "diff")
+    axis = canonical_axis(axis, aval_of(x).ndim, "diff")
     parts = [v for v in (prepend, x, append) if v is not None]
     if len(parts) > 1:
         parts = promote_dtypes(*parts)
@@ -214,12 +209,12 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """
     if x is None:
         values, step = promote_inexact(array_argument(y, "trapezoid"), dx)
-        axis = normalize_axis(axis, aval_of(values).ndim, "trapezoid")
+        axis = canonical_axis(axis, aval_of(values).ndim, "trapezoid")
         pairs = ar.add(_cut(values, 1, None, axis), _cut(values, None, -1, axis))
         area = ar.mul(pairs, broadcast_to_shape(step, aval_of(pairs).shape) if aval_of(step).ndim else step)
     else:
         values, places = promote_inexact(array_argument(y, "trapezoid"), array_argument(x, "trapezoid's x"))
-        axis = normalize_axis(axis, aval_of(values).ndim, "trapezoid")
+        axis = canonical_axis(axis, aval_of(values).ndim, "trapezoid")
         gaps = diff(places) if aval_of(places).ndim == 1 else diff(places, axis=axis)
         if aval_of(gaps).ndim == 1:
             shape = [1] * aval_of(values).ndim
@@ -252,11 +247,9 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     Array([1. , 1.5, 2. ], dtype=float32)
     """
     if edge_order not in (None, 1):
-        raise errors.UnsupportedError(
-            errors.message(f"gradient: edge_order={edge_order}", str(location.capture()), fix="use edge_order=1")
-        )
+        raise location.error(errors.UnsupportedError, f"gradient: edge_order={edge_order}", fix="use edge_order=1")
     (x,) = promote_inexact(array_argument(f, "gradient"))
-    axes = normalize_axes(axis, aval_of(x).ndim, "gradient")
+    axes = canonical_axes(axis, aval_of(x).ndim, "gradient")
     if len(varargs) not in (0, 1, len(axes)):
         raise _gradient_error(
             f"{len(varargs)} distances for {len(axes)} axes", "give one distance, or one for each axis"
@@ -269,7 +262,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
 
 
 def _gradient_error(text: str, fix: str) -> errors.ShapeError:
-    return errors.ShapeError(errors.message(f"gradient: {text}", str(location.capture()), fix=fix))
+    return location.error(errors.ShapeError, f"gradient: {text}", fix=fix)
 
 
 def _slope(x: Any, axis: int, step: Any) -> Any:

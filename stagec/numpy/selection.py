@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes, errors, location
+from stagec.core import dtypes, location
 from stagec.numpy.arguments import array_argument, concrete, refuse_out
-from stagec.numpy.axes import normalize_axis
 from stagec.numpy.index_syntax import wrap_negative
 from stagec.numpy.indexing import getitem
 from stagec.numpy.joining import stack
@@ -20,7 +19,7 @@ from stagec.primitives import arithmetic
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.gather import GatherDimensionNumbers, gather
 from stagec.primitives.iota import full_like
-from stagec.primitives.shape import broadcast_in_dim, expand_dims, shape_error
+from stagec.primitives.shape import broadcast_in_dim, canonical_axis, expand_dims, shape_error
 
 
 def take(
@@ -56,7 +55,7 @@ def take(
     indices = integers(indices, "take")
     if axis is None:
         a, axis = ravel(a), 0
-    axis = normalize_axis(axis, a.ndim, "take")
+    axis = canonical_axis(axis, a.ndim, "take")
     size = a.shape[axis]
     shape = (*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :])
     if 0 in shape:
@@ -88,7 +87,7 @@ def take(
 
 
 def _along(a: Any, indices: Any, axis: int, name: str) -> tuple[Any, Any, int]:
-    axis = normalize_axis(axis, a.ndim, name)
+    axis = canonical_axis(axis, a.ndim, name)
     if indices.ndim != a.ndim:
         raise shape_error(
             name, f"indices {indices.aval.long()} and array {a.aval.long()} differ in rank", "add axes with None"
@@ -210,7 +209,7 @@ def compress(
         raise shape_error("compress", f"condition must be a vector, got {condition.aval.long()}", "use ravel")
     if axis is None:
         a, axis = ravel(a), 0
-    axis = normalize_axis(axis, a.ndim, "compress")
+    axis = canonical_axis(axis, a.ndim, "compress")
     condition = getitem(condition, slice(a.shape[axis]))
     where = nonzero(condition, size=size, fill_value=a.shape[axis])[0]
     return take(a, where, axis, mode="fill", fill_value=fill_value)
@@ -249,11 +248,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     if mode == "raise":
         values = concrete(which, "choose", "a (for mode='raise')")
         if values.size and (values.min() < 0 or values.max() >= len(parts)):
-            raise ValueError(
-                errors.message(
-                    f"choose: an index is not in 0..{len(parts) - 1}", str(location.capture()), fix="mode='clip'"
-                )
-            )
+            raise location.error(ValueError, f"choose: an index is not in 0..{len(parts) - 1}", fix="mode='clip'")
     elif mode == "wrap":
         which = wrapped(which, len(parts))
     elif mode != "clip":

@@ -61,18 +61,14 @@ def unique(
         rest = [from_numpy(p, dtypes.default_int()) for p in parts[1:]]
         return (first, *rest) if any(wanted) else first
     if axis is not None:
-        raise errors.UnsupportedError(
-            errors.message(
-                "unique: axis and size do not go together",
-                str(location.capture()),
-                fix="call unique with axis outside of jit, without size",
-            )
+        raise location.error(
+            errors.UnsupportedError,
+            "unique: axis and size do not go together",
+            fix="call unique with axis outside of jit, without size",
         )
     flat = reshape(x, (aval_of(x).size,))
     if aval_of(flat).size == 0:
-        raise errors.ShapeError(
-            errors.message("unique: size= of an empty array", str(location.capture()), fix="check .size before")
-        )
+        raise location.error(errors.ShapeError, "unique: size= of an empty array", fix="check .size before")
     values, places, inverse, counts = unique_sorted(flat, int(size), fill_value, equal_nan)
     out = [strong(values)]
     if return_index:

@@ -9,7 +9,6 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.numpy.arguments import array_argument, requested_dtype
-from stagec.numpy.axes import normalize_axis
 from stagec.numpy.promotion import promote_dtypes
 from stagec.numpy.reductions import strong
 from stagec.primitives import arithmetic as ar, sort as so
@@ -19,18 +18,16 @@ from stagec.primitives.iota import broadcasted_iota, full
 from stagec.primitives.logic import bitwise_and, bitwise_not, bitwise_or, eq, lt, ne, select, shift_right_logical
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.reduce import reduce_sum
-from stagec.primitives.shape import broadcast_in_dim, concatenate, reshape, rev
+from stagec.primitives.shape import broadcast_in_dim, canonical_axis, concatenate, reshape, rev
 from stagec.primitives.slicing import slice_in_dim
 
 
 def _order_refused(name: str, kind: Any, order: Any) -> None:
     if kind is not None or order is not None:
-        raise errors.UnsupportedError(
-            errors.message(
-                f"{name}: kind= and order= are not supported",
-                str(location.capture()),
-                fix="leave them out; every sort is stable (stable=True)",
-            )
+        raise location.error(
+            errors.UnsupportedError,
+            f"{name}: kind= and order= are not supported",
+            fix="leave them out; every sort is stable (stable=True)",
         )
 
 
@@ -38,7 +35,7 @@ def _axis_or_flat(name: str, a: Any, axis: int | None) -> tuple[Any, int]:
     x = array_argument(a, name)
     if axis is None:
         return reshape(x, (aval_of(x).size,)), 0
-    return x, normalize_axis(axis, aval_of(x).ndim, name)
+    return x, canonical_axis(axis, aval_of(x).ndim, name)
 
 
 def sort(
@@ -124,13 +121,11 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     """
     parts = [array_argument(k, f"lexsort's key {i}") for i, k in enumerate(keys)]
     if not parts:
-        raise errors.ShapeError(
-            errors.message("lexsort: there are no keys", str(location.capture()), fix="pass at least one array")
-        )
+        raise location.error(errors.ShapeError, "lexsort: there are no keys", fix="pass at least one array")
     shape = aval_of(parts[0]).shape
     if shape == ():
         return _only_position()
-    axis = normalize_axis(axis, len(shape), "lexsort")
+    axis = canonical_axis(axis, len(shape), "lexsort")
     out = so.sort([*parts[::-1], _places(shape, axis)], axis, is_stable=False, num_keys=len(parts) + 1)
     return strong(out[-1], dtypes.default_int())
 
@@ -142,16 +137,14 @@ def _only_position() -> Any:
 
 def _kth(name: str, a: Any, kth: Any, axis: int) -> tuple[Any, int]:
     x = array_argument(a, name)
-    axis = normalize_axis(axis, aval_of(x).ndim, name)
+    axis = canonical_axis(axis, aval_of(x).ndim, name)
     n = aval_of(x).shape[axis]
     for k in kth if isinstance(kth, (tuple, list)) else (kth,):
         if not -n <= k < n:
-            raise errors.AxisError(
-                errors.message(
-                    f"{name}: kth={k} is out of bounds for axis {axis} of {aval_of(x).long()}",
-                    str(location.capture()),
-                    fix=f"kth is between {-n} and {n - 1}",
-                )
+            raise location.error(
+                errors.AxisError,
+                f"{name}: kth={k} is out of bounds for axis {axis} of {aval_of(x).long()}",
+                fix=f"kth is between {-n} and {n - 1}",
             )
     return x, axis
 
@@ -233,12 +226,10 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
     """
     table, values = promote_dtypes(array_argument(a, "searchsorted"), array_argument(v, "searchsorted's v"))
     if aval_of(table).ndim != 1 or side not in ("left", "right"):
-        raise errors.ShapeError(
-            errors.message(
-                f"searchsorted: a is {aval_of(table).long()}, side is {side!r}",
-                str(location.capture()),
-                fix="a has rank 1, side is 'left' or 'right'",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"searchsorted: a is {aval_of(table).long()}, side is {side!r}",
+            fix="a has rank 1, side is 'left' or 'right'",
         )
     if sorter is not None:
         table = take_flat(table, array_argument(sorter, "searchsorted's sorter"))

@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes, errors, location
+from stagec.core import dtypes, location
 from stagec.numpy.arguments import requested_dtype, to_array
-from stagec.numpy.axes import as_int, normalize_axis
 from stagec.numpy.promotion import broadcast_to_shape, promote, promote_inexact
 from stagec.primitives import arithmetic, transcendental
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import broadcasted_iota, full_like
 from stagec.primitives.logic import eq, select
 from stagec.primitives.operand import aval_of
-from stagec.primitives.shape import expand_dims, transpose
+from stagec.primitives.shape import as_int, canonical_axis, expand_dims, transpose
 
 
 def linspace(
@@ -62,7 +61,7 @@ def linspace(
         out = select(eq(broadcasted_iota(dtypes.int32, full, 0), count - 1), ends, out)
     if dtypes.is_integer(wanted):
         out = arithmetic.floor(out)
-    where = normalize_axis(axis, rank, "linspace")
+    where = canonical_axis(axis, rank, "linspace")
     if where:
         out = transpose(out, [*range(1, where + 1), 0, *range(where + 1, rank)])
     out = convert_element_type(out, wanted)
@@ -75,9 +74,7 @@ def linspace(
 def _count(num: Any, name: str) -> int:
     count = as_int(num, name, "num")
     if count < 0:
-        raise ValueError(
-            errors.message(f"{name}: number of samples, {count}, must not be negative", str(location.capture()))
-        )
+        raise location.error(ValueError, f"{name}: number of samples, {count}, must not be negative")
     return count
 
 
@@ -117,7 +114,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     first, last = (convert_element_type(broadcast_to_shape(v, shape), computed) for v in (first, last))
     # Steps of the logarithm of |x| only, so that two negative ends work too.
     ratio = transcendental.log(arithmetic.div(last, first))
-    where = normalize_axis(axis, len(shape) + 1, "geomspace")
+    where = canonical_axis(axis, len(shape) + 1, "geomspace")
     steps = linspace(full_like(ratio, 0), ratio, count, endpoint, axis=where)
     full = steps.shape
     rows = broadcast_to_shape(expand_dims(first, (where,)), full)

@@ -21,12 +21,8 @@ from stagec.primitives.iota import broadcasted_iota, full
 from stagec.primitives.logic import bitwise_and, clamp, eq, ge, le, select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.scatter import ScatterDimensionNumbers, scatter_add
-from stagec.primitives.shape import broadcast_in_dim, concatenate, expand_dims, reshape, rev, transpose
+from stagec.primitives.shape import broadcast_in_dim, concatenate, expand_dims, reshape, rev, shape_error, transpose
 from stagec.primitives.slicing import slice_in_dim
-
-
-def _shape_error(name: str, text: str, fix: str) -> errors.ShapeError:
-    return errors.ShapeError(errors.message(f"{name}: {text}", str(location.capture()), fix=fix))
 
 
 def _totals(places: Any, amounts: Any, length: int) -> Any:
@@ -57,15 +53,13 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     """
     values = array_argument(x, "bincount")
     if not dtypes.is_integer(aval_of(values).dtype) and not dtypes.is_bool(aval_of(values).dtype):
-        raise errors.DtypeError(
-            errors.message(
-                f"bincount does not accept {aval_of(values).dtype.name}",
-                str(location.capture()),
-                fix="count integers; convert with astype(int)",
-            )
+        raise location.error(
+            errors.DtypeError,
+            f"bincount does not accept {aval_of(values).dtype.name}",
+            fix="count integers; convert with astype(int)",
         )
     if aval_of(values).ndim != 1:
-        raise _shape_error("bincount", f"x must have rank 1, got {aval_of(values).long()}", "flatten it with ravel()")
+        raise shape_error("bincount", f"x must have rank 1, got {aval_of(values).long()}", "flatten it with ravel()")
     values = strong(values, dtypes.int32 if dtypes.is_bool(aval_of(values).dtype) else None)
     if length is None:
         found = concrete(values, "bincount", "x")
@@ -77,7 +71,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     else:
         amounts = strong(array_argument(weights, "bincount's weights"))
         if aval_of(amounts).shape != aval_of(values).shape:
-            raise _shape_error(
+            raise shape_error(
                 "bincount",
                 f"weights {aval_of(amounts).long()} for {aval_of(values).long()}",
                 "give one weight for each element",
@@ -91,11 +85,11 @@ def _edges(name: str, x: Any, bins: Any, range: Any) -> Any:
     if not isinstance(bins, (int, np.integer)) and not (hasattr(bins, "ndim") and bins.ndim == 0):
         (edges,) = promote_inexact(array_argument(bins, f"{name}'s bins"))
         if aval_of(edges).ndim != 1:
-            raise _shape_error(name, f"bins are {aval_of(edges).long()}", "give a number of bins, or edges of rank 1")
+            raise shape_error(name, f"bins are {aval_of(edges).long()}", "give a number of bins, or edges of rank 1")
         return strong(edges)
     count = int(bins)
     if count < 1:
-        raise _shape_error(name, f"bins={count}", "there is at least one bin")
+        raise shape_error(name, f"bins={count}", "there is at least one bin")
     dtype = dtypes.to_inexact(aval_of(x).dtype)
     if range is None:
         if aval_of(x).size:
@@ -207,7 +201,7 @@ def cov(
     rows = []
     for p in parts:
         if aval_of(p).ndim > 2:
-            raise _shape_error("cov", f"{aval_of(p).long()} has more than two axes", "give a row for each variable")
+            raise shape_error("cov", f"{aval_of(p).long()} has more than two axes", "give a row for each variable")
         p = reshape(p, (1, aval_of(p).size)) if aval_of(p).ndim < 2 else p
         rows.append(transpose(p, (1, 0)) if not rowvar and aval_of(p).shape[0] != 1 else p)
     x = strong(concatenate(rows, 0))
@@ -220,7 +214,7 @@ def cov(
             continue
         w = strong(array_argument(given, f"cov's {name}"), dtypes.real_dtype(kind))
         if aval_of(w).shape != (n,):
-            raise _shape_error("cov", f"{name} {aval_of(w).long()} for {n} observations", "give one for each")
+            raise shape_error("cov", f"{name} {aval_of(w).long()} for {n} observations", "give one for each")
         weights = w if weights is None else ar.mul(weights, w)
     width = dtypes.real_dtype(kind)
     if weights is None:
@@ -271,13 +265,13 @@ def _slide(name: str, a: Any, v: Any, mode: str, correlated: bool, preferred_ele
     x, kernel = promote_inexact(array_argument(a, name), array_argument(v, name))
     m, n = aval_of(x).size, aval_of(kernel).size
     if aval_of(x).ndim != 1 or aval_of(kernel).ndim != 1 or not m or not n:
-        raise _shape_error(
+        raise shape_error(
             name,
             f"operands are {aval_of(x).long()} and {aval_of(kernel).long()}",
             "both have rank 1 and at least one element",
         )
     if mode not in ("full", "same", "valid"):
-        raise _shape_error(name, f"there is no mode {mode!r}", "use 'full', 'same' or 'valid'")
+        raise shape_error(name, f"there is no mode {mode!r}", "use 'full', 'same' or 'valid'")
     swapped = m < n
     if correlated and dtypes.is_complex(aval_of(kernel).dtype):
         kernel = conj(kernel)

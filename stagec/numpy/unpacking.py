@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.numpy.arguments import refuse_out
 from stagec.numpy.arithmetic import dtype_of, reject
 from stagec.numpy.logical import isnan
 from stagec.numpy.promotion import broadcast_together, promote_floating, promote_inexact
-from stagec.numpy.rounding import no_out, trunc
+from stagec.numpy.rounding import trunc
 from stagec.primitives import arithmetic as ar, logic
 from stagec.primitives.convert import bitcast_convert_type, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
@@ -157,7 +158,7 @@ def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
     >>> [float(v) for v in modf(-2.5)]
     [-0.5, -2.0]
     """
-    no_out("modf", out)
+    refuse_out(out, "modf")
     (x,) = promote_inexact(x)
     whole = trunc(x)
     finite = logic.is_finite(x)

@@ -47,12 +47,10 @@ def array(
            [3, 4]], dtype=int32)
     """
     if order not in (None, "K", "A", "C"):
-        raise errors.UnsupportedError(
-            errors.message(
-                f"array: order={order!r} is not supported, arrays are in row-major order",
-                str(location.capture()),
-                fix="leave order out; use transpose for another order of the axes",
-            )
+        raise location.error(
+            errors.UnsupportedError,
+            f"array: order={order!r} is not supported, arrays are in row-major order",
+            fix="leave order out; use transpose for another order of the axes",
         )
     wanted = None if dtype is None else requested_dtype(dtype, "array")
     if isinstance(object, (list, tuple)):
@@ -100,12 +98,10 @@ def _from_value(operand: Any, original: Any, dtype: np.dtype[Any] | None) -> Any
 def _check_range(value: int, dtype: np.dtype[Any]) -> None:
     info = np.iinfo(dtype)
     if not info.min <= value <= info.max:
-        raise OverflowError(
-            errors.message(
-                f"array: Python integer {value} out of bounds for {dtype.name}",
-                str(location.capture()),
-                fix="ask for a wider dtype, or enable 64-bit types (STAGEC_ENABLE_X64=1)",
-            )
+        raise location.error(
+            OverflowError,
+            f"array: Python integer {value} out of bounds for {dtype.name}",
+            fix="ask for a wider dtype, or enable 64-bit types (STAGEC_ENABLE_X64=1)",
         )
 
 
@@ -131,12 +127,10 @@ def _from_nested(nested: Any, dtype: np.dtype[Any] | None) -> Any:
         elif hasattr(leaf, "__array__") or hasattr(leaf, "__buffer__"):
             kinds[type(leaf)] = np.asarray(leaf)
         else:
-            raise errors.ArgumentTypeError(
-                errors.message(
-                    f"array: an element of the list is neither a number nor an array: {type(leaf).__name__}: {leaf!r}",
-                    str(location.capture()),
-                    fix="keep values that are not numbers outside of arrays; None is not a number, nan is",
-                )
+            raise location.error(
+                errors.ArgumentTypeError,
+                f"array: an element of the list is neither a number nor an array: {type(leaf).__name__}: {leaf!r}",
+                fix="keep values that are not numbers outside of arrays; None is not a number, nan is",
             )
     if dtype is None:
         dtype = dtypes.result_type(*kinds.values()) if kinds else dtypes.default_float()
@@ -173,12 +167,10 @@ def _widest(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any
 
 
 def _ragged(text: str) -> errors.ShapeError:
-    return errors.ShapeError(
-        errors.message(
-            f"array: nested lists do not form an array: {text}",
-            str(location.capture()),
-            fix="give every row the same length; pad short rows",
-        )
+    return location.error(
+        errors.ShapeError,
+        f"array: nested lists do not form an array: {text}",
+        fix="give every row the same length; pad short rows",
     )
 
 
@@ -202,11 +194,9 @@ def _from_numpy_like(value: Any, dtype: np.dtype[Any] | None) -> Any:
     except Exception:
         found = np.asarray(None)
     if found.dtype == object:
-        raise errors.ArgumentTypeError(
-            errors.message(
-                f"array: cannot make an array of {type(value).__name__}",
-                str(location.capture()),
-                fix="pass numbers, arrays, or nested lists of them",
-            )
+        raise location.error(
+            errors.ArgumentTypeError,
+            f"array: cannot make an array of {type(value).__name__}",
+            fix="pass numbers, arrays, or nested lists of them",
         )
     return array(found, dtype)

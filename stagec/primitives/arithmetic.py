@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes, errors
+from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.dtypes import FLOATING, INEXACT, NUMERIC
-from stagec.core.location import capture
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from stagec.primitives.operand import Operand, as_operand, uniform
 from stagec.primitives.table import check_dtype, computed_in_float32, elementwise, spread
@@ -117,12 +116,10 @@ pow_p = elementwise(
 def _integer_pow_shape(x: ShapedArray, *, y: int) -> ShapedArray:
     check_dtype("integer_pow", x.dtype, NUMERIC)
     if y < 0 and not dtypes.is_inexact(x.dtype):
-        raise errors.DtypeError(
-            errors.message(
-                f"integer_pow: integers cannot be raised to the negative power {y}",
-                str(capture()),
-                fix="convert the base to a floating dtype with astype(float)",
-            )
+        raise location.error(
+            errors.DtypeError,
+            f"integer_pow: integers cannot be raised to the negative power {y}",
+            fix="convert the base to a floating dtype with astype(float)",
         )
     return x
 

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stagec.core import dtypes, errors
+from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.location import capture
 from stagec.core.primitive import Primitive
 from stagec.primitives.operand import Operand, aval_of, uniform
 from stagec.primitives.reduce import HALF
@@ -300,12 +299,10 @@ def conv_general_dilated(
     base = sizes(lhs_dilation, rank, _NAME, "lhs_dilation")
     holes = sizes(rhs_dilation, rank, _NAME, "rhs_dilation")
     if isinstance(padding, str) and any(b > 1 for b in base):
-        raise errors.UnsupportedError(
-            errors.message(
-                f"{_NAME}: padding {padding!r} has no meaning for a dilated operand",
-                str(capture()),
-                fix="give (low, high) for each spatial axis, or use conv_transpose",
-            )
+        raise location.error(
+            errors.UnsupportedError,
+            f"{_NAME}: padding {padding!r} has no meaning for a dilated operand",
+            fix="give (low, high) for each spatial axis, or use conv_transpose",
         )
     spatial = [dilated(right[i], h) for i, h in zip(numbers.rhs_spec[2:], holes)]
     return conv_general_dilated_p(

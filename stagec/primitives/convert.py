@@ -9,6 +9,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
+from stagec.core.operators import ArrayOperators
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.table import check_dtype
@@ -74,6 +75,14 @@ def convert_element_type(x: Any, new_dtype: Any, weak_type: bool = False) -> Ope
     return convert_element_type_p(x, new_dtype=dtype, weak_type=weak_type)
 
 
+def as_array(operand: Operand) -> Any:
+    """An operand as what functions take: an Array or a tracer; NumPy arrays and literals are taken in."""
+    if isinstance(operand, ArrayOperators):
+        return operand
+    aval = aval_of(operand)
+    return convert_element_type_p(operand, new_dtype=aval.dtype, weak_type=aval.weak_type)
+
+
 def _bitcast_shape(x: ShapedArray, *, new_dtype: np.dtype[Any]) -> ShapedArray:
     for dtype in (x.dtype, new_dtype):
         check_dtype("bitcast_convert_type", dtype, dtypes.INTEGER | dtypes.FLOATING)
@@ -83,12 +92,10 @@ def _bitcast_shape(x: ShapedArray, *, new_dtype: np.dtype[Any]) -> ShapedArray:
     if old > new:
         return ShapedArray.of((*x.shape, old // new), new_dtype)
     if not x.shape or x.shape[-1] != new // old:
-        raise errors.ShapeError(
-            errors.message(
-                f"bitcast_convert_type: {x.long()} to {new_dtype.name} needs a last axis of size {new // old}",
-                str(location.capture()),
-                fix=f"reshape so that the last axis holds the parts of one {new_dtype.name}",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"bitcast_convert_type: {x.long()} to {new_dtype.name} needs a last axis of size {new // old}",
+            fix=f"reshape so that the last axis holds the parts of one {new_dtype.name}",
         )
     return ShapedArray.of(x.shape[:-1], new_dtype)
 
@@ -144,12 +151,10 @@ _LAYOUT = {
 def _reduce_precision_shape(x: ShapedArray, *, exponent_bits: int, mantissa_bits: int) -> ShapedArray:
     check_dtype("reduce_precision", x.dtype, dtypes.FLOATING)
     if exponent_bits < 1 or mantissa_bits < 0:
-        raise errors.ShapeError(
-            errors.message(
-                f"reduce_precision: {exponent_bits} exponent bits and {mantissa_bits} mantissa bits",
-                str(location.capture()),
-                fix="give at least one exponent bit, and no negative number",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"reduce_precision: {exponent_bits} exponent bits and {mantissa_bits} mantissa bits",
+            fix="give at least one exponent bit, and no negative number",
         )
     return x
 

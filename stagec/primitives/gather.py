@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stagec.core import dtypes, errors
+from stagec.core import dtypes, location
 from stagec.core.aval import ShapedArray
-from stagec.core.location import capture
 from stagec.core.primitive import Primitive
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
@@ -54,12 +53,10 @@ class GatherScatterMode(str, enum.Enum):
         try:
             return GatherScatterMode(mode)
         except ValueError:
-            raise ValueError(
-                errors.message(
-                    f"unknown gather/scatter mode {mode!r}",
-                    str(capture()),
-                    fix="modes are 'clip', 'fill', 'drop' and 'promise_in_bounds'",
-                )
+            raise location.error(
+                ValueError,
+                f"unknown gather/scatter mode {mode!r}",
+                fix="modes are 'clip', 'fill', 'drop' and 'promise_in_bounds'",
             ) from None
 
 

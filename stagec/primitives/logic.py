@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes, errors
+from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.dtypes import ALL, COMPLEX, FLOATING, INTEGER
-from stagec.core.location import capture
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from stagec.primitives.operand import Operand, as_operand, uniform
 from stagec.primitives.table import check_dtype, elementwise, elementwise_shape, same_dtype, spread
@@ -152,12 +151,10 @@ def _select_n_shape(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
     if which.dtype not in (dtypes.bool_, dtypes.int32):
         check_dtype("select_n's first operand", which.dtype, frozenset({dtypes.bool_, dtypes.int32}))
     if not cases or (which.dtype == dtypes.bool_ and len(cases) > 2):
-        raise errors.ShapeError(
-            errors.message(
-                f"select_n: {len(cases)} cases for {which.long()}",
-                str(capture()),
-                fix="a bool selects between two cases; use int32 for more",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"select_n: {len(cases)} cases for {which.long()}",
+            fix="a bool selects between two cases; use int32 for more",
         )
     dtype = same_dtype("select_n", cases)
     weak = all(c.weak_type for c in cases)

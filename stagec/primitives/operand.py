@@ -39,14 +39,12 @@ def as_operand(value: Any, name: str = "argument") -> Operand:
         return np.asarray(value, dtype)
     if hasattr(value, "__stagec_array__"):
         return as_operand(value.__stagec_array__(), name)
-    raise errors.ArgumentTypeError(
-        errors.message(
-            f"{name}: expected an array or a number, got {type(value).__name__}: {_brief(value)}",
-            str(location.capture()),
-            fix="wrap it in stagec.numpy.array"
-            if isinstance(value, (list, tuple))
-            else "keep values that are not numbers outside of arrays",
-        )
+    raise location.error(
+        errors.ArgumentTypeError,
+        f"{name}: expected an array or a number, got {type(value).__name__}: {errors.brief(value)}",
+        fix="wrap it in stagec.numpy.array"
+        if isinstance(value, (list, tuple))
+        else "keep values that are not numbers outside of arrays",
     )
 
 
@@ -55,12 +53,10 @@ def literal(value: Any, dtype: np.dtype[Any], weak_type: bool = False) -> Litera
     if isinstance(value, int) and not isinstance(value, bool) and dtypes.is_integer(dtype):
         info = np.iinfo(dtype)
         if not info.min <= value <= info.max:
-            raise OverflowError(
-                errors.message(
-                    f"Python integer {value} does not fit {dtype.name}",
-                    str(location.capture()),
-                    fix="use an array of a wider dtype, or enable 64-bit types (STAGEC_ENABLE_X64=1)",
-                )
+            raise location.error(
+                OverflowError,
+                f"Python integer {value} does not fit {dtype.name}",
+                fix="use an array of a wider dtype, or enable 64-bit types (STAGEC_ENABLE_X64=1)",
             )
     with np.errstate(all="ignore"):
         return Literal(np.asarray(value).astype(dtype), ShapedArray.of((), dtype, weak_type))
@@ -71,11 +67,6 @@ def aval_of(operand: Operand) -> ShapedArray:
     if isinstance(operand, (ArrayOperators, Literal)):
         return operand.aval
     return ShapedArray.of(operand.shape, operand.dtype)
-
-
-def _brief(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def uniform(*values: Any) -> list[Operand]:

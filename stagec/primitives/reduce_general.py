@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import errors
+from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, Literal, replay, trace_flat
-from stagec.core.location import capture
 from stagec.core.primitive import Primitive
 from stagec.core.trace import current
 from stagec.primitives import reduce as named
@@ -42,12 +41,10 @@ def traced_computation(
 
     graph, captured = trace_flat(flat, avals + avals, name=name)
     if captured:
-        raise errors.UnsupportedError(
-            errors.message(
-                f"{name}: the computation closes over an array",
-                str(capture()),
-                fix="combine with plain numbers only, or apply the array to the operand beforehand",
-            )
+        raise location.error(
+            errors.UnsupportedError,
+            f"{name}: the computation closes over an array",
+            fix="combine with plain numbers only, or apply the array to the operand beforehand",
         )
     got = [(a.shape, a.dtype) for a in graph.out_avals]
     if got != [((), d) for d in dtype_list]:

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stagec.core import dtypes, errors
+from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.location import capture
 from stagec.core.primitive import Primitive
 from stagec.primitives import arithmetic
 from stagec.primitives.convert import convert_element_type
@@ -156,12 +155,10 @@ def _scatter_lower(name: str, combine: Callable[[Any, Any], Any]) -> Callable[..
         d = dimension_numbers
         aval, index_aval, update_aval = cx.in_avals
         if name == "scatter_mul" and dtypes.is_complex(aval.dtype):
-            raise errors.UnsupportedError(
-                errors.message(
-                    f"scatter_mul of {aval.dtype.name} cannot be compiled",
-                    str(capture()),
-                    fix="where indices do not repeat, use x.at[i].set(x[i] * values)",
-                )
+            raise location.error(
+                errors.UnsupportedError,
+                f"scatter_mul of {aval.dtype.name} cannot be compiled",
+                fix="where indices do not repeat, use x.at[i].set(x[i] * values)",
             )
         sizes = window_sizes(d, aval.ndim, update_aval.shape)
         indices, index_aval = signed_indices(cx, indices, index_aval)
@@ -407,9 +404,7 @@ def scatter_apply(
     """Replace the windows at each index by `function` of them; an index that occurs twice counts once."""
     x = as_operand(operand)
     if len(update_shape) < len(dimension_numbers.update_window_dims):
-        raise errors.ShapeError(
-            errors.message("scatter_apply: update_shape lacks the window's axes", str(capture()), fix="add them")
-        )
+        raise location.error(errors.ShapeError, "scatter_apply: update_shape lacks the window's axes", fix="add them")
     sizes = window_sizes(dimension_numbers, aval_of(x).ndim, tuple(update_shape))
     old = gather(x, scatter_indices, dimension_numbers.as_gather(), sizes, mode="clip")
     return scatter(

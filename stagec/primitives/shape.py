@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes, errors
+from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.location import capture
 from stagec.core.operators import ArrayOperators
 from stagec.core.primitive import Primitive
 from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
@@ -20,7 +19,7 @@ from stagec.primitives.table import i64_array, same_dtype
 
 def shape_error(name: str, text: str, fix: str) -> errors.ShapeError:
     """The error of an operation whose operands' shapes or sizes do not fit."""
-    return errors.ShapeError(errors.message(f"{name}: {text}", str(capture()), fix=fix))
+    return location.error(errors.ShapeError, f"{name}: {text}", fix=fix)
 
 
 def as_int(value: Any, name: str, what: str) -> int:
@@ -30,12 +29,10 @@ def as_int(value: Any, name: str, what: str) -> int:
     except errors.StagecError:
         raise
     except TypeError:
-        raise errors.ShapeError(
-            errors.message(
-                f"{name}: {what} must be an integer, got {type(value).__name__}: {value!r}",
-                str(capture()),
-                fix="sizes and axes are Python integers; use // instead of / to compute them",
-            )
+        raise location.error(
+            errors.ShapeError,
+            f"{name}: {what} must be an integer, got {type(value).__name__}: {value!r}",
+            fix="sizes and axes are Python integers; use // instead of / to compute them",
         ) from None
 
 
@@ -56,10 +53,8 @@ def canonical_axis(axis: Any, ndim: int, name: str) -> int:
     number = as_int(axis, name, "an axis")
     if not -ndim <= number < ndim:
         allowed = f"axes are {-ndim} to {ndim - 1}" if ndim else "an array of rank 0 has no axes"
-        raise errors.AxisError(
-            errors.message(
-                f"{name}: axis {number} is out of bounds for array of dimension {ndim}", str(capture()), fix=allowed
-            )
+        raise location.error(
+            errors.AxisError, f"{name}: axis {number} is out of bounds for array of dimension {ndim}", fix=allowed
         )
     return number + ndim if number < 0 else number
 
@@ -72,8 +67,8 @@ def canonical_axes(axes: Any, ndim: int, name: str) -> tuple[int, ...]:
         axes = (axes,)
     found = tuple([canonical_axis(a, ndim, name) for a in axes])
     if len(set(found)) != len(found):
-        raise errors.AxisError(
-            errors.message(f"{name}: duplicate value in axes {tuple(axes)}", str(capture()), fix="name each axis once")
+        raise location.error(
+            errors.AxisError, f"{name}: duplicate value in axes {tuple(axes)}", fix="name each axis once"
         )
     return found
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes
+from stagec.core import dtypes, location
 from stagec.core.aval import ShapedArray
-from stagec.core.errors import DtypeError, ShapeError, message
-from stagec.core.location import capture
+from stagec.core.errors import DtypeError, ShapeError
 from stagec.core.primitive import NOT_WRITTEN, Primitive
 
 DtypeRule = Callable[..., "np.dtype[Any]"]
@@ -19,12 +18,10 @@ DtypeRule = Callable[..., "np.dtype[Any]"]
 def check_dtype(name: str, dtype: np.dtype[Any], accepts: frozenset[np.dtype[Any]]) -> None:
     """Raise `DtypeError` unless the operation accepts the dtype."""
     if dtype not in accepts:
-        raise DtypeError(
-            message(
-                f"{name} does not accept {dtype.name}",
-                str(capture()),
-                fix=f"convert with astype; {name} accepts {', '.join(sorted(d.name for d in accepts))}",
-            )
+        raise location.error(
+            DtypeError,
+            f"{name} does not accept {dtype.name}",
+            fix=f"convert with astype; {name} accepts {', '.join(sorted(d.name for d in accepts))}",
         )
 
 
@@ -33,12 +30,10 @@ def same_dtype(name: str, avals: tuple[ShapedArray, ...]) -> np.dtype[Any]:
     first = avals[0].dtype
     for a in avals[1:]:
         if a.dtype != first:
-            raise DtypeError(
-                message(
-                    f"{name}: operands have different dtypes: {', '.join(x.long() for x in avals)}",
-                    str(capture()),
-                    fix="stagec.lax does not promote; convert with astype, or use the stagec.numpy function",
-                )
+            raise location.error(
+                DtypeError,
+                f"{name}: operands have different dtypes: {', '.join(x.long() for x in avals)}",
+                fix="stagec.lax does not promote; convert with astype, or use the stagec.numpy function",
             )
     return first
 
@@ -49,12 +44,10 @@ def elementwise_shape(name: str, avals: tuple[ShapedArray, ...]) -> tuple[int, .
     for a in avals:
         if a.shape and a.shape != shape:
             if shape:
-                raise ShapeError(
-                    message(
-                        f"{name}: shapes differ: {', '.join(x.long() for x in avals)}",
-                        str(capture()),
-                        fix="stagec.lax does not broadcast (rank 0 excepted); use stagec.numpy, or broadcast_in_dim",
-                    )
+                raise location.error(
+                    ShapeError,
+                    f"{name}: shapes differ: {', '.join(x.long() for x in avals)}",
+                    fix="stagec.lax does not broadcast (rank 0 excepted); use stagec.numpy, or broadcast_in_dim",
                 )
             shape = a.shape
     return shape
@@ -122,14 +115,3 @@ def spread(cx: Any, values: Any) -> list[Any]:
         v if a.shape == shape else cx.broadcast(v, a.update(shape=shape), ())
         for v, a in zip(values, cx.in_avals, strict=True)
     ]
-
-
-def spread_avals(cx: Any) -> list[ShapedArray]:
-    """The avals of the operands after `spread`."""
-    shape = cx.out_avals[0].shape
-    return [a.update(shape=shape) for a in cx.in_avals]
-
-
-def spread_eval(arrays: Any) -> list[Any]:
-    """The operands of an elementwise row's evaluation, broadcast to one shape."""
-    return list(np.broadcast_arrays(*arrays))

@@ -187,12 +187,10 @@ class Array(ArrayOperators):
     def _deleted(self) -> errors.DonationError:
         taken = self._state if isinstance(self._state, str) else "delete()"
         what = "was deleted" if taken == "delete()" else f"was donated to {taken}"
-        return errors.DonationError(
-            errors.message(
-                f"Array has been deleted: {self.aval.long()} {what}",
-                str(location.capture()),
-                fix="use the result of that call instead, or do not donate the argument (donate_argnums)",
-            )
+        return location.error(
+            errors.DonationError,
+            f"Array has been deleted: {self.aval.long()} {what}",
+            fix="use the result of that call instead, or do not donate the argument (donate_argnums)",
         )
 
     # Devices.

@@ -172,10 +172,8 @@ def _platform(name: str) -> str:
     if name == "gpu":
         return "cuda" if _works("cuda") else "vulkan"
     if name not in PLATFORMS:
-        raise errors.DeviceError(
-            errors.message(
-                f"{name!r} is not a known platform", str(location.capture()), fix=f"use one of {', '.join(PLATFORMS)}"
-            )
+        raise location.error(
+            errors.DeviceError, f"{name!r} is not a known platform", fix=f"use one of {', '.join(PLATFORMS)}"
         )
     return name
 
@@ -203,13 +201,11 @@ def devices(backend: str | None = None) -> list[Device]:
     allowed = platforms()
     platform = allowed[0] if backend is None else _platform(str(backend).lower())
     if platform not in allowed:
-        raise errors.DeviceError(
-            errors.message(
-                f"platform {platform!r} is not among those allowed",
-                str(location.capture()),
-                [("platforms", repr(config.platforms), "STAGEC_PLATFORMS, or the option `platforms`")],
-                f"add {platform} to the list",
-            )
+        raise location.error(
+            errors.DeviceError,
+            f"platform {platform!r} is not among those allowed",
+            [("platforms", repr(config.platforms), "STAGEC_PLATFORMS, or the option `platforms`")],
+            f"add {platform} to the list",
         )
     try:
         found = _of_platform(platform)
@@ -217,10 +213,8 @@ def devices(backend: str | None = None) -> list[Device]:
     except (RuntimeError, ValueError) as error:
         found, reason = (), str(error).rpartition("; ")[2]
     if not found:
-        raise errors.DeviceError(
-            errors.message(
-                f"there is no {platform} device here: {reason}", str(location.capture()), fix=_MISSING.get(platform, "")
-            )
+        raise location.error(
+            errors.DeviceError, f"there is no {platform} device here: {reason}", fix=_MISSING.get(platform, "")
         )
     return list(found)
 
@@ -254,22 +248,18 @@ def find(device: Any) -> Device:
     if isinstance(device, Device):
         return device
     if not isinstance(device, str):
-        raise errors.DeviceError(
-            errors.message(
-                f"a device is a Device or a string such as 'cpu', not {type(device).__name__}",
-                str(location.capture()),
-                fix="stagec.devices() lists the devices",
-            )
+        raise location.error(
+            errors.DeviceError,
+            f"a device is a Device or a string such as 'cpu', not {type(device).__name__}",
+            fix="stagec.devices() lists the devices",
         )
     platform, _, number = device.partition(":")
     known = devices(platform)
     if (number and not number.isdigit()) or int(number or 0) >= len(known):
-        raise errors.DeviceError(
-            errors.message(
-                f"there is no device {device!r}",
-                str(location.capture()),
-                fix=f"one of {', '.join(f'{d.platform}:{d.id}' for d in known)}",
-            )
+        raise location.error(
+            errors.DeviceError,
+            f"there is no device {device!r}",
+            fix=f"one of {', '.join(f'{d.platform}:{d.id}' for d in known)}",
         )
     return known[int(number or 0)]
 

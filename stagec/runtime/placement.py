@@ -28,16 +28,14 @@ def committed_device(values: Iterable[Any], function: str, names: Callable[[int]
                 found, first = value.device, i
                 aval = value.aval
             elif value.device is not found:
-                raise errors.DeviceError(
-                    errors.message(
-                        f"Received incompatible devices for {function}: its arguments are committed to different ones",
-                        str(location.capture()),
-                        [
-                            (names(first), aval.long(), f"on {found!r}"),
-                            (names(i), value.aval.long(), f"on {value.device!r}"),
-                        ],
-                        f"move one of them: stagec.device_put(x, {value.device.platform!r})",
-                    )
+                raise location.error(
+                    errors.DeviceError,
+                    f"Received incompatible devices for {function}: its arguments are committed to different ones",
+                    [
+                        (names(first), aval.long(), f"on {found!r}"),
+                        (names(i), value.aval.long(), f"on {value.device!r}"),
+                    ],
+                    f"move one of them: stagec.device_put(x, {value.device.platform!r})",
                 )
     return found
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from stagec.core import dtypes, errors, location
+from stagec.core.dtype_info import finfo
 from stagec.numpy.arithmetic import dtype_of, reject
 from stagec.numpy.elementary import i0 as i0
 from stagec.numpy.promotion import promote_floating, promote_inexact
@@ -101,12 +102,10 @@ def factorial(n: Any, exact: bool = False) -> Any:
     120.0
     """
     if exact:
-        raise errors.UnsupportedError(
-            errors.message(
-                "factorial: exact=True needs integers of any size",
-                str(location.capture()),
-                fix="leave exact out, or use math.factorial",
-            )
+        raise location.error(
+            errors.UnsupportedError,
+            "factorial: exact=True needs integers of any size",
+            fix="leave exact out, or use math.factorial",
         )
     (n,) = _real("factorial", n)
     return logic.select(logic.lt(n, 0.0), 0.0, tr.exp(sp.lgamma(ar.add(n, 1.0))))
@@ -321,7 +320,7 @@ def ndtri(p: Any) -> Any:
     middle = ar.mul(sp.erf_inv(ar.sub(ar.mul(p, 2.0), 1.0)), math.sqrt(2))
     upper = logic.gt(p, 0.5)
     tail = logic.select(upper, ar.sub(1.0, p), p)
-    tiny = float(dtypes.finfo(dtype_of(p)).tiny)
+    tiny = float(finfo(dtype_of(p)).tiny)
     log_tail = tr.log(logic.clamp(tiny, tail, 0.2))
     # A start good to 4.5e-4 (Abramowitz and Stegun 26.2.23), then Newton's method on the logarithm.
     t = ar.sqrt(ar.mul(log_tail, -2.0))

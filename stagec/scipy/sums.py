@@ -7,7 +7,6 @@ from typing import Any
 
 from stagec.core import dtypes
 from stagec.numpy.arithmetic import divide, dtype_of, multiply, reject, subtract
-from stagec.numpy.axes import normalize_axes
 from stagec.numpy.choice import where as choose
 from stagec.numpy.logical import isfinite
 from stagec.numpy.promotion import promote_floating, promote_inexact
@@ -15,7 +14,7 @@ from stagec.primitives import arithmetic as ar, logic, transcendental as tr
 from stagec.primitives.barrier import stop_gradient
 from stagec.primitives.operand import Operand, aval_of
 from stagec.primitives.reduce import reduce_max, reduce_sum
-from stagec.primitives.shape import expand_dims
+from stagec.primitives.shape import canonical_axes, expand_dims
 
 
 def logsumexp(
@@ -48,7 +47,7 @@ def logsumexp(
         x = choose(logic.eq(weights, 0.0), -math.inf, x)
     if where is not None:
         x = choose(where, x, -math.inf)
-    axes = normalize_axes(axis, aval_of(x).ndim, "logsumexp")
+    axes = canonical_axes(axis, aval_of(x).ndim, "logsumexp")
     top = expand_dims(reduce_max(x, axes), axes)
     top = stop_gradient(choose(isfinite(top), top, 0.0))
     terms = tr.exp(subtract(x, top))
@@ -71,7 +70,7 @@ def softmax(x: Any, axis: Any = None) -> Any:
     [0.5, 0.5]
     """
     (x,) = promote_inexact(x)
-    return _shares(x, normalize_axes(axis, aval_of(x).ndim, "softmax"))
+    return _shares(x, canonical_axes(axis, aval_of(x).ndim, "softmax"))
 
 
 def log_softmax(x: Any, axis: Any = None) -> Any:
@@ -82,7 +81,7 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
     [-0.693, -0.693]
     """
     (x,) = promote_inexact(x)
-    return _log_shares(x, normalize_axes(axis, aval_of(x).ndim, "log_softmax"))
+    return _log_shares(x, canonical_axes(axis, aval_of(x).ndim, "log_softmax"))
 
 
 def _shares(x: Operand, axes: tuple[int, ...]) -> Any:

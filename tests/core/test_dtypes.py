@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stagec import dtypes as public
-from stagec.core import dtypes
+from stagec.core import dtype_info, dtypes
 from stagec.core.config import config
 from stagec.core.errors import DtypeError
 
@@ -107,14 +107,14 @@ def test_subdtypes_agree_with_jax():
     kinds = [np.generic, np.number, np.integer, np.signedinteger, np.unsignedinteger, np.inexact, np.floating]
     kinds += [np.complexfloating, np.bool_, np.float32, ml_dtypes.bfloat16, float, int, complex]
     for dtype, kind in itertools.product([*ORDER, float, int, "float32", dtypes.float0], kinds):
-        assert (dtype, kind, jax_dtypes.issubdtype(dtype, kind)) == (dtype, kind, dtypes.issubdtype(dtype, kind))
+        assert (dtype, kind, jax_dtypes.issubdtype(dtype, kind)) == (dtype, kind, dtype_info.issubdtype(dtype, kind))
 
 
 def test_isdtype_agrees_with_jax():
     snp = pytest.importorskip("jax.numpy")
     kinds = ["bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating", "numeric"]
     for dtype, kind in itertools.product(ORDER, [*kinds, ("bool", "integral"), np.int8, ("bool", "float32")]):
-        assert (dtype, kind, snp.isdtype(dtype, kind)) == (dtype, kind, dtypes.isdtype(dtype, kind))
+        assert (dtype, kind, snp.isdtype(dtype, kind)) == (dtype, kind, dtype_info.isdtype(dtype, kind))
 
 
 def test_float0_is_jax_float0():
@@ -191,17 +191,17 @@ def test_complex_and_real_parts_correspond():
 
 
 def test_limits_know_bfloat16():
-    assert float(dtypes.finfo("bfloat16").max) == float(ml_dtypes.finfo("bfloat16").max)
-    assert dtypes.finfo(np.float32).eps == np.finfo(np.float32).eps
-    assert dtypes.finfo(dtypes.complex64).dtype == np.float32
-    assert dtypes.iinfo("uint8").max == 255
+    assert float(dtype_info.finfo("bfloat16").max) == float(ml_dtypes.finfo("bfloat16").max)
+    assert dtype_info.finfo(np.float32).eps == np.finfo(np.float32).eps
+    assert dtype_info.finfo(dtypes.complex64).dtype == np.float32
+    assert dtype_info.iinfo("uint8").max == 255
 
 
 def test_limits_of_the_wrong_kind_name_the_other_function():
     with pytest.raises(DtypeError, match="finfo: int32 is not a floating dtype\n  Fix: use iinfo"):
-        dtypes.finfo(np.int32)
+        dtype_info.finfo(np.int32)
     with pytest.raises(DtypeError, match="iinfo: float32 is not an integer dtype\n  Fix: use finfo"):
-        dtypes.iinfo(np.float32)
+        dtype_info.iinfo(np.float32)
 
 
 def test_float0_promotes_with_nothing_else():
@@ -226,10 +226,10 @@ def test_an_extended_dtype_passes_through_alone():
     key = RandomKeyDtype()
     assert dtypes.canonicalize(key) is key
     assert dtypes.short(key) == "key"
-    assert dtypes.issubdtype(key, dtypes.prng_key)
-    assert dtypes.issubdtype(key, dtypes.extended)
-    assert not dtypes.issubdtype(key, np.number)
-    assert not dtypes.issubdtype(np.float32, dtypes.extended)
+    assert dtype_info.issubdtype(key, dtypes.prng_key)
+    assert dtype_info.issubdtype(key, dtypes.extended)
+    assert not dtype_info.issubdtype(key, np.number)
+    assert not dtype_info.issubdtype(np.float32, dtypes.extended)
     assert dtypes.result_type(Typed(key, False), Typed(key, False)) is key
     with pytest.raises(DtypeError, match="key, f32 have no common dtype"):
         dtypes.result_type(Typed(key, False), np.float32(1))

@@ -1,0 +1,113 @@
+"""What is asked about dtypes: their kinds, and the limits of their numbers."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from stagec.core.dtypes import (
+    BOOL,
+    COMPLEX,
+    FLOATING,
+    INEXACT,
+    INTEGER,
+    NUMERIC,
+    SIGNED,
+    UNSIGNED,
+    DtypeLike,
+    ExtendedDtype,
+    parse,
+)
+from stagec.core.errors import DtypeError, message
+
+
+def _scalar_type(x: Any) -> type:
+    if isinstance(x, type) and issubclass(x, np.generic):
+        return x
+    if isinstance(x, ExtendedDtype):
+        return x.type
+    found = getattr(x, "dtype", None)
+    if isinstance(found, ExtendedDtype):
+        return found.type
+    try:
+        return np.dtype(x).type
+    except TypeError:
+        return parse(x).type
+
+
+def issubdtype(dtype: DtypeLike, kind: DtypeLike) -> bool:
+    """Whether `dtype` lies under `kind` in NumPy's hierarchy of scalar types; bfloat16 is a floating type.
+
+    >>> issubdtype("bfloat16", np.floating)
+    True
+    """
+    a, b = _scalar_type(dtype), _scalar_type(kind)
+    if a is ml_dtypes.bfloat16:
+        return b is a or b in (np.floating, np.inexact, np.number, np.generic)
+    return issubclass(a, b)
+
+
+_KINDS: dict[str, frozenset[np.dtype]] = {
+    "bool": BOOL,
+    "signed integer": SIGNED,
+    "unsigned integer": UNSIGNED,
+    "integral": INTEGER,
+    "real floating": FLOATING,
+    "complex floating": COMPLEX,
+    "numeric": NUMERIC,
+}
+
+
+def isdtype(dtype: DtypeLike, kind: DtypeLike | str | tuple[Any, ...]) -> bool:
+    """Whether `dtype` is of a kind named as in the Python array API standard.
+
+    Args:
+      dtype: the dtype to ask about.
+      kind: `"bool"`, `"signed integer"`, `"unsigned integer"`, `"integral"`, `"real floating"`,
+        `"complex floating"`, `"numeric"`, a dtype, or a tuple of these.
+
+    >>> isdtype("int32", ("integral", "real floating"))
+    True
+    """
+    found = parse(dtype)
+    for one in kind if isinstance(kind, tuple) else (kind,):
+        if found in _KINDS[one] if isinstance(one, str) and one in _KINDS else found == parse(one):
+            return True
+    return False
+
+
+def _of(x: Any) -> Any:
+    """The dtype that an array has, or that `x` stands for."""
+    return parse(x if isinstance(x, type) else getattr(x, "dtype", x))
+
+
+@functools.lru_cache(maxsize=64)
+def _finfo(dtype: np.dtype) -> Any:
+    return ml_dtypes.finfo(dtype)
+
+
+def finfo(dtype: DtypeLike) -> Any:
+    """The limits of a floating or complex dtype, as `np.finfo`; bfloat16 included.
+
+    >>> float(finfo("bfloat16").eps)
+    0.0078125
+    """
+    found = _of(dtype)
+    if found not in INEXACT:
+        raise DtypeError(message(f"finfo: {found} is not a floating dtype", fix="use iinfo for integers."))
+    return _finfo(found)
+
+
+def iinfo(dtype: DtypeLike) -> np.iinfo:
+    """The limits of an integer dtype, as `np.iinfo`.
+
+    >>> iinfo("int8").max
+    127
+    """
+    found = _of(dtype)
+    if found not in INTEGER:
+        raise DtypeError(message(f"iinfo: {found} is not an integer dtype", fix="use finfo for floating dtypes."))
+    return np.iinfo(found)

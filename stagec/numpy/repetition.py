@@ -1,0 +1,94 @@
+"""Arrays and their elements, repeated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+from stagec.core.trace import Tracer
+from stagec.numpy import promotion
+from stagec.numpy.arguments import array_argument, concrete
+from stagec.numpy.indexing import getitem
+from stagec.numpy.manipulation import ravel
+from stagec.primitives import arithmetic, shape as _shape
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.iota import full_like, iota
+from stagec.primitives.shape import as_int, as_shape, canonical_axis
+
+
+def tile(A: Any, reps: Any) -> Any:
+    """Lay copies of an array side by side.
+
+    Args:
+      A: an array.
+      reps: how many along each axis; missing axes are added in front.
+
+    >>> import stagec.numpy as snp
+    >>> tile(snp.arange(2), (2, 2))
+    Array([[0, 1, 0, 1],
+           [0, 1, 0, 1]], dtype=int32)
+    """
+    A = array_argument(A, "A")
+    counts = as_shape(reps, "tile")
+    rank = max(A.ndim, len(counts))
+    sizes = (1,) * (rank - A.ndim) + A.shape
+    counts = (1,) * (rank - len(counts)) + counts
+    interleaved = [n for pair in zip(counts, sizes) for n in pair]
+    x = _shape.broadcast_in_dim(_shape.reshape(A, sizes), interleaved, tuple(range(1, 2 * rank, 2)))
+    return _shape.reshape(x, tuple([c * n for c, n in zip(counts, sizes)]))
+
+
+def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
+    """Repeat each element of an axis.
+
+    Args:
+      a: an array.
+      repeats: how often; one number, or one for each element.
+      axis: which; `None` repeats the elements of the whole as a vector.
+      total_repeat_length: the result's size, needed where `repeats` is traced;
+        the last element fills what is missing.
+
+    Raises:
+      ConcretizationError: `repeats` is traced and there is no `total_repeat_length`.
+
+    >>> import stagec.numpy as snp
+    >>> repeat(snp.array([1, 2]), snp.array([2, 1]))
+    Array([1, 1, 2], dtype=int32)
+    """
+    a = array_argument(a, "a")
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = canonical_axis(axis, a.ndim, "repeat")
+    size = a.shape[axis]
+    if isinstance(repeats, Tracer) and total_repeat_length is not None:
+        return _repeat_traced(a, repeats, axis, as_int(total_repeat_length, "repeat", "total_repeat_length"))
+    counts = concrete(repeats, "repeat", "repeats").astype(np.int64)
+    if counts.ndim == 0 or counts.size == 1:
+        n = as_int(counts.reshape(())[()], "repeat", "repeats")
+        if total_repeat_length is None:
+            shape = [*a.shape[: axis + 1], n, *a.shape[axis + 1 :]]
+            spread = [i for i in range(a.ndim + 1) if i != axis + 1]
+            x = _shape.broadcast_in_dim(a, shape, tuple(spread))
+            return _shape.reshape(x, (*a.shape[:axis], size * n, *a.shape[axis + 1 :]))
+        counts = np.full(size, n)
+    if counts.shape != (size,):
+        raise _shape.shape_error(
+            "repeat", f"repeats of shape {counts.shape} do not fit axis {axis} of {a.aval.long()}", "one for each"
+        )
+    source = np.repeat(np.arange(size), counts)
+    if total_repeat_length is not None:
+        total = as_int(total_repeat_length, "repeat", "total_repeat_length")
+        source = np.concatenate([source, np.full(max(total - len(source), 0), size - 1)])[:total]
+    return getitem(a, (*[slice(None)] * axis, source.astype(np.int32)))
+
+
+def _repeat_traced(a: Any, repeats: Any, axis: int, total: int) -> Any:
+    size = a.shape[axis]
+    counts = promotion.broadcast_to_shape(convert_element_type(repeats, dtypes.int32), (size,))
+    # Element i starts where the counts before it end. A mark at each start, summed up, numbers the elements.
+    starts = getitem(counts.cumsum(), slice(0, size - 1))
+    marks = full_like(iota(dtypes.int32, total), 0).at[starts].add(1, mode="drop")
+    source = arithmetic.min(marks.cumsum(), size - 1)
+    return getitem(a, (*[slice(None)] * axis, source))
