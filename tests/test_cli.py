@@ -303,6 +303,40 @@ def test_cache_commands_say_that_the_cache_is_off(command):
     assert "the disk cache is off" in result.output
 
 
+@pytest.fixture
+def layered(tmp_path):
+    """A layer with one program in front of an empty cache: the two directories."""
+    with stagec.config.override(cache_dir=str(tmp_path / "layer")):
+        program()
+    with stagec.config.override(cache_dir=str(tmp_path / "own"), cache_layers=str(tmp_path / "layer")):
+        yield tmp_path / "layer", tmp_path / "own"
+
+
+def test_cache_commands_show_layers(layered):
+    layer, own = layered
+    assert f"layer      {layer}: 1 programs, " in stagec_command("cache", "info").output
+    (row,) = json.loads(stagec_command("cache", "info", "--json").output)["layers"]
+    assert (row["directory"], row["entries"], row["refusal"]) == (str(layer), 1, "")
+    assert "layer" in stagec_command("cache", "list").output.splitlines()[0]
+    (entry,) = json.loads(stagec_command("cache", "list", "--json").output)
+    assert entry["layer"] == str(layer)
+    assert stagec_command("cache", "path").output == f"{own}\n"
+    assert stagec_command("cache", "path", "--layers").output == f"{layer}\n{own}\n"
+    assert json.loads(stagec_command("cache", "path", "--json").output)["layers"] == [str(layer)]
+
+
+def test_cache_clear_leaves_layers_alone(layered):
+    assert "removed 0 programs" in stagec_command("cache", "clear").output
+    assert len(list(layered[0].glob("*.stagec"))) == 1
+
+
+def test_a_layer_that_is_not_used_is_shown_with_the_reason(tmp_path):
+    with stagec.config.override(cache_dir=str(tmp_path / "own"), cache_layers=str(tmp_path / "none")):
+        assert f"{tmp_path / 'none'}: not used: there is no such directory" in stagec_command("cache", "info").output
+        (row,) = doctor_command._cache()["layers"]
+    assert row["refusal"] == "there is no such directory"
+
+
 # stagec doctor
 
 

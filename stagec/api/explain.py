@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -148,7 +149,9 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
     else:
         entry = _on_disk(store, digest, notes)
         if entry is not None:
-            notes.append(f"entry: {entry.path}")
+            layers = [layer.directory for layer in store.layers]
+            kind = "entry, in a read-only layer" if os.path.dirname(entry.path) in layers else "entry"
+            notes.append(f"{kind}: {entry.path}")
             return Explanation("disk", digest, "", [], trace.name, tuple(notes))
     told: set[str] = set()
     candidates = list(_in_memory(function, trace, signature, known, ours, told))
@@ -170,17 +173,20 @@ def _as_jitted(fun: Any, args: tuple[Any, ...]) -> tuple[JitFunction, tuple[Any,
 
 def _on_disk(store: cache.DiskCache, digest: str, notes: list[str]) -> Entry | None:
     """The entry as a call would find it, without counting a hit or removing a damaged one."""
-    refusal = store.info().refusal
-    if refusal:
-        notes.append(f"the disk cache is not used: {refusal}")
-        return None
-    try:
-        return read_entry(store._path(digest), digest)
-    except FileNotFoundError:
-        return None
-    except (EntryError, OSError) as error:
-        notes.append(f"an entry is there, but {error}")
-        return None
+    for place in (*store.layers, store):
+        refusal = place._refusal()
+        if refusal:
+            what = "the disk cache" if place is store else f"the layer {place.directory}"
+            notes.append(f"{what} is not used: {refusal}")
+            continue
+        try:
+            return read_entry(place._path(digest), digest)
+        except FileNotFoundError:
+            continue
+        except (EntryError, OSError) as error:
+            where = "" if place is store else f" in the layer {place.directory}"
+            notes.append(f"an entry is there{where}, but {error}")
+    return None
 
 
 Candidate = tuple[Any, str, list[Difference]]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime, timezone
 
 import click
 
 from stagec.commands.common import ago_text, bytes_text, disk_cache, failure, print_json, seconds_text
+from stagec.compiler.cache import DiskCache
+from stagec.compiler.cache_file import EntryHeader
 
 
 @click.group()
@@ -18,7 +21,7 @@ def cache() -> None:
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(min=1), help="Show this many at most.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with everything that each key covers.")
 def list_entries(limit: int, as_json: bool) -> None:
-    """List the programs, the most recently used first."""
+    """List the programs, the most recently used first; those of read-only layers follow."""
     store = disk_cache()
     found = list(store.entries())
     if as_json:
@@ -32,6 +35,7 @@ def list_entries(limit: int, as_json: bool) -> None:
                     "bytes": e.file_bytes,
                     "used": datetime.fromtimestamp(e.used, timezone.utc).isoformat(timespec="seconds"),
                     "path": e.path,
+                    "layer": _layer(store, e),
                     "meta": e.meta,
                     "contributors": e.contributors,
                 }
@@ -40,12 +44,13 @@ def list_entries(limit: int, as_json: bool) -> None:
         )
         return
     if not found:
-        click.echo(f"no programs in {store.directory}")
+        click.echo(f"no programs in {', '.join(p.directory for p in (store, *store.layers))}")
         return
     from rich.console import Console  # takes 30 ms, which JSON output does not need
     from rich.table import Table
 
-    table = Table("key", "program", "inputs", "target", "compiled", "size", "used", box=None, pad_edge=False)
+    headings = ["key", "program", "inputs", "target", "compiled", "size", "used"]
+    table = Table(*headings, *(["layer"] if store.layers else []), box=None, pad_edge=False)
     table.columns[0].no_wrap = True
     table.columns[2].overflow = "fold"
     for e in found[:limit]:
@@ -58,10 +63,17 @@ def list_entries(limit: int, as_json: bool) -> None:
             seconds_text(seconds) if isinstance(seconds, (int, float)) else "",
             bytes_text(e.file_bytes),
             ago_text(e.used),
+            *([_layer(store, e) or ""] if store.layers else []),
         )
     Console(highlight=False, markup=False).print(table)
     if len(found) > limit:
         click.echo(f"and {len(found) - limit} more (--limit)")
+
+
+def _layer(store: DiskCache, entry: EntryHeader) -> str | None:
+    """The layer that an entry lies in; None for the writable directory."""
+    directory = os.path.dirname(entry.path)
+    return None if directory == store.directory else directory
 
 
 @cache.command()
@@ -76,6 +88,10 @@ def info(as_json: bool) -> None:
         "bytes": found.bytes,
         "temporary_files": found.temporary_files,
         "max_bytes": found.max_bytes,
+        "layers": [
+            {"directory": p.directory, "refusal": p.refusal, "entries": p.entries, "bytes": p.bytes}
+            for p in found.layers
+        ],
     }
     if as_json:
         print_json(rows)
@@ -87,12 +103,18 @@ def info(as_json: bool) -> None:
     if found.temporary_files:
         click.echo(f"unfinished {found.temporary_files} temporary files")
     click.echo(f"used       {'no: ' + found.refusal if found.refusal else 'yes'}")
+    for layer in found.layers:
+        held = f"{layer.entries} programs, {bytes_text(layer.bytes)}, read only"
+        click.echo(f"layer      {layer.directory}: {'not used: ' + layer.refusal if layer.refusal else held}")
 
 
 @cache.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def clear(as_json: bool) -> None:
-    """Remove every program; each is compiled again when it is next needed."""
+    """Remove every program; each is compiled again when it is next needed.
+
+    Read-only layers stay as they are.
+    """
     store = disk_cache()
     size = store.info().bytes
     removed = store.clear()
@@ -108,11 +130,14 @@ def clear(as_json: bool) -> None:
 
 
 @cache.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def path(as_json: bool) -> None:
-    """Print the cache's directory."""
-    directory = disk_cache().directory
+@click.option("--layers", is_flag=True, help="Print the read-only layers too, in the order of look-up, before it.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, layers included.")
+def path(layers: bool, as_json: bool) -> None:
+    """Print the directory that programs are written to."""
+    store = disk_cache()
+    found = [layer.directory for layer in store.layers]
     if as_json:
-        print_json({"directory": directory})
-    else:
+        print_json({"directory": store.directory, "layers": found})
+        return
+    for directory in [*(found if layers else []), store.directory]:
         click.echo(directory)

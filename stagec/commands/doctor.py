@@ -83,6 +83,7 @@ def _cache() -> dict[str, Any]:
         "entries": info.entries,
         "bytes": info.bytes,
         "max_bytes": info.max_bytes,
+        "layers": [layer._asdict() for layer in info.layers],
     }
 
 
@@ -152,6 +153,9 @@ def _show(report: dict[str, Any]) -> None:
     else:
         size = f"{state['entries']} programs, {bytes_text(state['bytes'])} of {bytes_text(state['max_bytes'])}"
         trouble = state["refusal"] or ("" if state["writable"] else "it is not writable")
+        for layer in state["layers"]:
+            held = f"{layer['entries']} programs, {bytes_text(layer['bytes'])}"
+            row("cache layer", f"{layer['directory']}: {layer['refusal'] or held}", not layer["refusal"])
         row("cache", f"{state['directory']}: {trouble or size}", not trouble)
     for name, check in report["checks"].items():
         text = check.get("error", "")

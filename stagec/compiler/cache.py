@@ -11,36 +11,23 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import re
-import stat
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from stagec.compiler.cache_file import (
-    PAGE,
-    Entry,
-    EntryError,
-    EntryHeader,
-    encode_head,
-    is_key,
-    read_entry,
-    read_header,
-)
+from stagec.compiler.cache_directory import SUFFIX, CacheDirectory, Layer, LayerInfo
+from stagec.compiler.cache_file import PAGE, Entry, EntryError, EntryHeader, encode_head, read_entry
 from stagec.core.config import config
 from stagec.core.errors import CacheWarning, message
 
-_SUFFIX = ".stagec"
-_ENTRY_NAME = re.compile(r"[0-9a-f]{64}\.stagec")
-_TEMPORARY_NAME = re.compile(r"[0-9a-f]{64}\.[0-9a-f]{16}\.tmp")
 _LEDGER = "usage.ledger"
 _STALE_SECONDS = 3600
 _NEAREST_LIMIT = 1000
 
 
 class CacheInfo(NamedTuple):
-    """A disk cache at one moment; the last three count what this process did."""
+    """A disk cache at one moment; `hits`, `misses` and `writes` count what this process did."""
 
     directory: str
     refusal: str
@@ -51,14 +38,16 @@ class CacheInfo(NamedTuple):
     hits: int
     misses: int
     writes: int
+    layers: tuple[LayerInfo, ...] = ()
 
 
-class DiskCache:
+class DiskCache(CacheDirectory):
     """Compiled programs in one directory, bounded in bytes, the least recently used ones leaving first.
 
     Args:
       directory: created on the first `put`, for this user only.
       max_bytes: the bound on all files together.
+      layers: directories that are looked into before, in this order, and never written to.
 
     >>> import tempfile
     >>> from stagec.compiler.cache import DiskCache
@@ -72,12 +61,17 @@ class DiskCache:
     (b'compiled', {'rung': 'fast'})
     """
 
-    def __init__(self, directory: str | os.PathLike[str], max_bytes: int) -> None:
-        # Absolute, so that a later chdir does not move the cache.
-        self.directory = os.path.abspath(os.path.expanduser(os.fspath(directory)))
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        max_bytes: int,
+        layers: Iterable[str | os.PathLike[str]] = (),
+    ) -> None:
+        super().__init__(directory)
         self.max_bytes = max_bytes
+        found = dict.fromkeys(Layer(path).directory for path in layers)
+        self.layers = tuple([Layer(path) for path in found if path != self.directory])
         self.hits = self.misses = self.writes = 0
-        self._warned: set[str] = set()
         self._cleaned = False
 
     def __repr__(self) -> str:
@@ -90,6 +84,11 @@ class DiskCache:
           ValueError: `key` is not a digest from `stagec.compiler.key`.
         """
         path = self._path(key)
+        for layer in self.layers:
+            entry = layer.get(key)
+            if entry is not None:
+                self.hits += 1
+                return entry
         entry = None
         if not self._refused():
             try:
@@ -160,12 +159,10 @@ class DiskCache:
             return None
 
     def entries(self) -> Iterator[EntryHeader]:
-        """The headers of all sound entries, the most recently used first."""
-        for _, _, name in sorted(self._scan()[0], reverse=True):
-            with contextlib.suppress(OSError, EntryError):
-                header = read_header(os.path.join(self.directory, name))
-                if header.key + _SUFFIX == name:
-                    yield header
+        """The headers of all sound entries, the most recently used first; those of the layers follow."""
+        yield from self._own_entries()
+        for layer in self.layers:
+            yield from layer.entries()
 
     def nearest(self, contributors: Mapping[str, str]) -> tuple[EntryHeader, list[str]] | None:
         """The entry that differs from `contributors` in the fewest names, and those names, to explain a miss.
@@ -196,10 +193,14 @@ class DiskCache:
             self.hits,
             self.misses,
             self.writes,
+            tuple([layer.info() for layer in self.layers]),
         )
 
     def clear(self) -> int:
-        """Remove every entry and temporary file, and nothing else; returns how many entries went."""
+        """Remove every entry and temporary file, and nothing else; returns how many entries went.
+
+        Layers stay as they are.
+        """
         entries, temporary = self._scan()
         removed = sum(self._remove(name) for _, _, name in entries)
         for _, _, name in temporary:
@@ -207,36 +208,14 @@ class DiskCache:
         self._remove(_LEDGER)
         return removed
 
-    def _path(self, key: str) -> str:
-        if not is_key(key):
-            raise ValueError(f"a cache key is a SHA-256 in lower-case hexadecimal, not {key!r}")
-        return os.path.join(self.directory, key + _SUFFIX)
-
     def _refused(self) -> bool:
         reason = self._refusal()
         if reason:
             self._warn("refused", f"the disk cache is not used: {reason}", self._elsewhere())
         return bool(reason)
 
-    def _refusal(self) -> str:
-        """Why programs from this directory must not be executed, or an empty string."""
-        try:
-            status = os.stat(self.directory)
-        except FileNotFoundError:
-            return ""
-        except OSError as error:
-            return error.strerror or type(error).__name__
-        if not stat.S_ISDIR(status.st_mode):
-            return "its path is not a directory"
-        if hasattr(os, "geteuid"):
-            if status.st_uid not in (os.geteuid(), 0):
-                return f"its directory belongs to user {status.st_uid}"
-            if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
-                return "every user may write to its directory"
-        return ""
-
     def _write(self, path: str, head: bytes, payload: memoryview) -> None:
-        temporary = f"{path.removesuffix(_SUFFIX)}.{os.urandom(8).hex()}.tmp"
+        temporary = f"{path.removesuffix(SUFFIX)}.{os.urandom(8).hex()}.tmp"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
         fd = os.open(temporary, flags, 0o600)
         try:
@@ -304,23 +283,6 @@ class DiskCache:
             if used < oldest:
                 self._remove(name)
 
-    def _scan(self, entries: bool = True) -> tuple[list[tuple[float, int, str]], list[tuple[float, int, str]]]:
-        """(time of last use, bytes, name) of the entries and of the temporary files."""
-        found: list[tuple[float, int, str]] = []
-        temporary: list[tuple[float, int, str]] = []
-        with contextlib.suppress(OSError), os.scandir(self.directory) as items:
-            for item in items:
-                if entries and _ENTRY_NAME.fullmatch(item.name):
-                    rows = found
-                elif _TEMPORARY_NAME.fullmatch(item.name):
-                    rows = temporary
-                else:
-                    continue
-                with contextlib.suppress(OSError):
-                    status = item.stat(follow_symlinks=False)
-                    rows.append((status.st_mtime, status.st_size, item.name))
-        return found, temporary
-
     def _remove(self, name: str) -> bool:
         try:
             os.unlink(os.path.join(self.directory, name))
@@ -340,27 +302,28 @@ class DiskCache:
     def _elsewhere(self) -> str:
         return "set STAGEC_CACHE_DIR to a directory of your own, or STAGEC_CACHE=0 to do without."
 
-    def _warn(self, kind: str, what: str, fix: str, path: str = "") -> None:
-        if kind in self._warned:
-            return
-        self._warned.add(kind)
-        text = message(what, where=path or self.directory, fix=fix)
-        warnings.warn(text, CacheWarning, stacklevel=3)
-
 
 def _rounded(size: int) -> int:
     return -(-size // PAGE) * PAGE
 
 
-_caches: dict[tuple[str, int], DiskCache] = {}
+_caches: dict[tuple[str, int, tuple[str, ...]], DiskCache] = {}
 _no_home_warned = False
+
+
+class _NoDirectory(DiskCache):
+    """Layers alone, for a user who has no cache directory."""
+
+    def _refusal(self) -> str:
+        return "this user has no cache directory"
 
 
 def default_cache() -> DiskCache | None:
     """The disk cache that the options ask for, or None where they turn it off.
 
-    `enable_cache`, `cache_dir` and `cache_max_bytes` are read at each call, so
-    a change takes effect at once; equal options give the same object.
+    `enable_cache`, `cache_dir`, `cache_layers` and `cache_max_bytes` are read
+    at each call, so a change takes effect at once; equal options give the same
+    object.
 
     >>> from stagec.compiler.cache import default_cache
     >>> from stagec.core.config import config
@@ -372,11 +335,12 @@ def default_cache() -> DiskCache | None:
     max_bytes = config.cache_max_bytes
     if not config.enable_cache or max_bytes <= 0:
         return None
-    options = (os.fspath(config.cache_dir), max_bytes)
+    options = (os.fspath(config.cache_dir), max_bytes, layer_directories(config.cache_layers))
     cache = _caches.get(options)
     if cache is not None:
         return cache
-    directory = options[0]
+    directory, _, layers = options
+    kind = DiskCache
     if not directory:
         import platformdirs  # several ms, and not needed when the directory is given
 
@@ -385,9 +349,27 @@ def default_cache() -> DiskCache | None:
             if not os.path.isabs(directory):
                 raise RuntimeError(f"{directory!r} is not an absolute path")
         except (RuntimeError, OSError, KeyError) as error:
-            if not _no_home_warned:
+            if not _no_home_warned and not layers:
                 _no_home_warned = True
                 what = f"the disk cache is not used: this user has no cache directory ({error})"
                 warnings.warn(message(what, fix="set STAGEC_CACHE_DIR."), CacheWarning, stacklevel=2)
-            return None
-    return _caches.setdefault(options, DiskCache(directory, max_bytes))
+            if not layers:
+                return None
+            kind, directory = _NoDirectory, os.devnull
+    return _caches.setdefault(options, kind(directory, max_bytes, layers))
+
+
+def layer_directories(value: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """The directories that `cache_layers` names.
+
+    >>> import os
+    >>> layer_directories(os.pathsep.join(["/opt/a", "/opt/b"])) == layer_directories(["/opt/a", "/opt/b"])
+    True
+    >>> layer_directories("")
+    ()
+    """
+    if isinstance(value, str):
+        value = value.split(os.pathsep)
+    elif isinstance(value, os.PathLike):
+        value = [value]
+    return tuple([os.fspath(path) for path in value if os.fspath(path)])

@@ -27,6 +27,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "enable_cache": ("STAGEC_CACHE", _flag, True, False),
     "cache_dir": ("STAGEC_CACHE_DIR", str, "", False),
     "cache_max_bytes": ("STAGEC_CACHE_MAX_BYTES", int, 2 << 30, False),
+    "cache_layers": ("STAGEC_CACHE_LAYERS", str, "", False),
     "captured_constant_bytes": ("STAGEC_CAPTURED_CONSTANT_BYTES", int, 128, True),
 }
 
