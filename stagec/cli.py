@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import traceback
 from typing import Any
 
 import click
 
 from stagec.commands.cache import cache
+from stagec.commands.common import describe
 from stagec.commands.demo import demo
 from stagec.commands.doctor import doctor, versions
 from stagec.commands.dump import dump
-from stagec.core import location
-from stagec.core.errors import StagecError
+from stagec.commands.warm import warm
 
 
 class Commands(click.Group):
@@ -28,23 +26,6 @@ class Commands(click.Group):
             if ctx.params.get("traceback"):
                 raise
             raise click.ClickException(describe(error)) from error
-
-
-def describe(error: Exception) -> str:
-    """An exception as one message: its own text, or its type and the user's line."""
-    if isinstance(error, StagecError):
-        return str(error)
-    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    if isinstance(error, OSError) and error.strerror:
-        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    package = os.path.dirname(os.path.abspath(__file__)) + os.sep
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith((package, "<"))]
-    # Errors of NumPy and of the standard library are raised in their files: the user's line called them.
-    own = [f for f in frames if "site-packages" not in f.filename and f"{os.sep}lib{os.sep}python" not in f.filename]
-    if own:
-        place = location.Location(own[-1].filename, own[-1].lineno or 0, own[-1].name)
-        text += f"\n  {place}"
-    return text if "\n  Fix: " in text else text + "\n  Fix: see the whole traceback with `stagec --traceback ...`"
 
 
 _SHOWN = ("iree-base-compiler", "iree-base-runtime", "numpy", "python")
@@ -68,6 +49,7 @@ def cli(traceback: bool) -> None:
 cli.add_command(demo)
 cli.add_command(dump)
 cli.add_command(cache)
+cli.add_command(warm)
 cli.add_command(doctor)
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import time
+import traceback
 from typing import Any
 
 import click
 
 from stagec.compiler import cache
-from stagec.core.errors import message
+from stagec.core import location
+from stagec.core.errors import StagecError, message
 
 
 def failure(what: str, fix: str = "") -> click.ClickException:
@@ -20,6 +23,23 @@ def failure(what: str, fix: str = "") -> click.ClickException:
 def usage(what: str, fix: str = "") -> click.UsageError:
     """A mistake on the command line: exit code 2."""
     return click.UsageError(message(what, fix=fix))
+
+
+def describe(error: Exception) -> str:
+    """An exception as one message: its own text, or its type and the user's line."""
+    if isinstance(error, StagecError):
+        return str(error)
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith((package, "<"))]
+    # Errors of NumPy and of the standard library are raised in their files: the user's line called them.
+    own = [f for f in frames if "site-packages" not in f.filename and f"{os.sep}lib{os.sep}python" not in f.filename]
+    if own:
+        place = location.Location(own[-1].filename, own[-1].lineno or 0, own[-1].name)
+        text += f"\n  {place}"
+    return text if "\n  Fix: " in text else text + "\n  Fix: see the whole traceback with `stagec --traceback ...`"
 
 
 def disk_cache() -> cache.DiskCache:

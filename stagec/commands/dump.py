@@ -21,7 +21,7 @@ _ALL_STAGES = ("graph", *STAGES)
 _WITH_LOCATIONS = ("stablehlo", "optimized")
 
 
-def _target(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+def target_option(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
     if value is not None:
         try:
             Target.parse(value)
@@ -40,7 +40,7 @@ def _target(_: click.Context, __: click.Parameter, value: str | None) -> str | N
     show_default=True,
     help="How far to go; `flow` to `vm` are the compiler's phases.",
 )
-@click.option("--target", callback=_target, help="What to compile for, such as cpu:x86-64-v3 or cuda:sm_80.")
+@click.option("--target", callback=target_option, help="What to compile for, such as cpu:x86-64-v3 or cuda:sm_80.")
 @click.option("--fast-math", is_flag=True, help="Allow rewrites that change rounding.")
 @click.option("--x64", is_flag=True, help="Enable 64-bit dtypes.")
 @click.option("--static", "static", multiple=True, metavar="NAME=VALUE", help="A static argument; may be repeated.")
@@ -67,9 +67,9 @@ def dump(
     with stagec.config.override(**({"enable_x64": True} if x64 else {})):
         given = [specs.parse_spec(a) for a in arguments]
         fixed = dict(specs.parse_static(s) for s in static)
-        chosen = _jitted(specs.load_function(function), tuple(fixed), target, fast_math)
+        chosen = jitted(specs.load_function(function), tuple(fixed), target, fast_math)
         args, kwargs = specs.place_arguments(chosen._function, given, fixed)
-        _check_call(function, chosen._function, args, kwargs)
+        check_call(function, chosen._function, args, kwargs)
         text = chosen.lower(*args, **kwargs).as_text(stage, locations=locations)
     if not text.strip():
         raise failure(f"{stage} of {function} is empty", "a function that computes nothing has no kernels")
@@ -81,7 +81,7 @@ def dump(
     click.echo(f"wrote {len(text.splitlines())} lines to {output}", err=True)
 
 
-def _jitted(found: Any, static: tuple[str, ...], target: str | None, fast_math: bool) -> JitFunction:
+def jitted(found: Any, static: tuple[str, ...], target: str | None, fast_math: bool) -> JitFunction:
     if not isinstance(found, JitFunction):
         return jit(found, static_argnames=static or None, target=target, fast_math=fast_math or None)
     unknown = [name for name in static if name not in found._rules.static_names]
@@ -100,7 +100,7 @@ def _jitted(found: Any, static: tuple[str, ...], target: str | None, fast_math: 
     )
 
 
-def _check_call(place: str, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:
+def check_call(place: str, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):

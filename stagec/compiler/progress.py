@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
@@ -29,6 +31,13 @@ class Progress:
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
         self._stream: Any = None
+
+    @classmethod
+    @contextlib.contextmanager
+    def silent(cls) -> Iterator[None]:
+        """Show nothing for a block, which has a display of its own."""
+        with cls._shown:
+            yield
 
     def __enter__(self) -> Progress:
         stream = sys.stderr
