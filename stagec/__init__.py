@@ -11,7 +11,7 @@ from stagec.api.arguments import ShapeDtypeStruct
 from stagec.api.devices import block_until_ready, device_get, device_put, memory_stats
 from stagec.api.jit import clear_caches, jit
 from stagec.api.stages import eval_shape, make_graph
-from stagec.core.config import config, disable_jit, enable_x64
+from stagec.core.config import config, debug_infs, debug_nans, disable_jit, enable_x64
 from stagec.core.errors import StagecError
 from stagec.runtime import eager as _eager  # noqa: F401  what runs outside jit
 from stagec.runtime.array import Array
@@ -37,6 +37,8 @@ __all__ = [
     "clear_caches",
     "config",
     "debug",
+    "debug_infs",
+    "debug_nans",
     "default_backend",
     "default_device",
     "device_get",

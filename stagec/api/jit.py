@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from stagec.api.arguments import ArgumentRules, leaf_aval, leaf_value, unsupported_argument
+from stagec.api.checking import run_checked
 from stagec.api.placing import chosen_target, device_for, placed, target_for
 from stagec.api.program import RunnableGraph, clear_executables
 from stagec.api.signature import Unusual, builder, describe, place
@@ -150,8 +151,10 @@ class JitFunction:
         if state.trace is None:
             device, committed = self._placement(trace, values)
             runnable = self.runnable(trace, device)
-            outs = runnable.run(values, committed)
-            if state.plain:
+            checked = config.checks_values()
+            run = run_checked if checked else RunnableGraph.run
+            outs = run(runnable, values, committed)
+            if state.plain and not checked:
                 self._remember(trace, runnable, committed, args, kwargs)
         elif self._inline:
             outs = replay(trace.graph, [*trace.captured, *values])

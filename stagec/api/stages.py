@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from stagec.api.arguments import ShapeDtypeStruct, leaf_aval, leaf_value, unsupported_argument
+from stagec.api.checking import run_checked
 from stagec.api.jit import JitFunction, Trace, jit
 from stagec.api.program import RunnableGraph
 from stagec.compiler import build, dump
 from stagec.control.call import jit_p
 from stagec.core import errors, location, pytree
+from stagec.core.config import config
 from stagec.core.graph import Graph, trace_flat
 from stagec.core.graph_text import format_graph
 from stagec.runtime.device import Device
@@ -208,7 +210,8 @@ class Compiled:
                     f"{trace.name} was compiled for {name} of {wanted.long()}, called with {aval.long()}",
                     fix="lower and compile again for this signature, or call the jitted function, which does",
                 )
-        return trace.out_tree.unflatten(self._lowered._runnable.run(values, self._lowered._device is not None))
+        run = run_checked if config.checks_values() else RunnableGraph.run
+        return trace.out_tree.unflatten(run(self._lowered._runnable, values, self._lowered._device is not None))
 
 
 def make_graph(

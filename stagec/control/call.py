@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from stagec.control import bodies
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Graph, Literal, replay
+from stagec.core.graph import Graph, replay
 from stagec.core.primitive import Primitive
 
 
@@ -16,8 +15,7 @@ def _shape(*avals: ShapedArray, name: str, graph: Graph) -> list[ShapedArray]:
 
 
 def _eval(*arrays: Any, name: str, graph: Graph) -> list[Any]:
-    operands = [Literal(np.asarray(x), v.aval) for x, v in zip(arrays, graph.inputs)]
-    return [r.value if isinstance(r, Literal) else r for r in replay(graph, operands)]
+    return bodies.evaluate(graph, arrays)
 
 
 def _lower(cx: Any, *values: Any, name: str, graph: Graph) -> list[Any]:

@@ -23,6 +23,8 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "default_device": ("STAGEC_DEFAULT_DEVICE", str, None, False),
     "log": ("STAGEC_LOG", str, "", False),
     "dump": ("STAGEC_DUMP", str, "", False),
+    "debug_nans": ("STAGEC_DEBUG_NANS", _flag, False, False),
+    "debug_infs": ("STAGEC_DEBUG_INFS", _flag, False, False),
     "full_tracebacks": ("STAGEC_FULL_TRACEBACKS", _flag, False, False),
     "enable_cache": ("STAGEC_CACHE", _flag, True, False),
     "cache_dir": ("STAGEC_CACHE_DIR", str, "", False),
@@ -68,7 +70,7 @@ class Config:
                 self._values[name] = default if text is None else parse(text)
             except ValueError:
                 raise ValueError(f"{variable}={text!r} is not a valid value for {name}") from None
-        self._trace_key = self._compute_trace_key()
+        self._learn()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -93,7 +95,7 @@ class Config:
         if name not in _OPTIONS:
             raise AttributeError(f"unknown option {name!r}; options are {', '.join(_OPTIONS)}")
         self._values[name] = value
-        self._trace_key = self._compute_trace_key()
+        self._learn()
         for listener in self._listeners:
             listener()
 
@@ -115,6 +117,15 @@ class Config:
     def trace_key(self) -> tuple[Any, ...]:
         """The options that take part in a trace's or a compiled program's identity."""
         return self._compute_trace_key() if state.overrides else self._trace_key
+
+    def checks_values(self) -> bool:
+        """Whether results are looked at for NaN or infinity."""
+        return bool(self.debug_nans or self.debug_infs) if state.overrides else self._checks_values
+
+    def _learn(self) -> None:
+        """Work out what is asked for often."""
+        self._trace_key = self._compute_trace_key()
+        self._checks_values = bool(self._values["debug_nans"] or self._values["debug_infs"])
 
     def _compute_trace_key(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name, row in _OPTIONS.items() if row[3])
@@ -150,3 +161,32 @@ def disable_jit(value: bool = True) -> contextlib.AbstractContextManager[None]:
     2
     """
     return config.override(disable_jit=value)
+
+
+def debug_nans(value: bool = True) -> contextlib.AbstractContextManager[None]:
+    """Raise where a result holds NaN, for a block, in this thread.
+
+    The error names the operation that made it, and the user's line.
+
+    Raises:
+      NonFiniteError: in the block, a `FloatingPointError` from a call whose result holds NaN.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> with stagec.debug_nans():
+    ...     stagec.jit(snp.log)(-1.0)
+    Traceback (most recent call last):
+    stagec.errors.NonFiniteError: log made NaN
+    """
+    return config.override(debug_nans=value)
+
+
+def debug_infs(value: bool = True) -> contextlib.AbstractContextManager[None]:
+    """Raise where a result holds an infinity, for a block, in this thread.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> with stagec.debug_infs():
+    ...     1 / snp.array([1.0, 0.0])
+    Traceback (most recent call last):
+    stagec.errors.NonFiniteError: div made an infinity
+    """
+    return config.override(debug_infs=value)

@@ -148,6 +148,14 @@ class ExecutionError(StagecError, RuntimeError):
     """
 
 
+class NonFiniteError(StagecError, FloatingPointError):
+    """A result holds NaN while `debug_nans` is on, or an infinity while `debug_infs` is.
+
+    The message names the operation that made the first one, the user's line,
+    and what its operands held.
+    """
+
+
 class CompileError(StagecError, RuntimeError):
     """The compiler refused the program under every set of flags."""
 

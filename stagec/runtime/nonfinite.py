@@ -1,0 +1,244 @@
+"""Which operation made the first NaN: a graph run again by NumPy, and followed back from what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stagec.control import bodies
+from stagec.core import dtypes, errors, location
+from stagec.core.aval import ShapedArray
+from stagec.core.config import config
+from stagec.core.graph import Equation, Graph, Literal, Var
+from stagec.core.primitive import Primitive
+from stagec.core.trace import bind
+from stagec.runtime.array import Array
+
+
+class Kind(NamedTuple):
+    """What is looked for."""
+
+    name: str
+    several: str
+    marks: Callable[[Any], Any]
+    option: str
+
+    def count(self, value: Any) -> int:
+        """How many elements of an array, a literal or a NumPy array are such."""
+        array = host(value)
+        return int(np.count_nonzero(self.marks(array))) if dtypes.is_inexact(array.dtype) else 0
+
+    def told(self, count: int) -> str:
+        return self.name if count == 1 else f"{count} {self.several}"
+
+
+NAN = Kind("NaN", "NaN", np.isnan, "debug_nans")
+INFINITY = Kind("an infinity", "infinities", np.isinf, "debug_infs")
+
+
+def kinds() -> list[Kind]:
+    """What the options ask to look for."""
+    return [kind for kind in (NAN, INFINITY) if getattr(config, kind.option)]
+
+
+def host(value: Any) -> np.ndarray[Any, Any]:
+    """The data of an operand, without showing its memory to anyone who could keep it."""
+    if type(value) is Array:
+        return value._host()
+    return np.asarray(value.value if type(value) is Literal else value)
+
+
+Row = tuple[str, str, str]
+
+
+@dataclass
+class Finding:
+    """The operation that made the first value of a kind, in the words of the error."""
+
+    headline: str
+    where: str
+    rows: list[Row]
+    fix: str
+    inside: list[Row] = field(default_factory=list)
+    # Of the graphs that the operation around it ran, the one that it was in.
+    run: int = 0
+
+    def error(self, more: Sequence[Row] = ()) -> errors.NonFiniteError:
+        return errors.NonFiniteError(
+            errors.message(self.headline, self.where, [*self.rows, *self.inside, *more], self.fix)
+        )
+
+
+def _finding(
+    primitive: Primitive, kind: Kind, values: Sequence[Any], rows: list[Row], count: int, where: str
+) -> Finding:
+    if any(map(kind.count, values)):
+        done, fix = "passed on", "an operand held it before: look where that was made"
+    else:
+        done, fix = "made", _ADVICE.get((kind.option, primitive.name), _GENERAL)
+    return Finding(f"{primitive} {done} {kind.told(count)}", where, rows, f"{fix}; {turn_off(kind)}")
+
+
+_GENERAL = "keep the operands where the operation is defined, as in f(numpy.where(ok, x, 1))"
+_DIVISOR = "keep the divisor away from 0, as in x / numpy.where(y == 0, 1, y)"
+_POSITIVE = "keep what log takes above 0, as in numpy.log(numpy.maximum(x, 1e-30))"
+_ADVICE = {
+    ("debug_nans", "log"): _POSITIVE,
+    ("debug_nans", "log1p"): "keep what log1p takes above -1",
+    ("debug_nans", "sqrt"): "keep what sqrt takes at 0 or above, as in numpy.sqrt(numpy.maximum(x, 0))",
+    ("debug_nans", "rsqrt"): "keep what rsqrt takes above 0, as in lax.rsqrt(x + 1e-6)",
+    ("debug_nans", "div"): _DIVISOR,
+    ("debug_nans", "sub"): "inf - inf is NaN: find where the operands became infinite with debug_infs",
+    ("debug_nans", "pow"): "a negative number to a broken power is NaN: use an integer exponent, or numpy.abs",
+    ("debug_infs", "log"): _POSITIVE,
+    ("debug_infs", "div"): _DIVISOR,
+    ("debug_infs", "exp"): "subtract the largest element before exp, as nn.softmax and nn.logsumexp do",
+}
+
+
+def turn_off(kind: Kind) -> str:
+    return f"{kind.option}=False turns this check off"
+
+
+def described(value: Any, aval: ShapedArray) -> str:
+    """An operand's type and the range of its values."""
+    array = host(value)
+    if array.size == 0 or not (dtypes.is_inexact(array.dtype) or np.issubdtype(array.dtype, np.number)):
+        return aval.long()
+    if np.iscomplexobj(array):
+        text, data = "absolute values ", np.abs(array)
+    else:
+        text, data = "", array.astype(np.float64) if dtypes.is_inexact(array.dtype) else array
+    bad = np.isnan(data)
+    count = int(np.count_nonzero(bad))
+    if count == array.size:
+        return f"{aval.long()}  {'NaN' if count == 1 else 'all NaN'}"
+    low, high = (f"{v:.6g}" for v in (data[~bad].min(), data[~bad].max()))
+    text += low if array.size == 1 else f"{low} to {high}"
+    return f"{aval.long()}  {text}" + (f", and {count} NaN" if count else "")
+
+
+def check_operation(
+    primitive: Primitive, values: Sequence[Any], avals: Sequence[ShapedArray], results: Sequence[Any]
+) -> None:
+    """Raise if an operation that has just run outside `jit` gave what the options forbid."""
+    for kind in kinds():
+        count = sum(map(kind.count, results))
+        if count:
+            rows = [(f"operand {i}", described(v, a), "") for i, (v, a) in enumerate(zip(values, avals))]
+            raise _finding(primitive, kind, values, rows, count, str(location.capture())).error()
+
+
+class Search:
+    """Runs graphs one operation after the other, and finds what made the first value of a kind in their results.
+
+    NaN that does not reach a result, because `where` chose the other value,
+    is nobody's fault and is not found.
+    """
+
+    def __init__(self, kind: Kind, name: str) -> None:
+        self.kind = kind
+        self.name = name
+        # What was found in the graphs that the operation of the moment runs, and how many it ran.
+        self._found: list[Finding] = []
+        self._runs = 0
+        self._depth = 0
+
+    def run(self, graph: Graph, inputs: Sequence[Literal]) -> tuple[list[Any], Finding | None]:
+        """The graph's results by NumPy, and what made the first value of the kind in them, if an operation did."""
+        before = bodies.interpreter.replay
+        bodies.interpreter.replay = self._replay
+        try:
+            with config.override(debug_nans=False, debug_infs=False):
+                results = self._replay(graph, inputs)
+        finally:
+            bodies.interpreter.replay = before
+        return results, self._found[0] if self._found else None
+
+    def _replay(self, graph: Graph, args: Sequence[Any]) -> list[Any]:
+        values: dict[Var, Any] = dict(zip(graph.inputs, args, strict=True))
+        inner: dict[Equation, Finding] = {}
+        run = self._runs
+        self._depth += 1
+        before = location.ambient.location
+        try:
+            for equation in graph.equations:
+                # What has only effects has had them.
+                if equation.primitive.effects and not equation.outputs:
+                    continue
+                location.ambient.location = equation.location
+                outer, self._found, self._runs = self._found, [], 0
+                operands = tuple([a if type(a) is Literal else values[a] for a in equation.inputs])  # type: ignore[index]
+                result = bind(equation.primitive, operands, equation.params)
+                if self._found:
+                    inner[equation] = self._found[0]
+                self._found = outer
+                values.update(zip(equation.outputs, result if equation.primitive.multiple else [result], strict=True))
+        finally:
+            location.ambient.location = before
+            self._depth -= 1
+        outputs = [a if type(a) is Literal else values[a] for a in graph.outputs]  # type: ignore[index]
+        if not self._found and any(map(self.kind.count, outputs)):
+            self._found += self._followed_back(graph, values, inner, run)
+        self._runs = run + 1
+        return outputs
+
+    def _followed_back(
+        self, graph: Graph, values: dict[Var, Any], inner: dict[Equation, Finding], run: int
+    ) -> Iterator[Finding]:
+        """From the results to the earliest operation that made what is in them; nothing if it came in from outside."""
+        producers = {v: e for e in graph.equations for v in e.outputs}
+        bad = [a for a in graph.outputs if type(a) is Var and self.kind.count(values[a])]
+        seen = set(bad)
+        makers: set[Equation] = set()
+        while bad:
+            equation = producers.get(bad.pop())
+            if equation is None:  # an input
+                continue
+            operands = [a for a in equation.inputs if type(a) is Var and self.kind.count(values[a])]
+            if not operands:
+                makers.add(equation)
+            bad += [a for a in operands if a not in seen]
+            seen.update(operands)
+        for equation in graph.equations:
+            if equation not in makers:
+                continue
+            found = inner.get(equation)
+            if found is None:
+                found = self._finding(graph, values, equation)
+            elif equation.primitive.name != "jit":
+                found.inside.append(("inside", _step(equation, found.run), f"from {equation.location.brief()}"))
+            found.run = run
+            yield found
+            return
+
+    def _finding(self, graph: Graph, values: dict[Var, Any], equation: Equation) -> Finding:
+        kind, rows = self.kind, []
+        inputs = set(graph.inputs)
+        for i, atom in enumerate(equation.inputs):
+            if type(atom) is not Var:
+                origin = "a constant"
+            elif atom in inputs:
+                of = f" of {self.name}" if self._depth == 0 else ""
+                origin = f"argument {atom.name}{of}" if atom.name else ""
+            else:
+                origin = f"from {atom.equation.location.brief()}" if atom.equation is not None else ""
+            value = values[atom] if type(atom) is Var else atom
+            rows.append((f"operand {i}", described(value, atom.aval), origin))
+        count = sum(kind.count(values[v]) for v in equation.outputs)
+        literals = [a for a in equation.inputs if type(a) is Literal]
+        return _finding(equation.primitive, kind, literals, rows, count, str(equation.location))
+
+
+def _step(equation: Equation, run: int) -> str:
+    """Which of its graphs an operation ran when something was found there."""
+    name = equation.primitive.name
+    if name == "scan":
+        length = equation.params["length"]
+        return f"step {length - 1 - run if equation.params['reverse'] else run} of a scan of {length}"
+    if name == "while":  # the condition and the body by turns; a condition holds no NaN
+        return f"round {run // 2} of a while loop"
+    return f"a branch of {name}" if name == "cond" else name
