@@ -84,8 +84,8 @@ def test_public_names_are_these():
 
     assert sorted(stagec.__all__) == sorted(
         """
-        Array Device Pass Pattern ShapeDtypeStruct StagecError block_until_ready clear_caches config debug debug_infs debug_nans
-        default_backend default_device device_get device_put devices disable_jit dtypes enable_x64 errors
+        Array Device Pass Pattern ShapeDtypeStruct StagecError block_until_ready clear_caches config debug debug_infs
+        debug_nans default_backend default_device device_get device_put devices disable_jit dtypes enable_x64 errors
         eval_shape explain jit lax make_graph local_device_count make_jaxpr memory_stats nn numpy
         pattern scipy tree tree_util typing
         """.split()
