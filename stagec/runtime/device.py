@@ -79,6 +79,10 @@ class Device:
                 if found is None:
                     hal = binding().get_cached_hal_driver(driver)
                     found = hal.create_default_device() if self._handle is None else hal.create_device(self._handle)
+                    if not self.is_cpu:
+                        # At exit, Python frees what is left in no order; a driver must outlive its buffers and fences.
+                        for lasting in (hal, found):
+                            ctypes.pythonapi.Py_IncRef(ctypes.py_object(lasting))
                     self._devices[driver] = found
         return found
 
