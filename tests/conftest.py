@@ -30,3 +30,14 @@ def compiles():
         made += [r for r in log.records() if r.kind == "compile" or "disk" in r.message]
 
     return watch
+
+
+@pytest.fixture(scope="session")
+def vulkan():
+    """The first Vulkan device; tests that ask for it are skipped where there is none."""
+    import stagec
+
+    try:
+        return stagec.devices("vulkan")[0]
+    except stagec.errors.DeviceError as error:
+        pytest.skip(str(error).splitlines()[0])
