@@ -11,6 +11,7 @@ from stagec.api.arguments import ShapeDtypeStruct
 from stagec.api.devices import block_until_ready, device_get, device_put, memory_stats
 from stagec.api.jit import clear_caches, jit
 from stagec.api.stages import eval_shape, make_graph
+from stagec.control.callback import pure_callback
 from stagec.core.config import config, debug_infs, debug_nans, disable_jit, enable_x64
 from stagec.core.errors import StagecError
 from stagec.runtime import eager as _eager  # noqa: F401  what runs outside jit
@@ -19,7 +20,7 @@ from stagec.runtime.device import Device, default_backend, default_device, devic
 
 if _TYPE_CHECKING:
     from passes import Pass, Pattern, pattern
-    from stagec import debug, scipy
+    from stagec import debug, experimental, scipy
     from stagec.api.explain import explain
 
 make_jaxpr = make_graph
@@ -49,6 +50,7 @@ __all__ = [
     "enable_x64",
     "errors",
     "eval_shape",
+    "experimental",
     "explain",
     "jit",
     "lax",
@@ -59,6 +61,7 @@ __all__ = [
     "nn",
     "numpy",
     "pattern",
+    "pure_callback",
     "scipy",
     "tree",
     "tree_util",
@@ -71,6 +74,7 @@ _LAZY = {
     "Pattern": ("passes", "Pattern"),
     "debug": ("stagec.debug", None),
     "explain": ("stagec.api.explain", "explain"),
+    "experimental": ("stagec.experimental", None),
     "pattern": ("passes", "pattern"),
     "scipy": ("stagec.scipy", None),
 }
@@ -81,7 +85,7 @@ _MISSING = {
     **dict.fromkeys(("custom_jvp", "custom_vjp", "checkpoint", "remat", "pmap", "shard_map", "export", "ffi"), ""),
     "vmap": "write the axis into the function: snp.einsum, matmul and broadcasting take leading axes",
     "random": "make numbers with numpy.random.default_rng(), and pass them as arguments",
-    "pure_callback": "call the function outside of jit",
+    "effects_barrier": "callbacks have run when a call returns: there is nothing to wait for",
     "tree_map": "use stagec.tree.map",
 }
 

@@ -3,53 +3,123 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+import re
+import string
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from stagec.control.callback import debug_callback
 from stagec.core import errors, location
-from stagec.core.trace import is_tracing
 
 
-def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
-    """Print values, formatted with `str.format`.
+def print(
+    fmt: str,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    skip_format_check: bool = False,
+    **kwargs: Any,
+) -> None:
+    """Print values, formatted with `str.format`, when the program gets there.
+
+    Inside compiled programs too, in loops and branches as often as they run.
 
     Args:
-      fmt: a format string, such as `"x = {x}"`.
-      ordered: accepted for JAX's sake; outside `jit` printing is in order.
+      fmt: a format string, such as `"x = {x}"`; not an f-string, which would
+        be formatted while tracing.
+      args, kwargs: what it names; arrays, or anything else that is known while tracing.
+      ordered: lines come in the order of the program in any case.
+      partitioned: accepted for JAX's sake; arrays are on one device.
+      skip_format_check: do not compare `fmt` with the arguments while tracing.
 
     Raises:
-      UnsupportedError: inside a function that is being traced. Compiled
-        programs cannot call back into Python yet.
+      FormatError: `fmt` names an argument that is not there, or leaves one out.
 
     >>> import stagec, stagec.numpy as snp
-    >>> stagec.debug.print("x = {x}", x=snp.arange(3))
-    x = [0 1 2]
+    >>> @stagec.jit
+    ... def f(x):
+    ...     y = x * 2
+    ...     stagec.debug.print("x = {x}, y = {}", y, x=x)
+    ...     return y
+    >>> y = f(snp.arange(3))
+    x = [0 1 2], y = [0 2 4]
     """
-    _not_traced("debug.print")
-    builtins.print(fmt.format(*args, **kwargs))
+    if not skip_format_check:
+        _check_format(fmt, args, kwargs)
+
+    def show(*args: Any, **kwargs: Any) -> None:
+        builtins.print(fmt.format(*args, **kwargs))
+
+    debug_callback(show, args, kwargs, ordered)
 
 
-def callback(callback: Callable[..., Any], *args: Any, ordered: bool = False, **kwargs: Any) -> None:
-    """Call a Python function for its side effects.
+def callback(
+    callback: Callable[..., Any], *args: Any, ordered: bool = False, partitioned: bool = False, **kwargs: Any
+) -> None:
+    """Call a Python function for its side effects, when the program gets there; its result is dropped.
 
-    Raises:
-      UnsupportedError: inside a function that is being traced.
+    Args:
+      callback: takes `args` and `kwargs`; arrays have values when it is called.
+      args, kwargs: pytrees of arrays, or of anything else that is known while tracing.
+      ordered, partitioned: as in `print`.
+
+    What the function raises, the caller of the program gets.
 
     >>> import stagec
     >>> seen = []
-    >>> stagec.debug.callback(seen.append, 3)
+    >>> @stagec.jit
+    ... def f(x):
+    ...     stagec.debug.callback(seen.append, x + 1)
+    ...     return x
+    >>> f(1), f(2)
+    (Array(1, dtype=int32, weak_type=True), Array(2, dtype=int32, weak_type=True))
     >>> seen
-    [3]
+    [Array(2, dtype=int32, weak_type=True), Array(3, dtype=int32, weak_type=True)]
     """
-    _not_traced("debug.callback")
-    callback(*args, **kwargs)
+    debug_callback(callback, args, kwargs, ordered)
 
 
-def _not_traced(name: str) -> None:
-    if is_tracing():
-        raise location.error(
-            errors.UnsupportedError,
-            f"{name} cannot run inside a compiled function",
-            fix="return the value and print it outside, run under stagec.disable_jit(), or use print() to see "
-            "shapes while tracing",
-        )
+class _Names(string.Formatter):
+    """Reads a format string for the arguments that it names, and formats nothing."""
+
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        # What comes after the name, as in `{x.shape}` and `{x[0]}`, needs the value.
+        first = re.match(r"[^.\[]*", field_name)
+        assert first is not None, "the pattern matches anything"
+        name = int(first[0]) if first[0].isdecimal() else first[0]
+        return self.get_value(name, args, kwargs), name
+
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        return super().convert_field("", conversion)
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return ""
+
+    def check_unused_args(self, used_args: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        unused = [i for i in range(len(args)) if i not in used_args]
+        unused += [name for name in kwargs if name not in used_args]  # type: ignore[misc]
+        if unused:
+            raise _Unused(unused)
+
+
+class _Unused(Exception):
+    """The arguments that a format string does not name."""
+
+
+def _check_format(fmt: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    try:
+        _Names().vformat(fmt, args, kwargs)
+        return
+    except _Unused as error:
+        names = ", ".join(f"argument {n}" if isinstance(n, int) else str(n) for n in error.args[0])
+        what, fix = f"does not use {names}", "name every argument in the format string: {} or {x}"
+        if "Tracer<" in fmt or "{" not in fmt:
+            fix = 'pass a format string, "x = {x}", and not an f-string, which is formatted while tracing'
+    except LookupError as error:
+        what = f"names more positional arguments than the {len(args)} given"
+        if isinstance(error, KeyError):
+            what = f"names {error.args[0]}, which is not given"
+        fix = 'pass what it names: debug.print("x = {x}", x=x)'
+    except (ValueError, TypeError) as error:
+        what, fix = f"is not one: {error}", "write {x} for an argument, and {{ }} for braces that are to be printed"
+    raise location.error(errors.FormatError, f"debug.print: the format string {what}", [("fmt", repr(fmt), "")], fix)

@@ -19,7 +19,15 @@ LAYERS = [
     ("stagec.lowering",),
     ("stagec.compiler", "stagec.runtime"),
     ("stagec.numpy", "stagec.lax", "stagec.nn", "stagec.scipy", "stagec.random"),
-    ("stagec.tree", "stagec.tree_util", "stagec.dtypes", "stagec.typing", "stagec.errors", "stagec.debug"),
+    (
+        "stagec.tree",
+        "stagec.tree_util",
+        "stagec.dtypes",
+        "stagec.typing",
+        "stagec.errors",
+        "stagec.debug",
+        "stagec.experimental",
+    ),
     ("stagec.api",),
     ("stagec.commands",),
     ("stagec.cli", "stagec.__main__"),
@@ -86,8 +94,8 @@ def test_public_names_are_these():
         """
         Array Device Pass Pattern ShapeDtypeStruct StagecError block_until_ready clear_caches config debug debug_infs
         debug_nans default_backend default_device device_get device_put devices disable_jit dtypes enable_x64 errors
-        eval_shape explain jit lax make_graph local_device_count make_jaxpr memory_stats nn numpy
-        pattern scipy tree tree_util typing
+        eval_shape experimental explain jit lax make_graph local_device_count make_jaxpr memory_stats nn numpy
+        pattern pure_callback scipy tree tree_util typing
         """.split()
     )
     for name in stagec.__all__:

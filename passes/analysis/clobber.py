@@ -29,6 +29,8 @@ _CHLO_COMPUTING = "acos acosh asin asinh atan atanh bessel_i1e cosh digamma erf 
 _FRESH = frozenset(f"stablehlo.{name}" for name in _COMPUTING.split()) | frozenset(
     f"chlo.{name}" for name in _CHLO_COMPUTING.split()
 )
+# Functions of the process that runs the program: they read their operands, and give back new memory.
+_HOST = "host."
 _BINARY = "add subtract multiply divide maximum minimum and or xor power"
 _ARITHMETIC = frozenset(f"stablehlo.{name}" for name in _BINARY.split())
 
@@ -120,7 +122,9 @@ class Flow:
         name = operation.attributes["callee"].value
         roots = self.union(operation.operands)
         target = self.functions.get(name)
-        if target is None or name in self.calls or not len(target.regions[0].blocks):
+        if name.startswith(_HOST):
+            roots = frozenset()
+        elif target is None or name in self.calls or not len(target.regions[0].blocks):
             self.found |= roots  # a callee that cannot be read may do anything
         else:
             self.calls.append(name)

@@ -57,11 +57,18 @@ def single_branch(op: Any) -> Any:
 
 @pattern("stablehlo.while")
 def loop_that_never_runs(op: Any) -> Any:
-    """while whose condition is the constant false -> its initial values. Exact."""
+    """while whose condition is the constant false -> its initial values. Exact.
+
+    The condition's ops run once, for those that call the host.
+    """
     condition = op.operation.regions[0].blocks[0]
     last = list(condition.operations)[-1].operation
     number = splat_of(last.operands[0])
-    return list(op.operation.operands) if number is not None and not bool(number) else None
+    if number is None or bool(number):
+        return None
+    initial = list(op.operation.operands)
+    inline_block(condition, initial)
+    return initial
 
 
 PATTERNS = (known_branch, single_branch, loop_that_never_runs)

@@ -14,12 +14,14 @@ from stagec.compiler import build
 from stagec.compiler.build import Options
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Graph, Literal, Var, prune, replay
+from stagec.core.graph import Graph, Literal, Var, host_callbacks, prune, replay
 from stagec.runtime.array import Array, borrow, from_literal
 from stagec.runtime.device import Device
 from stagec.runtime.executable import Executable
 
 _executables: dict[tuple[str, Device], Executable] = {}
+# Programs that call Python share their code only: each has an executable that calls its own functions.
+_programs: dict[str, build.Program] = {}
 _guard = threading.Lock()
 
 
@@ -27,11 +29,13 @@ def clear_executables() -> None:
     """Forget loaded programs; the disk keeps them."""
     with _guard:
         _executables.clear()
+        _programs.clear()
 
 
 def is_loaded(runnable: RunnableGraph) -> bool:
     """Whether the program of a graph is in memory, for its device."""
-    return (runnable.key(), runnable.device) in _executables
+    key = runnable.key()
+    return (key, runnable.device) in _executables or key in _programs
 
 
 class RunnableGraph:
@@ -137,7 +141,7 @@ class RunnableGraph:
     @functools.cached_property
     def trivial(self) -> bool:
         """Nothing to compile: no equations, or arrays without elements, which the compiler may hang on."""
-        if not self.graph.outputs:
+        if not self.graph.outputs and not self.graph.equations:
             return True
         values = [v for e in build.all_equations(self.graph) for v in (*e.inputs, *e.outputs)]
         return any(v.aval.size == 0 for v in (*self.graph.inputs, *values))
@@ -187,8 +191,12 @@ class RunnableGraph:
             self.source = "memory"
             build.log.event("cache", f"{self.name}: found in memory", key=key)
             return found
-        program = build.obtain(self.graph, self.options, self.name, self.used_names())
-        self.source = program.source
+        callbacks = host_callbacks(self.graph)
+        program = _programs.get(key) if callbacks else None
+        self.source = "memory"
+        if program is None:
+            program = build.obtain(self.graph, self.options, self.name, self.used_names())
+            self.source = program.source
         donated = {i for i, _ in self.options.donated}
         executable = Executable(
             program.payload,
@@ -200,8 +208,12 @@ class RunnableGraph:
             in_place=sorted(donated),
             may_alias=program.meta["may_alias"],
             branches=program.meta["branches"],
+            callbacks=callbacks,
             name=self.name,
         )
+        if callbacks:
+            _programs[key] = program
+            return executable
         with _guard:
             return _executables.setdefault((key, device), executable)
 
@@ -222,7 +234,12 @@ class RunnableGraph:
                 inputs = [placed(a, device) for a in inputs]
             for i in executable.in_place:
                 inputs[i] = self._private(inputs[i], [a for j, a in enumerate(inputs) if j != i])
-            results = executable.run(inputs)
+            try:
+                results = executable.run(inputs)
+            except BaseException:
+                # A callback may raise when the program has written over donated memory.
+                self._take_donated(everything)
+                raise
         outs = [self._output(kind, index, everything, results) for kind, index in self.plan]
         for n, (out, aval) in enumerate(zip(outs, self.out_avals)):
             # Two results never share memory: one of them may be donated later.
@@ -231,12 +248,15 @@ class RunnableGraph:
             if out.aval is not aval:
                 outs[n] = out = out.with_aval(aval)
             outs[n] = out.on(device, committed)
+        self._take_donated(everything)
+        return outs
+
+    def _take_donated(self, everything: list[Any]) -> None:
         if self.donated:
             by = f"{self.name}, called at {location.capture()}"
             for i in self.donated:
                 if isinstance(everything[i], Array):
                     everything[i].take(by)
-        return outs
 
     def _private(self, value: Any, others: list[Any]) -> Array:
         """A donated argument as memory that the program may write to."""

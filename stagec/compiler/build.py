@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from stagec.compiler.flags import CompileOptions
 from stagec.compiler.targets import Target
 from stagec.core import dtypes
 from stagec.core.config import config
-from stagec.core.graph import Equation, Graph, Var
+from stagec.core.graph import Equation, Graph, Var, all_equations, graphs, has_callbacks, inner_graphs
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def compile_graph(
     )
     clobbered = sorted(clobbered_arguments(module))
     queue = choose_driver(graph, options.target)
-    compiled = driver.compile_module(module, options.target, name=name, options=compile_options(queue))
+    compiled = driver.compile_module(module, options.target, name=name, options=compile_options(graph, queue))
     folder.finish(module, options.target, report)
     finished = time.perf_counter()
     meta = {
@@ -168,39 +168,22 @@ _PARALLEL_WORK = 1 << 19
 _PIECE = 1 << 14
 
 
-def compile_options(queue: str) -> CompileOptions:
+def compile_options(graph: Graph, queue: str) -> CompileOptions:
     """What the compiler is asked for a program that runs on a queue of the runtime."""
-    # The calling thread waits for its own work anyway.
-    return CompileOptions(asynchronous=queue != "local-sync")
+    # The calling thread waits for its own work anyway, and for the Python functions that it calls.
+    return CompileOptions(asynchronous=queue != "local-sync" and not has_callbacks(graph))
 
 
 def choose_driver(graph: Graph, target: Target) -> str:
-    """The queue to run on: on a CPU, `local-task` for much parallel work and `local-sync` for all else."""
+    """The queue to run on: on a CPU, `local-task` for much parallel work and `local-sync` for all else.
+
+    Programs that call Python run on the calling thread.
+    """
     if target.backend != "cpu":
         return target.backend
+    if has_callbacks(graph):
+        return "local-sync"
     return "local-task" if work(graph) >= _PARALLEL_WORK else "local-sync"
-
-
-def inner_graphs(equation: Equation) -> Iterator[Graph]:
-    """The graphs among an equation's parameters."""
-    for value in equation.params.values():
-        for inner in value if isinstance(value, tuple) else (value,):
-            if isinstance(inner, Graph):
-                yield inner
-
-
-def all_equations(graph: Graph) -> Iterator[Equation]:
-    """Every equation, those of inner graphs included."""
-    for part in graphs(graph):
-        yield from part.equations
-
-
-def graphs(graph: Graph) -> Iterator[Graph]:
-    """The graph, and every graph inside it."""
-    yield graph
-    for equation in graph.equations:
-        for inner in inner_graphs(equation):
-            yield from graphs(inner)
 
 
 def work(graph: Graph) -> int:

@@ -124,6 +124,14 @@ class CarryError(StagecError, TypeError):
     """
 
 
+class CallbackError(StagecError, RuntimeError):
+    """A Python function that a program calls did not return the shapes and dtypes that were promised for it."""
+
+
+class FormatError(StagecError, ValueError, LookupError):
+    """A format string of `debug.print` and its arguments do not belong together."""
+
+
 class DonationError(StagecError, RuntimeError):
     """An array was used after a call took its buffer (`donate_argnums`)."""
 

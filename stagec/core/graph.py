@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
+from stagec.core.host import HostCallback
 from stagec.core.location import Location
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, Tracer, bind, current, leaked
@@ -62,13 +63,14 @@ class Graph:
     holds their values.
     """
 
-    __slots__ = ("_digest", "equations", "inputs", "outputs")
+    __slots__ = ("_digest", "_effects", "equations", "inputs", "outputs")
 
     def __init__(self, inputs: list[Var], equations: list[Equation], outputs: list[Atom]) -> None:
         self.inputs = inputs
         self.equations = equations
         self.outputs = outputs
         self._digest: str | None = None
+        self._effects: bool | None = None
 
     @property
     def in_avals(self) -> list[ShapedArray]:
@@ -81,11 +83,24 @@ class Graph:
     def digest(self) -> str:
         """Names the program: equal for graphs that compute the same with the same steps.
 
-        Source locations do not count, so moving a function in its file keeps its digest.
+        Source locations do not count, so moving a function in its file keeps its digest. Nor does
+        what callbacks do: only which of them are the same function.
         """
         if self._digest is None:
-            self._digest = hashlib.sha256(canonical(self).encode()).hexdigest()
+            text = canonical(self)
+            callbacks = host_callbacks(self)
+            if callbacks:
+                calls = [callbacks.index(c) for c in _host_calls(self)]
+                text += f"\ncallbacks {calls}"
+            self._digest = hashlib.sha256(text.encode()).hexdigest()
         return self._digest
+
+    @property
+    def effects(self) -> bool:
+        """Whether running it matters even when its results are not used."""
+        if self._effects is None:
+            self._effects = any(has_effects(e) for e in self.equations)
+        return self._effects
 
     def __str__(self) -> str:
         from stagec.core.graph_text import format_graph  # the printer needs this module's classes
@@ -93,6 +108,48 @@ class Graph:
         return format_graph(self)
 
     __repr__ = __str__
+
+
+def inner_graphs(equation: Equation) -> Iterator[Graph]:
+    """The graphs among an equation's parameters."""
+    for _, value in sorted(equation.params.items()):
+        for inner in value if isinstance(value, tuple) else (value,):
+            if isinstance(inner, Graph):
+                yield inner
+
+
+def graphs(graph: Graph) -> Iterator[Graph]:
+    """The graph, and every graph inside it."""
+    yield graph
+    for equation in graph.equations:
+        for inner in inner_graphs(equation):
+            yield from graphs(inner)
+
+
+def all_equations(graph: Graph) -> Iterator[Equation]:
+    """Every equation, those of inner graphs included."""
+    for part in graphs(graph):
+        yield from part.equations
+
+
+def has_effects(equation: Equation) -> bool:
+    """Whether running the equation matters even when its results are not used."""
+    return equation.primitive.effects or any(inner.effects for inner in inner_graphs(equation))
+
+
+def _host_calls(graph: Graph) -> list[HostCallback]:
+    found = (e.params.get("callback") for e in all_equations(graph))
+    return [c for c in found if isinstance(c, HostCallback)]
+
+
+def host_callbacks(graph: Graph) -> list[HostCallback]:
+    """The Python functions that the graph calls, each once: the compiled program knows them by their places here."""
+    return list(dict.fromkeys(_host_calls(graph)))
+
+
+def has_callbacks(graph: Graph) -> bool:
+    """Whether the graph calls Python functions, so that it runs in the process that traced it only."""
+    return bool(_host_calls(graph))
 
 
 def replay(graph: Graph, args: Sequence[Any]) -> list[Any]:
@@ -124,7 +181,7 @@ def prune(graph: Graph, keep_inputs: bool = False) -> tuple[Graph, list[bool]]:
     live: set[Var] = {a for a in graph.outputs if type(a) is Var}
     kept: list[Equation] = []
     for equation in reversed(graph.equations):
-        if equation.primitive.effects or any(v in live for v in equation.outputs):
+        if has_effects(equation) or any(v in live for v in equation.outputs):
             kept.append(equation)
             live.update(a for a in equation.inputs if type(a) is Var)
     used = [keep_inputs or v in live for v in graph.inputs]

@@ -58,7 +58,8 @@ def _equation(names: _Names, equation: Equation, indent: int) -> str:
     shown = sorted((k, v) for k, v in equation.params.items())
     params = " ".join(f"{k}={_param(names, v, indent + 2)}" for k, v in shown)
     inputs = " ".join(_atom(names, a) for a in equation.inputs)
-    return f"{outputs} = {equation.primitive.name}{'[' + params + ']' if params else ''} {inputs}".rstrip()
+    step = f"{equation.primitive.name}{'[' + params + ']' if params else ''} {inputs}".rstrip()
+    return f"{outputs} = {step}" if outputs else step
 
 
 def _graph(names: _Names, graph: Graph, indent: int, captured: int) -> str:

@@ -13,7 +13,8 @@ from passes.analysis.in_place import ATTRIBUTE
 from stagec.core import location
 from stagec.core.aval import ShapedArray
 from stagec.core.errors import StagecError
-from stagec.core.graph import Graph, Literal, replay
+from stagec.core.graph import Graph, Literal, host_callbacks, replay
+from stagec.core.host import HostCallback
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, Tracer, current
 from stagec.lowering.types import Types
@@ -43,8 +44,9 @@ class LowerTracer(Tracer):
 class LowerTrace(Trace):
     """Emits each primitive's StableHLO at the module's insertion point."""
 
-    def __init__(self, types: Types) -> None:
+    def __init__(self, types: Types, callbacks: Sequence[HostCallback] = ()) -> None:
         self.types = types
+        self.callbacks = list(callbacks)
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         in_avals = [_aval_of(a) for a in args]
@@ -128,6 +130,11 @@ class Context:
             fill(region)
         return list(op.results)
 
+    def call_host(self, callback: HostCallback, operands: Sequence[Any]) -> list[Any]:
+        """Call a Python function of the process that runs the program."""
+        callee = f"@{_host_name(self.trace.callbacks.index(callback))}"
+        return self.emit_all("func.call", operands, {"callee": callee})
+
     def region(self, avals: Sequence[ShapedArray], function: Callable[..., Sequence[Any]]) -> Callable[[Any], None]:
         """A region whose block takes `avals` and returns what the stagec `function` of them returns."""
 
@@ -209,17 +216,11 @@ def lower(
         in_types = [types.tensor(a) for a in graph.in_avals]
         out_types = [types.tensor(a) for a in graph.out_avals]
         with ir.InsertionPoint(module.body):
-            function = ir.Operation.create(
-                "func.func",
-                [],
-                [],
-                {
-                    "sym_name": ir.StringAttr.get("main"),
-                    "function_type": ir.TypeAttr.get(ir.FunctionType.get(in_types, out_types)),
-                    "sym_visibility": ir.StringAttr.get("public"),
-                },
-                regions=1,
-            )
+            callbacks = host_callbacks(graph)
+            for i, callback in enumerate(callbacks):
+                results = [types.tensor(a) for a in callback.out_avals or ()]
+                _function(_host_name(i), [types.tensor(a) for a in callback.in_avals], results, "private")
+            function = _function("main", in_types, out_types, "public")
         if output_of:
             function.attributes["arg_attrs"] = ir.ArrayAttr.get(
                 [
@@ -234,7 +235,7 @@ def lower(
             for i in range(len(in_types))
         ]
         block = function.regions[0].blocks.append(*in_types, arg_locs=locations)
-        trace = LowerTrace(types)
+        trace = LowerTrace(types, callbacks)
         with ir.InsertionPoint(block), current(trace):
             arguments = [LowerTracer(trace, v, a) for v, a in zip(block.arguments, graph.in_avals)]
             cx = Context(trace, [], [])
@@ -244,6 +245,22 @@ def lower(
         if not module.operation.verify():
             raise AssertionError("the lowered module does not verify")
     return module
+
+
+def _function(name: str, in_types: list[Any], out_types: list[Any], visibility: str) -> Any:
+    """A function without a body, at the insertion point."""
+    ir = bindings.ir
+    attributes = {
+        "sym_name": ir.StringAttr.get(name),
+        "function_type": ir.TypeAttr.get(ir.FunctionType.get(in_types, out_types)),
+        "sym_visibility": ir.StringAttr.get(visibility),
+    }
+    return ir.Operation.create("func.func", [], [], attributes, regions=1)
+
+
+def _host_name(i: int) -> str:
+    """The import that stands for the i-th of `host_callbacks(graph)`."""
+    return f"host.callback{i}"
 
 
 def _symbol(name: str) -> str:

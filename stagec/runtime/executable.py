@@ -9,10 +9,20 @@ from typing import Any
 
 from stagec.core import location
 from stagec.core.aval import ShapedArray
+from stagec.core.host import HostCallback
 from stagec.runtime.array import Array, borrow, is_lent, signature
+from stagec.runtime.callbacks import CallingContexts
 from stagec.runtime.device import Device, binding, cpu, instance
 
 _new = object.__new__
+
+
+def _nothing() -> bool:
+    return True
+
+
+def _context(hal: Any, *modules: Any) -> Any:
+    return binding().VmContext(instance(), [hal, *modules])
 
 
 class Executable:
@@ -22,11 +32,13 @@ class Executable:
       payload: the compiled module, used in place where it is aligned to 64 bytes.
       in_avals, out_avals: its signature.
       device: where it runs.
-      driver: the device's queue; programs for any but `local-sync` take fences and run while Python goes on.
+      driver: the device's queue; programs for any but `local-sync` take fences and run while Python goes on,
+        unless they call Python.
       clobbered: arguments that the program may overwrite; copies of them are passed.
       in_place: arguments whose memory results take over.
       may_alias: a result may be an argument's own memory; such results are copied.
       branches: which memory that is may differ from call to call.
+      callbacks: the Python functions that the program calls.
     """
 
     __slots__ = (
@@ -47,6 +59,7 @@ class Executable:
         in_place: Sequence[int] = (),
         may_alias: bool = False,
         branches: bool = False,
+        callbacks: Sequence[HostCallback] = (),
         name: str = "function",
     ) -> None:
         b = binding()
@@ -63,18 +76,20 @@ class Executable:
         self.name = name
         hal = b.create_hal_module(instance(), device.hal_device(driver))
         module = b.VmModule.from_buffer(instance(), payload, warn_if_copy=False)
-        context = b.VmContext(instance(), [hal, module])
-        self._invoke = context.invoke
+        if callbacks:
+            self._invoke = CallingContexts(callbacks, device, lambda host: _context(hal, host, module)).invoke
+        else:
+            self._invoke = _context(hal, module).invoke
         self._function = module.lookup_function("main")
         self._list = b.VmVariantList
         self._count = len(self.out_avals)
-        self._timeline = None if driver == "local-sync" else device.timeline(driver)
+        self._timeline = None if driver == "local-sync" or callbacks else device.timeline(driver)
         self._committed: Executable | None = None
         self._place(committed=False)
         # A context belongs to one thread at a time. Bound once: `with` costs more than the lock itself.
         lock = threading.Lock()
-        self._acquire = lock.acquire
-        self._release = lock.release
+        self._acquire = _nothing if callbacks else lock.acquire
+        self._release = _nothing if callbacks else lock.release
 
     def _place(self, committed: bool) -> None:
         self._out = [(i, a, signature(a, self.device, committed)) for i, a in enumerate(self.out_avals)]

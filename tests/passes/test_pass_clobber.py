@@ -90,3 +90,14 @@ def test_write_inside_a_loop_reaches_the_initial_value():
   return %r#0 : {T}
 }}"""
     assert 0 in clobbered_arguments(parse(text))
+
+
+def test_a_function_of_the_host_reads_its_operands_only():
+    text = f"""func.func private @host.f({T}) -> {T}
+func.func @main(%a: {T}, %u: {U}, %i: tensor<i32>) -> {T} {{
+  %s = func.call @host.f(%a) : ({T}) -> {T}
+  %r = {UPDATE}
+  return %r : {T}
+}}"""
+    assert clobbered_arguments(parse(text)) == ()
+    assert clobbered_arguments(parse(text.replace("host.f", "other.f"))) == (0,)

@@ -1,0 +1,128 @@
+"""Compiled programs that call Python: contexts with a module `host` beside the program's own."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stagec.core import errors, location
+from stagec.core.aval import ShapedArray
+from stagec.core.config import config
+from stagec.core.host import HostCallback
+from stagec.runtime import memory
+from stagec.runtime.array import Array
+from stagec.runtime.device import Device, binding, cpu
+
+# Contexts beyond these are made again when so many calls are in progress at once.
+_KEPT = 8
+
+
+class CallingContexts:
+    """The contexts of one program; every call in progress has its own.
+
+    A callback may call the program that called it, or wait for a thread that
+    does: a lock would never be free.
+
+    Args:
+      device: where the program runs.
+      make: makes a runtime context from the module `host`.
+    """
+
+    def __init__(self, callbacks: Sequence[HostCallback], device: Device, make: Callable[[Any], Any]) -> None:
+        self._callbacks = callbacks
+        self._device = device
+        self._make = make
+        self._free = [self._new()]
+
+    def _new(self) -> _CallingContext:
+        return _CallingContext(self._callbacks, self._device, self._make)
+
+    def invoke(self, function: Any, inputs: Any, outputs: Any) -> None:
+        """Run a function of the program; what a callback raises is raised here."""
+        if not self._device.is_cpu:
+            # The program runs beside the device's timeline, in which others may still read what it overwrites.
+            with contextlib.suppress(errors.ExecutionError):  # whoever waits for what failed is told
+                self._device.drain()
+        try:
+            context = self._free.pop()
+        except IndexError:
+            context = self._new()
+        try:
+            error = context.invoke(function, inputs, outputs)
+        finally:
+            if len(self._free) < _KEPT:
+                self._free.append(context)
+        if error is not None:
+            if not config.full_tracebacks:
+                error.__traceback__ = location.user_traceback(error.__traceback__)
+            raise error
+
+
+class _Raised:
+    """What a callback of the call in progress raised."""
+
+    error: BaseException | None = None
+
+
+class _Stop(Exception):
+    """Ends a program whose callback raised. The runtime makes text of it."""
+
+
+class _CallingContext:
+    """A runtime context, and what the callbacks of its call in progress raised."""
+
+    def __init__(self, callbacks: Sequence[HostCallback], device: Device, make: Callable[[Any], Any]) -> None:
+        _check_room()
+        # Apart from the context, which leads to it by ways that the garbage collector does not see.
+        self._raised = raised = _Raised()
+        interface = binding().PyModuleInterface("host", lambda _: raised)
+        for i, callback in enumerate(callbacks):
+            results = callback.out_avals or ()
+            form = f"0{'r' * len(callback.in_avals) or 'v'}_{'r' * len(results) or 'v'}"
+            interface.export(f"callback{i}", form, _entry(callback, device))
+        self._context = make(interface.create())
+
+    def invoke(self, function: Any, inputs: Any, outputs: Any) -> BaseException | None:
+        try:
+            self._context.invoke(function, inputs, outputs)
+        except RuntimeError as failure:
+            if self._raised.error is None:
+                # Python had no room left to enter the callback.
+                if "RecursionError" not in str(failure):
+                    raise
+                return RecursionError("maximum recursion depth exceeded in a callback")
+        error, self._raised.error = self._raised.error, None
+        return error
+
+
+def _check_room(frames: int = 20) -> None:
+    """Raise RecursionError now where Python has little room left: inside a new context it would end the process."""
+    if frames:
+        _check_room(frames - 1)
+
+
+def _entry(callback: HostCallback, device: Device) -> Callable[..., Any]:
+    """What the runtime calls: references to buffer views in, references out."""
+    count = len(callback.out_avals or ())
+
+    def entry(raised: _Raised, *references: Any) -> Any:
+        try:
+            leaves = [_received(device, r, a) for r, a in zip(references, callback.in_avals)]
+            with contextlib.nullcontext() if device.is_cpu else config.override(default_device=cpu()):
+                found = callback(leaves)
+            results = tuple([memory.upload(device, r).__iree_vm_ref__ for r in found])
+        except BaseException as error:
+            raised.error = error
+        else:
+            return results[0] if count == 1 else results if count else None
+        raise _Stop
+
+    return entry
+
+
+def _received(device: Device, reference: Any, aval: ShapedArray) -> Array:
+    """An argument as an array on the CPU that lasts: the program uses its memory again."""
+    value = memory.aligned_empty(aval.shape, aval.dtype)
+    value[...] = memory.download(device, reference, aval.shape, aval.dtype)
+    return Array.of(value, aval)
