@@ -35,7 +35,9 @@ def run_checked(runnable: RunnableGraph, args: Sequence[Any], committed: bool = 
 
 def _literal(value: Any, copy: bool = False) -> Literal:
     array = host(value)
-    aval = value.aval if isinstance(value, (Array, Literal)) else ShapedArray.of(array.shape, array.dtype)
+    aval = (
+        value.aval if type(value) is Array or isinstance(value, Literal) else ShapedArray.of(array.shape, array.dtype)
+    )
     return Literal(np.array(array) if copy else array, aval)
 
 

@@ -48,7 +48,7 @@ def _put(leaf: Any, device: Device | None) -> Any:
     value = leaf_value(leaf)
     if isinstance(value, Tracer):
         return value
-    if value is None or not isinstance(value, (Array, Literal, np.ndarray, np.generic)):
+    if type(value) is not Array and not isinstance(value, (Literal, np.ndarray, np.generic)):
         raise location.error(
             errors.ArgumentTypeError,
             f"device_put takes arrays and numbers, not {type(leaf).__name__}",
@@ -57,10 +57,10 @@ def _put(leaf: Any, device: Device | None) -> Any:
     if isinstance(value, Literal):
         array = from_numpy(value.value, weak_type=value.aval.weak_type)
     else:
-        array = value if isinstance(value, Array) else from_numpy(np.asarray(value))
+        array = value if type(value) is Array else from_numpy(np.asarray(value))
     if device is not None:
         return array.on(device, True)
-    return array if isinstance(value, Array) else array.on(_device.default(), False)
+    return array if type(value) is Array else array.on(_device.default(), False)
 
 
 def device_get(x: Any) -> Any:
@@ -72,7 +72,7 @@ def device_get(x: Any) -> Any:
     >>> stagec.device_get([snp.arange(3)])
     [array([0, 1, 2], dtype=int32)]
     """
-    return pytree.map_leaves(lambda leaf: leaf.numpy() if isinstance(leaf, Array) else np.asarray(leaf), x)
+    return pytree.map_leaves(lambda leaf: leaf.numpy() if type(leaf) is Array else np.asarray(leaf), x)
 
 
 def block_until_ready(x: Any) -> Any:
@@ -86,7 +86,7 @@ def block_until_ready(x: Any) -> Any:
     [Array([1., 1.], dtype=float32), 3]
     """
     for leaf in pytree.flatten(x)[0]:
-        if isinstance(leaf, Array):
+        if type(leaf) is Array:
             leaf.block_until_ready()
     return x
 

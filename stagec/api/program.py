@@ -136,7 +136,7 @@ class RunnableGraph:
     @functools.cached_property
     def hidden(self) -> list[Array]:
         """The captured values on the device."""
-        return [a.on(self.device, a.committed) if isinstance(a, Array) else a for a in self.captured]
+        return [a.on(self.device, a.committed) if type(a) is Array else a for a in self.captured]
 
     @functools.cached_property
     def trivial(self) -> bool:
@@ -227,7 +227,7 @@ class RunnableGraph:
         everything = [*self.hidden, *args]
         inputs = [everything[i] for i in self.used]
         if self.trivial:
-            results = [r if isinstance(r, Array) else from_literal(r) for r in replay(self.graph, inputs)]
+            results = [r if type(r) is Array else from_literal(r) for r in replay(self.graph, inputs)]
         else:
             executable = self.executable(committed)
             if not device.is_cpu:
@@ -255,12 +255,12 @@ class RunnableGraph:
         if self.donated:
             by = f"{self.name}, called at {location.capture()}"
             for i in self.donated:
-                if isinstance(everything[i], Array):
+                if type(everything[i]) is Array:
                     everything[i].take(by)
 
     def _private(self, value: Any, others: list[Any]) -> Array:
         """A donated argument as memory that the program may write to."""
-        array = value if isinstance(value, Array) else borrow(value)
+        array = value if type(value) is Array else borrow(value)
         if self.device.is_cpu:
             # What other threads of the CPU still read must not be written to.
             self.device.drain()
@@ -274,7 +274,7 @@ class RunnableGraph:
         if kind == "constant":
             return index.private_copy()
         value = everything[index]
-        if not isinstance(value, Array):
+        if type(value) is not Array:
             return borrow(value).private_copy()
         return value.private_copy() if index in self.donated or index < len(self.captured) else value
 

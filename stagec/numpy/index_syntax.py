@@ -235,7 +235,7 @@ def _integer(entry: Any, axis: int, size: int, clips: bool) -> Part:
         if isinstance(entry, np.ndarray) and entry.size == 0:
             return Part("array", axis, np.zeros(entry.shape, np.int32))
         raise _bad_entry(entry)
-    if isinstance(entry, (Array, Literal, np.ndarray)):
+    if type(entry) is Array or isinstance(entry, (Literal, np.ndarray)):
         value = np.asarray(entry.value if isinstance(entry, Literal) else entry)
         if value.ndim == 0:
             return _integer(int(value), axis, size, clips)

@@ -29,9 +29,21 @@ def signature(aval: ShapedArray, device: Device, committed: bool) -> ShapedArray
 
 
 _LENT = object()
+# NumPy speaks DLPack 1.0, where data can be read-only, from 2.1 on.
+_READ_ONLY_DLPACK = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 
 
-class Array(ArrayOperators):
+class _ArrayType(type):
+    """Counts tracers as arrays, as JAX does: `isinstance(x, stagec.Array)` holds while tracing too.
+
+    Whether there is a value is asked with `type(x) is Array`.
+    """
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, ArrayOperators)
+
+
+class Array(ArrayOperators, metaclass=_ArrayType):
     """An immutable multi-dimensional array.
 
     Made by `stagec.numpy` functions and by compiled functions. NumPy reads it
@@ -72,6 +84,14 @@ class Array(ArrayOperators):
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """The data as a read-only NumPy array; without a copy on a CPU."""
+        self._exposed = True
+        value = self._host()
+        if not memory.is_protected(value):
+            self._numpy = value = memory.protected(value)
+        return value
+
+    def evaluated(self) -> np.ndarray[Any, Any]:
+        """The data for one of stagec's own evaluations, whose result may be a view of it."""
         self._exposed = True
         return self._host()
 
@@ -237,15 +257,46 @@ class Array(ArrayOperators):
         return value.copy() if copy else value
 
     def __buffer__(self, flags: int) -> memoryview:
+        # Read by Python 3.12 and later; before, no class written in Python has the buffer protocol.
         value: Any = self.numpy()
         return memoryview(value)
 
-    def __dlpack__(self, **kwargs: Any) -> Any:
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """The data for another library: read-only without a copy if the library knows of DLPack 1.0, else a copy.
+
+        Raises:
+          BufferError: DLPack has no such dtype or device, or `copy=False` and the library could write to the data.
+        """
+        if self.aval.dtype == dtypes.bfloat16:
+            raise location.error(
+                BufferError,
+                "NumPy cannot export bfloat16 through DLPack",
+                [("array", self.aval.long(), "")],
+                "export x.view('uint16'), or x.astype('float32')",
+            )
         value = self.numpy()
-        if value.dtype == dtypes.bfloat16:
-            raise BufferError("NumPy cannot export bfloat16 through DLPack\n  Fix: x.view(uint16), or astype(float32)")
-        # NumPy does not export read-only memory to consumers that could write to it.
-        return memory.writable_alias(value).__dlpack__(**kwargs)
+        flagged = max_version is not None and tuple(max_version) >= (1, 0) and _READ_ONLY_DLPACK
+        if not copy and not flagged:
+            if copy is False:
+                raise location.error(
+                    BufferError,
+                    "only DLPack 1.0 can say that data is read-only, and without a copy the consumer could write to it",
+                    [("array", self.aval.long(), "")],
+                    "pass max_version=(1, 0), or let it copy",
+                )
+            value = value.copy()
+        options: dict[str, Any] = {"stream": stream}
+        if _READ_ONLY_DLPACK:
+            options |= {"max_version": max_version, "dl_device": dl_device}
+        # A copy is the consumer's own.
+        return (value.copy() if copy else value).__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)

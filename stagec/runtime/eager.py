@@ -29,7 +29,7 @@ class EagerTrace(Trace):
         plain = True
         for a in args:
             if type(a) is Array:
-                values.append(a.numpy())
+                values.append(a.evaluated())
                 avals.append(a.aval)
                 plain = plain and a.signature is a.aval
             elif type(a) is Literal:

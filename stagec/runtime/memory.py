@@ -127,6 +127,32 @@ def _copy(device: Device, source: Any, target: Any) -> None:
     device.timeline().submit(start, "a copy", (source, target)).wait()
 
 
+def is_protected(array: np.ndarray[Any, Any]) -> bool:
+    """Whether NumPy refuses to make the array writeable: its memory is not, in the end, an array's own."""
+    base = array.base
+    if type(base) is np.ndarray:
+        base = base.base
+    return base is not None and type(base) is not np.ndarray
+
+
+def protected(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A read-only array of the same memory, which users cannot make writeable."""
+    array.flags.writeable = False
+    found = np.asarray(_Protected(array))
+    # The interface has no word for bfloat16.
+    return found if found.dtype == array.dtype else found.view(array.dtype)
+
+
+class _Protected:
+    """The memory of a read-only array, which it keeps alive; NumPy sees no array here whose flag could be changed."""
+
+    __slots__ = ("__array_interface__", "array")
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.array = array
+        self.__array_interface__ = array.__array_interface__
+
+
 def writable_alias(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The same memory without NumPy's write protection, for interfaces that refuse it; it must not be written."""
     if array.size == 0:

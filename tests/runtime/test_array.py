@@ -1,7 +1,9 @@
 """`Array` beside NumPy: conversion, printing, pickling, immutability, donation."""
 
 import copy
+import ctypes
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -88,6 +90,105 @@ def test_dlpack_both_ways():
     x = snp.arange(8.0)
     assert np.array_equal(np.from_dlpack(x), np.arange(8))
     assert np.array_equal(snp.from_dlpack(np.arange(8, dtype=np.float32)), np.arange(8))
+
+
+class OldConsumer:
+    """Hands an array on as it does for a library that knows only the first version of DLPack."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __dlpack__(self, **options):
+        return self.x.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.x.__dlpack_device__()
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.1.0", reason="NumPy 2.0 knows no read-only DLPack")
+def test_dlpack_lends_memory_that_numpy_may_only_read():
+    x = snp.arange(8.0)
+    view = np.from_dlpack(x)
+    assert not view.flags.writeable
+    assert np.shares_memory(view, np.asarray(x))
+
+
+def test_dlpack_gives_a_copy_to_those_who_could_write():
+    x = snp.arange(8.0)
+    view = np.from_dlpack(OldConsumer(x))
+    assert not np.shares_memory(view, np.asarray(x))
+    with pytest.raises(BufferError, match="copy") as caught:
+        x.__dlpack__(copy=False)
+    assert "test_array.py" in str(caught.value) and "Fix: pass max_version" in str(caught.value)
+    with pytest.raises(BufferError, match="uint16"):
+        x.astype("bfloat16").__dlpack__()
+
+
+def test_dlpack_cannot_change_what_a_program_closed_over():
+    weights = snp.arange(100.0)
+    scaled = stagec.jit(lambda v: v * weights)
+    before = np.array(scaled(2.0))
+    view = np.from_dlpack(OldConsumer(weights))
+    # What NumPy makes read-only, another library writes to.
+    ctypes.memset(view.ctypes.data, 255, view.nbytes)
+    assert np.array_equal(scaled(2.0), before)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        snp.arange(3.0),
+        snp.float32(2),
+        snp.zeros((0, 2)),
+        snp.arange(6).reshape(2, 3).T,
+        snp.ones(2, "bfloat16"),
+        snp.array([True]),
+        snp.ones(2, complex),
+        stagec.jit(lambda x: x + 1)(snp.ones((2, 3))),
+        pickle.loads(pickle.dumps(snp.ones(3))),
+    ],
+    ids=lambda x: x.aval.short(),
+)
+def test_numpy_views_cannot_be_made_writeable(x):
+    view = np.asarray(x)
+    assert (view.shape, view.dtype) == (x.shape, x.dtype)
+    for alias in (view, view[...], view.view(), x.numpy(), view.T):
+        with pytest.raises(ValueError):
+            alias.flags.writeable = True
+
+
+def test_the_buffer_protocol_is_there_from_python_312_on_and_through_numpy_before():
+    x = snp.arange(3.0)
+    assert memoryview(np.asarray(x)).readonly
+    if sys.version_info >= (3, 12):
+        assert memoryview(x).readonly and memoryview(x).tolist() == [0, 1, 2]
+    else:
+        with pytest.raises(TypeError):
+            memoryview(x)
+
+
+def test_numpy_views_are_the_same_memory_each_time():
+    x = snp.arange(3.0)
+    assert np.asarray(x) is np.asarray(x)
+    assert np.asarray(x).ctypes.data == x.address()
+
+
+def test_tracers_are_arrays_to_isinstance():
+    seen = []
+
+    def f(x, i):
+        seen.append((isinstance(x, stagec.Array), isinstance(1.0, stagec.Array), type(x) is stagec.Array))
+        return x[i], stagec.device_put(x)
+
+    out = stagec.jit(f)(snp.arange(3.0), 1)
+    assert seen == [(True, False, False)]
+    assert isinstance(out[0], stagec.Array)
+    assert not isinstance(np.ones(1), stagec.Array)
+
+
+def test_device_get_of_a_tracer_says_what_to_do():
+    with pytest.raises(stagec.errors.TracerArrayConversionError):
+        stagec.jit(stagec.device_get)(snp.ones(2))
 
 
 def test_python_conversions():
