@@ -152,6 +152,20 @@ _PYTHON_SCALARS: dict[type, np.dtype] = {bool: bool_, int: int64, float: float64
 python_scalar_types = tuple(_PYTHON_SCALARS)
 
 
+def python_scalar_kind(kind: type) -> type | None:
+    """Which of bool, int, float and complex `kind` is or derives from; None for all else, NumPy's scalars included.
+
+    >>> import signal
+    >>> python_scalar_kind(signal.Signals), python_scalar_kind(np.float64)
+    (<class 'int'>, None)
+    """
+    if kind in _PYTHON_SCALARS:
+        return kind
+    if issubclass(kind, np.generic):
+        return None
+    return next((base for base in python_scalar_types if issubclass(kind, base)), None)
+
+
 def python_scalar_dtype(kind: type) -> tuple[np.dtype, bool]:
     """The dtype and weak type of a Python scalar of type `kind`.
 
@@ -364,8 +378,9 @@ def promote_types(a: DtypeLike, b: DtypeLike) -> Dtype:
 
 def _dtype_and_weak_type(x: Any) -> tuple[np.dtype, bool]:
     kind = x if isinstance(x, type) else type(x)
-    if kind in _PYTHON_SCALARS:
-        return python_scalar_dtype(kind)
+    scalar = python_scalar_kind(kind)
+    if scalar is not None:
+        return python_scalar_dtype(scalar)
     if isinstance(x, type | np.dtype | str) or not hasattr(x, "dtype"):
         return canonicalize(x), False
     return canonicalize(x.dtype), bool(getattr(getattr(x, "aval", x), "weak_type", False))

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from stagec.core import errors, location
+
 _implementations: dict[str, Callable[..., Any]] = {}
 
 
@@ -28,11 +30,28 @@ def _is_operand(value: Any) -> bool:
 def _binary(name: str, swapped: bool = False) -> Callable[..., Any]:
     def operator(self: Any, other: Any) -> Any:
         if not _is_operand(other):
+            if isinstance(other, _CONTAINERS):
+                raise _container_operand(name, self, other, swapped)
             return NotImplemented
         return _implementations[name](other, self) if swapped else _implementations[name](self, other)
 
     operator.__name__ = operator.__qualname__ = name
     return operator
+
+
+# Python would compare these by identity, and users mean their elements.
+_CONTAINERS = (list, tuple, set, dict)
+
+
+def _container_operand(name: str, array: Any, other: Any, swapped: bool) -> errors.ArgumentTypeError:
+    kind = type(other).__name__
+    rows = [("array", array.aval.long(), array.origin()), (kind, errors.brief(other), "")]
+    return location.error(
+        errors.ArgumentTypeError,
+        f"{name}: operand {0 if swapped else 1} is a {kind}; operators take arrays and numbers",
+        rows[::-1] if swapped else rows,
+        f"wrap the {kind} in stagec.numpy.array" if kind in ("list", "tuple") else "pass arrays or numbers",
+    )
 
 
 def _method(name: str) -> Callable[..., Any]:

@@ -119,8 +119,9 @@ def _from_nested(nested: Any, dtype: np.dtype[Any] | None) -> Any:
     for leaf in _leaves(nested):
         if isinstance(leaf, Tracer):
             traced = True
-        if type(leaf) in dtypes.python_scalar_types:
-            kinds[type(leaf)] = leaf
+        kind = dtypes.python_scalar_kind(type(leaf))
+        if kind is not None:
+            kinds[kind] = leaf
         elif is_array_like(leaf):
             aval = aval_of(as_operand(leaf))
             kinds[(aval.dtype, aval.weak_type)] = leaf

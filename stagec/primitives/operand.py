@@ -29,9 +29,11 @@ def as_operand(value: Any, name: str = "argument") -> Operand:
     """
     if isinstance(value, (ArrayOperators, Literal)):
         return value
-    if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
-        dtype, weak = dtypes.python_scalar_dtype(type(value))
-        return literal(value, dtype, weak)
+    kind = dtypes.python_scalar_kind(type(value))
+    if kind is not None:
+        dtype, weak = dtypes.python_scalar_dtype(kind)
+        # Members of an IntEnum, and other subclasses, count as their base.
+        return literal(value if type(value) is kind else kind(value), dtype, weak)
     if isinstance(value, (np.ndarray, np.generic)):
         dtype = dtypes.canonicalize(value.dtype)
         if value.ndim == 0:

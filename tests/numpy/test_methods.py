@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+
 import numpy as np
 import pytest
 from differential import check
@@ -77,3 +79,59 @@ def test_numpy_arrays_give_way_to_arrays() -> None:
 def test_methods_that_need_a_value_say_so_while_tracing() -> None:
     with pytest.raises(TypeError, match="size="):
         stagec.jit(lambda x: x.nonzero())(A)
+
+
+class Level(enum.IntEnum):
+    HIGH = 3
+
+
+class Metres(float):
+    pass
+
+
+class Phasor(complex):
+    pass
+
+
+class Single(np.float32):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("value", "base"), [(Level.HIGH, 3), (Metres(2), 2.0), (Phasor(1j), 1j), (Single(2), np.float32(2))], ids=repr
+)
+def test_scalars_of_derived_classes_count_as_their_base(value: object, base: object) -> None:
+    for f in (lambda v: v, lambda v: snp.add(v, 1), lambda v: snp.array([v, 1]), lambda v: snp.ones(2, "int8") * v):
+        for run in (f, stagec.jit(f)):
+            got, expected = snp.asarray(run(value)), snp.asarray(run(base))
+            assert got.aval == expected.aval
+            assert np.array_equal(got, expected)
+    assert snp.result_type(value, "int8") == snp.result_type(base, "int8")
+
+
+@pytest.mark.parametrize("other", [[1, 1], (1, 1), {1}, {"a": 1}], ids=repr)
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x, other: x == other,
+        lambda x, other: x != other,
+        lambda x, other: x < other,
+        lambda x, other: x + other,
+        lambda x, other: other + x,
+        lambda x, other: x @ other,
+    ],
+    ids=["==", "!=", "<", "+", "reflected +", "@"],
+)
+@pytest.mark.parametrize("run", [lambda f: f, stagec.jit], ids=["eager", "jit"])
+def test_containers_are_no_operands(run, use, other) -> None:
+    with pytest.raises(TypeError) as caught:
+        run(lambda x: use(x, other))(snp.ones(2))
+    text, kind = str(caught.value), type(other).__name__
+    assert f"is a {kind}; operators take arrays and numbers" in text
+    assert "test_methods.py" in text and repr(other) in text and "Tracer" not in text
+    assert ("stagec.numpy.array" in text) == isinstance(other, (list, tuple))
+
+
+def test_comparison_with_what_is_no_number_is_pythons() -> None:
+    x = snp.ones(2)
+    assert (x == None) is False and (x != "a") is True  # noqa: E711
