@@ -13,14 +13,17 @@ nothing. What it emits takes the place and the location of the op it replaces.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import hashlib
 import inspect
+import os
 import re
 import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from passes import bindings, build
+from passes.dialects.operands import op_names
 from passes.errors import PatternError, message
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -61,6 +64,9 @@ def pattern(*ops: str, exact: bool = True) -> Callable[[Callable[[Any], Any]], P
       exact: False for a law that can change bits; such laws run under
         `fast_math` only.
 
+    Raises:
+      PatternError: StableHLO and CHLO have no op of that name.
+
     >>> @pattern("stablehlo.negate")
     ... def double_negation(op):
     ...     '''-(-x) -> x.'''
@@ -77,6 +83,7 @@ def pattern(*ops: str, exact: bool = True) -> Callable[[Callable[[Any], Any]], P
                     fix='write @pattern("stablehlo.add").',
                 )
             )
+        _check_op_name(name, inspect.currentframe())
     if not ops:
         raise PatternError(message("pattern: no op named", fix='write @pattern("stablehlo.add").'))
 
@@ -84,6 +91,23 @@ def pattern(*ops: str, exact: bool = True) -> Callable[[Callable[[Any], Any]], P
         return Pattern(fn.__name__, ops, fn, exact, inspect.cleandoc(fn.__doc__ or ""))
 
     return wrap
+
+
+def _check_op_name(name: str, frame: types.FrameType | None) -> None:
+    """Refuse what is no op of StableHLO or CHLO; other dialects are not known here."""
+    dialect = name.partition(".")[0]
+    known = op_names(dialect)
+    if not known or name in known:
+        return
+    close = difflib.get_close_matches(name, known, n=3)
+    caller = frame.f_back if frame is not None else None
+    raise PatternError(
+        message(
+            f"pattern: there is no op {name}",
+            where=f"{os.path.basename(caller.f_code.co_filename)}:{caller.f_lineno}" if caller is not None else "",
+            fix=f"did you mean {' or '.join(close)}?" if close else f"use a name of the {dialect} dialect.",
+        )
+    )
 
 
 def digest(*parts: Any) -> str:

@@ -14,7 +14,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer, leaked
-from stagec.primitives.operand import as_operand, aval_of
+from stagec.primitives.operand import as_operand, aval_of, is_foreign_array
 from stagec.runtime.array import Array
 
 
@@ -85,6 +85,28 @@ def leaf_aval(value: Any) -> ShapedArray:
     if isinstance(value, ShapeDtypeStruct):
         return ShapedArray.of(value.shape, value.dtype, value.weak_type)
     return aval_of(value)
+
+
+def leaf_values(rules: ArgumentRules, leaves: Sequence[Any], names: Callable[[], Sequence[str]]) -> list[Any]:
+    """The leaves of a call as operands.
+
+    Args:
+      names: gives what the user calls them, for messages.
+
+    Raises:
+      ArgumentTypeError, DtypeError: a leaf is no array or number, or has a dtype that arrays cannot have.
+    """
+    values: list[Any] = []
+    for leaf in leaves:
+        try:
+            value = leaf_value(leaf)
+        except (errors.StagecError, OverflowError) as error:
+            subject = f"argument {names()[len(values)]} of {location.of_function(rules.function)}"
+            raise errors.about(subject, error) from None
+        if value is None:
+            raise unsupported_argument(rules, names()[len(values)], leaf)
+        values.append(value)
+    return values
 
 
 class ArgumentRules:
@@ -200,6 +222,25 @@ class ArgumentRules:
         args = [by_num[i] if i in by_num else next(rest) for i in range(len(dynamic) + len(by_num))]
         return args, {**kwargs, **{row[0]: row[2] for row in static if isinstance(row[0], str)}}
 
+    def flatten(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: list[Any], dynamic_kwargs: dict[str, Any]
+    ) -> tuple[list[Any], pytree.PyTreeDef]:
+        """Leaves and structure of the dynamic arguments; an error names the argument."""
+        try:
+            return pytree.flatten((dynamic, dynamic_kwargs))
+        except errors.PytreeError:
+            for name, value in self._named_dynamic(args, kwargs):
+                try:
+                    pytree.flatten(value)
+                except errors.PytreeError as error:
+                    subject = f"argument {name} of {location.of_function(self.function)}"
+                    raise errors.about(subject, error) from None
+            raise
+
+    def _named_dynamic(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
+        found = [(self.argument_name(i), a) for i, a in enumerate(args) if i not in self.static_nums]
+        return found + [(k, kwargs[k]) for k in sorted(kwargs) if k not in self.static_names]
+
     def argument_name(self, i: int) -> str:
         """The name of the i-th positional argument."""
         positional = self.positional
@@ -213,9 +254,7 @@ class ArgumentRules:
     def leaf_names(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
         """`params['w'][0]` for each dynamic leaf, in flattening order."""
         names: list[str] = []
-        dynamic = [(self.argument_name(i), a) for i, a in enumerate(args) if i not in self.static_nums]
-        dynamic += [(k, kwargs[k]) for k in sorted(kwargs) if k not in self.static_names]
-        for name, value in dynamic:
+        for name, value in self._named_dynamic(args, kwargs):
             names += [name + pytree.keystr(path) for path, _ in pytree.flatten_with_path(value)[0]]
         return names
 
@@ -253,9 +292,10 @@ def _as_tuple(value: Any, kind: type, what: str) -> tuple[Any, ...]:
 def unsupported_argument(rules: ArgumentRules, name: str, leaf: Any) -> errors.ArgumentTypeError:
     """The error for a leaf that is no array."""
     base = name.split("[")[0].split(".")[0]
+    fix = f"pass it as a static argument, static_argnames={base!r}, or register its class as a pytree"
     return location.error(
         errors.ArgumentTypeError,
         f"argument {name} of {location.of_function(rules.function)} is not an array or a number",
         [(name, errors.brief(leaf), f"a {type(leaf).__name__}")],
-        f"pass it as a static argument, static_argnames={base!r}, or register its class as a pytree",
+        "convert it with numpy.asarray(x)" if is_foreign_array(leaf) else fix,
     )

@@ -9,13 +9,13 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from stagec.api.arguments import ArgumentRules, leaf_aval, leaf_value, unsupported_argument
+from stagec.api.arguments import ArgumentRules, leaf_aval, leaf_value, leaf_values
 from stagec.api.checking import run_checked
 from stagec.api.placing import chosen_target, device_for, placed, target_for
 from stagec.api.program import RunnableGraph, clear_executables
 from stagec.api.signature import Unusual, builder, describe, place
 from stagec.compiler import log
-from stagec.compiler.build import Options
+from stagec.compiler.build import Options, user_passes
 from stagec.compiler.targets import Target
 from stagec.control.call import jit_p
 from stagec.core import errors, location, pytree
@@ -257,11 +257,8 @@ class JitFunction:
         """The trace for these arguments, recorded if new, and the leaves as operands."""
         rules = self._rules
         dynamic, dynamic_kwargs, static = rules.split(args, kwargs)
-        leaves, in_tree = pytree.flatten((dynamic, dynamic_kwargs))
-        values = [leaf_value(leaf) for leaf in leaves]
-        if None in [v if v is None else 0 for v in values]:
-            bad = next(i for i, v in enumerate(values) if v is None)
-            raise unsupported_argument(rules, rules.leaf_names(args, kwargs)[bad], leaves[bad])
+        leaves, in_tree = rules.flatten(args, kwargs, dynamic, dynamic_kwargs)
+        values = leaf_values(rules, leaves, lambda: rules.leaf_names(args, kwargs))
         avals = tuple([leaf_aval(v) for v in values])
         key = (in_tree, avals, static, config.trace_key())
         try:
@@ -418,7 +415,7 @@ def jit(
     backend: str | None = None,
     target: str | None = None,
     fast_math: bool | None = None,
-    passes: Sequence[Any] = (),
+    passes: Any = (),
 ) -> Any:
     """Compile a function: it is traced once for each signature, and runs as machine code.
 
@@ -435,7 +432,7 @@ def jit(
         where the arguments are.
       target: what to compile for, such as `"cpu:x86-64-v3"` or `"cuda:sm_80"`.
       fast_math: allow rewrites that change rounding.
-      passes: your own patterns and passes, run before the built-in ones.
+      passes: your own patterns and passes, one or a list of them, run before the built-in ones.
 
     Returns:
       A `JitFunction` with the same signature, and `lower`, `trace`,
@@ -446,6 +443,7 @@ def jit(
       ArgumentTypeError: an argument is not an array, a number, or a pytree of these.
       ConcretizationError: the function needs a value while it is traced.
       DeviceError: arguments are committed to different devices.
+      PipelineError: what `passes` holds is no pass (`passes.PipelineError`).
 
     >>> import stagec, stagec.numpy as snp
     >>> @stagec.jit
@@ -470,7 +468,9 @@ def jit(
     if fun is None:
         return functools.partial(jit, **settings)
     if not callable(fun):
-        raise TypeError(f"jit takes a function, got {type(fun).__name__}\n  Fix: jit(f)(x), not jit(f(x))")
+        raise location.error(
+            TypeError, f"jit takes a function, got {type(fun).__name__}", fix="jit(f)(x), not jit(f(x))"
+        )
     chosen, place = chosen_target(target, backend, device)
     rules = ArgumentRules(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
-    return JitFunction(fun, rules, keep_unused, inline, chosen, place, fast_math, tuple(passes))
+    return JitFunction(fun, rules, keep_unused, inline, chosen, place, fast_math, user_passes(passes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stagec.api.arguments import ShapeDtypeStruct, leaf_aval, leaf_value, unsupported_argument
+from stagec.api.arguments import ShapeDtypeStruct, leaf_aval, leaf_values, unsupported_argument
 from stagec.api.checking import run_checked
 from stagec.api.jit import JitFunction, Trace, jit
 from stagec.api.program import RunnableGraph
@@ -197,10 +197,10 @@ class Compiled:
                 [("compiled", str(trace.in_tree), ""), ("given", str(tree), "")],
                 "leave static arguments out, and pass the others as they were when lowering",
             )
-        values = [leaf_value(v) for v in leaves]
+        values = leaf_values(self._lowered._function._rules, leaves, lambda: trace.leaf_names)
         hidden = len(trace.captured)
         for name, value, leaf, var in zip(trace.leaf_names, values, leaves, trace.graph.inputs[hidden:]):
-            if value is None or isinstance(value, ShapeDtypeStruct):
+            if isinstance(value, ShapeDtypeStruct):
                 raise unsupported_argument(self._lowered._function._rules, name, leaf)
             aval, wanted = leaf_aval(value), var.aval
             if (aval.shape, aval.dtype) != (wanted.shape, wanted.dtype):

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 from stagec.compiler import cache, key, log
 from stagec.compiler.flags import CompileOptions
 from stagec.compiler.targets import Target
-from stagec.core import dtypes
+from stagec.core import dtypes, location
 from stagec.core.config import config
+from stagec.core.errors import brief
 from stagec.core.graph import Equation, Graph, Var, all_equations, graphs, has_callbacks, inner_graphs
 
 
@@ -46,6 +47,30 @@ class Options:
         found.update(self.target.contributors())
         found.update(key.environment_contributors())
         return found
+
+
+def user_passes(given: Any) -> tuple[Any, ...]:
+    """What a user gave as `passes`: one, or a sequence of them.
+
+    Raises:
+      PipelineError: something is no pass.
+    """
+    items = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    if not items:
+        return ()
+    from passes import PipelineError, pipeline  # who has passes of their own has imported it
+
+    for item in items:
+        try:
+            pipeline.as_pass(item)
+        except PipelineError:
+            raise location.error(
+                PipelineError,
+                f"jit: {brief(item)} is not a pass",
+                [("passes", brief(given), f"of type {type(given).__name__}")],
+                "give a Pass, a Pattern, a list of patterns, or a function of a module",
+            ) from None
+    return items
 
 
 def _passes_fingerprint(extra: tuple[Any, ...]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from stagec.core import location
 from stagec.core.errors import PytreeError, brief, message
 
 # ---------------------------------------------------------------- paths
@@ -100,12 +101,11 @@ def sorted_keys(tree: dict[Any, Any]) -> list[Any]:
         return sorted(tree)
     except TypeError:
         kinds = ", ".join(sorted({type(key).__name__ for key in tree}))
-        raise PytreeError(
-            message(
-                f"the keys of a dict cannot be put in order, so it is not a pytree (keys of type {kinds})",
-                values=[("dict", brief(tree), "")],
-                fix="use keys of one type, such as str, or an OrderedDict, whose own order is taken.",
-            )
+        raise location.error(
+            PytreeError,
+            f"the keys of a dict cannot be put in order, so it is not a pytree (keys of type {kinds})",
+            [("dict", brief(tree), "")],
+            "use keys of one type, such as str, or an OrderedDict, whose own order is taken.",
         ) from None
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, cast
 import ml_dtypes
 import numpy as np
 
+from stagec.core import location
 from stagec.core.config import config, state
 from stagec.core.errors import DtypeError, message
 
@@ -91,7 +92,7 @@ def parse(dtype: DtypeLike) -> Any:
         fix = "keep such values outside of arrays, or encode them as numbers first."
     elif isinstance(dtype, np.dtype) and dtype.names:
         fix = "pass a dict or a dataclass of arrays, one for each field."
-    raise DtypeError(message(f"{shown} is not a dtype that stagec arrays can have", fix=fix))
+    raise location.error(DtypeError, f"{shown} is not a dtype that stagec arrays can have", fix=fix)
 
 
 # Equal dtypes need not be identical (`np.longlong` and `np.int64`): hand out one of each.
@@ -349,7 +350,7 @@ def lattice_result(pairs: Sequence[tuple[np.dtype, bool]]) -> tuple[np.dtype, bo
     except KeyError:
         pass
     if not pairs:
-        raise DtypeError(message("no dtypes to promote", fix="pass at least one array, scalar or dtype."))
+        raise location.error(DtypeError, "no dtypes to promote", fix="pass at least one array, scalar or dtype.")
     dtypes = [dtype for dtype, _ in pairs]
     all_weak = all(weak for _, weak in pairs)
     if dtypes.count(dtypes[0]) == len(dtypes):
@@ -358,7 +359,9 @@ def lattice_result(pairs: Sequence[tuple[np.dtype, bool]]) -> tuple[np.dtype, bo
         for dtype in dtypes:
             if dtype not in ALL:
                 names = ", ".join(short(d) for d in dtypes)
-                raise DtypeError(message(f"{names} have no common dtype", fix=f"convert the {short(dtype)} operand."))
+                raise location.error(
+                    DtypeError, f"{names} have no common dtype", fix=f"convert the {short(dtype)} operand."
+                )
         # Weak operands alone promote like strong ones, and the result is weak.
         node = _join(dtype if all_weak or not weak else _WEAK_NODE[dtype] for dtype, weak in pairs)
         result, weak = _PYTHON_SCALARS.get(node, node), all_weak or node in _PYTHON_SCALARS

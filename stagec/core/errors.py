@@ -32,6 +32,21 @@ def message(what: str, where: str = "", values: Iterable[tuple[str, str, str]] =
     return "\n".join(lines)
 
 
+def with_values(error: StagecError, values: Iterable[tuple[str, str, str]]) -> StagecError:
+    """The same error, whose message shows these rows if it had none."""
+    lines = str(error).split("\n")
+    if any(line.startswith("    ") for line in lines):
+        return error
+    fix = next((i for i, line in enumerate(lines) if line.startswith("  Fix: ")), len(lines))
+    rows = message("", values=values).split("\n")[1:]
+    return type(error)("\n".join([*lines[:fix], *rows, *lines[fix:]]))
+
+
+def about(subject: str, error: Exception) -> Exception:
+    """The same error, whose headline says what it is about."""
+    return type(error)(f"{subject}: {error}")
+
+
 def brief(value: object) -> str:
     """A value in a message, cut to one line.
 

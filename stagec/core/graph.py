@@ -14,7 +14,7 @@ from stagec.core.config import config, state
 from stagec.core.host import HostCallback
 from stagec.core.location import Location
 from stagec.core.primitive import Primitive
-from stagec.core.trace import Trace, Tracer, bind, current, leaked
+from stagec.core.trace import Trace, Tracer, bind, current, leaked, with_operands
 
 
 class Var:
@@ -258,7 +258,10 @@ class GraphTrace(Trace):
                 inputs.append(a._var)
             else:
                 inputs.append(self.lift(a))
-        out = primitive.shape(*[a.aval for a in inputs], **params)
+        try:
+            out = primitive.shape(*[a.aval for a in inputs], **params)
+        except (errors.ShapeError, errors.DtypeError) as error:
+            raise with_operands(error, args) from None
         equation = Equation(primitive, inputs, [], params, location.capture())
         self.equations.append(equation)
         if primitive.multiple:

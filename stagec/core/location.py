@@ -92,7 +92,8 @@ def capture() -> Location:
 
 def error(kind: type[E], what: str, values: Iterable[tuple[str, str, str]] = (), fix: str = "") -> E:
     """An error about the user's line that is running now; the other parts are those of `errors.message`."""
-    return kind(message(what, str(capture()), values, fix))
+    where = capture()
+    return kind(message(what, "" if where is UNKNOWN else str(where), values, fix))
 
 
 def warn(text: str, category: type[Warning]) -> None:

@@ -8,7 +8,7 @@ transformation's trace holds its parent, and a tracer belongs to a trace iff
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stagec.core import errors, location
@@ -49,7 +49,26 @@ class Tracer(ArrayOperators):
         return f"Tracer<{self.aval.short()}>"
 
     def __hash__(self) -> int:
-        raise TypeError(f"unhashable type: {type(self).__name__}; a tracer has no value to hash")
+        raise location.error(
+            TypeError,
+            "unhashable type: a traced array cannot be hashed, since it has no value while tracing",
+            [("value", self.aval.long(), self.origin())],
+            "use Python values as keys of dicts, elements of sets and static arguments, and keep arrays in lists",
+        )
+
+    def __copy__(self) -> Tracer:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Tracer:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise location.error(
+            TypeError,
+            "a traced array cannot be pickled, since it has no value while tracing",
+            [("value", self.aval.long(), self.origin())],
+            "return it from the function, and pickle the result",
+        )
 
     def arguments(self) -> list[str]:
         """Names of the function's arguments that the value depends on, where the trace knows them."""
@@ -90,6 +109,8 @@ class Tracer(ArrayOperators):
         return self
 
     def _concretization(self, kind: type[errors.StagecError], wanted: str, fix: str) -> errors.StagecError:
+        if self._trace.ended:
+            return leaked(self)
         names = self.arguments()
         static = f"make {' and '.join(names) or 'the argument'} static with static_argnames"
         if names:
@@ -141,6 +162,23 @@ def current(trace: Trace | None) -> Iterator[None]:
 def is_tracing() -> bool:
     """Whether a function is being traced, in this thread."""
     return state.trace is not None
+
+
+def with_operands(error: errors.StagecError, args: Sequence[Any]) -> errors.StagecError:
+    """An error of a primitive's shape rule, with what the primitive was given and where that came from."""
+    return errors.with_values(error, operand_rows(args))
+
+
+def operand_rows(operands: Sequence[Any], names: Sequence[str] = ()) -> list[tuple[str, str, str]]:
+    """Rows of a message: the operands by name or by number, each with its aval and origin."""
+    if not names:
+        names = [f"operand {i}" for i in range(len(operands))] if len(operands) > 1 else ["operand"]
+    rows = []
+    for name, operand in zip(names, operands):
+        aval = getattr(operand, "aval", None) or ShapedArray.of(operand.shape, operand.dtype)
+        origin = getattr(operand, "origin", None)
+        rows.append((name, aval.long(), origin() if origin is not None else ""))
+    return rows
 
 
 def leaked(tracer: Tracer) -> errors.LeakedTracerError:

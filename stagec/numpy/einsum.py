@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.trace import operand_rows
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
 from stagec.numpy.diagonals import diagonal
 from stagec.numpy.manipulation import moveaxis
@@ -20,8 +21,8 @@ from stagec.primitives.shape import squeeze, transpose
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def _error(text: str, fix: str) -> errors.ShapeError:
-    return location.error(errors.ShapeError, f"einsum: {text}", fix=fix)
+def _error(text: str, fix: str, operands: Sequence[Any] = ()) -> errors.ShapeError:
+    return location.error(errors.ShapeError, f"einsum: {text}", operand_rows(operands), fix)
 
 
 def _from_lists(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
@@ -37,26 +38,31 @@ def _from_lists(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     return spec, [x for x, _ in pairs]
 
 
-def _parse(subscripts: str, ranks: Sequence[int]) -> tuple[list[str], str]:
+def _parse(subscripts: str, operands: Sequence[Any]) -> tuple[list[str], str]:
     """The labels of each operand and of the result, ellipses replaced by labels of their own."""
     spec = subscripts.replace(" ", "")
+    ranks = [x.ndim for x in operands]
     inputs_text, arrow, output = spec.partition("->")
     inputs = inputs_text.split(",")
     if len(inputs) != len(ranks):
-        raise _error(f"{subscripts!r} names {len(inputs)} operands, got {len(ranks)}", "one term for each, by commas")
+        raise _error(
+            f"{subscripts!r} names {len(inputs)} operands, got {len(ranks)}", "one term for each, by commas", operands
+        )
     bad = set(spec) - set(_LETTERS) - set(".,->")
     if bad:
-        raise _error(f"{subscripts!r} contains {''.join(sorted(bad))!r}", "labels are letters")
+        raise _error(f"{subscripts!r} contains {''.join(sorted(bad))!r}", "labels are letters", operands)
     unused = [c for c in _LETTERS if c not in spec]
     widths = [rank - len(term.replace("...", "")) if "..." in term else 0 for term, rank in zip(inputs, ranks)]
     ellipsis = "".join(unused[: max([0, *widths])])
     terms = []
     for term, rank, width in zip(inputs, ranks, widths):
         if width < 0:
-            raise _error(f"{term!r} has more labels than an operand of rank {rank}", "use one label for each axis")
+            raise _error(
+                f"{term!r} has more labels than an operand of rank {rank}", "use one label for each axis", operands
+            )
         term = term.replace("...", ellipsis[len(ellipsis) - width :])
         if len(term) != rank or "." in term:
-            raise _error(f"{term!r} does not fit an operand of rank {rank}", "use one label for each axis")
+            raise _error(f"{term!r} does not fit an operand of rank {rank}", "use one label for each axis", operands)
         terms.append(term)
     if arrow:
         result = output.replace("...", ellipsis)
@@ -65,7 +71,9 @@ def _parse(subscripts: str, ranks: Sequence[int]) -> tuple[list[str], str]:
         result = ellipsis + "".join(sorted(c for c in set(joined) - set(ellipsis) if joined.count(c) == 1))
     for c in result:
         if result.count(c) > 1 or not any(c in t for t in terms):
-            raise _error(f"label {c!r} of the result {result!r} is repeated or not in any operand", "name each once")
+            raise _error(
+                f"label {c!r} of the result {result!r} is repeated or not in any operand", "name each once", operands
+            )
     return terms, result
 
 
@@ -158,7 +166,7 @@ def einsum(
         raise _error("there are no operands", "pass an array for each term")
     preferred = None if preferred_element_type is None else requested_dtype(preferred_element_type, "einsum")
     arrays = list(promote_dtypes(*[array_argument(x, "operands") for x in operands]))
-    terms, result = _parse(subscripts, [x.ndim for x in arrays])
+    terms, result = _parse(subscripts, arrays)
     sizes: dict[str, int] = {}
     for x, term in zip(arrays, terms):
         for c, n in zip(term, x.shape):
@@ -167,7 +175,8 @@ def einsum(
             elif n not in (1, sizes[c]):
                 raise _error(
                     f"label {c!r} of {subscripts!r} has sizes {sizes[c]} and {n}",
-                    f"operands are {', '.join(a.aval.long() for a in arrays)}; axes of one label agree",
+                    "axes of one label must agree in size, or have size 1",
+                    arrays,
                 )
     for i, (x, term) in enumerate(zip(arrays, terms)):
         others = set(result).union(*[set(t) for j, t in enumerate(terms) if j != i])

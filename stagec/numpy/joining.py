@@ -60,7 +60,8 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     if axis is None:
         parts, axis = [ravel(p) for p in parts], 0
     if any(not p.ndim for p in parts):
-        raise _shape.shape_error("concatenate", "arrays of rank 0 cannot be joined", "use stack, or reshape them to 1")
+        fix = "use stack, or reshape them to 1"
+        raise _shape.shape_error("concatenate", "arrays of rank 0 cannot be joined", fix, parts)
     return _shape.concatenate(parts, canonical_axis(axis, parts[0].ndim, "concatenate"))
 
 
@@ -87,6 +88,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, dtype: Any = None) -> Any
             "stack",
             f"all input arrays must have the same shape, got {', '.join(p.aval.long() for p in parts)}",
             "concatenate joins arrays whose sizes differ along one axis",
+            parts,
         )
     where = canonical_axis(axis, parts[0].ndim + 1, "stack")
     return _shape.concatenate([_shape.expand_dims(p, (where,)) for p in parts], where)

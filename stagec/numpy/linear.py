@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes
+from stagec.core import dtypes, errors
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype, to_array
 from stagec.numpy.indexing import getitem
 from stagec.numpy.joining import stack
@@ -63,7 +63,7 @@ def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any
     x, y = _pair(a, b)
     for v in (x, y):
         if not v.ndim:
-            raise shape_error("matmul", f"{v.aval.long()} has no axes", "use * for products with scalars")
+            raise shape_error("matmul", f"{v.aval.long()} has no axes", "use * for products with scalars", (x, y), "ab")
     contracted = x.shape[-1], y.shape[-2 if y.ndim > 1 else 0]
     if contracted[0] != contracted[1]:
         raise shape_error(
@@ -71,8 +71,15 @@ def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any
             f"{x.aval.long()} and {y.aval.long()} do not match (last axis of the first is {contracted[0]}, "
             f"{'second to last' if y.ndim > 1 else 'only'} axis of the second is {contracted[1]})",
             "transpose one of them with .mT",
+            (x, y),
+            "ab",
         )
-    lead = broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    try:
+        lead = broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    except errors.ShapeError:
+        text = f"leading axes {x.shape[:-2]} of the first and {y.shape[:-2]} of the second do not broadcast"
+        fix = "axes before the last two are matched from the last, and only size 1 stretches"
+        raise shape_error("matmul", text, fix, (x, y), "ab") from None
     x, x_lead = _without_stretched(x, lead, min(x.ndim, 2))
     y, y_lead = _without_stretched(y, lead, min(y.ndim, 2))
     shared = [i for i in x_lead if i in y_lead]
@@ -145,7 +152,9 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
     x = moveaxis(x, canonical_axis(axis, x.ndim, "vecdot"), -1)
     y = moveaxis(y, canonical_axis(axis, y.ndim, "vecdot"), -1)
     if x.shape[-1] != y.shape[-1]:
-        raise shape_error("vecdot", f"{x.aval.long()} and {y.aval.long()} differ along the axis", "sizes must agree")
+        raise shape_error(
+            "vecdot", f"{x.aval.long()} and {y.aval.long()} differ along the axis", "sizes must agree", (x, y)
+        )
     row, column = expand_dims(_conjugate(x), (x.ndim - 1,)), expand_dims(y, (y.ndim,))
     out = matmul(row, column, precision=precision, preferred_element_type=preferred_element_type)
     return squeeze(out, (-2, -1))
@@ -223,7 +232,9 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred
     else:
         count = as_int(axes, "tensordot", "axes")
         if count > min(x.ndim, y.ndim):
-            raise shape_error("tensordot", f"axes={count} exceeds the rank of {x.aval.long()}", "use fewer axes")
+            raise shape_error(
+                "tensordot", f"axes={count} exceeds the rank of {x.aval.long()}", "use fewer axes", (x, y)
+            )
         x_axes, y_axes = tuple(range(x.ndim - count, x.ndim)), tuple(range(count))
     return dot_general(x, y, ((x_axes, y_axes), ((), ())), precision, _preferred(preferred_element_type, "tensordot"))
 

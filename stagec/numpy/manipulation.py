@@ -63,7 +63,9 @@ def _resolved(a: Any, shape: Any) -> tuple[int, ...]:
             raise _shape.shape_error(
                 "reshape",
                 f"cannot reshape array of size {a.size} into shape {tuple(sizes)}",
-                f"the array is {a.aval.long()}; {a.size} is not a multiple of {rest}",
+                f"the known sizes must divide {a.size}; {rest} does not",
+                (a,),
+                ("array",),
             )
         sizes[unknown[0]] = a.size // rest
     return tuple(sizes)

@@ -10,6 +10,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
+from stagec.core.trace import operand_rows
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 from stagec.primitives.shape import broadcast_in_dim
@@ -99,15 +100,11 @@ def _mismatch(name: str, operands: Sequence[Operand], avals: Sequence[ShapedArra
             a, b = x.shape, y.shape
             axis, m, n = -clash[0][0] - 1, clash[0][1], clash[0][2]
             break
-    rows = []
-    for i, (operand, aval) in enumerate(zip(operands, avals)):
-        origin = operand.origin() if hasattr(operand, "origin") else ""
-        rows.append((f"operand {i}", aval.long(), origin))
     fix = "reshape one operand; axes are matched from the last"
     if len(b) == 1 and len(a) > 1 and b[0] in a[:-1]:
         fix = "operand[:, None] adds an axis, so that rows are matched instead of columns"
     headline = f"{name}: {' and '.join(v.long() for v in avals)} do not broadcast (axis {axis}: {m} vs {n})"
-    return location.error(errors.ShapeError, headline, rows, fix)
+    return location.error(errors.ShapeError, headline, operand_rows(operands), fix)
 
 
 def promote(name: str, *values: Any) -> list[Operand]:

@@ -41,13 +41,21 @@ def as_operand(value: Any, name: str = "argument") -> Operand:
         return np.asarray(value, dtype)
     if hasattr(value, "__stagec_array__"):
         return as_operand(value.__stagec_array__(), name)
+    fix = "keep values that are not numbers outside of arrays"
+    if isinstance(value, (list, tuple)):
+        fix = "wrap it in stagec.numpy.array"
+    elif is_foreign_array(value):
+        fix = "convert it with numpy.asarray(x)"
     raise location.error(
         errors.ArgumentTypeError,
         f"{name}: expected an array or a number, got {type(value).__name__}: {errors.brief(value)}",
-        fix="wrap it in stagec.numpy.array"
-        if isinstance(value, (list, tuple))
-        else "keep values that are not numbers outside of arrays",
+        fix=fix,
     )
+
+
+def is_foreign_array(value: Any) -> bool:
+    """Whether `value` is an array of another library, which NumPy can read."""
+    return hasattr(type(value), "__array__") and hasattr(value, "dtype") and hasattr(value, "shape")
 
 
 def literal(value: Any, dtype: np.dtype[Any], weak_type: bool = False) -> Literal:

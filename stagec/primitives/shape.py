@@ -13,13 +13,21 @@ from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.operators import ArrayOperators
 from stagec.core.primitive import Primitive
+from stagec.core.trace import operand_rows
 from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
 from stagec.primitives.table import i64_array, same_dtype
 
 
-def shape_error(name: str, text: str, fix: str) -> errors.ShapeError:
-    """The error of an operation whose operands' shapes or sizes do not fit."""
-    return location.error(errors.ShapeError, f"{name}: {text}", fix=fix)
+def shape_error(
+    name: str, text: str, fix: str, operands: Sequence[Any] = (), names: Sequence[str] = ()
+) -> errors.ShapeError:
+    """The error of an operation whose operands' shapes or sizes do not fit.
+
+    Args:
+      operands: shown with their origins; a primitive's shape rule leaves them to the trace, which knows more.
+      names: what the user calls them.
+    """
+    return location.error(errors.ShapeError, f"{name}: {text}", operand_rows(operands, names), fix)
 
 
 def as_int(value: Any, name: str, what: str) -> int:
@@ -181,7 +189,7 @@ def _reshape_shape(x: ShapedArray, *, new_sizes: tuple[int, ...]) -> ShapedArray
         raise shape_error(
             "reshape",
             f"cannot reshape array of size {x.size} into shape {new_sizes}",
-            f"the operand is {x.long()}; a reshape keeps the number of elements",
+            "a reshape keeps the number of elements; -1 stands for the size that fits",
         )
     return x.update(shape=new_sizes)
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from stagec.core import errors
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config
 from stagec.core.graph import Literal
 from stagec.core.primitive import Primitive
-from stagec.core.trace import Trace, Tracer, leaked, set_base
+from stagec.core.trace import Trace, Tracer, leaked, set_base, with_operands
 from stagec.runtime import nonfinite
 from stagec.runtime.array import Array, signature
 from stagec.runtime.placement import committed_device
@@ -41,7 +42,10 @@ class EagerTrace(Trace):
                 array = np.asarray(a)
                 values.append(array)
                 avals.append(ShapedArray.of(array.shape, array.dtype))
-        out = primitive.shape(*avals, **params)
+        try:
+            out = primitive.shape(*avals, **params)
+        except (errors.ShapeError, errors.DtypeError) as error:
+            raise with_operands(error, args) from None
         with np.errstate(all="ignore"):
             result = primitive.eval(*values, **params)
         outs = zip(result, out, strict=True) if primitive.multiple else [(result, out)]

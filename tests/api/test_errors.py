@@ -1,8 +1,12 @@
 """What users do wrong: each error names their line, the value, and the fix."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
+import passes.build
 import stagec
 import stagec.numpy as snp
 from stagec import errors
@@ -202,3 +206,128 @@ def test_errors_pickle_and_print_with_their_public_name():
     error = errors.ShapeError("text")
     assert type(error).__module__ == "stagec.errors"
     assert isinstance(pickle.loads(pickle.dumps(error)), errors.ShapeError)
+
+
+def as_passed(x):
+    return x
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "kind"),
+    [
+        (np.array(["a"]), "x", errors.DtypeError),
+        ({"w": [np.array([object()])]}, "x['w'][0]", errors.DtypeError),
+        (np.str_("a"), "x", errors.DtypeError),
+        (np.zeros(2, "i4,f4"), "x", errors.DtypeError),
+        (2**40, "x", OverflowError),
+        ({1: 2, "a": 3}, "x", errors.PytreeError),
+        ([{1: 2, "a": 3}], "x", errors.PytreeError),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("pass_on", [lambda f, x: f(x), lambda f, x: f(x=x)], ids=["positional", "keyword"])
+def test_arguments_that_cannot_be_arrays_are_named_with_the_line(value, name, kind, pass_on):
+    text = raised(kind, pass_on, stagec.jit(as_passed), value)
+    assert f"argument {name} of as_passed at test_errors.py:" in text
+    assert "\n  test_errors.py:" in text and "\n  Fix: " in text
+
+
+def test_a_compiled_function_names_a_bad_argument_too():
+    compiled = stagec.jit(as_passed).lower(1.0).compile()
+    assert "argument x of as_passed" in raised(errors.ArgumentTypeError, compiled, object())
+    assert "argument x of as_passed" in raised(errors.DtypeError, compiled, np.array("a"))
+
+
+def test_eager_operations_on_strings_name_the_line():
+    text = raised(errors.DtypeError, lambda: snp.sin(np.array(["a"])))
+    assert "\n  test_errors.py:" in text
+
+
+class Foreign:
+    """An array of another library, as NumPy sees it."""
+
+    dtype = np.dtype("float32")
+    shape = (2,)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.ones(2, np.float32)
+
+
+def test_arrays_of_other_libraries_are_to_be_converted():
+    assert "Fix: convert it with numpy.asarray(x)" in raised(errors.ArgumentTypeError, stagec.jit(as_passed), Foreign())
+    assert "Fix: convert it with numpy.asarray(x)" in raised(errors.ArgumentTypeError, snp.sin, Foreign())
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: hash(x),
+        lambda x: {x: 1},
+        lambda x: {x},
+        lambda x: pickle.dumps(x),
+    ],
+)
+def test_tracers_are_neither_hashed_nor_pickled(use):
+    text = raised(TypeError, stagec.jit(use), 1.0)
+    assert "argument x of <lambda>" in text and "test_errors.py" in text and "\n  Fix: " in text
+
+
+def test_copies_of_tracers_are_the_value():
+    assert stagec.jit(lambda x: copy.copy(x) + copy.deepcopy([x])[0])(2.0) == 4
+
+
+@pytest.mark.parametrize(
+    "use",
+    [bool, int, float, complex, np.asarray, np.sin, lambda x: x.item(), lambda x: x.tolist(), lambda x: [1][x]],
+    ids=lambda use: use.__name__,
+)
+def test_a_leaked_tracer_is_named_as_one_by_conversions(use):
+    kept = []
+    stagec.jit(lambda x: kept.append(x) or x)(1)
+    text = raised(errors.LeakedTracerError, use, kept[0])
+    assert "argument x of <lambda>" in text and "test_errors.py" in text
+
+
+@pytest.mark.parametrize(
+    ("use", "shapes", "names"),
+    [
+        (lambda x, y: x @ y, [(2, 3), (2, 3)], ["a", "b"]),
+        (lambda x, y: x @ y, [(2, 2, 3), (3, 3, 2)], ["a", "b"]),
+        (snp.dot, [(2, 3), (2, 3)], ["operand 0", "operand 1"]),
+        (lambda x, y: snp.concatenate([x, y]), [(2, 3), (2, 4)], ["operand 0", "operand 1"]),
+        (lambda x, y: snp.stack([x, y]), [(2, 3), (2, 4)], ["operand 0", "operand 1"]),
+        (lambda x, y: snp.einsum("ij,jk", x, y), [(2, 3), (2, 3)], ["operand 0", "operand 1"]),
+        (lambda x, y: stagec.lax.add(x, y), [(2,), (3,)], ["operand 0", "operand 1"]),
+        (lambda x: x.reshape(4, 2), [(2, 3)], ["operand"]),
+        (lambda x: x.reshape(4, -1), [(2, 3)], ["array"]),
+    ],
+)
+def test_shape_errors_show_the_operands_and_where_they_came_from(use, shapes, names):
+    operands = [snp.ones(shape) for shape in shapes]
+    width = max(map(len, names))
+    traced = raised(errors.ShapeError, stagec.jit(lambda *args: use(*args)), *operands)
+    eager = raised(errors.ShapeError, use, *operands)
+    for i, (name, operand) in enumerate(zip(names, operands)):
+        row = f"\n    {name:<{width}}  {operand.aval.long()}"
+        assert row in eager and row in traced
+        assert f"argument args[{i}] of <lambda>" in traced
+    for text in (traced, eager):
+        assert text.count("\n  test_errors.py:") == 1
+        assert text.splitlines()[-1].startswith("  Fix: ")
+
+
+@stagec.pattern("stablehlo.sine")
+def sine_is_cosine(op):
+    """sin(x) -> cos(x), to be seen."""
+    return passes.build.op("stablehlo.cosine", [op.operand], op.result.type)
+
+
+def test_one_pass_needs_no_list():
+    assert np.allclose(stagec.jit(snp.sin, passes=sine_is_cosine)(0.0), 1)
+
+
+@pytest.mark.parametrize("given", [3, [3], "abc", [sine_is_cosine, None]], ids=repr)
+def test_what_is_no_pass_is_refused_when_jit_is_called(given):
+    with pytest.raises(ValueError, match="is not a pass") as caught:
+        stagec.jit(snp.sin, passes=given)
+    assert "test_errors.py" in str(caught.value) and "Fix: give a Pass, a Pattern" in str(caught.value)

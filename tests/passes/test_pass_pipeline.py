@@ -12,6 +12,7 @@ from pass_helpers import op_names, parse
 import passes
 from passes import InvalidModuleError, Pass, PassError, PatternError, PipelineError, bindings, build, match
 from passes.__main__ import main
+from passes.dialects import operands
 from passes.numeric import interpret
 
 TEXT = """func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
@@ -246,3 +247,22 @@ def test_command_line_error_is_one_message(arguments, code, expected, tmp_path, 
     assert main(arguments) == code
     error = capsys.readouterr().err
     assert error.startswith("error: ") and expected in error and "Traceback" not in error
+
+
+@pytest.mark.parametrize(("name", "close"), [("stablehlo.ad", "stablehlo.add"), ("chlo.nextafter", "chlo.next_after")])
+def test_a_pattern_for_an_op_that_does_not_exist_is_refused(name, close):
+    with pytest.raises(PatternError) as caught:
+        passes.pattern(name)
+    text = str(caught.value)
+    assert f"there is no op {name}" in text and close in text and "test_pass_pipeline.py" in text
+
+
+def test_every_op_that_the_compiler_registers_can_be_named_in_a_pattern():
+    context = bindings.new_context()
+    for dialect, count in (("stablehlo", 110), ("chlo", 40)):
+        named = operands.op_names(dialect)
+        assert len([name for name in named if context.is_registered_operation(name)]) >= count
+
+
+def test_ops_of_other_dialects_are_not_checked():
+    assert passes.pattern("func.call")(lambda op: None).ops == ("func.call",)
