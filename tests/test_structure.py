@@ -17,7 +17,7 @@ LAYERS = [
     ("stagec.transforms",),
     ("stagec.control",),
     ("stagec.lowering",),
-    ("stagec.compiler", "stagec.runtime"),
+    ("stagec.compiler", "stagec.runtime", "stagec.artifact"),
     ("stagec.numpy", "stagec.lax", "stagec.nn", "stagec.scipy", "stagec.random"),
     (
         "stagec.tree",
@@ -92,10 +92,10 @@ def test_public_names_are_these():
 
     assert sorted(stagec.__all__) == sorted(
         """
-        Array Device Pass Pattern ShapeDtypeStruct StagecError block_until_ready clear_caches config debug debug_infs
-        debug_nans default_backend default_device device_get device_put devices disable_jit dtypes enable_x64 errors
-        eval_shape experimental explain jit lax make_graph local_device_count make_jaxpr memory_stats nn numpy
-        pattern pure_callback scipy tree tree_util typing
+        Array Device Exported Loaded Pass Pattern ShapeDtypeStruct StagecError block_until_ready clear_caches config
+        debug debug_infs debug_nans default_backend default_device device_get device_put devices disable_jit dtypes
+        enable_x64 errors eval_shape experimental explain export jit lax load make_graph local_device_count make_jaxpr
+        memory_stats nn numpy pattern pure_callback save scipy tree tree_util typing
         """.split()
     )
     for name in stagec.__all__:
