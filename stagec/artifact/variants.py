@@ -8,10 +8,11 @@ from stagec.artifact.manifest import Variant
 from stagec.compiler import targets
 from stagec.compiler.targets import Target
 from stagec.core.errors import TargetError
+from stagec.runtime import vulkan_features
 from stagec.runtime.device import Device
 
-# What every Vulkan device of the last years runs.
-_VULKAN_BASELINE = "vp_android_baseline_2022"
+# What every Vulkan device runs.
+_PORTABLE = "portable"
 
 
 def _target(variant: Variant) -> Target | None:
@@ -58,7 +59,11 @@ def _rank(variant: Variant, device: Device) -> int:
         # PTX for one architecture runs on all newer ones.
         have, wanted = (int(name.removeprefix("sm_")) for name in (device.architecture, target.arch))
         return wanted if wanted <= have else -1
-    return 1 if target.arch == device.architecture else 0 if target.arch == _VULKAN_BASELINE else -1
+    if target.arch != _PORTABLE:
+        return 2 if target.arch == device.architecture else -1
+    if not target.features:
+        return 0
+    return 1 if vulkan_features.has_float64(device.device_kind) else -1
 
 
 def choose(variants: Sequence[Variant], device: Device) -> Variant | None:
