@@ -87,6 +87,19 @@ def test_importing_stagec_is_lean():
     assert done.stdout.strip() == "[]"
 
 
+def test_importing_stagec_alone_imports_no_functions():
+    """What loads an artifact needs none; they come with the first use of an array."""
+    code = (
+        "import sys, stagec; stagec.load; "
+        "print([m for m in sys.modules if m == 'passes' or m.startswith(('stagec.numpy', 'stagec.control', "
+        "'stagec.lowering', 'stagec.api.jit', 'stagec.compiler.build'))]); "
+        "from stagec.runtime.array import Array; from stagec.core.aval import ShapedArray; import numpy as np; "
+        "x = Array.of(np.ones(3), ShapedArray.of((3,), np.dtype('float64'))); print(float((x + x).sum()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["[]", "6.0"]
+
+
 def test_public_names_are_these():
     import stagec
 

@@ -421,6 +421,23 @@ def test_arrays_without_elements_cannot_be_exported():
     assert_same(snp.asarray(empty), again(lambda x: x, empty)(empty))  # needs no program
 
 
+def test_programs_that_call_python_cannot_be_exported():
+    def f(x):
+        stagec.debug.print("{}", x)
+        return x + 1
+
+    with pytest.raises(UnsupportedError, match="f cannot be exported: it calls Python functions"):
+        stagec.export(f)(X)
+
+
+def test_debug_nans_names_the_result_of_a_loaded_function(affine_file):
+    loaded = stagec.load(affine_file)
+    bad = {**PARAMS, "b": np.array([0, np.nan, 1], np.float32)}
+    with stagec.debug_nans(True), pytest.raises(FloatingPointError, match="affine gave 2 NaN in result 1"):
+        loaded(bad, X)
+    assert np.isnan(np.asarray(loaded(bad, X)["y"])).any()
+
+
 # Refusals of a call.
 
 
