@@ -4,14 +4,10 @@ Write NumPy-style code, put `@stagec.jit` on it, and it runs as machine code,
 compiled once and kept on disk. Names and meaning follow JAX.
 """
 
+import importlib as _importlib
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
-from stagec import dtypes, errors, lax, nn, numpy, tree, tree_util, typing
-from stagec.api.arguments import ShapeDtypeStruct
-from stagec.api.devices import block_until_ready, device_get, device_put, memory_stats
-from stagec.api.jit import clear_caches, jit
-from stagec.api.stages import eval_shape, make_graph
-from stagec.control.callback import pure_callback
+from stagec.core import operators as _operators
 from stagec.core.config import config, debug_infs, debug_nans, disable_jit, enable_x64
 from stagec.core.errors import StagecError
 from stagec.runtime import eager as _eager  # noqa: F401  what runs outside jit
@@ -20,16 +16,26 @@ from stagec.runtime.device import Device, default_backend, default_device, devic
 
 if _TYPE_CHECKING:
     from passes import Pass, Pattern, pattern
-    from stagec import debug, experimental, scipy
+    from stagec import debug, dtypes, errors, experimental, lax, nn, numpy, scipy, tree, tree_util, typing
+    from stagec.api.arguments import ShapeDtypeStruct
+    from stagec.api.devices import block_until_ready, device_get, device_put, memory_stats
     from stagec.api.explain import explain
+    from stagec.api.export import Exported, export, save
+    from stagec.api.jit import clear_caches, jit
+    from stagec.api.load import Loaded, load
+    from stagec.api.stages import eval_shape, make_graph, make_graph as make_jaxpr
+    from stagec.control.callback import pure_callback
 
-make_jaxpr = make_graph
+# The functions behind `x + 1` and `x.sum()`, where nothing else has imported them.
+_operators.supply_with(lambda: _importlib.import_module("stagec.numpy"))
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Array",
     "Device",
+    "Exported",
+    "Loaded",
     "Pass",
     "Pattern",
     "ShapeDtypeStruct",
@@ -52,8 +58,10 @@ __all__ = [
     "eval_shape",
     "experimental",
     "explain",
+    "export",
     "jit",
     "lax",
+    "load",
     "local_device_count",
     "make_graph",
     "make_jaxpr",
@@ -62,27 +70,35 @@ __all__ = [
     "numpy",
     "pattern",
     "pure_callback",
+    "save",
     "scipy",
     "tree",
     "tree_util",
     "typing",
 ]
 
-# Imported when first used: most programs need none of them.
+# Imported when first used: no program needs all of them, and one that only loads an artifact needs few.
 _LAZY = {
-    "Pass": ("passes", "Pass"),
-    "Pattern": ("passes", "Pattern"),
-    "debug": ("stagec.debug", None),
-    "explain": ("stagec.api.explain", "explain"),
-    "experimental": ("stagec.experimental", None),
-    "pattern": ("passes", "pattern"),
-    "scipy": ("stagec.scipy", None),
+    **dict.fromkeys(
+        ("debug", "dtypes", "errors", "experimental", "lax", "nn", "numpy", "scipy", "tree", "tree_util", "typing"),
+        ("stagec.{}", ""),
+    ),
+    **dict.fromkeys(("Pass", "Pattern", "pattern"), ("passes", "{}")),
+    **dict.fromkeys(("clear_caches", "jit"), ("stagec.api.jit", "{}")),
+    **dict.fromkeys(("eval_shape", "make_graph"), ("stagec.api.stages", "{}")),
+    "make_jaxpr": ("stagec.api.stages", "make_graph"),
+    "ShapeDtypeStruct": ("stagec.api.arguments", "{}"),
+    **dict.fromkeys(("block_until_ready", "device_get", "device_put", "memory_stats"), ("stagec.api.devices", "{}")),
+    "explain": ("stagec.api.explain", "{}"),
+    "pure_callback": ("stagec.control.callback", "{}"),
+    **dict.fromkeys(("Exported", "export", "save"), ("stagec.api.export", "{}")),
+    **dict.fromkeys(("Loaded", "load"), ("stagec.api.load", "{}")),
 }
 
 # Names that JAX's users try, and what to do without them.
 _MISSING = {
     **dict.fromkeys(("grad", "value_and_grad", "jvp", "vjp", "linearize", "hessian", "jacfwd", "jacrev"), ""),
-    **dict.fromkeys(("custom_jvp", "custom_vjp", "checkpoint", "remat", "pmap", "shard_map", "export", "ffi"), ""),
+    **dict.fromkeys(("custom_jvp", "custom_vjp", "checkpoint", "remat", "pmap", "shard_map", "ffi"), ""),
     "vmap": "write the axis into the function: snp.einsum, matmul and broadcasting take leading axes",
     "random": "make numbers with numpy.random.default_rng(), and pass them as arguments",
     "effects_barrier": "callbacks have run when a call returns: there is nothing to wait for",
@@ -91,16 +107,14 @@ _MISSING = {
 
 
 def __getattr__(name: str) -> _Any:
-    import importlib
-
     if name in _MISSING:
         fix = _MISSING[name] or "see What is missing in docs/tutorial/06-jax-users.md"
         raise AttributeError(f"stagec.{name} does not exist yet\n  Fix: {fix}")
     if name not in _LAZY:
         raise AttributeError(f"module 'stagec' has no attribute {name!r}")
-    module, attribute = _LAZY[name]
-    found = importlib.import_module(module)
-    value = found if attribute is None else getattr(found, attribute)
+    module, attribute = (text.format(name) for text in _LAZY[name])
+    found = _importlib.import_module(module)
+    value = getattr(found, attribute) if attribute else found
     globals()[name] = value
     return value
 

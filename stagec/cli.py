@@ -8,9 +8,12 @@ import click
 
 from stagec.commands.cache import cache
 from stagec.commands.common import describe
+from stagec.commands.compile import compile_function
 from stagec.commands.demo import demo
 from stagec.commands.doctor import doctor, versions
 from stagec.commands.dump import dump
+from stagec.commands.inspect import inspect
+from stagec.commands.run import run
 from stagec.commands.warm import warm
 
 
@@ -48,6 +51,9 @@ def cli(traceback: bool) -> None:
 
 cli.add_command(demo)
 cli.add_command(dump)
+cli.add_command(compile_function)
+cli.add_command(run)
+cli.add_command(inspect)
 cli.add_command(cache)
 cli.add_command(warm)
 cli.add_command(doctor)

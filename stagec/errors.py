@@ -2,6 +2,7 @@
 
 from stagec.core.errors import (
     ArgumentTypeError,
+    ArtifactError,
     AxisError,
     CacheWarning,
     CallbackError,
@@ -36,6 +37,7 @@ UnexpectedTracerError = LeakedTracerError
 
 __all__ = [
     "ArgumentTypeError",
+    "ArtifactError",
     "AxisError",
     "CacheWarning",
     "CallbackError",

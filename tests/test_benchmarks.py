@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -37,6 +38,15 @@ def test_a_warm_start_does_not_load_the_compiler():
     assert [row["notes"] for row in report["rows"]] == [[], [], []]
 
 
+@pytest.mark.slow
+def test_a_start_from_a_file_is_measured_beside_a_jitted_one():
+    report = json.loads(run("aot/", "--tiny", "--json", "--libraries", "stagec"))
+    assert [row["name"] for row in report["rows"]] == ["selu", "mlp"]
+    for row in report["rows"]:
+        assert row["seconds"]["stagec"] > 0
+        assert re.fullmatch(r"a file of \d+ KiB; jitted with a warm cache \d+ ms", row["notes"][0])
+
+
 @pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="JAX is optional")
 def test_jax_stands_beside_stagec_in_the_table():
     text = run("call/1 array", "--tiny", "--libraries", "jax,stagec")
@@ -49,4 +59,4 @@ def test_an_unknown_case_names_the_groups():
         [sys.executable, "-m", "tests.benchmarks", "nonsense"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 2
-    assert "groups are call, trace, start, kernels, eager, compile" in done.stderr
+    assert "groups are call, trace, start, aot, kernels, eager, compile" in done.stderr

@@ -8,6 +8,8 @@ import sys
 import numpy as np
 import pytest
 
+from stagec.compiler.targets import Target
+
 pytest.importorskip("sklearn", reason="scikit-learn has the examples' data: pip install stagec[examples]")
 
 EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples"
@@ -26,6 +28,16 @@ def test_the_classifier_agrees_with_scikit_learn():
     assert result.accuracy == result.expected_accuracy
     assert result.accuracy > 0.9
     assert result.largest_difference < 1e-4
+
+
+@pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
+def test_the_shipped_classifier_agrees_with_scikit_learn():
+    example = load("digits_shipped")
+    result = example.run(iterations=30)
+    assert result.accuracy == result.expected_accuracy
+    assert result.accuracy > 0.9
+    runs_here = [t for t in example.TARGETS if t.startswith("cpu") and not Target.parse(t).missing_here()]
+    assert (result.target, result.source) == ((runs_here[-1], "file") if runs_here else ("cpu", "compiled"))
 
 
 def test_kmeans_agrees_with_numpy():

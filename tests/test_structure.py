@@ -17,7 +17,7 @@ LAYERS = [
     ("stagec.transforms",),
     ("stagec.control",),
     ("stagec.lowering",),
-    ("stagec.compiler", "stagec.runtime"),
+    ("stagec.compiler", "stagec.runtime", "stagec.artifact"),
     ("stagec.numpy", "stagec.lax", "stagec.nn", "stagec.scipy", "stagec.random"),
     (
         "stagec.tree",
@@ -87,15 +87,28 @@ def test_importing_stagec_is_lean():
     assert done.stdout.strip() == "[]"
 
 
+def test_importing_stagec_alone_imports_no_functions():
+    """What loads an artifact needs none; they come with the first use of an array."""
+    code = (
+        "import sys, stagec; stagec.load; "
+        "print([m for m in sys.modules if m == 'passes' or m.startswith(('stagec.numpy', 'stagec.control', "
+        "'stagec.lowering', 'stagec.api.jit', 'stagec.compiler.build'))]); "
+        "from stagec.runtime.array import Array; from stagec.core.aval import ShapedArray; import numpy as np; "
+        "x = Array.of(np.ones(3), ShapedArray.of((3,), np.dtype('float64'))); print(float((x + x).sum()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["[]", "6.0"]
+
+
 def test_public_names_are_these():
     import stagec
 
     assert sorted(stagec.__all__) == sorted(
         """
-        Array Device Pass Pattern ShapeDtypeStruct StagecError block_until_ready clear_caches config debug debug_infs
-        debug_nans default_backend default_device device_get device_put devices disable_jit dtypes enable_x64 errors
-        eval_shape experimental explain jit lax make_graph local_device_count make_jaxpr memory_stats nn numpy
-        pattern pure_callback scipy tree tree_util typing
+        Array Device Exported Loaded Pass Pattern ShapeDtypeStruct StagecError block_until_ready clear_caches config
+        debug debug_infs debug_nans default_backend default_device device_get device_put devices disable_jit dtypes
+        enable_x64 errors eval_shape experimental explain export jit lax load make_graph local_device_count make_jaxpr
+        memory_stats nn numpy pattern pure_callback save scipy tree tree_util typing
         """.split()
     )
     for name in stagec.__all__:

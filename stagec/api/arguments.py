@@ -293,9 +293,36 @@ def unsupported_argument(rules: ArgumentRules, name: str, leaf: Any) -> errors.A
     """The error for a leaf that is no array."""
     base = name.split("[")[0].split(".")[0]
     fix = f"pass it as a static argument, static_argnames={base!r}, or register its class as a pytree"
+    if is_foreign_array(leaf):
+        fix = "convert it with numpy.asarray(x)"
+    return not_an_array(location.of_function(rules.function), name, leaf, fix)
+
+
+def not_an_array(function: str, name: str, leaf: Any, fix: str) -> errors.ArgumentTypeError:
+    """The error for a leaf that is no array, of a function that has a description."""
     return location.error(
         errors.ArgumentTypeError,
-        f"argument {name} of {location.of_function(rules.function)} is not an array or a number",
+        f"argument {name} of {function} is not an array or a number",
         [(name, errors.brief(leaf), f"a {type(leaf).__name__}")],
-        "convert it with numpy.asarray(x)" if is_foreign_array(leaf) else fix,
+        fix,
+    )
+
+
+def wrong_structure(name: str, wanted: pytree.PyTreeDef, given: pytree.PyTreeDef, fix: str) -> errors.PytreeError:
+    """The error for arguments whose structure is not the compiled one."""
+    return location.error(
+        errors.PytreeError,
+        f"{name} was compiled for arguments of another structure",
+        [("compiled", str(wanted), ""), ("given", str(given), "")],
+        fix,
+    )
+
+
+def wrong_aval(name: str, argument: str, wanted: ShapedArray, given: ShapedArray, fix: str) -> errors.StagecError:
+    """The error for an argument that is not of the compiled shape and dtype."""
+    kind: type[errors.StagecError] = errors.ShapeError if given.shape != wanted.shape else errors.DtypeError
+    return location.error(
+        kind,
+        f"{name} was compiled for {argument} of {wanted.long()}, called with {given.long()}",
+        fix=fix,
     )

@@ -6,14 +6,14 @@ import functools
 import time
 import types
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from stagec.api.arguments import ArgumentRules, leaf_aval, leaf_value, leaf_values
+from stagec.api.calls import SignatureCalls, forget_fast_paths
 from stagec.api.checking import run_checked
-from stagec.api.placing import chosen_target, device_for, placed, target_for
+from stagec.api.placing import chosen_target, device_for, target_for
 from stagec.api.program import RunnableGraph, clear_executables
-from stagec.api.signature import Unusual, builder, describe, place
 from stagec.compiler import log
 from stagec.compiler.build import Options, user_passes
 from stagec.compiler.targets import Target
@@ -23,7 +23,6 @@ from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
 from stagec.core.graph import Graph, replay, trace_flat
 from stagec.core.trace import Tracer
-from stagec.runtime.array import Array
 from stagec.runtime.device import Device, cpu, default
 from stagec.runtime.placement import committed_device, placement
 
@@ -31,7 +30,7 @@ from stagec.runtime.placement import committed_device, placement
 class Trace:
     """One traced signature of a function."""
 
-    __slots__ = ("captured", "donated", "graph", "in_tree", "leaf_names", "name", "out_tree", "runnables")
+    __slots__ = ("captured", "donated", "graph", "in_tree", "leaf_names", "name", "out_tree", "runnables", "static")
 
     def __init__(
         self,
@@ -42,6 +41,7 @@ class Trace:
         name: str,
         leaf_names: list[str],
         donated: list[int],
+        static: tuple[Any, ...],
     ) -> None:
         self.graph = graph
         self.captured = captured
@@ -50,6 +50,8 @@ class Trace:
         self.name = name
         self.leaf_names = leaf_names
         self.donated = donated
+        # Position or name, type, and value of each static argument.
+        self.static = static
         self.runnables: dict[tuple[Options, Device | None], RunnableGraph] = {}
 
 
@@ -65,7 +67,6 @@ _by_function: weakref.WeakKeyDictionary[Any, dict[Any, TraceCache]] = weakref.We
 # A bound method is a new object at every access: what lasts is its function and its self.
 # The function is kept beside its traces, or another one could get its id.
 _by_method: dict[tuple[int, int], tuple[Any, Any, dict[Any, TraceCache]]] = {}
-_instances: weakref.WeakSet[JitFunction] = weakref.WeakSet()
 
 
 def _trace_cache(function: Callable[..., Any], rules: Any) -> TraceCache:
@@ -83,11 +84,7 @@ def _trace_cache(function: Callable[..., Any], rules: Any) -> TraceCache:
     return table.setdefault(rules, TraceCache())
 
 
-class _Keywords:
-    """Parts positional from keyword arguments in a described signature."""
-
-
-class JitFunction:
+class JitFunction(SignatureCalls):
     """A function that runs compiled. Made by `stagec.jit`."""
 
     def __init__(
@@ -102,6 +99,8 @@ class JitFunction:
         passes: tuple[Any, ...],
     ) -> None:
         functools.update_wrapper(self, function)
+        # After the attributes of a jitted `function`, which are not this one's.
+        super().__init__(rules.static_nums, rules.static_names)
         self._function = function
         self._rules = rules
         self._keep_unused = keep_unused
@@ -117,32 +116,6 @@ class JitFunction:
             function,
             (rules.static_nums, rules.static_names, rules.donate_nums, rules.donate_names, keep_unused, inline),
         )
-        # What runs a call, by the avals of plain arrays, and by the description of other arguments;
-        # emptied when an option changes.
-        self._fast: dict[tuple[ShapedArray | None, ...], Callable[[Sequence[Any]], Any]] = {}
-        self._described: dict[tuple[Any, ...], Callable[[Sequence[Any]], Any]] = {}
-        _instances.add(self)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if state.plain:
-            if self._fast and not kwargs:
-                run = self._fast.get(tuple([a.signature if type(a) is Array else None for a in args]))
-                if run is not None:
-                    return run(args)
-            if self._described:
-                leaves: list[Any] = []
-                try:
-                    run = self._described.get(self._describe(args, kwargs, leaves))
-                except (Unusual, TypeError):  # TypeError: not hashable
-                    run = None
-                if run is not None:
-                    return run(leaves)
-        try:
-            return self._call(args, kwargs)
-        except Exception as error:
-            if not config.full_tracebacks:
-                error.__traceback__ = location.user_traceback(error.__traceback__)
-            raise
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if config.disable_jit:
@@ -155,58 +128,12 @@ class JitFunction:
             run = run_checked if checked else RunnableGraph.run
             outs = run(runnable, values, committed)
             if state.plain and not checked:
-                self._remember(trace, runnable, committed, args, kwargs)
+                self._remember(runnable, committed, trace.graph.in_avals, trace.out_tree, args, kwargs)
         elif self._inline:
             outs = replay(trace.graph, [*trace.captured, *values])
         else:
             outs = jit_p(*trace.captured, *values, name=trace.name, graph=trace.graph)
         return trace.out_tree.unflatten(outs)
-
-    def _describe(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> tuple[Any, ...]:
-        """The call's signature as a key; appends the dynamic leaves to `leaves`."""
-        rules = self._rules
-        nums = rules.static_nums
-        key: list[Any] = []
-        for i, a in enumerate(args):
-            if i in nums:
-                key.append((type(a), a))
-            elif type(a) is Array:  # the usual case, without a call
-                leaves.append(a)
-                key.append(a.signature)
-            else:
-                key.append(describe(a, leaves))
-        if kwargs:
-            order = tuple(kwargs) if len(kwargs) == 1 else tuple(sorted(kwargs))
-            key.append(_Keywords)
-            key.append(order)
-            names = rules.static_names
-            for name in order:
-                a = kwargs[name]
-                if name in names:
-                    key.append((type(a), a))
-                elif type(a) is Array:
-                    leaves.append(a)
-                    key.append(a.signature)
-                else:
-                    key.append(describe(a, leaves))
-        return tuple(key)
-
-    def _remember(
-        self, trace: Trace, runnable: RunnableGraph, committed: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
-        """Let the next call with this signature skip everything but the program."""
-        if runnable.trivial:
-            return
-        leaves: list[Any] = []
-        try:
-            key = self._describe(args, kwargs, leaves)
-            hash(key)
-        except (Unusual, TypeError):
-            return
-        if self._rules.simple and not kwargs and all(type(a) is Array for a in args):
-            self._fast[key] = _runner(trace, runnable, committed, True)
-        else:
-            self._described[key] = _runner(trace, runnable, committed, False)
 
     def _placement(self, trace: Trace, values: list[Any]) -> tuple[Device, bool]:
         """Where a call with these values runs, and whether its results are committed to that device."""
@@ -306,7 +233,7 @@ class JitFunction:
             equations=len(graph.equations),
             seconds=time.perf_counter() - started,
         )
-        return Trace(graph, captured, in_tree, out_tree, self._name, names, rules.donated_leaves(args, kwargs))
+        return Trace(graph, captured, in_tree, out_tree, self._name, names, rules.donated_leaves(args, kwargs), static)
 
     def _bad_output(self, result: Any, leaf: Any) -> errors.OutputTypeError:
         paths, _ = pytree.flatten_with_path(result)
@@ -348,48 +275,10 @@ class JitFunction:
     def clear_cache(self) -> None:
         """Forget the traces of this function, and what runs them."""
         self._cache.traces.clear()
-        self._fast.clear()
-        self._described.clear()
+        self._forget()
 
     def _cache_size(self) -> int:
         return len(self._cache.traces)
-
-
-def _runner(trace: Trace, runnable: RunnableGraph, committed: bool, plain: bool) -> Callable[[Sequence[Any]], Any]:
-    """What a known signature runs on its leaves; `plain` says that all of them are Arrays, and the only arguments."""
-    build = builder(trace.out_tree)
-    if not runnable.direct or any(a.weak_type for a in runnable.out_avals):
-
-        def run_graph(leaves: Sequence[Any]) -> Any:
-            return build(runnable.run([leaf_value(a) for a in leaves], committed))
-
-        return run_graph
-    executable = runnable.executable(committed)
-    unguarded = not executable.clobbered and not executable.may_alias
-    run: Callable[[Sequence[Array]], Any] = executable.run_plain if unguarded else executable.run
-    if unguarded and trace.out_tree == pytree.LEAF:
-        run = executable.run_one
-        build = _identity
-    device = executable.device
-    if device.is_cpu:
-        if plain:
-            return run if build is _identity else lambda leaves: build(run(leaves))
-        avals = trace.graph.in_avals
-        return lambda leaves: build(run([a if type(a) is Array else place(a, v) for a, v in zip(leaves, avals)]))
-    return lambda leaves: build(run([placed(leaf_value(a), device) for a in leaves]))
-
-
-def _identity(value: Any) -> Any:
-    return value
-
-
-def _forget_fast_paths() -> None:
-    for function in list(_instances):
-        function._fast.clear()
-        function._described.clear()
-
-
-config.on_update(_forget_fast_paths)
 
 
 def clear_caches() -> None:
@@ -397,7 +286,7 @@ def clear_caches() -> None:
     for table in [*_by_function.values(), *(table for _, _, table in _by_method.values())]:
         for cache in table.values():
             cache.traces.clear()
-    _forget_fast_paths()
+    forget_fast_paths()
     clear_executables()
 
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from stagec.compiler.targets import Target
 from stagec.core import errors, location
 from stagec.core.config import config
-from stagec.core.graph import Literal
-from stagec.runtime.array import Array, borrow
 from stagec.runtime.device import Device, devices, find
 
 
@@ -41,10 +37,3 @@ def chosen_target(target: Any, backend: Any, device: Any) -> tuple[Target | None
         return None, None
     asked = device if device is not None else backend
     return None, find(asked)
-
-
-def placed(value: Any, device: Device) -> Array:
-    """An operand as an array on a device."""
-    if type(value) is not Array:
-        value = borrow(value if isinstance(value, (Literal, np.ndarray)) else np.asarray(value))
-    return value if value.device is device else value.on(device, False)

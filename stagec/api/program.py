@@ -7,17 +7,15 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from stagec.api.placing import device_for, placed
+from stagec.api.placing import device_for
 from stagec.compiler import build
 from stagec.compiler.build import Options
 from stagec.core import errors, location
-from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, Literal, Var, host_callbacks, prune, replay
-from stagec.runtime.array import Array, borrow, from_literal
+from stagec.runtime.array import Array, from_literal
 from stagec.runtime.device import Device
 from stagec.runtime.executable import Executable
+from stagec.runtime.runnable import Runnable, as_array
 
 _executables: dict[tuple[str, Device], Executable] = {}
 # Programs that call Python share their code only: each has an executable that calls its own functions.
@@ -38,7 +36,7 @@ def is_loaded(runnable: RunnableGraph) -> bool:
     return (key, runnable.device) in _executables or key in _programs
 
 
-class RunnableGraph:
+class RunnableGraph(Runnable):
     """Runs a graph on arrays.
 
     What reaches the compiler is only what must be computed: results that are
@@ -91,12 +89,7 @@ class RunnableGraph:
         self.graph = kept
         self.used = [i for i, u in enumerate(used) if u]
         self.options = self._with_donation(options)
-        self.direct = (
-            not self.captured
-            and not self.donated
-            and all(used)
-            and self.plan == [("computed", i) for i in range(len(computed))]
-        )
+        self.direct = self.is_direct(len(graph.inputs))
         self._executable: Executable | None = None
         self._lock = threading.Lock()
         self.source = ""
@@ -132,11 +125,6 @@ class RunnableGraph:
     def device(self) -> Device:
         """Where it runs: the device that was chosen, else the first that the target names."""
         return self._device or device_for(self.options.target)
-
-    @functools.cached_property
-    def hidden(self) -> list[Array]:
-        """The captured values on the device."""
-        return [a.on(self.device, a.committed) if type(a) is Array else a for a in self.captured]
 
     @functools.cached_property
     def trivial(self) -> bool:
@@ -217,70 +205,5 @@ class RunnableGraph:
         with _guard:
             return _executables.setdefault((key, device), executable)
 
-    def run(self, args: Sequence[Any], committed: bool = False) -> list[Array]:
-        """Run on flat arrays; donated ones are gone afterwards.
-
-        Args:
-          committed: the results shall stay on the device.
-        """
-        device = self.device
-        everything = [*self.hidden, *args]
-        inputs = [everything[i] for i in self.used]
-        if self.trivial:
-            results = [r if type(r) is Array else from_literal(r) for r in replay(self.graph, inputs)]
-        else:
-            executable = self.executable(committed)
-            if not device.is_cpu:
-                inputs = [placed(a, device) for a in inputs]
-            for i in executable.in_place:
-                inputs[i] = self._private(inputs[i], [a for j, a in enumerate(inputs) if j != i])
-            try:
-                results = executable.run(inputs)
-            except BaseException:
-                # A callback may raise when the program has written over donated memory.
-                self._take_donated(everything)
-                raise
-        outs = [self._output(kind, index, everything, results) for kind, index in self.plan]
-        for n, (out, aval) in enumerate(zip(outs, self.out_avals)):
-            # Two results never share memory: one of them may be donated later.
-            if any(out is earlier for earlier in outs[:n]):
-                outs[n] = out = out.private_copy()
-            if out.aval is not aval:
-                outs[n] = out = out.with_aval(aval)
-            outs[n] = out.on(device, committed)
-        self._take_donated(everything)
-        return outs
-
-    def _take_donated(self, everything: list[Any]) -> None:
-        if self.donated:
-            by = f"{self.name}, called at {location.capture()}"
-            for i in self.donated:
-                if type(everything[i]) is Array:
-                    everything[i].take(by)
-
-    def _private(self, value: Any, others: list[Any]) -> Array:
-        """A donated argument as memory that the program may write to."""
-        array = value if type(value) is Array else borrow(value)
-        if self.device.is_cpu:
-            # What other threads of the CPU still read must not be written to.
-            self.device.drain()
-        # Someone may look at the memory, or it is another argument too.
-        exposed = array._exposed and self.device.is_cpu
-        return array.owned_copy() if exposed or any(value is other for other in others) else array
-
-    def _output(self, kind: str, index: Any, everything: list[Any], results: list[Array]) -> Array:
-        if kind == "computed":
-            return results[index]
-        if kind == "constant":
-            return index.private_copy()
-        value = everything[index]
-        if type(value) is not Array:
-            return borrow(value).private_copy()
-        return value.private_copy() if index in self.donated or index < len(self.captured) else value
-
-
-def as_array(value: Any) -> Any:
-    """A captured value as something that an executable takes."""
-    if isinstance(value, np.ndarray):
-        return Array.of(np.array(value), ShapedArray.of(value.shape, value.dtype))
-    return value
+    def evaluate(self, inputs: list[Any]) -> list[Array]:
+        return [r if type(r) is Array else from_literal(r) for r in replay(self.graph, inputs)]

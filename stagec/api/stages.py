@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stagec.api.arguments import ShapeDtypeStruct, leaf_aval, leaf_values, unsupported_argument
+from stagec.api.arguments import (
+    ShapeDtypeStruct,
+    leaf_aval,
+    leaf_values,
+    unsupported_argument,
+    wrong_aval,
+    wrong_structure,
+)
 from stagec.api.checking import run_checked
 from stagec.api.jit import JitFunction, Trace, jit
 from stagec.api.program import RunnableGraph
 from stagec.compiler import build, dump
 from stagec.control.call import jit_p
-from stagec.core import errors, location, pytree
+from stagec.core import pytree
 from stagec.core.config import config
 from stagec.core.graph import Graph, trace_flat
 from stagec.core.graph_text import format_graph
@@ -181,6 +188,27 @@ class Compiled:
         """As `Lowered.as_text`; assembly by default."""
         return self._lowered.as_text(stage, locations=locations)
 
+    def export(self, targets: Any = (), *, weights: bool = True) -> Any:
+        """This program as `stagec.export` would return it, by default for the target that it was compiled for."""
+        from stagec.api.export import from_trace, parse_targets  # builds on jit, and few programs need it
+
+        lowered = self._lowered
+        chosen = targets or lowered._runnable.options.target
+        return from_trace(lowered._function, lowered._trace, parse_targets(chosen), weights)
+
+    def save(self, path: Any, targets: Any = (), *, weights: bool = True) -> None:
+        """Write the program to a file for `stagec.load`.
+
+        Args:
+          path: a file name; by custom it ends in `.stagec`.
+          targets, weights: as for `stagec.export`. Where no target is given, it is the one that the
+            program was compiled for; for `"cpu"`, this machine's x86-64 level.
+
+        Raises:
+          OSError: the file cannot be written.
+        """
+        self.export(targets, weights=weights).save(path)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arguments of the compiled signature; static arguments are left out.
 
@@ -191,12 +219,8 @@ class Compiled:
         trace = self._lowered._trace
         leaves, tree = pytree.flatten((list(args), kwargs))
         if tree != trace.in_tree:
-            raise location.error(
-                errors.PytreeError,
-                f"{trace.name} was compiled for arguments of another structure",
-                [("compiled", str(trace.in_tree), ""), ("given", str(tree), "")],
-                "leave static arguments out, and pass the others as they were when lowering",
-            )
+            fix = "leave static arguments out, and pass the others as they were when lowering"
+            raise wrong_structure(trace.name, trace.in_tree, tree, fix)
         values = leaf_values(self._lowered._function._rules, leaves, lambda: trace.leaf_names)
         hidden = len(trace.captured)
         for name, value, leaf, var in zip(trace.leaf_names, values, leaves, trace.graph.inputs[hidden:]):
@@ -204,12 +228,8 @@ class Compiled:
                 raise unsupported_argument(self._lowered._function._rules, name, leaf)
             aval, wanted = leaf_aval(value), var.aval
             if (aval.shape, aval.dtype) != (wanted.shape, wanted.dtype):
-                kind: type[errors.StagecError] = errors.ShapeError if aval.shape != wanted.shape else errors.DtypeError
-                raise location.error(
-                    kind,
-                    f"{trace.name} was compiled for {name} of {wanted.long()}, called with {aval.long()}",
-                    fix="lower and compile again for this signature, or call the jitted function, which does",
-                )
+                fix = "lower and compile again for this signature, or call the jitted function, which does"
+                raise wrong_aval(trace.name, name, wanted, aval, fix)
         run = run_checked if config.checks_values() else RunnableGraph.run
         return trace.out_tree.unflatten(run(self._lowered._runnable, values, self._lowered._device is not None))
 

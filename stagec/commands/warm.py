@@ -42,7 +42,7 @@ class Job(NamedTuple):
     origin: str = ""
 
 
-def _targets(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+def targets_option(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     for value in values:
         try:
             Target.parse(value)
@@ -57,7 +57,7 @@ _SIGNATURE = [
     click.Option(
         ["--target", "targets"],
         multiple=True,
-        callback=_targets,
+        callback=targets_option,
         help="What to compile for; may be repeated. By default STAGEC_TARGET, or this machine's own CPU.",
     ),
     click.Option(["--static"], multiple=True, metavar="NAME=VALUE", help="A static argument; may be repeated."),

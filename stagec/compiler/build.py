@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -40,6 +41,13 @@ class Options:
             "program": graph.digest(),
             "inputs": " ".join(a.short() for a in graph.in_avals),
             "outputs": " ".join(a.short() for a in graph.out_avals),
+        }
+        found.update(self.environment())
+        return found
+
+    def environment(self) -> dict[str, str]:
+        """The contributors that do not come from the program."""
+        found = {
             "fast_math": str(self.fast_math),
             "passes": _passes_fingerprint(self.passes),
             "donated": repr(self.donated),
@@ -105,7 +113,13 @@ _locks_guard = threading.Lock()
 
 def obtain(graph: Graph, options: Options, name: str, argument_names: Sequence[str] = ()) -> Program:
     """The compiled program of a graph: from the disk if it is there, else from the compiler."""
-    contributors = options.contributors(graph)
+    return fetch(
+        options.contributors(graph), name, lambda digest: compile_graph(graph, options, name, argument_names, digest)
+    )
+
+
+def fetch(contributors: dict[str, str], name: str, compile: Callable[[str], tuple[bytes, dict[str, Any]]]) -> Program:
+    """The program with these contributors to its key: from the disk, else from `compile(digest)`."""
     digest = key.digest(contributors)
     with _locks_guard:
         lock = _locks.setdefault(digest, threading.Lock())
@@ -119,7 +133,7 @@ def obtain(graph: Graph, options: Options, name: str, argument_names: Sequence[s
                 seconds = time.perf_counter() - started
                 log.event("cache", f"{name}: found on disk", key=digest, seconds=seconds)
                 return Program(digest, entry.payload, entry.meta, "disk", contributors)
-            payload, meta = compile_graph(graph, options, name, argument_names, digest)
+            payload, meta = compile(digest)
             if store is not None:
                 stored = store.put(digest, contributors, meta, payload)
                 if stored is not None:
@@ -128,6 +142,32 @@ def obtain(graph: Graph, options: Options, name: str, argument_names: Sequence[s
         finally:
             with _locks_guard:
                 _locks.pop(digest, None)
+
+
+def obtain_text(text: str, options: Options, name: str, *, driver: str, branches: bool) -> Program:
+    """The compiled program of StableHLO text, as `Exported.mlir_module` gives it: from the disk, else compiled.
+
+    Args:
+      driver, branches: what was stored with the program that the text was compiled to before.
+    """
+    contributors = {
+        "program": "text " + hashlib.sha256(text.encode()).hexdigest(),
+        "driver": driver,
+        "branches": str(branches),
+        **options.environment(),
+    }
+
+    def compile(digest: str) -> tuple[bytes, dict[str, Any]]:
+        from passes import bindings  # loads the compiler's library
+
+        module = bindings.ir.Module.parse(text, bindings.new_context())
+        started = time.perf_counter()
+        optimize(module, options)
+        payload, meta = _compile_optimized(module, options, name, driver)
+        seconds = round(time.perf_counter() - started, 3)
+        return payload, {**meta, "branches": branches, "seconds": seconds}
+
+    return fetch(contributors, name, compile)
 
 
 def lower_graph(graph: Graph, options: Options, name: str, argument_names: Sequence[str] = ()) -> Any:
@@ -153,9 +193,7 @@ def compile_graph(
     graph: Graph, options: Options, name: str, argument_names: Sequence[str] = (), digest: str = ""
 ) -> tuple[bytes, dict[str, Any]]:
     """Lower, optimize and compile; returns the module's bytes and what the runtime must know."""
-    from passes.analysis.alias import returned_arguments
-    from passes.analysis.clobber import clobbered_arguments
-    from stagec.compiler import driver, dump
+    from stagec.compiler import dump
 
     started = time.perf_counter()
     module = lower_graph(graph, options, name, argument_names)
@@ -169,21 +207,32 @@ def compile_graph(
         seconds=lowered - started,
         passes_seconds=optimized - lowered,
     )
-    clobbered = sorted(clobbered_arguments(module))
-    queue = choose_driver(graph, options.target)
-    compiled = driver.compile_module(module, options.target, name=name, options=compile_options(graph, queue))
+    payload, meta = _compile_optimized(
+        module, options, name, choose_driver(graph, options.target), has_callbacks(graph)
+    )
     folder.finish(module, options.target, report)
-    finished = time.perf_counter()
-    meta = {
+    meta["branches"] = any(e.primitive.name in ("cond", "while", "scan") for e in all_equations(graph))
+    meta["seconds"] = round(time.perf_counter() - started, 3)
+    return payload, meta
+
+
+def _compile_optimized(
+    module: Any, options: Options, name: str, queue: str, callbacks: bool = False
+) -> tuple[bytes, dict[str, Any]]:
+    """The module's bytes, and what can be told from the module of how to run it."""
+    from passes.analysis.alias import returned_arguments
+    from passes.analysis.clobber import clobbered_arguments
+    from stagec.compiler import driver
+
+    clobbered = sorted(clobbered_arguments(module))
+    compiled = driver.compile_module(module, options.target, name=name, options=compile_options(queue, callbacks))
+    return compiled.vmfb, {
         "name": name,
         "clobbered": clobbered,
         "may_alias": bool(returned_arguments(module)),
-        "branches": any(e.primitive.name in ("cond", "while", "scan") for e in all_equations(graph)),
         "driver": queue,
         "flags": compiled.flags,
-        "seconds": round(finished - started, 3),
     }
-    return compiled.vmfb, meta
 
 
 # Estimated element operations from which spreading over threads pays: about 0.1 ms of one core's time,
@@ -193,10 +242,10 @@ _PARALLEL_WORK = 1 << 19
 _PIECE = 1 << 14
 
 
-def compile_options(graph: Graph, queue: str) -> CompileOptions:
+def compile_options(queue: str, callbacks: bool = False) -> CompileOptions:
     """What the compiler is asked for a program that runs on a queue of the runtime."""
     # The calling thread waits for its own work anyway, and for the Python functions that it calls.
-    return CompileOptions(asynchronous=queue != "local-sync" and not has_callbacks(graph))
+    return CompileOptions(asynchronous=queue != "local-sync" and not callbacks)
 
 
 def choose_driver(graph: Graph, target: Target) -> str:

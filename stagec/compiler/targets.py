@@ -149,8 +149,32 @@ class Target:
             return frozenset() if _machine() == self.arch else frozenset({self.arch})
         if _machine() != "x86_64":
             return frozenset({"x86-64"})
-        kernel_names = {_KERNEL_NAMES.get(feature, feature) for feature in self.features}
-        return (_level_features(self.arch) | kernel_names) - cpu_features()
+        return self.required_features() - cpu_features()
+
+    def required_features(self) -> frozenset[str]:
+        """CPU features that this target's code may use, in the kernel's spelling; for `host`, all that there are.
+
+        >>> sorted(Target.parse("cpu:x86-64-v2+gfni").required_features())
+        ['cx16', 'gfni', 'lahf_lm', 'popcnt', 'sse4_1', 'sse4_2', 'ssse3']
+        """
+        if self.backend != "cpu" or self.arch == "generic":
+            return frozenset()
+        if self.arch == "host":
+            return cpu_features()
+        return _level_features(self.arch) | {_KERNEL_NAMES.get(f, f) for f in self.features}
+
+    @property
+    def machine(self) -> str:
+        """The architecture that CPU code runs on, as `platform.machine` calls it; empty for other backends.
+
+        >>> Target.parse("cpu:x86-64-v3").machine, Target.parse("vulkan").machine
+        ('x86_64', '')
+        """
+        if self.backend != "cpu":
+            return ""
+        if self.arch in ("host", "generic"):
+            return _machine()
+        return "x86_64" if self.arch in _X86_LEVELS else self.arch
 
 
 # Features that can be asked for by name, in LLVM's spelling; and the kernel's, where that differs.
@@ -218,6 +242,8 @@ def _unknown(kind: str, text: str, name: str, known: tuple[str, ...], fix: str) 
 
 def _level_features(level: str) -> frozenset[str]:
     wanted: frozenset[str] = frozenset()
+    if level not in _X86_LEVELS:
+        return wanted
     for name, added in _X86_LEVELS.items():
         wanted |= added
         if name == level:
@@ -226,8 +252,8 @@ def _level_features(level: str) -> frozenset[str]:
 
 
 def _machine() -> str:
-    machine = platform.machine().lower()
-    return {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
+    name = platform.machine().lower()
+    return {"amd64": "x86_64", "arm64": "aarch64"}.get(name, name)
 
 
 @functools.lru_cache(maxsize=1)
@@ -291,6 +317,27 @@ def cpu_levels() -> tuple[str, ...]:
     if _machine() != "x86_64":
         return ()
     return tuple(level for level in _X86_LEVELS if _level_features(level) <= cpu_features())
+
+
+def lacking_here(machine: str, features: frozenset[str]) -> frozenset[str]:
+    """What code for an architecture with these CPU features needs and this machine does not have.
+
+    >>> lacking_here("pdp11", frozenset())
+    frozenset({'pdp11'})
+    """
+    return features - cpu_features() if machine == _machine() else frozenset({machine})
+
+
+def portable_host() -> str:
+    """The target for every machine like this one: its own level, without what is particular to its model.
+
+    >>> Target.parse(portable_host()).missing_here()
+    frozenset()
+    """
+    levels = cpu_levels()
+    if levels:
+        return f"cpu:{levels[-1]}"
+    return f"cpu:{_machine()}" if _machine() in _CPU_ARCHITECTURES else "cpu:generic"
 
 
 def known_targets() -> tuple[str, ...]:

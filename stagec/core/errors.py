@@ -183,6 +183,14 @@ class CompileError(StagecError, RuntimeError):
     """The compiler refused the program under every set of flags."""
 
 
+class ArtifactError(StagecError, ValueError):
+    """A file of compiled functions is damaged, foreign, or holds nothing that this machine can run.
+
+    Nothing of such a file is executed. The message names the file, what is
+    wrong with it, and what to do.
+    """
+
+
 class UnsupportedError(StagecError, NotImplementedError):
     """stagec knows this operation, but not for these dtypes, shapes or options."""
 

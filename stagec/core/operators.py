@@ -13,7 +13,26 @@ import numpy as np
 
 from stagec.core import errors, location
 
-_implementations: dict[str, Callable[..., Any]] = {}
+
+class _Functions(dict[str, Callable[..., Any]]):
+    """The functions by name; the first look-up of one that is not here asks for all of them."""
+
+    supply: Callable[[], object] | None = None
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        supply, self.supply = self.supply, None
+        if supply is None:
+            raise KeyError(name)
+        supply()
+        return self[name]
+
+
+_implementations = _Functions()
+
+
+def supply_with(supply: Callable[[], object]) -> None:
+    """Name what calls `install`, when a function is first needed: a program may use none."""
+    _implementations.supply = supply
 
 
 def install(implementations: dict[str, Callable[..., Any]]) -> None:

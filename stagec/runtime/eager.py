@@ -16,7 +16,6 @@ from stagec.core.config import config
 from stagec.core.graph import Literal
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, Tracer, leaked, set_base, with_operands
-from stagec.runtime import nonfinite
 from stagec.runtime.array import Array, signature
 from stagec.runtime.placement import committed_device
 
@@ -56,6 +55,8 @@ class EagerTrace(Trace):
                 for m in made:
                     m.signature = signature(m.aval, device, True)
         if config.checks_values():
+            from stagec.runtime import nonfinite  # imports much, for few
+
             nonfinite.check_operation(primitive, values, avals, made)
         return made if primitive.multiple else made[0]
 

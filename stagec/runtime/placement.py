@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from stagec.core import errors, location
-from stagec.runtime.array import Array
+from stagec.core.graph import Literal
+from stagec.runtime.array import Array, borrow
 from stagec.runtime.device import Device, default
 
 
@@ -44,3 +47,10 @@ def placement(values: Iterable[Any], function: str, names: Callable[[int], str])
     """The device of a computation, and whether its results are committed to it."""
     device = committed_device(values, function, names)
     return (default(), False) if device is None else (device, True)
+
+
+def placed(value: Any, device: Device) -> Array:
+    """An operand as an array on a device."""
+    if type(value) is not Array:
+        value = borrow(value if isinstance(value, (Literal, np.ndarray)) else np.asarray(value))
+    return value if value.device is device else value.on(device, False)

@@ -1,0 +1,160 @@
+"""The short way of a call: what runs it is remembered by its signature. Shared by jitted and loaded functions."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stagec.api.arguments import leaf_value
+from stagec.api.signature import Unusual, builder, describe, place
+from stagec.core import location, pytree
+from stagec.core.aval import ShapedArray
+from stagec.core.config import config, state
+from stagec.runtime.array import Array
+from stagec.runtime.placement import placed
+from stagec.runtime.runnable import Runnable
+
+_instances: weakref.WeakSet[SignatureCalls] = weakref.WeakSet()
+
+
+class _Keywords:
+    """Parts positional from keyword arguments in a described signature."""
+
+
+class SignatureCalls:
+    """A callable whose known signatures skip everything but the program.
+
+    Args:
+      static_nums, static_names: arguments that are Python values and part of the signature.
+    """
+
+    def __init__(self, static_nums: frozenset[int], static_names: frozenset[str]) -> None:
+        self._static_nums = static_nums
+        self._static_names = static_names
+        # What runs a call, by the avals of plain arrays, and by the description of other arguments;
+        # emptied when an option changes.
+        self._fast: dict[tuple[Any, ...], Callable[[Sequence[Any]], Any]] = {}
+        self._described: dict[tuple[Any, ...], Callable[[Sequence[Any]], Any]] = {}
+        _instances.add(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if state.plain:
+            if self._fast and not kwargs:
+                run = self._fast.get(tuple([a.signature if type(a) is Array else None for a in args]))
+                if run is not None:
+                    return run(args)
+            if self._described:
+                leaves: list[Any] = []
+                try:
+                    run = self._described.get(self._describe(args, kwargs, leaves))
+                except (Unusual, TypeError):  # TypeError: not hashable
+                    run = None
+                if run is not None:
+                    return run(leaves)
+        try:
+            return self._call(args, kwargs)
+        except Exception as error:
+            if not config.full_tracebacks:
+                error.__traceback__ = location.user_traceback(error.__traceback__)
+            raise
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The long way; calls `_remember` where the next call may take the short one."""
+        raise NotImplementedError
+
+    def _describe(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> tuple[Any, ...]:
+        """The call's signature as a key; appends the dynamic leaves to `leaves`."""
+        nums = self._static_nums
+        key: list[Any] = []
+        for i, a in enumerate(args):
+            if i in nums:
+                key.append((type(a), a))
+            elif type(a) is Array:  # the usual case, without a call
+                leaves.append(a)
+                key.append(a.signature)
+            else:
+                key.append(describe(a, leaves))
+        if kwargs:
+            order = tuple(kwargs) if len(kwargs) == 1 else tuple(sorted(kwargs))
+            key.append(_Keywords)
+            key.append(order)
+            names = self._static_names
+            for name in order:
+                a = kwargs[name]
+                if name in names:
+                    key.append((type(a), a))
+                elif type(a) is Array:
+                    leaves.append(a)
+                    key.append(a.signature)
+                else:
+                    key.append(describe(a, leaves))
+        return tuple(key)
+
+    def _remember(
+        self,
+        runnable: Runnable,
+        committed: bool,
+        in_avals: Sequence[ShapedArray],
+        out_tree: pytree.PyTreeDef,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        order: Sequence[int] | None = None,
+    ) -> None:
+        """Let the next call with this signature skip everything but the program, which takes leaves in `order`."""
+        if runnable.trivial:
+            return
+        leaves: list[Any] = []
+        try:
+            key = self._describe(args, kwargs, leaves)
+            hash(key)
+        except (Unusual, TypeError):
+            return
+        simple = not (self._static_nums or self._static_names or kwargs)
+        if simple and all(type(a) is Array for a in args):
+            self._fast[key] = _runner(runnable, committed, in_avals, out_tree, True)
+            return
+        run = _runner(runnable, committed, in_avals, out_tree, False)
+        self._described[key] = run if order is None else lambda leaves: run([leaves[i] for i in order])
+
+    def _forget(self) -> None:
+        self._fast.clear()
+        self._described.clear()
+
+
+def _runner(
+    runnable: Runnable, committed: bool, in_avals: Sequence[ShapedArray], out_tree: pytree.PyTreeDef, plain: bool
+) -> Callable[[Sequence[Any]], Any]:
+    """What a known signature runs on its leaves; `plain` says that all of them are Arrays, and the only arguments."""
+    build = builder(out_tree)
+    if not runnable.direct or any(a.weak_type for a in runnable.out_avals):
+
+        def run_graph(leaves: Sequence[Any]) -> Any:
+            return build(runnable.run([leaf_value(a) for a in leaves], committed))
+
+        return run_graph
+    executable = runnable.executable(committed)
+    unguarded = not executable.clobbered and not executable.may_alias
+    run: Callable[[Sequence[Array]], Any] = executable.run_plain if unguarded else executable.run
+    if unguarded and out_tree == pytree.LEAF:
+        run = executable.run_one
+        build = _identity
+    device = executable.device
+    if device.is_cpu:
+        if plain:
+            return run if build is _identity else lambda leaves: build(run(leaves))
+        return lambda leaves: build(run([a if type(a) is Array else place(a, v) for a, v in zip(leaves, in_avals)]))
+    return lambda leaves: build(run([placed(leaf_value(a), device) for a in leaves]))
+
+
+def _identity(value: Any) -> Any:
+    return value
+
+
+def forget_fast_paths() -> None:
+    """Let every function look at its next calls anew."""
+    for function in list(_instances):
+        function._forget()
+
+
+config.on_update(forget_fast_paths)

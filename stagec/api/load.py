@@ -1,0 +1,312 @@
+"""`load`: functions from a file, without tracing and without the compiler."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.api.arguments import ShapeDtypeStruct, leaf_aval, leaf_value, not_an_array, wrong_aval, wrong_structure
+from stagec.api.calls import SignatureCalls
+from stagec.artifact import container, trees
+from stagec.artifact.container import Container, refuse
+from stagec.artifact.manifest import Signature
+from stagec.artifact.stored import File, StoredProgram
+from stagec.core import dtypes, errors, location, pytree
+from stagec.core.aval import ShapedArray
+from stagec.core.config import config, state
+from stagec.core.trace import Tracer
+from stagec.runtime.array import Array
+from stagec.runtime.device import Device, default, find
+from stagec.runtime.memory import aligned_empty
+from stagec.runtime.placement import placement
+
+
+class Loaded(SignatureCalls):
+    """What `stagec.load` returns: a function, or several under their names.
+
+    Attributes:
+      path: of the file.
+      digest: SHA-256 that stands for all of the file's content.
+      functions: name -> a `Loaded` that is this function alone.
+      fun_name: the function's name, where there is one.
+    """
+
+    functions: Mapping[str, Loaded]
+
+    def __init__(self, file: File, functions: Mapping[str, Sequence[Signature]], device: Device | None) -> None:
+        super().__init__(frozenset(), frozenset())
+        self.path = file.container.path
+        self.digest = file.container.digest
+        self._device = device
+        # By the call, for one device; `_elsewhere` has the same programs for others.
+        self._programs: dict[Any, StoredProgram] = {}
+        self._elsewhere: dict[tuple[int, Device], StoredProgram] = {}
+        if len(functions) > 1:
+            self.fun_name = ""
+            self.functions = _Functions(file, functions, device)
+            return
+        ((self.fun_name, signatures),) = functions.items()
+        self.functions = {self.fun_name: self}
+        for signature in signatures:
+            try:
+                program = StoredProgram(file, self.fun_name, signature, device or default())
+            except trees.ClassMissing as missing:
+                what, fix = missing.args
+                raise refuse(self.path, f"{self.fun_name}: {what}", fix) from None
+            self._programs[_call_key(program.in_tree, program.in_avals)] = program
+
+    def __getitem__(self, name: str) -> Loaded:
+        if name not in self.functions:
+            raise KeyError(f"{self.path} has no function {name!r}; it has {', '.join(self.functions)}")
+        return self.functions[name]
+
+    @property
+    def in_avals(self) -> list[list[ShapedArray]]:
+        """Shapes and dtypes of the arguments' leaves, for each signature."""
+        return [list(p.in_avals) for p in self._programs.values()]
+
+    @property
+    def out_avals(self) -> list[list[ShapedArray]]:
+        """Shapes and dtypes of the results' leaves, for each signature."""
+        return [list(p.out_avals) for p in self._programs.values()]
+
+    def programs(self) -> list[StoredProgram]:
+        """What runs each signature; empty where the file holds several functions."""
+        return list(self._programs.values())
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        kinds = inspect.Parameter
+        for program in self._programs.values():
+            names = program.signature.parameters
+            keywords = program.in_tree.children()[1]._data
+            if all(name.isidentifier() for name in (*names, *keywords)) and not set(names) & set(keywords):
+                rows = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in names]
+                return inspect.Signature([*rows, *[kinds(name, kinds.KEYWORD_ONLY) for name in keywords]])
+        return inspect.Signature([kinds("args", kinds.VAR_POSITIONAL), kinds("kwargs", kinds.VAR_KEYWORD)])
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        leaves, tree = pytree.flatten((list(args), kwargs))
+        values = [leaf_value(v) for v in leaves]
+        order: list[int] | None = None
+        program = self._find(tree, values)
+        if program is None and kwargs:
+            tree, order = self._in_place_of_keywords(tree, args, kwargs)
+            leaves, values = [leaves[i] for i in order], [values[i] for i in order]
+            program = self._find(tree, values)
+        if program is None or state.trace is not None:
+            raise self._refused(tree, leaves, values)
+        program, committed = self._placed(program, values)
+        outs = program.run(values, committed)
+        if config.checks_values():
+            self._check(outs)
+        elif state.plain:
+            self._remember(program, committed, program.in_avals, program.out_tree, args, kwargs, order)
+        return program.out_tree.unflatten(outs)
+
+    def _check(self, outs: Sequence[Array]) -> None:
+        """What `debug_nans` can do for a program whose operations are not known."""
+        from stagec.runtime.nonfinite import kinds, turn_off  # imports much, for few
+
+        for kind in kinds():
+            for i, out in enumerate(outs):
+                if kind.count(out):
+                    raise location.error(
+                        errors.NonFiniteError,
+                        f"{self.fun_name} gave {kind.told(kind.count(out))} in result {i}",
+                        [("file", self.path, "")],
+                        f"trace the original function to see which operation made it; {turn_off(kind)}",
+                    )
+
+    def _placed(self, program: StoredProgram, values: Sequence[Any]) -> tuple[StoredProgram, bool]:
+        """The program for the device of a call, and whether the results are committed to it."""
+        names = program.signature.names
+        device, committed = self._device, True
+        if device is None:
+            device, committed = placement(values, self.fun_name, lambda i: names[i])
+            if not committed:
+                device = program.preferred_device(device)
+        if device is program.device:
+            return program, committed
+        key = (id(program), device)
+        found = self._elsewhere.get(key)
+        if found is None:
+            made = StoredProgram(program.file, program.name, program.signature, device)
+            found = self._elsewhere.setdefault(key, made)
+        return found, committed
+
+    def _find(self, tree: pytree.PyTreeDef, values: Sequence[Any]) -> StoredProgram | None:
+        if any(v is None or isinstance(v, (Tracer, ShapeDtypeStruct)) for v in values):
+            return None
+        return self._programs.get(_call_key(tree, [leaf_aval(v) for v in values]))
+
+    def _in_place_of_keywords(
+        self, tree: pytree.PyTreeDef, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[pytree.PyTreeDef, list[int]]:
+        """The call with keywords at the places of their parameters: its structure, and its leaves by their numbers."""
+        names = next((p.signature.parameters for p in self._programs.values()), ())
+        given, rest = tree.unflatten(range(tree.num_leaves))
+        for name in names[len(args) :]:
+            if name not in rest:
+                break
+            given = [*given, rest.pop(name)]
+        order, tree = pytree.flatten((given, rest))
+        return tree, order
+
+    def _refused(self, tree: pytree.PyTreeDef, leaves: Sequence[Any], values: Sequence[Any]) -> errors.StagecError:
+        if not self._programs:
+            shown = ", ".join(self.functions)
+            return location.error(
+                errors.ArtifactError,
+                f"{self.path} holds several functions: {shown}",
+                fix=f"call one of them: loaded[{next(iter(self.functions))!r}](...)",
+            )
+        name = self.fun_name
+        if state.trace is not None or any(isinstance(v, Tracer) for v in values):
+            return location.error(
+                errors.UnsupportedError,
+                f"{name} was loaded from {self.path}, and cannot become a part of another program",
+                fix="call it outside of jit, or trace the original function instead",
+            )
+        known = list(self._programs.values())
+        fitting = [p for p in known if p.in_tree == tree]
+        if not fitting:
+            fix = "pass the arguments as they were when the function was exported, without static ones"
+            return wrong_structure(name, known[0].in_tree, tree, fix)
+        for leaf_name, value, leaf in zip(fitting[0].signature.names, values, leaves):
+            if value is None or isinstance(value, ShapeDtypeStruct):
+                return not_an_array(name, leaf_name, leaf, "pass an array; static arguments are part of the file")
+        avals = [leaf_aval(v) for v in values]
+        if len(fitting) > 1:
+            rows = [("compiled", ", ".join(a.long() for a in p.in_avals), "") for p in fitting]
+            given = ("given", ", ".join(a.long() for a in avals), "")
+            shapes = [[a.shape for a in p.in_avals] for p in fitting]
+            kind = errors.DtypeError if [a.shape for a in avals] in shapes else errors.ShapeError
+            return location.error(
+                kind,
+                f"{name} was compiled for other arguments",
+                [*rows, given],
+                "export it for these arguments too",
+            )
+        wanted = fitting[0]
+        at = next(i for i, (a, w) in enumerate(zip(avals, wanted.in_avals)) if (a.shape, a.dtype) != (w.shape, w.dtype))
+        fix = "export it for this signature too"
+        if avals[at].shape == wanted.in_avals[at].shape and dtypes.canonicalize(wanted.in_avals[at].dtype) != (
+            wanted.in_avals[at].dtype
+        ):
+            fix = "call it with 64-bit types enabled (STAGEC_ENABLE_X64=1, or stagec.enable_x64())"
+        return wrong_aval(name, wanted.signature.names[at], wanted.in_avals[at], avals[at], fix)
+
+    def __repr__(self) -> str:
+        return f"<stagec.Loaded {', '.join(self.functions)} from {self.path}>"
+
+
+class _Functions(Mapping[str, Loaded]):
+    """The functions of a file, each made when it is first asked for."""
+
+    def __init__(self, file: File, functions: Mapping[str, Sequence[Signature]], device: Device | None) -> None:
+        self._device = device
+        self._file = file
+        self._rows = functions
+        self._made: dict[str, Loaded] = {}
+
+    def __getitem__(self, name: str) -> Loaded:
+        if name not in self._made:
+            self._made.setdefault(name, Loaded(self._file, {name: self._rows[name]}, self._device))
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+def _call_key(tree: pytree.PyTreeDef, avals: Sequence[ShapedArray]) -> tuple[Any, ...]:
+    return (tree, *[(a.shape, a.dtype) for a in avals])
+
+
+def load(
+    path: str | os.PathLike[str] | bytes | bytearray | memoryview,
+    *,
+    device: Any = None,
+    weights: Sequence[Any] | None = None,
+    digest: str = "",
+) -> Loaded:
+    """Load functions from a file that `stagec compile`, `stagec.save` or `.save` made.
+
+    Nothing is traced or compiled: the compiled module is mapped from the file.
+    Where the file has none for this machine, and iree-base-compiler is
+    installed, one is compiled from the StableHLO that the file holds too.
+
+    The file holds machine code. Checksums find damage, not malice: load only
+    what you would run as a program, or give the digest that you trust.
+
+    Args:
+      path: a file name, or the content of a file.
+      device: where to run, such as `"vulkan"` or one of `stagec.devices()`; by
+        default where the arguments are, or else on the default device, if the
+        file has something for it.
+      weights: the arrays that the functions close over, for a file that was
+        saved without them; or others of the same shapes in their place.
+      digest: what `Loaded.digest` and `stagec inspect` show; another file is refused.
+
+    Returns:
+      A `Loaded`: called like the function, or, where the file holds several,
+      indexed by their names.
+
+    Raises:
+      ArtifactError: the file is damaged, or this machine cannot run it.
+      DeviceError: there is no such device.
+      OSError: the file cannot be read.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> data = stagec.export(lambda x, y: x + y)(snp.ones(2), snp.ones(2)).serialize()
+    >>> stagec.load(data)(snp.ones(2), snp.array([1.0, 2.0]))
+    Array([2., 3.], dtype=float32)
+    """
+    opened = open_artifact(path)
+    if digest and digest.lower() != opened.digest:
+        raise refuse(opened.path, f"its digest is {opened.digest}, not {digest}", "get the file from where it was made")
+    file = File(opened)
+    rows = file.rows()
+    if weights is not None:
+        file = File(opened, _checked_weights(opened.path, [w.aval for w in rows], weights))
+    elif any(w.section is None for w in rows):
+        shown = ", ".join(w.aval.short() for w in rows)
+        raise refuse(opened.path, "it was saved without its weights", f"stagec.load(path, weights=[...]): {shown}")
+    return Loaded(file, file.manifest.functions, None if device is None else find(device))
+
+
+def open_artifact(path: str | os.PathLike[str] | bytes | bytearray | memoryview) -> Container:
+    """A file, or the content of one, with its header checked."""
+    if not isinstance(path, (bytes, bytearray, memoryview)):
+        return container.open_path(path)
+    # Code and weights are used in place, where they are aligned.
+    memory: Any = aligned_empty((memoryview(path).nbytes,), np.dtype(np.uint8))
+    memory[...] = np.frombuffer(path, np.uint8)
+    return Container(memoryview(memory), "<bytes>")
+
+
+def _checked_weights(path: str, wanted: list[ShapedArray], weights: Sequence[Any]) -> list[Array]:
+    values = [leaf_value(w) for w in weights]
+    avals = [None if v is None else leaf_aval(v) for v in values]
+    if [a and (a.shape, a.dtype) for a in avals] != [(a.shape, a.dtype) for a in wanted]:
+        rows = [
+            ("expected", ", ".join(a.long() for a in wanted) or "none", ""),
+            ("given", ", ".join(a.long() if a else "not an array" for a in avals) or "none", ""),
+        ]
+        raise location.error(
+            errors.ArtifactError,
+            f"these weights do not fit {path}",
+            rows,
+            "pass the arrays that the functions close over, in the order that `stagec inspect` shows",
+        )
+    return [v if type(v) is Array else Array.of(np.array(v), w) for v, w in zip(values, wanted)]

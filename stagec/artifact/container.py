@@ -1,0 +1,308 @@
+"""An artifact as bytes: a checked JSON header, and sections that are mapped and checked when used.
+
+    prelude    magic, version, header length, file length, SHA-256 of these and the header
+    header     JSON: the manifest, and the table of the sections
+    sections   each from a multiple of 4096 on, with zeros between them
+
+The header holds the SHA-256 of every section, so the prelude's digest stands
+for the whole file. Digests find damage. They do not find malice: the sections
+hold machine code, and whoever writes a file can write digests that fit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import mmap
+import os
+import stat
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn
+
+from stagec.compiler.cache_file import HEADER_LIMIT, PAGE
+from stagec.core.errors import ArtifactError, message
+
+MAGIC = b"STAGEC\r\n"  # the line ending shows a transfer in text mode
+VERSION = 1
+
+_FIELDS = struct.Struct("<8sIIQ")
+_DIGEST_BYTES = 32
+_PRELUDE_BYTES = _FIELDS.size + _DIGEST_BYTES
+_INTEGER_DIGITS = 19
+_TRANSFER = "copy or download the file again, in binary mode, and compare its size with the original's"
+
+
+def refuse(path: str, what: str, fix: str = _TRANSFER) -> ArtifactError:
+    """The error for a file that is not used; `what` continues the sentence that its name begins."""
+    return ArtifactError(message(f"{path} is not loaded: {what}", fix=fix))
+
+
+# Writing.
+
+
+class SectionTable:
+    """Sections to be written, each content once.
+
+    >>> table = SectionTable()
+    >>> table.add(b"code"), table.add(b"weights"), table.add(b"code")
+    (0, 1, 0)
+    """
+
+    def __init__(self) -> None:
+        self.contents: list[memoryview] = []
+        self._digests: list[bytes] = []
+        self._known: dict[bytes, int] = {}
+
+    def add(self, content: Any) -> int:
+        """The number of the section with this content, made if it is new."""
+        view = memoryview(content).cast("B")
+        digest = hashlib.sha256(view).digest()
+        number = self._known.get(digest)
+        if number is None:
+            number = self._known[digest] = len(self.contents)
+            self.contents.append(view)
+            self._digests.append(digest)
+        return number
+
+    def rows(self) -> list[list[Any]]:
+        """`[offset, length, digest]` of each section; offsets count from the first page after the header."""
+        rows: list[list[Any]] = []
+        offset = 0
+        for content, digest in zip(self.contents, self._digests):
+            rows.append([offset, content.nbytes, digest.hex()])
+            offset = _paged(offset + content.nbytes)
+        return rows
+
+
+def encode(manifest: Mapping[str, Any], table: SectionTable) -> list[Any]:
+    """The parts of a file in their order, to be written one after the other.
+
+    Raises:
+      ArtifactError: the header is larger than readers accept.
+    """
+    rows = table.rows()
+    text = json.dumps({"manifest": dict(manifest), "sections": rows}, separators=(",", ":"), allow_nan=False)
+    header = text.encode("ascii")
+    if len(header) > HEADER_LIMIT:
+        raise ArtifactError(
+            message(
+                f"the header would have {len(header)} bytes, more than the {HEADER_LIMIT} that are read",
+                fix="save the functions to several files",
+            )
+        )
+    start = _paged(_PRELUDE_BYTES + len(header))
+    length = start + (rows[-1][0] + rows[-1][1] if rows else 0)
+    fields = _FIELDS.pack(MAGIC, VERSION, len(header), length)
+    parts: list[Any] = [fields, hashlib.sha256(fields + header).digest(), header]
+    at = _PRELUDE_BYTES + len(header)
+    for (offset, size, _), content in zip(rows, table.contents):
+        parts += [bytes(start + offset - at), content]
+        at = start + offset + size
+    if not rows:
+        parts.append(bytes(start - at))
+    return parts
+
+
+def write(path: str | os.PathLike[str], parts: Iterable[Any]) -> None:
+    """Write a file so that a reader sees all of it or what was there before.
+
+    Raises:
+      OSError: the file cannot be written.
+    """
+    path = os.path.abspath(os.fspath(path))
+    temporary = f"{path}.{os.urandom(8).hex()}.tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        fd = os.open(temporary, flags, 0o666)
+    except OSError as error:
+        # The user knows the name that they gave.
+        raise type(error)(error.errno, error.strerror, path) from None
+    try:
+        with os.fdopen(fd, "wb") as file:
+            for part in parts:
+                file.write(part)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+# Reading.
+
+
+class Container:
+    """An opened file: its manifest, and its sections, which are checked when they are asked for.
+
+    Attributes:
+      path: how messages call the file.
+      manifest: the JSON value that was written.
+      digest: SHA-256 that stands for the whole content.
+    """
+
+    def __init__(self, view: memoryview, path: str) -> None:
+        self.path = path
+        self.nbytes = view.nbytes
+        self._view = view.toreadonly()
+        header_bytes, digest = self._prelude()
+        header = self._view[_PRELUDE_BYTES : _PRELUDE_BYTES + header_bytes]
+        found = hashlib.sha256(self._view[: _FIELDS.size])
+        found.update(header)
+        if found.digest() != digest:
+            raise refuse(path, "its header does not match its checksum, so the file is damaged")
+        self.digest = digest.hex()
+        value = _json(bytes(header), path)
+        if not isinstance(value, dict) or value.keys() != {"manifest", "sections"}:
+            raise refuse(path, "its header is not a manifest with a table of sections")
+        self.manifest: Any = value["manifest"]
+        self._rows = self._table(value["sections"], _PRELUDE_BYTES + header_bytes)
+        self._sound: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def size(self, number: int) -> int:
+        """Bytes of a section."""
+        return self._rows[number][1]
+
+    def section(self, number: int, what: str) -> memoryview:
+        """A section's bytes, checked; `what` says in errors what it holds.
+
+        Raises:
+          ArtifactError: it does not match its checksum.
+        """
+        start, size, digest = self._rows[number]
+        content = self._view[start : start + size]
+        if number not in self._sound:
+            if hashlib.sha256(content).hexdigest() != digest:
+                raise refuse(self.path, f"{what} does not match its checksum, so the file is damaged")
+            self._sound.add(number)
+        return content
+
+    def check_all(self) -> None:
+        """Check every section.
+
+        Raises:
+          ArtifactError: one does not match its checksum.
+        """
+        for number in range(len(self)):
+            self.section(number, f"section {number}")
+
+    def _prelude(self) -> tuple[int, bytes]:
+        view, path = self._view, self.path
+        if view.nbytes < _PRELUDE_BYTES:
+            what = "it is empty" if not view.nbytes else f"it ends after {view.nbytes} bytes"
+            raise refuse(path, f"{what}, so it is not an artifact")
+        magic, version, header_bytes, file_bytes = _FIELDS.unpack(view[: _FIELDS.size])
+        if magic != MAGIC:
+            if bytes(magic[:6]) == MAGIC[:6]:
+                raise refuse(path, "its line endings were changed, so the file is damaged")
+            raise refuse(path, "it is not an artifact", "name a file that `stagec compile` or `.save` made")
+        if version != VERSION:
+            fix = "load it with the version of stagec that made it, or export the function again"
+            raise refuse(path, f"it has format {version}, and this stagec reads format {VERSION}", fix)
+        if file_bytes != view.nbytes:
+            raise refuse(path, f"it has {view.nbytes} bytes instead of {file_bytes}, so it is truncated or damaged")
+        if header_bytes > HEADER_LIMIT or _PRELUDE_BYTES + header_bytes > view.nbytes:
+            raise refuse(path, f"its header claims {header_bytes} bytes")
+        return header_bytes, bytes(view[_FIELDS.size : _PRELUDE_BYTES])
+
+    def _table(self, rows: Any, header_end: int) -> list[tuple[int, int, str]]:
+        """Absolute rows, where the sections follow one another and fill the file to its end."""
+        if not isinstance(rows, list):
+            raise self._bad_table()
+        start = _paged(header_end)
+        table: list[tuple[int, int, str]] = []
+        end = header_end
+        for row in rows:
+            if not (isinstance(row, list) and len(row) == 3):
+                raise self._bad_table()
+            offset, size, digest = row
+            if type(offset) is not int or type(size) is not int or not _is_digest(digest) or size < 0:
+                raise self._bad_table()
+            if offset != (_paged(end) - start) or start + offset + size > self.nbytes:
+                raise self._bad_table()
+            self._check_padding(end, start + offset)
+            table.append((start + offset, size, digest))
+            end = start + offset + size
+        if not table:
+            self._check_padding(end, min(start, self.nbytes))
+            end = start
+        if end != self.nbytes:
+            raise self._bad_table()
+        return table
+
+    def _bad_table(self) -> ArtifactError:
+        return refuse(self.path, "its table of sections does not describe the file")
+
+    def _check_padding(self, start: int, end: int) -> None:
+        if any(self._view[start:end]):
+            raise refuse(self.path, "there is something between its sections, so the file is damaged")
+
+
+def open_path(path: str | os.PathLike[str]) -> Container:
+    """Map a file and check its header.
+
+    Raises:
+      OSError: it cannot be opened.
+      ArtifactError: it is not an artifact, or it is damaged.
+    """
+    name = os.fspath(path)
+    # A pipe must not block.
+    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+    fd = os.open(name, flags)
+    try:
+        status = os.fstat(fd)
+        if stat.S_ISDIR(status.st_mode):
+            raise IsADirectoryError(21, "Is a directory", name)
+        if not stat.S_ISREG(status.st_mode):
+            raise refuse(name, "it is not a regular file", "copy its content to a file")
+        try:
+            mapped = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
+        except ValueError:
+            return Container(memoryview(b""), name)
+    finally:
+        os.close(fd)
+    return Container(memoryview(mapped), name)
+
+
+def _paged(offset: int) -> int:
+    return -(-offset // PAGE) * PAGE
+
+
+def _is_digest(value: Any) -> bool:
+    return isinstance(value, str) and len(value) == 64 and set(value) <= set("0123456789abcdef")
+
+
+def _json(data: bytes, path: str) -> Any:
+    """A JSON value without what readers could understand in two ways."""
+
+    def object_of(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) != len(pairs):
+            raise ValueError("a key is given twice")
+        return made
+
+    def integer(text: str) -> int:
+        if len(text) > _INTEGER_DIGITS:
+            raise ValueError("an integer is too large")
+        return int(text)
+
+    def other(text: str) -> NoReturn:
+        raise ValueError(f"{text[:20]} is not allowed")
+
+    try:
+        return json.loads(
+            data.decode("ascii"),
+            object_pairs_hook=object_of,
+            parse_int=integer,
+            parse_float=other,
+            parse_constant=other,
+        )
+    except (ValueError, RecursionError) as error:
+        what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise refuse(path, f"its header is not the JSON that stagec writes ({what[:80]})") from None

@@ -1,0 +1,419 @@
+"""What an artifact says of itself, as checked values.
+
+Nothing in a file is trusted: every field is checked here for its type, its
+range, and whether it fits the others, before anything is made from it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from stagec.artifact import trees
+from stagec.artifact.container import Container, refuse
+from stagec.artifact.trees import Malformed
+from stagec.core import dtypes
+from stagec.core.aval import ShapedArray
+
+_NAME_LIMIT = 1000
+_BYTES_LIMIT = 1 << 60
+_TEXT_LIMIT = 1 << 30
+_SIGNATURE = (
+    *("in_tree", "out_tree", "names", "parameters", "static", "in", "out", "weights"),
+    *("used", "plan", "donated", "reuse", "results", "fast_math", "stablehlo", "variants"),
+)
+_VARIANT = ("target", "machine", "features", "driver", "clobbered", "may_alias", "branches", "flags", "section")
+CPU_DRIVERS = ("local-sync", "local-task")
+DRIVERS = (*CPU_DRIVERS, "vulkan", "cuda")
+_DTYPES = {dtype.name: dtype for dtype in dtypes.ALL}
+
+
+@dataclass(frozen=True)
+class Weight:
+    """An array that functions of the file close over; `section` is None where it was left out."""
+
+    aval: ShapedArray
+    section: int | None
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A signature compiled for one target.
+
+    Args:
+      target: as `Target.parse` reads it.
+      machine: the architecture that the code is for; empty for GPUs.
+      features: CPU features that it may use, in the kernel's spelling.
+      section: the compiled module.
+    """
+
+    target: str
+    machine: str
+    features: frozenset[str]
+    driver: str
+    clobbered: tuple[int, ...]
+    may_alias: bool
+    branches: bool
+    flags: str
+    section: int
+
+
+@dataclass(frozen=True)
+class Text:
+    """StableHLO, compressed, for machines that no variant is for.
+
+    Args:
+      length: bytes of the text itself.
+      driver: the CPU queue that suits the program.
+      branches: whether its control flow may differ from call to call.
+    """
+
+    section: int
+    length: int
+    driver: str
+    branches: bool
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A function for one structure and one list of avals.
+
+    Args:
+      in_tree, out_tree: structures as JSON values, already checked.
+      names: what the leaves of the arguments are called.
+      parameters: names of the positional arguments.
+      static: what the static arguments were, as text.
+      weights: the file's weights that lead the inputs.
+      used: inputs, weights first, that the program takes.
+      plan: where each result comes from: `("computed", i)`, `("input", i)` or `("constant", array)`.
+      donated: positions among the leaves.
+      reuse: argument of the program -> result that takes over its memory.
+      results: avals of what the program computes.
+    """
+
+    in_tree: Any
+    out_tree: Any
+    names: tuple[str, ...]
+    parameters: tuple[str, ...]
+    static: tuple[str, ...]
+    in_avals: tuple[ShapedArray, ...]
+    out_avals: tuple[ShapedArray, ...]
+    weights: tuple[int, ...]
+    used: tuple[int, ...]
+    plan: tuple[tuple[str, Any], ...]
+    donated: tuple[int, ...]
+    reuse: tuple[tuple[int, int], ...]
+    results: tuple[ShapedArray, ...]
+    fast_math: bool
+    stablehlo: Text | None
+    variants: tuple[Variant, ...]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All that a file says of itself."""
+
+    versions: dict[str, str]
+    functions: dict[str, tuple[Signature, ...]]
+    weights: tuple[Weight, ...] = field(default=())
+
+
+# ---------------------------------------------------------------- writing
+
+
+def encode_aval(aval: ShapedArray) -> list[Any]:
+    return [aval.dtype.name, list(aval.shape), aval.weak_type]
+
+
+def encode_constant(value: np.ndarray[Any, Any], aval: ShapedArray) -> list[Any]:
+    return ["constant", encode_aval(aval), np.ascontiguousarray(value).tobytes().hex()]
+
+
+def encode_signature(signature: Signature) -> dict[str, Any]:
+    """A signature as a JSON value; constants of its plan are arrays with an aval."""
+    rows = [
+        encode_constant(np.asarray(value), value.aval) if kind == "constant" else [kind, value]
+        for kind, value in signature.plan
+    ]
+    text = signature.stablehlo
+    return {
+        "in_tree": signature.in_tree,
+        "out_tree": signature.out_tree,
+        "names": list(signature.names),
+        "parameters": list(signature.parameters),
+        "static": list(signature.static),
+        "in": [encode_aval(a) for a in signature.in_avals],
+        "out": [encode_aval(a) for a in signature.out_avals],
+        "weights": list(signature.weights),
+        "used": list(signature.used),
+        "plan": rows,
+        "donated": list(signature.donated),
+        "reuse": [list(pair) for pair in signature.reuse],
+        "results": [encode_aval(a) for a in signature.results],
+        "fast_math": signature.fast_math,
+        "stablehlo": None if text is None else [text.section, text.length, text.driver, text.branches],
+        "variants": [
+            {
+                "target": v.target,
+                "machine": v.machine,
+                "features": sorted(v.features),
+                "driver": v.driver,
+                "clobbered": list(v.clobbered),
+                "may_alias": v.may_alias,
+                "branches": v.branches,
+                "flags": v.flags,
+                "section": v.section,
+            }
+            for v in signature.variants
+        ],
+    }
+
+
+def encode(manifest: Manifest) -> dict[str, Any]:
+    """The manifest as a JSON value."""
+    return {
+        "versions": manifest.versions,
+        "functions": {name: [encode_signature(s) for s in rows] for name, rows in manifest.functions.items()},
+        "weights": [[encode_aval(w.aval), w.section] for w in manifest.weights],
+    }
+
+
+# ---------------------------------------------------------------- reading
+
+
+def read(container: Container) -> Manifest:
+    """Check a file's manifest, all of it.
+
+    Raises:
+      ArtifactError: a field is missing, of another type, or does not fit the rest of the file.
+    """
+    try:
+        return _Reader(container).manifest(container.manifest)
+    except Malformed as problem:
+        raise refuse(container.path, f"its manifest is not sound ({problem})") from None
+
+
+class _Reader:
+    """Reads one manifest; raises `Malformed` with the name of what is wrong."""
+
+    def __init__(self, container: Container) -> None:
+        self._sections = len(container)
+        self._size = container.size
+        self._weights: tuple[Weight, ...] = ()
+
+    def manifest(self, value: Any) -> Manifest:
+        versions, functions, weights = _fields(value, "manifest", "versions", "functions", "weights")
+        if not isinstance(versions, dict) or not all(_is_name(n) for pair in versions.items() for n in pair):
+            raise Malformed("versions")
+        self._weights = tuple([self._weight(row) for row in _list(weights, "weights")])
+        if not isinstance(functions, dict) or not functions or not all(map(_is_name, functions)):
+            raise Malformed("functions")
+        found = {
+            name: tuple([self._signature(s) for s in _list(rows, "signatures")]) for name, rows in functions.items()
+        }
+        if not all(found.values()):
+            raise Malformed("signatures")
+        return Manifest(versions, found, self._weights)
+
+    def _weight(self, row: Any) -> Weight:
+        aval_row, section = _list(row, "weights", 2)
+        aval = _aval(aval_row)
+        if section is not None and self._size(self._section(section)) != aval.nbytes:
+            raise Malformed("the size of a weight")
+        return Weight(aval, section)
+
+    def _section(self, value: Any) -> int:
+        return _index(value, self._sections, "the number of a section")
+
+    def _signature(self, value: Any) -> Signature:
+        row = dict(zip(_SIGNATURE, _fields(value, "signature", *_SIGNATURE)))
+        in_avals, out_avals = _avals(row["in"]), _avals(row["out"])
+        computed = _avals(row["results"])
+        hidden = _indices(row["weights"], len(self._weights), "weights")
+        inputs = [*[self._weights[w].aval for w in hidden], *in_avals]
+        taken = _indices(row["used"], len(inputs), "used", increasing=True)
+        signature = Signature(
+            row["in_tree"],
+            row["out_tree"],
+            _names(row["names"], "names", len(in_avals)),
+            _names(row["parameters"], "parameters"),
+            _names(row["static"], "static"),
+            in_avals,
+            out_avals,
+            hidden,
+            taken,
+            tuple([self._source(r, inputs, computed, aval) for r, aval in _paired(row["plan"], out_avals)]),
+            _indices(row["donated"], len(in_avals), "donated", increasing=True),
+            self._reuse(row["reuse"], [inputs[i] for i in taken], computed),
+            computed,
+            _boolean(row["fast_math"], "fast_math"),
+            self._text(row["stablehlo"]),
+            tuple([self._variant(v, len(taken)) for v in _list(row["variants"], "variants")]),
+        )
+        _check_trees(signature)
+        if len({v.target for v in signature.variants}) != len(signature.variants):
+            raise Malformed("two variants for one target")
+        # The program's own donations are of arguments that the caller gives up.
+        if not {taken[i] - len(hidden) for i, _ in signature.reuse} <= set(signature.donated):
+            raise Malformed("reuse")
+        return signature
+
+    def _source(
+        self, row: Any, inputs: list[ShapedArray], computed: tuple[ShapedArray, ...], wanted: ShapedArray
+    ) -> tuple[str, Any]:
+        if not isinstance(row, list) or len(row) not in (2, 3):
+            raise Malformed("plan")
+        if row[0] == "constant" and len(row) == 3:
+            aval, text = _aval(row[1]), row[2]
+            if not isinstance(text, str) or len(text) != 2 * aval.nbytes or not _same(aval, wanted):
+                raise Malformed("a constant")
+            try:
+                data = bytes.fromhex(text)
+                return "constant", np.frombuffer(data, aval.dtype).reshape(aval.shape).copy()
+            except ValueError:
+                raise Malformed("a constant") from None
+        choices: Mapping[str, Any] = {"computed": computed, "input": inputs}
+        if len(row) != 2 or not isinstance(row[0], str) or row[0] not in choices:
+            raise Malformed("plan")
+        avals = choices[row[0]]
+        index = _index(row[1], len(avals), "plan")
+        if not _same(avals[index], wanted):
+            raise Malformed("plan")
+        return row[0], index
+
+    def _reuse(
+        self, value: Any, taken: list[ShapedArray], computed: tuple[ShapedArray, ...]
+    ) -> tuple[tuple[int, int], ...]:
+        pairs = []
+        for row in _list(value, "reuse"):
+            first, second = _list(row, "reuse", 2)
+            pair = _index(first, len(taken), "reuse"), _index(second, len(computed), "reuse")
+            if not _same(taken[pair[0]], computed[pair[1]]):
+                raise Malformed("reuse")
+            pairs.append(pair)
+        if len({i for i, _ in pairs}) != len(pairs) or len({j for _, j in pairs}) != len(pairs):
+            raise Malformed("reuse")
+        return tuple(pairs)
+
+    def _text(self, value: Any) -> Text | None:
+        if value is None:
+            return None
+        section, length, driver, branches = _list(value, "stablehlo", 4)
+        if driver not in CPU_DRIVERS:
+            raise Malformed("stablehlo")
+        return Text(
+            self._section(section),
+            _index(length, _TEXT_LIMIT, "stablehlo"),
+            driver,
+            _boolean(branches, "stablehlo"),
+        )
+
+    def _variant(self, value: Any, arguments: int) -> Variant:
+        target, machine, features, driver, clobbered, may_alias, branches, flags, section = _fields(
+            value, "variant", *_VARIANT
+        )
+        if (
+            not all(_is_name(text) for text in (target, driver, flags))
+            or driver not in DRIVERS
+            or not (machine == "" or _is_name(machine))
+        ):
+            raise Malformed("variant")
+        return Variant(
+            target,
+            machine,
+            frozenset(_names(features, "features")),
+            driver,
+            _indices(clobbered, arguments, "clobbered", increasing=True),
+            _boolean(may_alias, "may_alias"),
+            _boolean(branches, "branches"),
+            flags,
+            self._section(section),
+        )
+
+
+def _check_trees(signature: Signature) -> None:
+    for value, leaves, what in (
+        (signature.in_tree, len(signature.in_avals), "in_tree"),
+        (signature.out_tree, len(signature.plan), "out_tree"),
+    ):
+        try:
+            tree = trees.decode(value)
+        except trees.ClassMissing:
+            continue  # said when the function is asked for
+        if tree.num_leaves != leaves:
+            raise Malformed(what)
+        if what == "in_tree":
+            kinds = [child._type for child in tree._children]
+            if tree._type is not tuple or kinds != [list, dict]:
+                raise Malformed(what)
+            if not all(isinstance(name, str) for name in tree._children[1]._data):
+                raise Malformed(what)
+
+
+def _same(a: ShapedArray, b: ShapedArray) -> bool:
+    return a.shape == b.shape and a.dtype == b.dtype
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= _NAME_LIMIT and value.isprintable()
+
+
+def _fields(value: Any, what: str, *names: str) -> list[Any]:
+    if not isinstance(value, dict) or value.keys() != set(names):
+        raise Malformed(what)
+    return [value[name] for name in names]
+
+
+def _list(value: Any, what: str, length: int | None = None) -> list[Any]:
+    if not isinstance(value, list) or (length is not None and len(value) != length):
+        raise Malformed(what)
+    return value
+
+
+def _paired(value: Any, avals: tuple[ShapedArray, ...]) -> list[tuple[Any, ShapedArray]]:
+    return list(zip(_list(value, "plan", len(avals)), avals))
+
+
+def _index(value: Any, count: int, what: str) -> int:
+    if type(value) is not int or not 0 <= value < count:
+        raise Malformed(what)
+    return value
+
+
+def _indices(value: Any, count: int, what: str, increasing: bool = False) -> tuple[int, ...]:
+    found = tuple([_index(v, count, what) for v in _list(value, what)])
+    if increasing and list(found) != sorted(set(found)):
+        raise Malformed(what)
+    return found
+
+
+def _boolean(value: Any, what: str) -> bool:
+    if type(value) is not bool:
+        raise Malformed(what)
+    return value
+
+
+def _names(value: Any, what: str, length: int | None = None) -> tuple[str, ...]:
+    found = _list(value, what, length)
+    if not all(map(_is_name, found)):
+        raise Malformed(what)
+    return tuple(found)
+
+
+def _aval(value: Any) -> ShapedArray:
+    name, shape, weak = _list(value, "the aval of an array", 3)
+    if not isinstance(name, str) or name not in _DTYPES or type(weak) is not bool:
+        raise Malformed("the aval of an array")
+    if not isinstance(shape, list) or len(shape) > 32 or not all(type(n) is int and n >= 0 for n in shape):
+        raise Malformed("the shape of an array")
+    if math.prod(max(n, 1) for n in shape) * _DTYPES[name].itemsize > _BYTES_LIMIT:
+        raise Malformed("the shape of an array")
+    return ShapedArray.of(tuple(shape), _DTYPES[name], weak)
+
+
+def _avals(value: Any) -> tuple[ShapedArray, ...]:
+    return tuple([_aval(v) for v in _list(value, "avals")])

@@ -1,0 +1,249 @@
+"""Functions of an opened file, made runnable: the choice of a variant, weights, and the last resort, a compile."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import re
+import threading
+import zlib
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from stagec.artifact import manifest, trees
+from stagec.artifact.container import Container, refuse
+from stagec.artifact.manifest import Signature, Variant, Weight
+from stagec.artifact.variants import choose, describe_device, describe_variant, platform
+from stagec.core import dtypes, errors
+from stagec.core.aval import ShapedArray
+from stagec.runtime.array import Array
+from stagec.runtime.device import Device, devices, platforms
+from stagec.runtime.executable import Executable
+from stagec.runtime.runnable import Runnable
+
+
+class File:
+    """An opened file: what it holds, and the arrays that its functions share.
+
+    Args:
+      weights: arrays that take the place of all of the file's own.
+    """
+
+    def __init__(self, container: Container, weights: Sequence[Array] | None = None) -> None:
+        self.container = container
+        self.manifest = manifest.read(container)
+        self._given = weights
+        self._weights: dict[int, Array] = {}
+
+    def rows(self) -> tuple[Weight, ...]:
+        """What the file says of its weights."""
+        return self.manifest.weights
+
+    def weight(self, index: int) -> Array:
+        """A weight, checked, in the memory of the file itself."""
+        if self._given is not None:
+            return self._given[index]
+        found = self._weights.get(index)
+        if found is None:
+            row = self.manifest.weights[index]
+            content = self.container.section(cast(int, row.section), f"weight {index}")
+            made = Array.of(np.frombuffer(content, row.aval.dtype).reshape(row.aval.shape), row.aval)
+            found = self._weights.setdefault(index, made)
+        return found
+
+    def weights_of(self, signature: Signature) -> list[Array]:
+        """The weights that a signature's program takes first."""
+        return [self.weight(i) for i in signature.weights]
+
+    def stablehlo(self, name: str, signature: Signature) -> str:
+        """A signature's StableHLO, or an empty string where it has no program.
+
+        Raises:
+          ArtifactError: it cannot be unpacked.
+        """
+        text = signature.stablehlo
+        if text is None:
+            return ""
+        packed = self.container.section(text.section, f"the StableHLO of {name}")
+        unpacker = zlib.decompressobj()
+        try:
+            # One more byte than there should be: a small section may stand for gigabytes.
+            data = unpacker.decompress(packed, text.length + 1)
+            if len(data) == text.length and unpacker.eof and not unpacker.unused_data:
+                return data.decode()
+        except (zlib.error, UnicodeDecodeError):
+            pass
+        raise refuse(self.container.path, f"the StableHLO of {name} cannot be unpacked")
+
+
+class StoredProgram(Runnable):
+    """One signature of a file's function, on one device.
+
+    Raises:
+      ClassMissing: its structure holds a class that is not registered here.
+    """
+
+    def __init__(self, file: File, name: str, signature: Signature, device: Device) -> None:
+        self.device = device
+        self.file = file
+        self.name = name
+        self.signature = signature
+        self.in_tree = trees.decode(signature.in_tree)
+        self.out_tree = trees.decode(signature.out_tree)
+        self.in_avals = signature.in_avals
+        self.out_avals = signature.out_avals
+        self.used = list(signature.used)
+        hidden = len(signature.weights)
+        self.donated = tuple(i + hidden for i in signature.donated)
+        self.plan = [
+            (kind, Array.of(value, ShapedArray.of(value.shape, value.dtype)) if kind == "constant" else value)
+            for kind, value in signature.plan
+        ]
+        self.trivial = not signature.results
+        self.captured = file.weights_of(signature)
+        self.direct = self.is_direct(hidden + len(self.in_avals))
+        # Which variant runs, and where its module came from: "file", "disk" or "compiled".
+        self.variant: Variant | None = None
+        self.source = ""
+        self._executable: Executable | None = None
+        self._lock = threading.Lock()
+
+    def executable(self, committed: bool = False) -> Executable:
+        """The program, loaded on first use; compiled only where the file has none for the device."""
+        found = self._executable
+        if found is None:
+            with self._lock:
+                found = self._executable
+                if found is None:
+                    found = self._executable = self._load()
+        return found.committed() if committed else found
+
+    def preferred_device(self, device: Device) -> Device:
+        """`device`, if the file has a variant for it; else one that there is a variant for; else `device`."""
+        variants = self.signature.variants
+        if choose(variants, device) is not None or not variants:
+            return device
+        for name in dict.fromkeys(map(platform, variants)):
+            if name and name in platforms() and name != device.platform:
+                with contextlib.suppress(errors.DeviceError):
+                    found = next((d for d in devices(name) if choose(variants, d) is not None), None)
+                    if found is not None:
+                        return found
+        return device
+
+    def _load(self) -> Executable:
+        file, signature = self.file, self.signature
+        variant = choose(signature.variants, self.device)
+        if variant is None:
+            payload, variant, self.source = self._compiled()
+        else:
+            payload = file.container.section(variant.section, f"the module of {self.name} for {variant.target}")
+            self.source = "file"
+        self.variant = variant
+        reused = sorted(i for i, _ in signature.reuse)
+        inputs = [*[a.aval for a in self.captured], *signature.in_avals]
+        try:
+            made = Executable(
+                payload,
+                [inputs[i].strip_weak_type() for i in signature.used],
+                list(signature.results),
+                device=self.device,
+                driver=variant.driver,
+                clobbered=[i for i in variant.clobbered if i not in reused],
+                in_place=reused,
+                may_alias=variant.may_alias,
+                branches=variant.branches,
+                name=self.name,
+            )
+        except (RuntimeError, ValueError, KeyError) as error:
+            text = (str(error).splitlines() or [type(error).__name__])[0][:300]
+            raise refuse(
+                file.container.path,
+                f"the runtime does not take the module of {self.name} for {variant.target}: {text}",
+                "load it with the version of iree-base-runtime that `stagec inspect` shows",
+            ) from None
+        if self.source == "file" and not _declares(made):
+            raise refuse(
+                file.container.path,
+                f"the module of {self.name} for {variant.target} has another signature than the manifest says",
+                "export the function again",
+            )
+        return made
+
+    def _compiled(self) -> tuple[Any, Variant, str]:
+        """A module made here from the file's StableHLO, for want of a variant."""
+        signature, text = self.signature, self.signature.stablehlo
+        if text is None or importlib.util.find_spec("iree.compiler") is None:
+            raise self._nothing_fits()
+        from stagec.compiler import build  # only where the file has no module for this machine
+        from stagec.compiler.targets import Target
+        from stagec.core.config import config
+
+        device = self.device
+        target = Target.parse(config.target)
+        if target.backend != device.platform:
+            target = Target.parse(f"{device.platform}:{device.architecture}" if device.architecture else "cpu")
+        if target.missing_here():
+            raise self._nothing_fits()
+        options = build.Options(target, signature.fast_math, (), signature.reuse)
+        program = build.obtain_text(
+            self.file.stablehlo(self.name, signature),
+            options,
+            self.name,
+            driver=text.driver if device.is_cpu else device.driver,
+            branches=text.branches,
+        )
+        meta = program.meta
+        made = Variant(
+            str(target),
+            target.machine,
+            target.required_features(),
+            meta["driver"],
+            tuple(meta["clobbered"]),
+            meta["may_alias"],
+            text.branches,
+            meta["flags"],
+            -1,
+        )
+        return program.payload, made, program.source
+
+    def _nothing_fits(self) -> errors.ArtifactError:
+        rows = [(v.target, describe_variant(v), "") for v in self.signature.variants]
+        return errors.ArtifactError(
+            errors.message(
+                f"{self.file.container.path} holds no variant of {self.name} that {self.device} can run, "
+                "and there is no compiler to make one",
+                values=[*rows, (f"{self.device}", describe_device(self.device), "this machine")],
+                fix="install iree-base-compiler here, or export the function for this target too",
+            )
+        )
+
+
+_TENSOR = re.compile(r"%(?:in|out)put\d+: tensor<((?:\d+x)*)([a-z][a-z0-9]*(?:<[a-z0-9]+>)?)>")
+
+
+def _element(dtype: np.dtype[Any]) -> str:
+    """How a module's declaration calls a dtype; it has no signs."""
+    if dtype == dtypes.bool_:
+        return "i1"
+    if dtype == dtypes.bfloat16:
+        return "bf16"
+    bits = 8 * dtype.itemsize
+    return {"i": f"i{bits}", "u": f"i{bits}", "f": f"f{bits}", "c": f"complex<f{bits // 2}>"}[dtype.kind]
+
+
+def _declares(made: Executable) -> bool:
+    """Whether a module's `main` says that it takes and returns such arrays, on such a queue."""
+    reflection = made._function.reflection
+    given, arrow, returned = reflection.get("iree.abi.declaration", "").partition("->")
+    queued = reflection.get("iree.abi.model", "") == "coarse-fences"
+    if not arrow or queued != (made.driver != "local-sync"):
+        return False
+    for part, avals in ((given, made.in_avals), (returned, made.out_avals)):
+        wanted = [("".join(f"{n}x" for n in a.shape), _element(a.dtype)) for a in avals]
+        found = [(shape, re.sub(r"^[su]i", "i", element)) for shape, element in _TENSOR.findall(part)]
+        if found != wanted:
+            return False
+    return True

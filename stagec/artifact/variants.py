@@ -1,0 +1,88 @@
+"""Which of a signature's compiled variants a device runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stagec.artifact.manifest import Variant
+from stagec.compiler import targets
+from stagec.compiler.targets import Target
+from stagec.core.errors import TargetError
+from stagec.runtime import vulkan_features
+from stagec.runtime.device import Device
+
+# What every Vulkan device runs.
+_PORTABLE = "portable"
+
+
+def _target(variant: Variant) -> Target | None:
+    """The target of a variant, if this version knows it and the rest of the variant agrees with it."""
+    try:
+        target = Target.parse(variant.target)
+    except TargetError:
+        return None
+    own = target.backend == "cpu" and target.arch in ("host", "generic")
+    if not own and target.machine != variant.machine:
+        return None
+    queues = ("local-sync", "local-task") if target.backend == "cpu" else (target.backend,)
+    return target if variant.driver in queues else None
+
+
+def platform(variant: Variant) -> str:
+    """`cpu`, `vulkan` or `cuda`; empty for a target that this version does not know."""
+    target = _target(variant)
+    return "" if target is None else target.backend
+
+
+def _required(variant: Variant, target: Target) -> frozenset[str]:
+    """CPU features that a variant may use: those that it names, and those that its target stands for."""
+    named = frozenset() if target.arch in ("host", "generic") else target.required_features()
+    return variant.features | named
+
+
+def lacking(variant: Variant) -> frozenset[str] | None:
+    """What this machine's CPU lacks to run a variant; None where the target is not known, or not for a CPU."""
+    target = _target(variant)
+    if target is None or target.backend != "cpu":
+        return None
+    return targets.lacking_here(variant.machine, _required(variant, target))
+
+
+def _rank(variant: Variant, device: Device) -> int:
+    """How much of a device a variant uses; -1 where it does not run there."""
+    target = _target(variant)
+    if target is None or target.backend != device.platform:
+        return -1
+    if target.backend == "cpu":
+        return -1 if lacking(variant) else len(_required(variant, target))
+    if target.backend == "cuda":
+        # PTX for one architecture runs on all newer ones.
+        have, wanted = (int(name.removeprefix("sm_")) for name in (device.architecture, target.arch))
+        return wanted if wanted <= have else -1
+    if target.arch != _PORTABLE:
+        return 2 if target.arch == device.architecture else -1
+    if not target.features:
+        return 0
+    return 1 if vulkan_features.has_float64(device.device_kind) else -1
+
+
+def choose(variants: Sequence[Variant], device: Device) -> Variant | None:
+    """The variant that uses the most of a device, or None where none runs there."""
+    ranked = [(_rank(v, device), v) for v in variants]
+    return max((row for row in ranked if row[0] >= 0), key=lambda row: row[0], default=(0, None))[1]
+
+
+def describe_variant(variant: Variant) -> str:
+    """What a variant needs that is not here."""
+    missing = lacking(variant)
+    if missing is None:
+        name = platform(variant)
+        return f"for {name} devices" if name else "not known to this version of stagec"
+    return f"needs {' '.join(sorted(missing))}" if missing else "runs here"
+
+
+def describe_device(device: Device) -> str:
+    """A device, in the terms of targets."""
+    if device.is_cpu:
+        return targets.portable_host()
+    return f"{device.platform}:{device.architecture}"

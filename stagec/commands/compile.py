@@ -1,0 +1,66 @@
+"""`stagec compile`: a function as a file, for machines without a compiler."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import click
+
+import stagec
+from stagec.commands import specs
+from stagec.commands.common import bytes_text, seconds_text
+from stagec.commands.dump import check_call, jitted
+from stagec.commands.warm import targets_option
+
+
+@click.command(
+    name="compile",
+    epilog='Example: stagec compile train:predict "f32[64,784]" -o model.stagec --target cpu:x86-64-v3 --target vulkan',
+)
+@click.argument("function")
+@click.argument("arguments", nargs=-1)
+@click.option(
+    "-o", "--output", required=True, type=click.Path(dir_okay=False, writable=True), help="The file to write."
+)
+@click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    callback=targets_option,
+    help="What to compile for, such as cpu:x86-64-v3, vulkan or cuda:sm_80; may be repeated. "
+    "By default this machine's x86-64 level.",
+)
+@click.option("--name", help="What the function is called in the file.")
+@click.option("--no-weights", is_flag=True, help="Leave the arrays out that the function closes over.")
+@click.option("--fast-math", is_flag=True, help="Allow rewrites that change rounding.")
+@click.option("--x64", is_flag=True, help="Enable 64-bit dtypes.")
+@click.option("--static", "static", multiple=True, metavar="NAME=VALUE", help="A static argument; may be repeated.")
+def compile_function(
+    function: str,
+    arguments: tuple[str, ...],
+    output: str,
+    targets: tuple[str, ...],
+    name: str | None,
+    no_weights: bool,
+    fast_math: bool,
+    x64: bool,
+    static: tuple[str, ...],
+) -> None:
+    """Compile FUNCTION (module:name or file.py:name) into a file.
+
+    ARGUMENTS describe its arguments: f32[2,3] or i32[] for arrays, 2.0 for a
+    number, {'w': f32[3]} for a container. `stagec run` and `stagec.load` run
+    the file, without a compiler.
+    """
+    started = time.perf_counter()
+    with stagec.config.override(**({"enable_x64": True} if x64 else {})):
+        given = [specs.parse_spec(a) for a in arguments]
+        fixed = dict(specs.parse_static(s) for s in static)
+        chosen = jitted(specs.load_function(function), tuple(fixed), None, fast_math)
+        args, kwargs = specs.place_arguments(chosen._function, given, fixed)
+        check_call(function, chosen._function, args, kwargs)
+        exported = stagec.export(chosen, targets, weights=not no_weights)(*args, **kwargs)
+        stagec.save(output, {name or exported.fun_name: exported})
+    size, took = bytes_text(os.path.getsize(output)), seconds_text(time.perf_counter() - started)
+    click.echo(f"wrote {output}: {exported.fun_name} for {', '.join(exported.targets)} ({size}, {took})")

@@ -1,0 +1,140 @@
+"""`stagec run`: a compiled function on arrays from files."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import numpy as np
+
+import stagec
+from stagec.api.load import Loaded
+from stagec.artifact.stored import StoredProgram
+from stagec.commands.common import failure, usage
+from stagec.core import dtypes, pytree
+from stagec.core.aval import ShapedArray
+
+
+@click.command(epilog="Example: stagec run model.stagec images.npy -o labels.npy")
+@click.argument("file", type=click.Path(dir_okay=False, exists=True))
+@click.argument("inputs", nargs=-1)
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="A .npy file, or .npz for several results.")
+@click.option("--function", help="Which function, where the file holds several.")
+@click.option("--device", help="Where to run, such as cpu, vulkan or cuda:1.")
+@click.option("--weights", multiple=True, metavar="FILE.npy", help="Weights that the file does not hold, in order.")
+def run(
+    file: str, inputs: tuple[str, ...], output: str | None, function: str | None, device: str | None, weights: Any
+) -> None:
+    """Run a function of FILE on INPUTS: .npy files and numbers, one for each array that it takes, in order.
+
+    An input may be named, as in x=images.npy; an .npz file holds several under
+    their names. `stagec inspect` shows the names.
+    """
+    given = [_array(w) for w in weights] or None
+    with stagec.config.override(enable_x64=True):
+        loaded = stagec.load(file, device=device, weights=given)
+        chosen = _function(loaded, function)
+        program, leaves = _place(chosen, [item for text in inputs for item in _inputs(text)])
+        args, kwargs = program.in_tree.unflatten(leaves)
+        result = chosen(*args, **kwargs)
+    rows = [("result" + pytree.keystr(path), np.asarray(v)) for path, v in pytree.flatten_with_path(result)[0]]
+    if output is None:
+        for name, value in rows:
+            shown = np.array2string(value, threshold=20, separator=", ").replace("\n", "\n  ")
+            click.echo(f"{name}  {ShapedArray.of(value.shape, value.dtype).long()}\n  {shown}")
+        return
+    _write(output, rows)
+    click.echo(f"wrote {len(rows)} array{'s' if len(rows) != 1 else ''} to {output}", err=True)
+
+
+def _function(loaded: Loaded, name: str | None) -> Loaded:
+    if name is None:
+        if len(loaded.functions) > 1:
+            raise usage(f"{loaded.path} holds several functions", f"--function {' or '.join(loaded.functions)}")
+        return loaded
+    if name not in loaded.functions:
+        raise usage(f"{loaded.path} has no function {name!r}", f"it has {', '.join(loaded.functions)}")
+    return loaded[name]
+
+
+def _inputs(text: str) -> list[tuple[str, Any]]:
+    """An input as (name, value) pairs; the name is empty where none is given."""
+    name, equals, rest = text.partition("=")
+    if equals and not os.path.exists(text):
+        return [(name, value) for _, value in _inputs(rest)]
+    if text.endswith(".npz"):
+        with np.load(_existing(text), allow_pickle=False) as arrays:
+            return list(arrays.items())
+    if text.endswith(".npy"):
+        return [("", _array(text))]
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError):
+        value = None
+    if not isinstance(value, (bool, int, float, complex)):
+        raise usage(f"{text!r} is neither a .npy or .npz file nor a number")
+    return [("", value)]
+
+
+def _existing(path: str) -> str:
+    if not os.path.exists(path):
+        raise usage(f"there is no file {path!r}")
+    return path
+
+
+def _array(path: str) -> np.ndarray[Any, Any]:
+    try:
+        found = np.load(_existing(path), allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise usage(f"{path} is not a .npy file: {str(error).splitlines()[0]}") from None
+    # NumPy writes bfloat16 as two bytes without a meaning.
+    return found.view(dtypes.bfloat16) if found.dtype == np.dtype("V2") else found
+
+
+def _place(loaded: Loaded, given: Sequence[tuple[str, Any]]) -> tuple[StoredProgram, list[Any]]:
+    """The signature that the inputs are for, and its leaves."""
+    problems = []
+    for program in loaded.programs():
+        leaves, problem = _leaves(program, given)
+        if not problem:
+            return program, leaves
+        problems.append(problem)
+    what = f"{loaded.fun_name} does not take these inputs: {problems[0]}"
+    raise failure(what, "`stagec inspect` shows what it takes")
+
+
+def _leaves(program: StoredProgram, given: Sequence[tuple[str, Any]]) -> tuple[list[Any], str]:
+    names = program.signature.names
+    by_name = {name: value for name, value in given if name}
+    unknown = [name for name in by_name if name not in names]
+    if unknown:
+        return [], f"there is no {unknown[0]}; there are {', '.join(names) or 'none'}"
+    in_order = iter([value for name, value in given if not name])
+    leaves: list[Any] = []
+    for name, aval in zip(names, program.in_avals):
+        value = by_name[name] if name in by_name else next(in_order, None)
+        if value is None:
+            return [], f"{name}, {aval.long()}, is missing"
+        if not isinstance(value, np.ndarray):
+            value = np.asarray(value, aval.dtype)
+        if (value.shape, value.dtype) != (aval.shape, aval.dtype):
+            found = f"{value.dtype.name}[{','.join(map(str, value.shape))}]"
+            return [], f"{name} is {found} instead of {aval.long()}"
+        leaves.append(value)
+    if next(in_order, None) is not None:
+        return [], f"there are more than {len(names)}"
+    return leaves, ""
+
+
+def _write(path: str, rows: list[tuple[str, np.ndarray[Any, Any]]]) -> None:
+    if path.endswith(".npz"):
+        arrays: Any = dict(rows)
+        np.savez(path, **arrays)
+        return
+    if len(rows) != 1 or not path.endswith(".npy"):
+        names = ", ".join(name for name, _ in rows) or "none"
+        raise usage(f"-o {path} does not suit {len(rows)} arrays ({names})", "write one to .npy, or any number to .npz")
+    np.save(path, rows[0][1])

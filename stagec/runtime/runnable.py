@@ -1,0 +1,131 @@
+"""What a traced and a loaded function have in common: results that need no computing, hidden arguments, donation."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import location
+from stagec.core.aval import ShapedArray
+from stagec.runtime.array import Array, borrow
+from stagec.runtime.executable import Executable
+from stagec.runtime.placement import placed
+
+
+class Runnable:
+    """Runs a program on arrays, and supplies what the program does not compute.
+
+    Attributes:
+      name: how messages call the function.
+      captured: hidden arguments, which lead the inputs.
+      donated: positions among all inputs of those whose buffers may be reused.
+      used: the inputs that the program takes.
+      plan: where each result comes from: `("computed", i)`, `("input", i)` or `("constant", Array)`.
+      out_avals: of the results; weak types are these, whatever the program says.
+      trivial: there is no program to run.
+      device: where it runs.
+      direct: what `is_direct` says of all inputs.
+    """
+
+    name: str
+    captured: list[Any]
+    donated: tuple[int, ...]
+    used: list[int]
+    plan: list[tuple[str, Any]]
+    out_avals: Sequence[ShapedArray]
+    trivial: Any = False
+    device: Any
+    direct: bool
+
+    def is_direct(self, inputs: int) -> bool:
+        """Whether the program takes all of so many inputs, and gives the results, as they are."""
+        own = not self.captured and not self.donated and len(self.used) == inputs
+        return own and self.plan == [("computed", i) for i in range(len(self.plan))]
+
+    @functools.cached_property
+    def hidden(self) -> list[Array]:
+        """The captured values on the device."""
+        return [a.on(self.device, a.committed) if type(a) is Array else a for a in self.captured]
+
+    def executable(self, committed: bool = False) -> Executable:
+        """The loaded program.
+
+        Args:
+          committed: the results shall stay on the device.
+        """
+        raise NotImplementedError
+
+    def evaluate(self, inputs: list[Any]) -> list[Array]:
+        """What a trivial program computes."""
+        return []
+
+    def run(self, args: Sequence[Any], committed: bool = False) -> list[Array]:
+        """Run on flat arrays; donated ones are gone afterwards.
+
+        Args:
+          committed: the results shall stay on the device.
+        """
+        device = self.device
+        everything = [*self.hidden, *args]
+        inputs = [everything[i] for i in self.used]
+        if self.trivial:
+            results = self.evaluate(inputs)
+        else:
+            executable = self.executable(committed)
+            if not device.is_cpu:
+                inputs = [placed(a, device) for a in inputs]
+            for i in executable.in_place:
+                inputs[i] = self._private(inputs[i], [a for j, a in enumerate(inputs) if j != i])
+            try:
+                results = executable.run(inputs)
+            except BaseException:
+                # A callback may raise when the program has written over donated memory.
+                self._take_donated(everything)
+                raise
+        outs = [self._output(kind, index, everything, results) for kind, index in self.plan]
+        for n, (out, aval) in enumerate(zip(outs, self.out_avals)):
+            # Two results never share memory: one of them may be donated later.
+            if any(out is earlier for earlier in outs[:n]):
+                outs[n] = out = out.private_copy()
+            if out.aval is not aval:
+                outs[n] = out = out.with_aval(aval)
+            outs[n] = out.on(device, committed)
+        self._take_donated(everything)
+        return outs
+
+    def _take_donated(self, everything: list[Any]) -> None:
+        if self.donated:
+            by = f"{self.name}, called at {location.capture()}"
+            for i in self.donated:
+                if type(everything[i]) is Array:
+                    everything[i].take(by)
+
+    def _private(self, value: Any, others: list[Any]) -> Array:
+        """A donated argument as memory that the program may write to."""
+        array = value if type(value) is Array else borrow(value)
+        if self.device.is_cpu:
+            # What other threads of the CPU still read must not be written to.
+            self.device.drain()
+        # Someone may look at the memory, or it is another argument too.
+        exposed = array._exposed and self.device.is_cpu
+        return array.owned_copy() if exposed or any(value is other for other in others) else array
+
+    def _output(self, kind: str, index: Any, everything: list[Any], results: list[Array]) -> Array:
+        if kind == "computed":
+            return results[index]
+        if kind == "constant":
+            return index.private_copy()
+        value = everything[index]
+        if type(value) is not Array:
+            return borrow(value).private_copy()
+        return value.private_copy() if index in self.donated or index < len(self.captured) else value
+
+
+def as_array(value: Any) -> Any:
+    """A captured value as something that an executable takes."""
+    if isinstance(value, np.ndarray):
+        return Array.of(np.array(value), ShapedArray.of(value.shape, value.dtype))
+    return value
