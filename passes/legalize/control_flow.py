@@ -34,11 +34,13 @@ def keep_apart(module: Any) -> dict[str, int]:
         everything = list(_operations(function.regions[0].blocks[0]))
         flow = [op for op in everything if op.name in _CONTROL]
         updates = [op for op in everything if op.name in _UPDATES]
-        if not flow or not updates:
-            continue
         for op in flow:
-            if op.name in CHOICES:
+            if op.name == "stablehlo.while":
+                _separate_repeated_state(op, numbers, hits)
+            elif op.name in CHOICES and updates:
                 _separate_results(op, updates, numbers, hits)
+        if not updates:
+            continue
         for op in flow:
             _separate_later_updates(op, numbers, hits)
     return hits
@@ -86,6 +88,23 @@ def _separate_results(op: Any, updates: list[Any], numbers: Iterator[int], hits:
                 last.operands[i] = _copy(value, last, numbers, hits, "branch_results_apart")
 
 
+def _separate_repeated_state(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
+    """A loop with a choice in it does not begin with one argument twice, which fails when it runs."""
+    if not any(inner.name in CHOICES for inner in _inner(op)):
+        return
+    before: set[Any] = set()
+    for i, value in enumerate(op.operands):
+        arguments = {v for v in memory(value) if _is_argument(v)}
+        if arguments & before and is_static(value):
+            op.operands[i] = _copy(value, op, numbers, hits, "loop_state_apart")
+        before |= arguments
+
+
+def _is_argument(value: Any) -> bool:
+    owner = value.owner
+    return isinstance(owner, bindings.ir.Block) and owner.owner.operation.name == "func.func"
+
+
 def _only_used_in(op: Any, values: set[Any]) -> bool:
     """Whether nothing but `op` reads the values, which then are the result's to overwrite."""
     for value in values:
@@ -119,9 +138,7 @@ def _separate_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int
         if not is_static(value):
             continue
         read = memory(value)
-        shared = [
-            (u, i, v) for u in updates for i, v in _written(u) if is_static(v) and not memory(v).isdisjoint(read)
-        ]
+        shared = [(u, i, v) for u in updates for i, v in _written(u) if is_static(v) and not memory(v).isdisjoint(read)]
         if not shared:
             continue
         if all(u.block == op.block and size_of(v) <= size_of(value) for u, _, v in shared):

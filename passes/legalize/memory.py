@@ -10,7 +10,7 @@ from passes import bindings, build
 from passes.match import shape_of
 from passes.types import numpy_dtype
 
-# A result of these may be (part of) an operand's memory; the value is how many of the operands.
+# A result of these may be (part of) the memory of as many of the first operands; -1 is any of them.
 _VIEWS = dict.fromkeys(
     (
         f"stablehlo.{name}"
@@ -18,7 +18,7 @@ _VIEWS = dict.fromkeys(
     ),
     1,
 )
-_VIEWS |= {"stablehlo.dynamic_update_slice": 2, "stablehlo.scatter": -1, "stablehlo.optimization_barrier": -1}
+_VIEWS |= {"stablehlo.dynamic_update_slice": 2, "stablehlo.scatter": -1, "stablehlo.optimization_barrier": 0}
 
 CHOICES = ("stablehlo.case", "stablehlo.if")
 
@@ -62,6 +62,8 @@ def _sources(value: Any) -> list[Any]:
     count = _VIEWS.get(operation.name)
     if count is not None:
         operands = list(operation.operands)
+        if not count:  # one operand for each result
+            return [operands[list(operation.results).index(value)]]
         return operands if count < 0 else operands[:count]
     if operation.name == "func.call":
         return list(operation.operands)
