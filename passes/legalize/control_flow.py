@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from passes import bindings
-from passes.legalize.memory import CHOICES, apart, block_of, is_inside, memory, yielded
+from passes.legalize.memory import CHOICES, apart, block_of, is_inside, memory, shared_by
 from passes.match import functions, is_static, size_of
 
 _UPDATES = ("stablehlo.sort", "stablehlo.dynamic_update_slice", "stablehlo.scatter", "chlo.top_k")
@@ -37,12 +37,13 @@ def keep_apart(module: Any) -> dict[str, int]:
         for op in flow:
             if op.name == "stablehlo.while":
                 _separate_repeated_state(op, numbers, hits)
-            elif op.name in CHOICES and updates:
-                _separate_results(op, updates, numbers, hits)
-        if not updates:
+        if not flow or not updates:
             continue
         for op in flow:
             _separate_later_updates(op, numbers, hits)
+        loops = [op for op in flow if op.name == "stablehlo.while"]
+        for op in (*updates, *loops):
+            _separate_from_later_uses(op, numbers, hits)
     return hits
 
 
@@ -70,24 +71,6 @@ def _written(update: Any) -> list[tuple[int, Any]]:
     return operands
 
 
-def _separate_results(op: Any, updates: list[Any], numbers: Iterator[int], hits: dict[str, int]) -> None:
-    """A branch yields a copy of what it got, if that or the result is updated while both are needed."""
-    written = [memory(value) for u in updates if not is_inside(u.block, op) for _, value in _written(u)]
-    for region in op.regions:
-        block = region.blocks[0]
-        last = list(block.operations)[-1].operation
-        before: set[Any] = set()
-        for i, value in enumerate(yielded(block)):
-            found = memory(value)
-            outside = {v for v in found if not is_inside(block_of(v), op)}
-            shared = bool(found & before) or (
-                bool(outside) and not _only_used_in(op, outside) and any(not w.isdisjoint(outside) for w in written)
-            )
-            before |= found
-            if shared and is_static(value):
-                last.operands[i] = _copy(value, last, numbers, hits, "branch_results_apart")
-
-
 def _separate_repeated_state(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
     """A loop with a choice in it does not begin with one argument twice, which fails when it runs."""
     if not any(inner.name in CHOICES for inner in _inner(op)):
@@ -103,18 +86,6 @@ def _separate_repeated_state(op: Any, numbers: Iterator[int], hits: dict[str, in
 def _is_argument(value: Any) -> bool:
     owner = value.owner
     return isinstance(owner, bindings.ir.Block) and owner.owner.operation.name == "func.func"
-
-
-def _only_used_in(op: Any, values: set[Any]) -> bool:
-    """Whether nothing but `op` reads the values, which then are the result's to overwrite."""
-    for value in values:
-        for use in value.uses:
-            user = use.owner.operation
-            inside = user == op or is_inside(user.block, op)
-            around = any(is_inside(op.block, user) for _ in user.regions)
-            if not inside and not around and not any(result in values for result in user.results):
-                return False
-    return True
 
 
 def _reads(op: Any) -> list[Any]:
@@ -150,6 +121,90 @@ def _separate_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int
                 user = use.owner.operation
                 if user == op or is_inside(user.block, op):
                     user.operands[use.operand_number] = copy
+
+
+def _separate_from_later_uses(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
+    """Beside control flow, what is needed after its update is copied before it.
+
+    The compiler copies it too, but may then drop its own copy.
+    """
+    written = _written_by_loop(op) if op.name == "stablehlo.while" else _written(op)
+    for i, value in written:
+        if is_static(value) and _is_needed_after(op, value):
+            op.operands[i] = _copy(value, op, numbers, hits, "update_apart_from_later_uses")
+
+
+def _written_by_loop(loop: Any) -> list[tuple[int, Any]]:
+    """The operands whose places in the loop's state an update in its body may write to."""
+    found: set[Any] = set()
+    for inner in _inner(loop):
+        if inner.name in _UPDATES:
+            for _, value in _written(inner):
+                found |= memory(value, within=loop)
+    arguments = loop.regions[1].blocks[0].arguments
+    return [(i, v) for i, v in enumerate(loop.operands) if arguments[i] in found]
+
+
+def _is_needed_after(op: Any, value: Any) -> bool:
+    """Whether the memory of `value` is read after `op` by anything that does not get it from `op`."""
+    loop = _loop_around(op)
+    values = [v for v in memory(value, within=loop) if loop is None or is_inside(block_of(v), loop)]
+    seen = set(values)
+    while values:
+        for use in values.pop().uses:
+            user = use.owner.operation
+            if user == op or _in_another_branch(user, op):
+                continue
+            follows = shared_by(user, use.operand_number)
+            if (not follows or user.name in _CONTROL) and _is_after(user, op):
+                return True
+            values += [v for v in follows if v not in seen]
+            seen.update(follows)
+    return False
+
+
+def _loop_around(op: Any) -> Any:
+    parent = op.parent.operation
+    while parent.name != "func.func":
+        if parent.name == "stablehlo.while":
+            return parent
+        parent = parent.parent.operation
+    return None
+
+
+def _is_after(user: Any, op: Any) -> bool:
+    """Whether `user` runs after `op`; both are in one function."""
+    path = _path(op)
+    while user.parent.operation.name != "builtin.module":
+        other = next((o for o in path if o.block == user.block), None)
+        if other is not None:
+            return other != user and _position(user) > _position(other)
+        user = user.parent.operation
+    return False
+
+
+def _in_another_branch(user: Any, op: Any) -> bool:
+    """Whether only one of the two ever runs."""
+    for outer in _path(op):
+        if outer.name in CHOICES and outer != op and is_inside(user.block, outer):
+            return not any(_is_in_region(user, region) and _is_in_region(op, region) for region in outer.regions)
+    return False
+
+
+def _is_in_region(op: Any, region: Any) -> bool:
+    return any(inner.block == block for block in region.blocks for inner in _path(op))
+
+
+def _path(op: Any) -> list[Any]:
+    found = [op]
+    while op.parent.operation.name != "func.func":
+        op = op.parent.operation
+        found.append(op)
+    return found
+
+
+def _position(op: Any) -> int:
+    return next(i for i, other in enumerate(op.block.operations) if other.operation == op)
 
 
 def _inner(op: Any) -> Iterator[Any]:

@@ -75,16 +75,43 @@ def _sources(value: Any) -> list[Any]:
     return []
 
 
-def memory(value: Any) -> set[Any]:
-    """The values whose memory `value` may be (a part of), itself included."""
+def memory(value: Any, within: Any = None) -> set[Any]:
+    """The values whose memory `value` may be (a part of), itself included.
+
+    With `within`, a loop, they are not followed out of it nor from one round to the next.
+    """
     found: set[Any] = set()
     stack = [value]
     while stack:
         value = stack.pop()
         if value not in found:
             found.add(value)
-            stack += _sources(value)
+            owner = value.owner
+            if within is None or not isinstance(owner, bindings.ir.Block) or owner.owner.operation != within:
+                stack += _sources(value)
     return found
+
+
+def shared_by(operation: Any, number: int) -> list[Any]:
+    """The values that may get their memory from an operand, one step on."""
+    results = list(operation.results)
+    count = _VIEWS.get(operation.name)
+    if count == 0:
+        return [results[number]]
+    if count is not None:
+        return results if number < count or count < 0 else []
+    if operation.name == "func.call":
+        return results
+    if operation.name == "stablehlo.while":
+        return [results[number], *(region.blocks[0].arguments[number] for region in operation.regions)]
+    if operation.name == "stablehlo.return":
+        around = operation.parent.operation
+        if around.name in CHOICES:
+            return [around.results[number]]
+        if around.name == "stablehlo.while" and operation.block == around.regions[1].blocks[0]:
+            # It is needed: the next round, or what follows the loop, gets it.
+            return []
+    return []
 
 
 def number_along(shape: tuple[int, ...], axis: int) -> Any:
