@@ -15,6 +15,7 @@ import passes
 import stagec
 import stagec.numpy as snp
 from passes import numeric
+from stagec import lax
 from stagec.core.graph import replay
 
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0, 4.0, np.inf, -np.inf, np.nan]
@@ -28,6 +29,49 @@ class Op:
     takes: str  # a letter for each operand: f, i, b, or n for f and i
     apply: object  # (module, *operands) -> result
     exact: bool = True
+
+
+def changed(m, a, method, index, value):
+    """`a.at[index].method(value)`, in NumPy too."""
+    if m is snp:
+        return getattr(a.at[index], method)(value)
+    a = np.array(a)
+    if method == "set":
+        a[index] = value
+    else:
+        {"add": np.add, "max": np.maximum}[method].at(a, index, value)
+    return a
+
+
+def places(m, i, n):
+    return i.reshape(-1) % n
+
+
+def chosen(m, i, true, false, *operands):
+    """One of two functions, by whether the first integer is even."""
+    even = i.reshape(-1)[0] % 2 == 0
+    return lax.cond(even, true, false, *operands) if m is snp else (true if even else false)(*operands)
+
+
+def repeated(m, times, body, state):
+    if m is snp:
+        return lax.fori_loop(0, times, body, state)
+    for k in range(times):
+        state = body(k, state)
+    return state
+
+
+def loop_beside_update(m, i, a):
+    # `a` is read by a loop, updated, and needed again.
+    total = repeated(m, 2, lambda k, s: m.maximum(s, a) + 0, a)
+    new = changed(m, a, "set", 0, 2)
+    return m.concatenate([total.reshape(-1), new.reshape(-1), a.reshape(-1)])
+
+
+def choice_beside_update(m, i, a):
+    one = chosen(m, i, lambda a: -a, lambda a: a, a)
+    new = changed(m, a, "set", places(m, i, a.shape[0]), 2)
+    return m.concatenate([one.reshape(-1), changed(m, one, "set", -1, 3).reshape(-1), new.reshape(-1), a.reshape(-1)])
 
 
 # Where NumPy leaves open which zero comes out, 0 is added.
@@ -82,6 +126,24 @@ OPS = [
     Op("cumsum", "i", lambda m, a: m.cumsum(a.reshape(-1), dtype=np.int32)),
     Op("to int", "b", lambda m, a: a.astype(np.int32)),
     Op("to float", "b", lambda m, a: a.astype(np.float32)),
+    Op("set row", "n", lambda m, a: changed(m, a, "set", 0, 2) if a.ndim else a),
+    Op("set places", "in", lambda m, i, a: changed(m, a, "set", places(m, i, a.shape[0]), 1) if a.ndim else a),
+    Op("add at places", "ii", lambda m, i, a: changed(m, a, "add", places(m, i, a.shape[0]), 1) if a.ndim else a),
+    Op("max at one", "ii", lambda m, i, a: changed(m, a.reshape(-1)[:1], "max", places(m, i, 1), 5)),
+    Op("add at one row", "ii", lambda m, i, a: changed(m, a[:1], "add", places(m, i, 1), 5) if a.ndim else a),
+    Op("gather", "in", lambda m, i, a: a.reshape(-1)[::2][places(m, i, (a.size + 1) // 2)]),
+    Op("gather rows", "in", lambda m, i, a: a[:, ::2][places(m, i, a.shape[0])] if a.ndim == 2 else a),
+    Op("sort rows", "n", lambda m, a: m.sort(a, axis=0) + 0 if a.ndim else a),
+    Op("sort part", "n", lambda m, a: m.sort(a[..., 1:], axis=0) + 0 if a.ndim > 1 and a.shape[-1] > 1 else a),
+    Op("choose", "in", lambda m, i, a: chosen(m, i, lambda a: -a, lambda a: a, a)),
+    Op("choose and set", "in", lambda m, i, a: chosen(m, i, lambda a: changed(m, a, "set", ..., 1), lambda a: a, a)),
+    Op("choose of two", "iff", lambda m, i, a, b: chosen(m, i, lambda a, b: a + b, lambda a, b: b + a * 0, a, b)),
+    Op("loop", "n", lambda m, a: repeated(m, 3, lambda k, s: m.flip(s), a)),
+    Op("loop and set", "n", lambda m, a: repeated(m, 2, lambda k, s: changed(m, s, "set", -1, 1), a) if a.ndim else a),
+    Op("loop beside update", "in", lambda m, i, a: loop_beside_update(m, i, a) if a.ndim else a),
+    Op("choice beside update", "in", lambda m, i, a: choice_beside_update(m, i, a) if a.ndim else a),
+    Op("row sums", "f", lambda m, a: m.sum(a, axis=0) if a.ndim else a, exact=False),
+    Op("products", "f", lambda m, a: m.prod(a, axis=-1) if a.ndim else a, exact=False),
     Op("divide", "ff", lambda m, a, b: a / b, exact=False),
     Op("sqrt", "f", lambda m, a: m.sqrt(a), exact=False),
     Op("exp", "f", lambda m, a: m.exp(a), exact=False),

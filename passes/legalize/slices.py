@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from passes import attributes as attrs, bindings, build
@@ -53,4 +54,56 @@ def reverse_of_slice_with_step(op: Any) -> Any:
     return build.op("stablehlo.reverse", [build.op("stablehlo.optimization_barrier", [operand])], attributes=dimensions)
 
 
-PATTERNS: list[Pattern] = [slice_with_step_of_computed, reverse_of_slice_with_step]
+_LAYOUT = ("stablehlo.reshape", "stablehlo.transpose", "stablehlo.broadcast_in_dim", "stablehlo.convert")
+
+
+def _cut_from(value: Any, cuts: Callable[[Any], bool]) -> bool:
+    """Whether `value` is, but for its layout, the result of an op for which `cuts` holds."""
+    while True:
+        op = producer(value)
+        if op is None:
+            return False
+        if cuts(op):
+            return True
+        if op.operation.name not in (*_LAYOUT, "stablehlo.slice"):
+            return False
+        value = op.operation.operands[0]
+
+
+@pattern("stablehlo.gather")
+def gather_from_slice_with_step(op: Any) -> Any:
+    """gather(slice with a step) with a barrier between: the compiler merges them and then fails. Exact."""
+    operand = op.operation.operands[0]
+    if not _cut_from(operand, lambda inner: inner.operation.name == "stablehlo.slice" and _steps(inner)):
+        return None
+    return _behind_barriers(op, [0])
+
+
+_CUTS = tuple(
+    f"stablehlo.{name}" for name in "concatenate dynamic_slice dynamic_update_slice pad scatter slice".split()
+)
+
+
+@pattern("stablehlo.sort")
+def sort_of_part(op: Any) -> Any:
+    """sort(a part, or a padded array) with a barrier between: the compiler merges them and then fails. Exact."""
+    cut = [i for i, v in enumerate(op.operation.operands) if _cut_from(v, lambda inner: inner.operation.name in _CUTS)]
+    return _behind_barriers(op, cut) if cut else None
+
+
+def _behind_barriers(op: Any, numbers: list[int]) -> Any:
+    """The op again, with these operands behind barriers."""
+    ir = bindings.ir
+    operation = op.operation.clone(ir.InsertionPoint.current).operation
+    with ir.InsertionPoint(operation):
+        for i in numbers:
+            operation.operands[i] = build.op("stablehlo.optimization_barrier", [operation.operands[i]])
+    return operation
+
+
+PATTERNS: list[Pattern] = [
+    slice_with_step_of_computed,
+    reverse_of_slice_with_step,
+    gather_from_slice_with_step,
+    sort_of_part,
+]

@@ -8,22 +8,10 @@ from typing import Any
 import numpy as np
 
 from passes import bindings, build
+from passes.legalize.memory import apart, is_view, memory, number_along
 from passes.match import has_one_use, shape_of, splat_of
 from passes.pattern import Pattern, pattern
 from passes.types import numpy_dtype
-
-# A result of these may be (part of) an operand's memory.
-_VIEWS = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        "bitcast_convert broadcast_in_dim convert dynamic_slice dynamic_update_slice optimization_barrier "
-        "reshape scatter slice transpose"
-    ).split()
-)
-
-
-def _is_view(value: Any) -> bool:
-    return not isinstance(value.owner, bindings.ir.Block) and value.owner.name in _VIEWS
 
 
 def _reaches(value: Any, targets: set[Any]) -> bool:
@@ -40,31 +28,6 @@ def _reaches(value: Any, targets: set[Any]) -> bool:
     return False
 
 
-def _memory(value: Any) -> set[Any]:
-    """The values whose memory `value` may be a part of, itself included."""
-    found: set[Any] = set()
-    stack = [value]
-    while stack:
-        value = stack.pop()
-        if value not in found and _is_view(value):
-            stack += [operand for operand in value.owner.operands if len(operand.type.shape)]
-        found.add(value)
-    return found
-
-
-def _number(shape: tuple[int, ...], axis: int) -> Any:
-    attributes = {"iota_dimension": f"{axis} : i64"}
-    return build.op("stablehlo.iota", [], build.tensor_type(shape, np.int32), attributes=attributes)
-
-
-def _apart(value: Any) -> Any:
-    """`value` in memory of its own, by a choice that the compiler cannot decide before it lays out memory."""
-    shape = shape_of(value)
-    number = _number(shape, 0)
-    always = build.compare(number, build.full(0, number), "GE")
-    return build.select(always, value, build.constant(np.zeros(shape, numpy_dtype(value.type.element_type))))
-
-
 def _chosen(operand: Any, update: Any, starts: list[int]) -> Any:
     """The update at a known place, as a choice for each element."""
     dtype = numpy_dtype(operand.type.element_type)
@@ -72,7 +35,7 @@ def _chosen(operand: Any, update: Any, starts: list[int]) -> Any:
     ends = [n - start - size for n, start, size in zip(shape, starts, sizes)]
     inside = []
     for axis, (start, size, end) in enumerate(zip(starts, sizes, ends)):
-        number = _number(shape, axis)
+        number = number_along(shape, axis)
         if start:
             inside.append(build.compare(number, build.full(start, number), "GE"))
         if end:
@@ -96,14 +59,14 @@ def update_from_the_same_memory(op: Any) -> Any:
     """
     shape = shape_of(op.update)
     operand, update, *indices = op.operation.operands
-    if not shape or 0 in shape or not _reaches(update, _memory(operand)):
+    if not shape or 0 in shape or not _reaches(update, memory(operand)):
         return None
     at = [int(i) for i in map(splat_of, indices) if i is not None]
     if len(at) == len(indices):
         return _chosen(operand, update, [min(max(i, 0), n - m) for i, n, m in zip(at, shape_of(operand), shape)])
-    if not _is_view(update):
+    if not is_view(update):
         return None
-    return build.op("stablehlo.dynamic_update_slice", [operand, _apart(update), *indices])
+    return build.op("stablehlo.dynamic_update_slice", [operand, apart(update), *indices])
 
 
 @pattern("stablehlo.optimization_barrier")

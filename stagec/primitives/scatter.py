@@ -209,8 +209,13 @@ def _scatter_lower(name: str, combine: Callable[[Any, Any], Any]) -> Callable[..
             values = cx.emit("stablehlo.select", [wide, values, identity], avals=[value_aval])
         elif mask is not None:
             linear = cx.emit("stablehlo.select", [mask, linear, cx.constant(row_count, flat_aval)], avals=[flat_aval])
+        if flat_aval.dtype != dtypes.int32 and row_count < np.iinfo(np.int32).max:
+            # The compiler narrows 64-bit places itself, but fails where two scatters share them.
+            flat_aval = flat_aval.update(dtype=dtypes.int32)
+            linear = cx.emit("stablehlo.convert", [linear], avals=[flat_aval])
         places = cx.emit("stablehlo.reshape", [linear], avals=[flat_aval.update(shape=(count, 1))])
-        spare = mask is not None and name not in _IDENTITY
+        # The compiler crashes on some scatters to a single row, such as one of a larger array.
+        spare = row_count == 1 or (mask is not None and name not in _IDENTITY)
         out = _scatter_rows(cx, combine, matrix, places, values, matrix_aval, value_aval, spare, hints)
         moved = [*rows, *columns]
         out = cx.emit("stablehlo.reshape", [out], avals=[aval.update(shape=[aval.shape[i] for i in moved])])

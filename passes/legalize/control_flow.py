@@ -1,0 +1,213 @@
+"""Arrays that are updated in place beside control flow that reads them or gives them back.
+
+The CPU backend runs control flow between its kernels. It takes an update in
+place that follows a loop or a choice for independent of it, and runs it first,
+even if the loop or the choice reads the same memory; and it does not see that a
+result may be the memory of what went in.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from passes import bindings
+from passes.legalize.memory import CHOICES, apart, block_of, is_inside, memory, shared_by
+from passes.match import functions, is_static, size_of
+
+_UPDATES = ("stablehlo.sort", "stablehlo.dynamic_update_slice", "stablehlo.scatter", "chlo.top_k")
+_CONTROL = (*CHOICES, "stablehlo.while", "func.call")
+
+
+def keep_apart(module: Any) -> dict[str, int]:
+    """Give control flow and the updates beside it memory of their own. Exact.
+
+    Returns:
+      How many copies were made, by reason.
+    """
+    hits: dict[str, int] = {}
+    numbers = itertools.count(1)
+    for function in functions(module).values():
+        if not len(function.regions[0].blocks):
+            continue
+        everything = list(_operations(function.regions[0].blocks[0]))
+        flow = [op for op in everything if op.name in _CONTROL]
+        updates = [op for op in everything if op.name in _UPDATES]
+        for op in flow:
+            if op.name == "stablehlo.while":
+                _separate_repeated_state(op, numbers, hits)
+        if not flow or not updates:
+            continue
+        for op in flow:
+            _separate_later_updates(op, numbers, hits)
+        loops = [op for op in flow if op.name == "stablehlo.while"]
+        for op in (*updates, *loops):
+            _separate_from_later_uses(op, numbers, hits)
+    return hits
+
+
+def _operations(block: Any) -> Iterator[Any]:
+    for op in block.operations:
+        yield op.operation
+        for region in op.operation.regions:
+            for inner in region.blocks:
+                yield from _operations(inner)
+
+
+def _copy(value: Any, before: Any, numbers: Iterator[int], hits: dict[str, int], reason: str) -> Any:
+    hits[reason] = hits.get(reason, 0) + 1
+    with bindings.ir.InsertionPoint(before), before.location:
+        return apart(value, next(numbers))
+
+
+def _written(update: Any) -> list[tuple[int, Any]]:
+    """The operands that an update may write to, with their positions."""
+    operands = list(enumerate(update.operands))
+    if update.name == "stablehlo.dynamic_update_slice":
+        return operands[:1]
+    if update.name == "stablehlo.scatter":
+        return operands[: len(operands) // 2]
+    return operands
+
+
+def _separate_repeated_state(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
+    """A loop with a choice in it does not begin with one argument twice, which fails when it runs."""
+    if not any(inner.name in CHOICES for inner in _inner(op)):
+        return
+    before: set[Any] = set()
+    for i, value in enumerate(op.operands):
+        arguments = {v for v in memory(value) if _is_argument(v)}
+        if arguments & before and is_static(value):
+            op.operands[i] = _copy(value, op, numbers, hits, "loop_state_apart")
+        before |= arguments
+
+
+def _is_argument(value: Any) -> bool:
+    owner = value.owner
+    return isinstance(owner, bindings.ir.Block) and owner.owner.operation.name == "func.func"
+
+
+def _reads(op: Any) -> list[Any]:
+    """The values from outside that control flow reads."""
+    found = dict.fromkeys(op.operands)
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in _operations(block):
+                found |= dict.fromkeys(v for v in inner.operands if not is_inside(block_of(v), op))
+    return list(found)
+
+
+def _separate_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
+    """What is updated behind control flow is not what it reads: the smaller of the two becomes a copy."""
+    later = list(itertools.dropwhile(lambda o: o.operation != op, op.block.operations))[1:]
+    updates = [u for o in later for u in ((o.operation, *_inner(o.operation)))]
+    updates = [u for u in updates if u.name in _UPDATES]
+    if not updates:
+        return
+    for value in _reads(op):
+        if not is_static(value):
+            continue
+        read = memory(value)
+        shared = [(u, i, v) for u in updates for i, v in _written(u) if is_static(v) and not memory(v).isdisjoint(read)]
+        if not shared:
+            continue
+        if all(u.block == op.block and size_of(v) <= size_of(value) for u, _, v in shared):
+            for u, i, v in shared:
+                u.operands[i] = _copy(v, u, numbers, hits, "update_apart_from_control_flow")
+        else:
+            copy = _copy(value, op, numbers, hits, "control_flow_apart_from_update")
+            for use in list(value.uses):
+                user = use.owner.operation
+                if user == op or is_inside(user.block, op):
+                    user.operands[use.operand_number] = copy
+
+
+def _separate_from_later_uses(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
+    """Beside control flow, what is needed after its update is copied before it.
+
+    The compiler copies it too, but may then drop its own copy.
+    """
+    written = _written_by_loop(op) if op.name == "stablehlo.while" else _written(op)
+    for i, value in written:
+        if is_static(value) and _is_needed_after(op, value):
+            op.operands[i] = _copy(value, op, numbers, hits, "update_apart_from_later_uses")
+
+
+def _written_by_loop(loop: Any) -> list[tuple[int, Any]]:
+    """The operands whose places in the loop's state an update in its body may write to."""
+    found: set[Any] = set()
+    for inner in _inner(loop):
+        if inner.name in _UPDATES:
+            for _, value in _written(inner):
+                found |= memory(value, within=loop)
+    arguments = loop.regions[1].blocks[0].arguments
+    return [(i, v) for i, v in enumerate(loop.operands) if arguments[i] in found]
+
+
+def _is_needed_after(op: Any, value: Any) -> bool:
+    """Whether the memory of `value` is read after `op` by anything that does not get it from `op`."""
+    loop = _loop_around(op)
+    values = [v for v in memory(value, within=loop) if loop is None or is_inside(block_of(v), loop)]
+    seen = set(values)
+    while values:
+        for use in values.pop().uses:
+            user = use.owner.operation
+            if user == op or _in_another_branch(user, op):
+                continue
+            follows = shared_by(user, use.operand_number)
+            if (not follows or user.name in _CONTROL) and _is_after(user, op):
+                return True
+            values += [v for v in follows if v not in seen]
+            seen.update(follows)
+    return False
+
+
+def _loop_around(op: Any) -> Any:
+    parent = op.parent.operation
+    while parent.name != "func.func":
+        if parent.name == "stablehlo.while":
+            return parent
+        parent = parent.parent.operation
+    return None
+
+
+def _is_after(user: Any, op: Any) -> bool:
+    """Whether `user` runs after `op`; both are in one function."""
+    path = _path(op)
+    while user.parent.operation.name != "builtin.module":
+        other = next((o for o in path if o.block == user.block), None)
+        if other is not None:
+            return other != user and _position(user) > _position(other)
+        user = user.parent.operation
+    return False
+
+
+def _in_another_branch(user: Any, op: Any) -> bool:
+    """Whether only one of the two ever runs."""
+    for outer in _path(op):
+        if outer.name in CHOICES and outer != op and is_inside(user.block, outer):
+            return not any(_is_in_region(user, region) and _is_in_region(op, region) for region in outer.regions)
+    return False
+
+
+def _is_in_region(op: Any, region: Any) -> bool:
+    return any(inner.block == block for block in region.blocks for inner in _path(op))
+
+
+def _path(op: Any) -> list[Any]:
+    found = [op]
+    while op.parent.operation.name != "func.func":
+        op = op.parent.operation
+        found.append(op)
+    return found
+
+
+def _position(op: Any) -> int:
+    return next(i for i, other in enumerate(op.block.operations) if other.operation == op)
+
+
+def _inner(op: Any) -> Iterator[Any]:
+    for region in op.regions:
+        for block in region.blocks:
+            yield from _operations(block)

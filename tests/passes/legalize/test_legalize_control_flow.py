@@ -1,0 +1,108 @@
+"""Updates in place beside loops and choices: neither may see what the other writes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.lax as lax
+import stagec.numpy as snp
+from stagec.core import pytree
+
+
+def choose(p, x, f=lambda a: a + a, g=lambda a: a):
+    return lax.cond(p, f, g, x)
+
+
+def with_state(p, x):
+    def body(i, state):
+        a, b = state
+        return a.at[i].set(i), choose(p, a) + b
+
+    return lax.fori_loop(0, 3, body, (x, x))
+
+
+def on_double(f):
+    return lambda p, x: f(p, x * 2)
+
+
+# Each gets a boolean and a matrix of 3 rows and 4 columns.
+CASES = {
+    "update after a choice": on_double(lambda p, h: (choose(p, h), h.at[0].set(7))),
+    "update after a choice that closes over it": on_double(
+        lambda p, h: (lax.cond(p, lambda: h + h, lambda: h), h.at[0].set(7))
+    ),
+    "update of what a choice returned": on_double(lambda p, h: (choose(p, h).at[0].set(7), h)),
+    "update between": on_double(
+        lambda p, h: (lambda u: (choose(p, u), u.at[1].set(8), h))(h.at[snp.array([0, 0])].add(7))
+    ),
+    "sort after a choice": on_double(lambda p, h: (choose(p, h), snp.sort(h, axis=0))),
+    "scatter after a choice": on_double(lambda p, h: (choose(p, h), h.at[snp.array([0, 2])].add(7), h)),
+    "update after a switch": on_double(
+        lambda p, h: (lax.switch(p.astype(np.int32), [lambda a: a, lambda a: a[::-1], abs], h), h.at[0].set(7))
+    ),
+    "choice of a slice": on_double(lambda p, h: (choose(p, h[1:]), h.at[2].set(5), h)),
+    "choice of one element": on_double(lambda p, h: (choose(p, h[1, 2:3]), h.at[1, 2].add(1))),
+    "swapped results": lambda p, x: (lambda r: (r[0].at[0].set(3), r[1].at[0].set(4), x, r))(
+        lax.cond(p, lambda a, b: (a, b), lambda a, b: (b, a), x, x * 2)
+    ),
+    "one result twice": on_double(
+        lambda p, h: (lambda r: (r[0].at[0].set(1), r[1].at[1].set(2), r, h))(
+            choose(p, h, lambda a: (a, a), lambda a: (a, a[::-1]))
+        )
+    ),
+    "two choices": on_double(lambda p, h: (choose(p, h), choose(~p, h, lambda c: c.at[1].set(1)))),
+    "update after a loop": on_double(lambda p, h: (lax.fori_loop(0, 3, lambda i, c: c * 2, h), h.at[2].set(5))),
+    "update after a loop that closes over it": on_double(
+        lambda p, h: (lax.fori_loop(0, 3, lambda i, c: c + h, h * 3), h.at[2].set(5))
+    ),
+    "update after a scan": on_double(lambda p, h: (lax.scan(lambda c, t: (c + t, c * t), h[0] * 0, h), h.at[2].set(5))),
+    "update of what a loop returned": on_double(
+        lambda p, h: (lax.fori_loop(0, p.astype(np.int32), lambda i, c: c + 1, h).at[0].set(3), h)
+    ),
+    "loop with a choice, from an argument twice": with_state,
+    "loop that chooses and updates": lambda p, x: lax.fori_loop(
+        0, 3, lambda i, s: s.at[i].set(choose(p, s[(i + 1) % 3], abs, lambda t: t + 1)), x
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_update_beside_control_flow_changes_nothing_else(name):
+    f, x = CASES[name], np.arange(12, dtype=np.int32).reshape(3, 4) - 3
+    compiled = stagec.jit(f)
+    for p in (False, True):
+        given = x.copy()
+        expected, _ = pytree.flatten(f(snp.asarray(np.bool_(p)), snp.asarray(x)))
+        actual, _ = pytree.flatten(compiled(np.bool_(p), given))
+        for want, got in zip(expected, actual, strict=True):
+            np.testing.assert_array_equal(np.asarray(got), np.asarray(want), err_msg=f"{name}, {p}")
+        np.testing.assert_array_equal(given, x)
+
+
+def copies_in(f):
+    text = stagec.jit(f).lower(np.bool_(True), np.ones((3, 4), np.float32)).as_text("optimized")
+    return text.count("stablehlo.iota")
+
+
+def test_control_flow_without_updates_beside_it_copies_nothing():
+    assert copies_in(lambda p, x: choose(p, x * 2)) == 0
+    assert copies_in(lambda p, x: (lambda h: (choose(p, h), h.at[0].set(1)))(x * 2)) == 1
+
+
+def test_a_state_that_only_a_choice_updates_is_not_copied():
+    def f(p, x):
+        return lax.fori_loop(
+            0, 9, lambda i, s: choose(p, s, lambda s: lax.dynamic_update_slice(s, s[:1] * 2, (i, 0))), x
+        )
+
+    assert copies_in(f) == 0
+
+
+def test_the_smaller_one_is_copied():
+    def f(p, x):
+        return lax.fori_loop(0, 3, lambda i, s: lax.dynamic_update_slice(s, choose(p, s[:1, :2]) + i, (i, 0)), x * 2)
+
+    text = stagec.jit(f).lower(np.bool_(True), np.ones((300, 4), np.float32)).as_text("optimized")
+    assert "iota dim = 1 : tensor<1x2xi32>" in text and "iota dim = 0 : tensor<300x4xi32>" not in text
