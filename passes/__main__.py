@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("file", nargs="?", help="a .mlir or .mlirbc file, or - for standard input")
     parser.add_argument("--pipeline", default="default", help="comma-separated names of passes (see --list)")
     parser.add_argument("--fast-math", action="store_true", help="allow laws that can change bits")
-    parser.add_argument("--target", default="cpu", help="the target the module is for")
+    parser.add_argument("--target", default="cpu", help="the target the module is for: cpu, vulkan or cuda")
     parser.add_argument("--report", action="store_true", help="time and hits of each pass, on standard error")
     parser.add_argument("--locations", action="store_true", help="print the locations of ops")
     parser.add_argument("--list", action="store_true", help="list the passes and exit")
@@ -35,8 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.file is None:
             raise _Usage(message("no input file", fix="name a file, or - for standard input."))
-        pipeline.parse(options.pipeline)  # a wrong name is told before the compiler is loaded
-        text = _run(options)
+        # Wrong names are told before the compiler is loaded.
+        pipeline.parse(options.pipeline)
+        settings = pipeline.PassOptions(fast_math=options.fast_math, target=options.target)
+        text = _run(options, settings)
         if options.output == "-":
             sys.stdout.write(text)
         else:
@@ -59,14 +61,10 @@ def _fail(error: Exception, code: int) -> int:
     return code
 
 
-def _run(options: argparse.Namespace) -> str:
+def _run(options: argparse.Namespace, settings: pipeline.PassOptions) -> str:
     source = sys.stdin.buffer.read() if options.file == "-" else Path(options.file).read_bytes()
     module = _parse(source, options.file)
-    report = pipeline.run(
-        module,
-        options.pipeline,
-        options=pipeline.PassOptions(fast_math=options.fast_math, target=options.target),
-    )
+    report = pipeline.run(module, options.pipeline, options=settings)
     if options.report:
         print(report, file=sys.stderr)
     return str(module.operation.get_asm(enable_debug_info=options.locations))

@@ -28,6 +28,15 @@ class PassOptions:
     fast_math: bool = False
     target: str = "cpu"
 
+    def __post_init__(self) -> None:
+        if self.target.partition(":")[0] not in _TARGETS:
+            raise PipelineError(
+                message(f"there is no target named {self.target!r}", fix=f"choose from {', '.join(_TARGETS)}.")
+            )
+
+
+_TARGETS = ("cpu", "vulkan", "cuda")
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Pass:

@@ -296,6 +296,28 @@ def test_cache_path_is_where_programs_go(cache_dir):
 
 
 @pytest.mark.parametrize("command", ["list", "info", "clear", "path"])
+def test_a_bad_option_in_the_environment_is_one_message(command):
+    done = run("cache", command, STAGEC_CACHE_MAX_BYTES="abc")
+    assert done.returncode == 1
+    assert "STAGEC_CACHE_MAX_BYTES=abc: 'abc' is not a whole number" in done.stderr
+    assert "Fix: correct or unset STAGEC_CACHE_MAX_BYTES" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_cache_info_says_that_a_directory_cannot_be_written_to(tmp_path):
+    (tmp_path / "file").write_text("")
+    for directory, reason in ((str(tmp_path / "file" / "below"), "irectory"), ("/proc/stagec", "cannot be written to")):
+        if directory.startswith("/proc") and not os.path.isdir("/proc/self"):
+            continue
+        with stagec.config.override(cache_dir=directory):
+            result = stagec_command("cache", "info")
+        line = next(text for text in result.output.splitlines() if text.startswith("used"))
+        assert line.split()[1] == "no:" and reason in line
+    with stagec.config.override(cache_dir=str(tmp_path / "new" / "deep")):
+        assert "used       yes" in stagec_command("cache", "info").output
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("command", ["list", "info", "clear", "path"])
 def test_cache_commands_say_that_the_cache_is_off(command):
     with stagec.config.override(enable_cache=False):
         result = stagec_command("cache", command)

@@ -172,7 +172,13 @@ class RunnableGraph(Runnable):
 
     def _load(self) -> Executable:
         self._check_target()
-        device, key = self.device, self.key()
+        key = self.key()
+        # Threads that want the same program compile it once, and find it in memory if there is no disk cache.
+        with build.alone(key):
+            return self._found_or_made(key)
+
+    def _found_or_made(self, key: str) -> Executable:
+        device = self.device
         with _guard:
             found = _executables.get((key, device))
         if found is not None:

@@ -18,7 +18,7 @@ from stagec.api.jit import JitFunction, Trace, jit
 from stagec.api.program import RunnableGraph
 from stagec.compiler import build, dump
 from stagec.control.call import jit_p
-from stagec.core import pytree
+from stagec.core import location, pytree
 from stagec.core.config import config
 from stagec.core.graph import Graph, trace_flat
 from stagec.core.graph_text import format_graph
@@ -124,7 +124,9 @@ class Lowered:
     def compiler_ir(self, dialect: str = "stablehlo") -> Any:
         """The StableHLO module, as `iree.compiler.ir.Module`."""
         if dialect != "stablehlo":
-            raise ValueError(f"unknown dialect {dialect!r}\n  Fix: 'stablehlo', or as_text(stage) for others")
+            raise location.error(
+                ValueError, f"unknown dialect {dialect!r}", fix="'stablehlo', or as_text(stage) for others"
+            )
         runnable = self._runnable
         return build.lower_graph(runnable.graph, runnable.options, self._trace.name, runnable.used_names())
 
@@ -154,7 +156,7 @@ class Lowered:
             return str(Traced(self._function, self._trace, self._device).graph)
         if stage not in OWN_STAGES and stage not in stages.STAGES:
             known = dict.fromkeys([*OWN_STAGES, *stages.STAGES])
-            raise ValueError(f"unknown stage {stage!r}\n  Fix: one of {', '.join(known)}")
+            raise location.error(ValueError, f"unknown stage {stage!r}", fix=f"one of {', '.join(known)}")
         module = self.compiler_ir()
         if stage == "stablehlo":
             return dump.module_text(module, locations)

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 
 import click
 
-from stagec.commands.common import ago_text, bytes_text, disk_cache, failure, print_json, seconds_text
+from stagec.commands.common import ago_text, bytes_text, disk_cache, failure, print_json, seconds_text, unwritable
 from stagec.compiler.cache import DiskCache
 from stagec.compiler.cache_file import EntryHeader
 
@@ -81,9 +81,10 @@ def _layer(store: DiskCache, entry: EntryHeader) -> str | None:
 def info(as_json: bool) -> None:
     """Say where the cache is, how full it is, and whether it is used."""
     found = disk_cache().info()
+    refusal = found.refusal or unwritable(found.directory)
     rows = {
         "directory": found.directory,
-        "refusal": found.refusal,
+        "refusal": refusal,
         "entries": found.entries,
         "bytes": found.bytes,
         "temporary_files": found.temporary_files,
@@ -102,7 +103,7 @@ def info(as_json: bool) -> None:
     click.echo(f"size       {bytes_text(found.bytes)} of {bytes_text(found.max_bytes)} ({full})")
     if found.temporary_files:
         click.echo(f"unfinished {found.temporary_files} temporary files")
-    click.echo(f"used       {'no: ' + found.refusal if found.refusal else 'yes'}")
+    click.echo(f"used       {'no: ' + refusal if refusal else 'yes'}")
     for layer in found.layers:
         held = f"{layer.entries} programs, {bytes_text(layer.bytes)}, read only"
         click.echo(f"layer      {layer.directory}: {'not used: ' + layer.refusal if layer.refusal else held}")

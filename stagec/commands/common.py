@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import time
 import traceback
 from typing import Any
@@ -50,6 +51,21 @@ def disk_cache() -> cache.DiskCache:
             "the disk cache is off", "unset STAGEC_CACHE, and set STAGEC_CACHE_MAX_BYTES to a positive number"
         )
     return store
+
+
+def unwritable(directory: str) -> str:
+    """Why nothing can be put into a directory, which need not exist yet, or an empty string."""
+    parent = os.path.abspath(directory)
+    while not os.path.exists(parent):
+        parent = os.path.dirname(parent)
+    if not os.path.isdir(parent):
+        return f"{parent} is not a directory"
+    # Permissions do not tell all: a file system can be mounted read-only, or hold what the kernel makes.
+    try:
+        os.rmdir(tempfile.mkdtemp(prefix=".stagec-", dir=parent))
+    except OSError as error:
+        return f"{parent} cannot be written to: {error.strerror or type(error).__name__}"
+    return ""
 
 
 def print_json(value: Any) -> None:

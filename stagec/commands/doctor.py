@@ -13,7 +13,7 @@ import click
 import numpy as np
 
 import stagec
-from stagec.commands.common import bytes_text, print_json, seconds_text
+from stagec.commands.common import bytes_text, print_json, seconds_text, unwritable
 from stagec.compiler import cache, targets
 from stagec.core.config import config
 from stagec.runtime import device
@@ -72,14 +72,11 @@ def _cache() -> dict[str, Any]:
     if store is None:
         return {"enabled": False}
     info = store.info()
-    parent = store.directory
-    while not os.path.exists(parent):
-        parent = os.path.dirname(parent)
     return {
         "enabled": True,
         "directory": info.directory,
         "refusal": info.refusal,
-        "writable": os.access(parent, os.W_OK | os.X_OK),
+        "writable": not unwritable(info.directory),
         "entries": info.entries,
         "bytes": info.bytes,
         "max_bytes": info.max_bytes,

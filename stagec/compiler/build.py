@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -107,8 +109,30 @@ class Stage(NamedTuple):
     optimized: Any
 
 
-_locks: dict[str, threading.Lock] = {}
+# A lock lasts for as long as a thread holds it or waits for it.
+_locks: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 _locks_guard = threading.Lock()
+
+
+@contextlib.contextmanager
+def alone(digest: str) -> Iterator[None]:
+    """Keep other threads that want the same program waiting until it is where they find it.
+
+    A block that takes the lock looks for the program once more; nested blocks of one thread are one.
+    """
+    with _locks_guard:
+        lock = _locks.setdefault(digest, _Lock())
+    with lock.held:
+        yield
+
+
+class _Lock:
+    """A lock that a weak table can hold."""
+
+    __slots__ = ("__weakref__", "held")
+
+    def __init__(self) -> None:
+        self.held = threading.RLock()
 
 
 def obtain(graph: Graph, options: Options, name: str, argument_names: Sequence[str] = ()) -> Program:
@@ -121,27 +145,20 @@ def obtain(graph: Graph, options: Options, name: str, argument_names: Sequence[s
 def fetch(contributors: dict[str, str], name: str, compile: Callable[[str], tuple[bytes, dict[str, Any]]]) -> Program:
     """The program with these contributors to its key: from the disk, else from `compile(digest)`."""
     digest = key.digest(contributors)
-    with _locks_guard:
-        lock = _locks.setdefault(digest, threading.Lock())
-    # Threads that want the same program compile it once.
-    with lock:
-        try:
-            store = cache.default_cache()
-            started = time.perf_counter()
-            entry = store.get(digest) if store is not None and not config.dump else None
-            if entry is not None:
-                seconds = time.perf_counter() - started
-                log.event("cache", f"{name}: found on disk", key=digest, seconds=seconds)
-                return Program(digest, entry.payload, entry.meta, "disk", contributors)
-            payload, meta = compile(digest)
-            if store is not None:
-                stored = store.put(digest, contributors, meta, payload)
-                if stored is not None:
-                    return Program(digest, stored.payload, stored.meta, "compiled", contributors)
-            return Program(digest, payload, meta, "compiled", contributors)
-        finally:
-            with _locks_guard:
-                _locks.pop(digest, None)
+    with alone(digest):
+        store = cache.default_cache()
+        started = time.perf_counter()
+        entry = store.get(digest) if store is not None and not config.dump else None
+        if entry is not None:
+            seconds = time.perf_counter() - started
+            log.event("cache", f"{name}: found on disk", key=digest, seconds=seconds)
+            return Program(digest, entry.payload, entry.meta, "disk", contributors)
+        payload, meta = compile(digest)
+        if store is not None:
+            stored = store.put(digest, contributors, meta, payload)
+            if stored is not None:
+                return Program(digest, stored.payload, stored.meta, "compiled", contributors)
+        return Program(digest, payload, meta, "compiled", contributors)
 
 
 def obtain_text(text: str, options: Options, name: str, *, driver: str, branches: bool) -> Program:

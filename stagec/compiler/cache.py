@@ -335,11 +335,17 @@ def default_cache() -> DiskCache | None:
     max_bytes = config.cache_max_bytes
     if not config.enable_cache or max_bytes <= 0:
         return None
-    options = (os.fspath(config.cache_dir), max_bytes, layer_directories(config.cache_layers))
+    given = os.fspath(config.cache_dir)
+    # A relative path means what it means now, not where the process was when the cache was first used.
+    directory, *layers_now = [
+        os.path.abspath(os.path.expanduser(path)) if path else ""
+        for path in (given, *layer_directories(config.cache_layers))
+    ]
+    options = (directory, max_bytes, tuple(layers_now))
     cache = _caches.get(options)
     if cache is not None:
         return cache
-    directory, _, layers = options
+    layers = options[2]
     kind = DiskCache
     if not directory:
         import platformdirs  # several ms, and not needed when the directory is given

@@ -11,6 +11,7 @@ from stagec.compiler.targets import Target
 from stagec.core.config import config
 from stagec.core.errors import CacheWarning, message
 from stagec.core.graph import Graph
+from stagec.core.graph_text import format_graph
 
 
 def module_text(module: Any, locations: bool = True) -> str:
@@ -26,7 +27,7 @@ class Dump:
         self.directory = os.path.join(os.path.expanduser(config.dump), f"{safe}-{digest[:12]}")
         self._count = 0
         self._on = bool(config.dump)
-        self._write("graph.txt", f"{graph}\n" if self._on else "")
+        self._write("graph.txt", f"{format_graph(graph, lines=True)}\n" if self._on else "")
         self._write_module("stablehlo.mlir", module)
 
     def _write(self, name: str, text: str) -> None:

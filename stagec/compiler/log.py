@@ -9,12 +9,10 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from stagec.core.config import config
+from stagec.core.config import LOG_KINDS as KINDS, config
 
 logger = logging.getLogger("stagec")
 logger.addHandler(logging.NullHandler())
-
-KINDS = ("trace", "lower", "compile", "cache")
 
 
 @dataclass(frozen=True)
@@ -62,6 +60,8 @@ def event(kind: str, message: str, **fields: Any) -> None:
     >>> records("compile")[-1].fields["name"]
     'f'
     """
+    if kind not in KINDS:
+        raise ValueError(f"there is no kind of event named {kind!r}; kinds are {', '.join(KINDS)}")
     _records.append(Record(kind, message, fields))
     printed = enabled(kind)
     if not printed and not logger.isEnabledFor(logging.INFO):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import glob
 import os
 import re
+import subprocess
 import tempfile
 from typing import Any
 
-from stagec.compiler import diagnostics as diag
+from stagec.compiler import diagnostics as diag, log
 from stagec.compiler.driver import check, for_target, run, serialize
 from stagec.compiler.flags import CompileOptions, FlagSet, ladder
 from stagec.compiler.targets import Target
@@ -89,6 +90,7 @@ def dump_all(
             os.makedirs(phases)
             asm, attempt = _assembly(source, rung, target, phases)
             if attempt.ok:
+                phases = _phases_with_lines(source, rung, scratch) or phases
                 break
         for number, phase in enumerate(PHASES, start=1):
             found = glob.glob(os.path.join(glob.escape(phases), f"*.{number}.{phase}.mlir"))
@@ -112,6 +114,28 @@ def _assembly(source: bytes, rung: FlagSet, target: Target, phases: str = "") ->
                 with open(path, encoding="utf-8", errors="replace") as file:
                     parts.append(file.read())
         return "\n".join(parts), attempt
+
+
+def _phases_with_lines(source: bytes, rung: FlagSet, scratch: str) -> str:
+    """A folder of the phases with the user's lines in them, or empty if the compiler's command does not work.
+
+    The library prints locations only after a switch that holds for the whole process and can be set once;
+    so this takes a process of its own.
+    """
+    from iree.compiler.tools import binaries
+
+    folder, module = os.path.join(scratch, "lines"), os.path.join(scratch, "main.mlirbc")
+    os.makedirs(folder)
+    with open(module, "wb") as file:
+        file.write(source)
+    flags = [*rung.flags, "--mlir-print-debuginfo", f"--dump-compilation-phases-to={folder}"]
+    try:
+        command = [binaries.find_tool("iree-compile"), module, *flags, "-o", os.devnull]
+        subprocess.run(command, check=True, capture_output=True, timeout=600)
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        log.event("compile", "phases without lines", error=" ".join(str(error).split())[:200])
+        return ""
+    return folder
 
 
 def _natural(path: str) -> list[Any]:

@@ -76,7 +76,9 @@ def cond(
     """
     if operand is not _NOTHING:
         if operands:
-            raise TypeError("cond: operands were given by position and as operand=\n  Fix: give them by position")
+            raise location.error(
+                TypeError, "cond: operands were given by position and as operand=", fix="give them by position"
+            )
         operands = (operand,)
     _check_callable("cond", true_fun, false_fun)
     chosen = as_operand(pred, "cond: pred")

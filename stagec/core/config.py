@@ -13,6 +13,24 @@ def _flag(text: str) -> bool:
     return text.strip().lower() not in ("", "0", "false", "no", "off")
 
 
+# What `log` may ask for; `all` stands for every kind.
+LOG_KINDS = ("trace", "lower", "compile", "cache")
+
+
+def _log_kinds(text: str) -> str:
+    unknown = [word for word in text.replace(",", " ").split() if word not in (*LOG_KINDS, "all")]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is no kind of event; kinds are {', '.join(LOG_KINDS)} and all")
+    return text
+
+
+def _whole_number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a whole number") from None
+
+
 # name: (environment variable, parser, default, does it change what is traced or compiled?)
 _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "enable_x64": ("STAGEC_ENABLE_X64", _flag, False, True),
@@ -21,17 +39,33 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "target": ("STAGEC_TARGET", str, "cpu", True),
     "platforms": ("STAGEC_PLATFORMS", str, "", False),
     "default_device": ("STAGEC_DEFAULT_DEVICE", str, None, False),
-    "log": ("STAGEC_LOG", str, "", False),
+    "log": ("STAGEC_LOG", _log_kinds, "", False),
     "dump": ("STAGEC_DUMP", str, "", False),
     "debug_nans": ("STAGEC_DEBUG_NANS", _flag, False, False),
     "debug_infs": ("STAGEC_DEBUG_INFS", _flag, False, False),
     "full_tracebacks": ("STAGEC_FULL_TRACEBACKS", _flag, False, False),
     "enable_cache": ("STAGEC_CACHE", _flag, True, False),
     "cache_dir": ("STAGEC_CACHE_DIR", str, "", False),
-    "cache_max_bytes": ("STAGEC_CACHE_MAX_BYTES", int, 2 << 30, False),
+    "cache_max_bytes": ("STAGEC_CACHE_MAX_BYTES", _whole_number, 2 << 30, False),
     "cache_layers": ("STAGEC_CACHE_LAYERS", str, "", False),
-    "captured_constant_bytes": ("STAGEC_CAPTURED_CONSTANT_BYTES", int, 128, True),
+    "captured_constant_bytes": ("STAGEC_CAPTURED_CONSTANT_BYTES", _whole_number, 128, True),
 }
+
+
+def _unknown(name: str) -> AttributeError:
+    return AttributeError(f"unknown option {name!r}; options are {', '.join(_OPTIONS)}")
+
+
+def _checked(name: str, value: Any) -> Any:
+    """A value for an option; text is read as in the environment."""
+    if name not in _OPTIONS:
+        raise _unknown(name)
+    if not isinstance(value, str):
+        return value
+    try:
+        return _OPTIONS[name][1](value)
+    except ValueError as error:
+        raise ValueError(f"option {name}: {error}") from None
 
 
 class ThreadState(threading.local):
@@ -64,12 +98,14 @@ class Config:
     def __init__(self) -> None:
         self._listeners: list[Callable[[], None]] = []
         self._values: dict[str, Any] = {}
+        # Told when the option is first read: an import that fails has nobody to say it well.
+        self._refused: dict[str, str] = {}
         for name, (variable, parse, default, _) in _OPTIONS.items():
             text = os.environ.get(variable)
             try:
                 self._values[name] = default if text is None else parse(text)
-            except ValueError:
-                raise ValueError(f"{variable}={text!r} is not a valid value for {name}") from None
+            except ValueError as error:
+                self._refused[name] = f"{variable}={text}: {error}\n  Fix: correct or unset {variable}"
         self._learn()
 
     def __getattr__(self, name: str) -> Any:
@@ -81,7 +117,10 @@ class Config:
         try:
             return self._values[name]
         except KeyError:
-            raise AttributeError(f"unknown option {name!r}; options are {', '.join(_OPTIONS)}") from None
+            pass
+        if name in self._refused:
+            raise ValueError(self._refused[name])
+        raise _unknown(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name.startswith("_"):
@@ -92,9 +131,8 @@ class Config:
     def update(self, name: str, value: Any) -> None:
         """Set an option for every thread. JAX's `jax_` prefix is accepted and ignored."""
         name = name.removeprefix("jax_")
-        if name not in _OPTIONS:
-            raise AttributeError(f"unknown option {name!r}; options are {', '.join(_OPTIONS)}")
-        self._values[name] = value
+        self._values[name] = _checked(name, value)
+        self._refused.pop(name, None)
         self._learn()
         for listener in self._listeners:
             listener()
@@ -102,9 +140,7 @@ class Config:
     @contextlib.contextmanager
     def override(self, **values: Any) -> Iterator[None]:
         """Set options for a block, in this thread only."""
-        for name in values:
-            if name not in _OPTIONS:
-                raise AttributeError(f"unknown option {name!r}; options are {', '.join(_OPTIONS)}")
+        values = {name: _checked(name, value) for name, value in values.items()}
         before = state.overrides
         state.overrides = {**before, **values}
         state.refresh()
@@ -116,7 +152,8 @@ class Config:
 
     def trace_key(self) -> tuple[Any, ...]:
         """The options that take part in a trace's or a compiled program's identity."""
-        return self._compute_trace_key() if state.overrides else self._trace_key
+        found = None if state.overrides else self._trace_key
+        return self._compute_trace_key() if found is None else found
 
     def checks_values(self) -> bool:
         """Whether results are looked at for NaN or infinity."""
@@ -124,7 +161,7 @@ class Config:
 
     def _learn(self) -> None:
         """Work out what is asked for often."""
-        self._trace_key = self._compute_trace_key()
+        self._trace_key = None if self._refused else self._compute_trace_key()
         self._checks_values = bool(self._values["debug_nans"] or self._values["debug_infs"])
 
     def _compute_trace_key(self) -> tuple[Any, ...]:
@@ -135,7 +172,8 @@ class Config:
         self._listeners.append(listener)
 
     def __repr__(self) -> str:
-        return "Config(" + ", ".join(f"{name}={getattr(self, name)!r}" for name in _OPTIONS) + ")"
+        values = {**self._refused, **self._values, **state.overrides}
+        return "Config(" + ", ".join(f"{name}={values[name]!r}" for name in _OPTIONS) + ")"
 
 
 config = Config()

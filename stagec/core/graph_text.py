@@ -19,8 +19,9 @@ def _letters(n: int) -> str:
 
 
 class _Names:
-    def __init__(self) -> None:
+    def __init__(self, lines: bool) -> None:
         self.names: dict[Var, str] = {}
+        self.lines = lines
 
     def __call__(self, var: Var) -> str:
         if var not in self.names:
@@ -62,6 +63,10 @@ def _equation(names: _Names, equation: Equation, indent: int) -> str:
     return f"{outputs} = {step}" if outputs else step
 
 
+def _comment(names: _Names, equation: Equation) -> str:
+    return f"  # {equation.location.brief()} in {equation.location.function}" if names.lines else ""
+
+
 def _graph(names: _Names, graph: Graph, indent: int, captured: int) -> str:
     def typed(vs: list[Var]) -> str:
         return " ".join(f"{names(v)}:{v.aval.short()}" for v in vs)
@@ -70,12 +75,12 @@ def _graph(names: _Names, graph: Graph, indent: int, captured: int) -> str:
     head = f"{{ lambda {hidden}; " if hidden else "{ lambda ; "
     head += typed(graph.inputs[captured:]) + ". let"
     pad = " " * (indent + 4)
-    body = "".join(f"\n{pad}{_equation(names, e, indent + 4)}" for e in graph.equations)
+    body = "".join(f"\n{pad}{_equation(names, e, indent + 4)}{_comment(names, e)}" for e in graph.equations)
     outs = [_atom(names, a) for a in graph.outputs]
     result = "(" + ", ".join(outs) + ("," if len(outs) == 1 else "") + ")"
     return f"{head}{body}\n{' ' * (indent + 2)}in {result} }}" if body else f"{head} in {result} }}"
 
 
-def format_graph(graph: Graph, captured: int = 0) -> str:
-    """Format with the first `captured` inputs shown as closed-over values."""
-    return _graph(_Names(), graph, 0, captured)
+def format_graph(graph: Graph, captured: int = 0, lines: bool = False) -> str:
+    """Format with the first `captured` inputs as closed-over values; `lines` adds the user's line to each step."""
+    return _graph(_Names(lines), graph, 0, captured)

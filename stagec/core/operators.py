@@ -136,16 +136,17 @@ class ArrayOperators:
 
     def __len__(self) -> int:
         if not self.aval.shape:
-            raise TypeError("len() of an array without axes")
+            raise location.error(TypeError, "len() of an array without axes", fix="use x.size, which is 1")
         return self.aval.shape[0]
 
     def __iter__(self) -> Any:
         return _implementations["__iter__"](self)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        raise TypeError(
-            "arrays are immutable: x[index] = value is not supported\n"
-            "  Fix: x = x.at[index].set(value) gives a new array; under jit it is done in place"
+        raise location.error(
+            TypeError,
+            "arrays are immutable: x[index] = value is not supported",
+            fix="x = x.at[index].set(value) gives a new array; under jit it is done in place",
         )
 
     __getitem__ = _method("__getitem__")

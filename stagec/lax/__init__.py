@@ -46,7 +46,12 @@ from stagec.primitives.arithmetic import (
     sub as sub,
     sub_p as sub_p,
 )
-from stagec.primitives.barrier import stop_gradient as stop_gradient, stop_gradient_p as stop_gradient_p
+from stagec.primitives.barrier import (
+    optimization_barrier as optimization_barrier,
+    optimization_barrier_p as optimization_barrier_p,
+    stop_gradient as stop_gradient,
+    stop_gradient_p as stop_gradient_p,
+)
 from stagec.primitives.complex import (
     complex as complex,
     complex_p as complex_p,
@@ -170,6 +175,7 @@ from stagec.primitives.shape import (
     broadcast as broadcast,
     broadcast_in_dim as broadcast_in_dim,
     broadcast_in_dim_p as broadcast_in_dim_p,
+    collapse as collapse,
     concatenate as concatenate,
     concatenate_p as concatenate_p,
     expand_dims as expand_dims,
@@ -231,6 +237,7 @@ from stagec.primitives.scatter import (
 )
 from stagec.primitives.dot import (
     DotDimensionNumbers as DotDimensionNumbers,
+    Precision as Precision,
     batch_matmul as batch_matmul,
     dot as dot,
     dot_general as dot_general,
@@ -270,6 +277,7 @@ from stagec.primitives.cumulative import (
 )
 from stagec.primitives.sort import (
     sort as sort,
+    sort_key_val as sort_key_val,
     sort_p as sort_p,
     top_k as top_k,
     top_k_p as top_k_p,
@@ -296,6 +304,7 @@ from stagec.primitives.reduce_general import (
     reduce_p as reduce_p,
 )
 from stagec.primitives.slicing import slice_ as slice  # noqa: F401
+from stagec.numpy.promotion import broadcast_shapes as broadcast_shapes
 from stagec.control.associative import associative_scan as associative_scan
 from stagec.control.cond import cond as cond, cond_p as cond_p, switch as switch
 from stagec.control.loops import fori_loop as fori_loop, while_loop as while_loop, while_p as while_p

@@ -84,6 +84,11 @@ def concrete(value: Any, name: str, what: str) -> np.ndarray[Any, Any]:
     return np.asarray(value.value if isinstance(value, Literal) else value)
 
 
+def immutable(name: str) -> ValueError:
+    """The error of a function of NumPy's that would write to its argument."""
+    return location.error(ValueError, f"{name}: arrays are immutable", fix="pass inplace=False and use the result")
+
+
 def refuse_out(out: Any, name: str) -> None:
     """Raise for NumPy's `out=`: arrays are immutable."""
     if out is not None:

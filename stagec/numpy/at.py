@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from stagec.control.loops import while_loop
 from stagec.core import dtypes, errors, location
 from stagec.core.graph import Literal
+from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.creation import array
 from stagec.numpy.index_syntax import Parsed, parse
@@ -160,14 +162,37 @@ class AtIndex:
         unique_indices: bool = False,
         mode: Any = None,
     ) -> Any:
-        """`x[index] = func(x[index])`; a repeated index counts once.
+        """`x[index] = func(x[index])`, once for each time that an index occurs, as `ufunc.at` does.
+
+        Args:
+          func: of arrays of any shape, each element alone. Where an index may occur twice, it runs in a loop.
 
         >>> import stagec.numpy as snp
         >>> snp.arange(3.0).at[1:].apply(lambda v: v * 10)
         Array([ 0., 10., 20.], dtype=float32)
+        >>> snp.ones(2).at[snp.array([0, 0, 1])].apply(lambda v: v * 10)
+        Array([100.,  10.], dtype=float32)
         """
-        values = func(getitem(self._array, self._index, "clip"))
+        old = getitem(self._array, self._index, "clip")
+        if unique_indices or not self._may_repeat():
+            values = func(old)
+        else:
+            counts = AtIndex(full_like(self._array, 0, dtypes.int32), self._index)
+            times = getitem(counts._update("add", 1, False, False, mode), self._index, "clip")
+            values = _applied(func, old, times)
         return self._update("set", values, indices_are_sorted, unique_indices, mode)
+
+    def _may_repeat(self) -> bool:
+        """Whether one place may be meant twice."""
+        x = self._array
+        parsed = parse(self._index, x.shape, True)
+        if parsed.mask is not None and not isinstance(parsed.mask, list):
+            return False
+        places = [p.value for p in parsed.parts if p.kind == "array"]
+        if any(isinstance(p, Tracer) for p in places):
+            return any(aval_of(p).size > 1 for p in places)
+        rows = np.stack([np.ravel(p) for p in np.broadcast_arrays(*places)]) if places else np.empty((1, 0))
+        return np.unique(rows, axis=1).shape[1] < rows.shape[1]
 
     def _update(self, kind: str, values: Any, is_sorted: bool, unique: bool, mode: Any) -> Any:
         x = self._array
@@ -184,6 +209,20 @@ class AtIndex:
         else:
             out = _written(kind, x, parsed, values)
         return reshape(out, shape)
+
+
+def _applied(func: Callable[[Any], Any], old: Any, times: Any) -> Any:
+    """`func` applied to each element as often as `times` says."""
+
+    def step(carry: Any) -> Any:
+        done, value = carry
+        new = broadcast_to_shape(convert_element_type(func(value), dtype), old.shape)
+        return arithmetic.add(done, 1), logic.select(logic.lt(done, times), new, value)
+
+    dtype = old.dtype
+    start = (array(0, dtypes.int32), convert_element_type(old, dtype))
+    most = times.max(initial=0)
+    return while_loop(lambda carry: logic.lt(carry[0], most), step, start)[1]
 
 
 _COMBINE: dict[str, Callable[[Any, Any], Any]] = {

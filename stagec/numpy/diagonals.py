@@ -9,7 +9,7 @@ import numpy as np
 
 from stagec.core import location
 from stagec.core.errors import UnsupportedError
-from stagec.numpy.arguments import array_argument, refuse_out
+from stagec.numpy.arguments import array_argument, immutable, refuse_out
 from stagec.numpy.creation import eye, tri
 from stagec.numpy.indexing import getitem
 from stagec.numpy.joining import stack
@@ -143,7 +143,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
            [0., 1.]], dtype=float32)
     """
     if inplace:
-        raise ValueError("fill_diagonal: arrays are immutable\n  Fix: pass inplace=False and use the result")
+        raise immutable("fill_diagonal")
     if wrap:
         what, fix = "fill_diagonal: wrap=True is not supported", "fill the diagonal of each square block"
         raise location.error(UnsupportedError, what, fix=fix)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stagec.core import location
 from stagec.numpy.index_syntax import Parsed, Part, index_error, parse, traced_mask
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
 from stagec.primitives.convert import convert_element_type
@@ -199,5 +200,5 @@ def _advanced(x: Any, parts: list[Part], mode: str, fill_value: Any, is_sorted: 
 def iterate(x: Any) -> Any:
     """The entries of the first axis, one after the other."""
     if not x.shape:
-        raise TypeError("iteration over an array of rank 0\n  Fix: use x.item() for its value")
+        raise location.error(TypeError, "iteration over an array of rank 0", fix="use x.item() for its value")
     return (getitem(x, i) for i in range(x.shape[0]))

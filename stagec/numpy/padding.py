@@ -90,7 +90,7 @@ def _pairs(value: Any, ndim: int, name: str) -> list[tuple[int, int]]:
         return out
     numbers = np.asarray(concrete(value, "pad", name) if isinstance(value, ArrayOperators) else value)
     if numbers.dtype.kind not in "iu":
-        raise TypeError(f"pad: {name} must be integers, got {value!r}\n  Fix: use // to compute them")
+        raise location.error(TypeError, f"pad: {name} must be integers, got {value!r}", fix="use // to compute them")
     try:
         return [(int(a), int(b)) for a, b in np.broadcast_to(numbers, (ndim, 2))]
     except ValueError:
@@ -177,9 +177,12 @@ def _statistic(x: Any, axis: int, side: int, mode: str, stat_length: Any) -> Any
 
 def _mirrored(x: Any, axis: int, before: int, after: int, mode: str, settings: dict[str, Any]) -> Any:
     """Pieces of the array itself: as they are (wrap), or reversed, again and again until both ends are filled."""
-    odd = settings.get("reflect_type", "even") == "odd"
-    if settings.get("reflect_type", "even") not in ("even", "odd"):
-        raise ValueError("pad: reflect_type is 'even' or 'odd'\n  Fix: use one of these")
+    reflect_type = settings.get("reflect_type", "even")
+    odd = reflect_type == "odd"
+    if reflect_type not in ("even", "odd"):
+        raise location.error(
+            ValueError, f"pad: reflect_type is {reflect_type!r}", fix="reflect types are 'even' and 'odd'"
+        )
     size = x.shape[axis]
     if not odd:
         # One gather: the index of the source of each element of the result.

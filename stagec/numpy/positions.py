@@ -163,9 +163,11 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
     elif mode == "wrap":
         parts = [wrapped(p, n) for p, n in zip(parts, sizes)]
     else:
-        raise ValueError(f"ravel_multi_index: mode is {mode!r}\n  Fix: modes are 'raise', 'clip' and 'wrap'")
+        raise location.error(
+            ValueError, f"ravel_multi_index: mode is {mode!r}", fix="modes are 'raise', 'clip' and 'wrap'"
+        )
     if order not in ("C", "F"):
-        raise ValueError(f"ravel_multi_index: order is {order!r}\n  Fix: orders are 'C' and 'F'")
+        raise location.error(ValueError, f"ravel_multi_index: order is {order!r}", fix="orders are 'C' and 'F'")
     pairs = list(zip(parts, sizes))
     if order == "F":
         pairs = pairs[::-1]

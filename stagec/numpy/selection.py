@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, location
-from stagec.numpy.arguments import array_argument, concrete, refuse_out
+from stagec.numpy.arguments import array_argument, concrete, immutable, refuse_out
 from stagec.numpy.index_syntax import wrap_negative
 from stagec.numpy.indexing import getitem
 from stagec.numpy.joining import stack
@@ -151,7 +151,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, inplac
            [7., 0.]], dtype=float32)
     """
     if inplace:
-        raise ValueError("put_along_axis: arrays are immutable\n  Fix: pass inplace=False and use the result")
+        raise immutable("put_along_axis")
     original = array_argument(arr, "arr")
     a, indices = original, integers(indices, "put_along_axis")
     if axis is None:
@@ -174,7 +174,7 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
     Array([5., 0., 5.], dtype=float32)
     """
     if inplace:
-        raise ValueError("put: arrays are immutable\n  Fix: pass inplace=False and use the result")
+        raise immutable("put")
     a, places = array_argument(a, "a"), ravel(integers(ind, "put"))
     values = ravel(array_argument(v, "v"))
     if check_mode(mode, "put") == "wrap":
@@ -252,7 +252,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     elif mode == "wrap":
         which = wrapped(which, len(parts))
     elif mode != "clip":
-        raise ValueError(f"choose: mode is {mode!r}\n  Fix: modes are 'raise', 'clip' and 'wrap'")
+        raise location.error(ValueError, f"choose: mode is {mode!r}", fix="modes are 'raise', 'clip' and 'wrap'")
     shape = broadcast_shapes(which.shape, *[p.shape for p in parts])
     which = arithmetic.max(arithmetic.min(convert_element_type(which, dtypes.int32), len(parts) - 1), 0)
     stacked = stack([broadcast_to_shape(p, shape) for p in parts])

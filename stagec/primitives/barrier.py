@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from stagec.core import dtypes
-from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR
+from stagec.core import dtypes, pytree
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, NOT_WRITTEN
 from stagec.primitives.operand import Operand, as_operand
 from stagec.primitives.table import elementwise
 
@@ -22,3 +22,30 @@ stop_gradient_p = elementwise(
 def stop_gradient(x: Any) -> Operand:
     """`x` itself, which derivatives take for a constant."""
     return stop_gradient_p(as_operand(x))
+
+
+optimization_barrier_p = elementwise(
+    "optimization_barrier",
+    accepts=dtypes.ALL,
+    eval=lambda x: x,
+    # One for each value: the compiler takes the two sides of a barrier for different memory, and a pass
+    # that keeps updates in place from showing on the other side looks at one value at a time.
+    lower="stablehlo.optimization_barrier",
+    jvp=NOT_WRITTEN,
+    transpose=NOT_WRITTEN,
+)
+
+
+def optimization_barrier(operand: Any, /) -> Any:
+    """The same values, which the compiler neither computes together nor merges with what is computed before.
+
+    Args:
+      operand: a pytree of arrays.
+
+    Returns:
+      The pytree; outside of compiled functions, nothing else happens.
+
+    >>> optimization_barrier({"a": 1.0})
+    {'a': Array(1., dtype=float32, weak_type=True)}
+    """
+    return pytree.map_leaves(lambda x: optimization_barrier_p(as_operand(x)), operand)

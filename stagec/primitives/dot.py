@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import enum
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes
+from stagec.core import dtypes, location
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive
 from stagec.primitives.convert import convert_value
@@ -123,6 +124,15 @@ def _dot_lower(
 
 dot_general_p = Primitive("dot_general", shape=_dot_shape, eval=_dot_eval, lower=_dot_lower)
 
+
+class Precision(enum.Enum):
+    """How exact products are, on hardware that has a choice; JAX's names."""
+
+    DEFAULT = 0
+    HIGH = 1
+    HIGHEST = 2
+
+
 _PRECISIONS = {
     None: None,
     "default": None,
@@ -143,7 +153,9 @@ def canonical_precision(precision: Any) -> str | None:
     text = getattr(precision, "name", precision)
     text = text.lower() if isinstance(text, str) else text
     if text not in _PRECISIONS:
-        raise ValueError(f"unknown precision {precision!r}\n  Fix: use 'default', 'high' or 'highest'")
+        raise location.error(
+            ValueError, f"unknown precision {precision!r}", fix="use 'default', 'high', 'highest', or lax.Precision"
+        )
     return _PRECISIONS[text]
 
 

@@ -406,7 +406,10 @@ def scatter_apply(
     unique_indices: bool = False,
     mode: Any = None,
 ) -> Operand:
-    """Replace the windows at each index by `function` of them; an index that occurs twice counts once."""
+    """Replace the windows at each index by `function` of them.
+
+    An index that occurs twice counts once; `x.at[i].apply` counts both.
+    """
     x = as_operand(operand)
     if len(update_shape) < len(dimension_numbers.update_window_dims):
         raise location.error(errors.ShapeError, "scatter_apply: update_shape lacks the window's axes", fix="add them")

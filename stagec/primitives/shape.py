@@ -245,6 +245,22 @@ squeeze_p = Primitive(
 )
 
 
+def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Operand:
+    """Make one axis of the axes from `start_dimension` up to, not including, `stop_dimension`.
+
+    >>> import stagec.numpy as snp
+    >>> collapse(snp.zeros((2, 3, 4)), 0, 2).shape
+    (6, 4)
+    """
+    operand = as_operand(operand)
+    have = aval_of(operand).shape
+    axes = range(len(have))[start_dimension:stop_dimension]
+    if not axes:
+        text = f"there are no axes from {start_dimension} to {stop_dimension} in {aval_of(operand).long()}"
+        raise shape_error("collapse", text, "stop after the start", (operand,))
+    return reshape(operand, (*have[: axes[0]], math.prod(have[axes[0] : axes[-1] + 1]), *have[axes[-1] + 1 :]))
+
+
 def squeeze(array: Any, dimensions: Sequence[int]) -> Operand:
     """Remove axes of size 1.
 

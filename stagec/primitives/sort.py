@@ -137,6 +137,16 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     return out[0] if single else tuple(out)
 
 
+def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
+    """Sort `keys` along a dimension, and move `values` in the same way.
+
+    >>> import numpy as np
+    >>> sort_key_val(np.array([3, 1, 2]), np.array([30, 10, 20]))[1]
+    Array([10, 20, 30], dtype=int32)
+    """
+    return sort((keys, values), dimension, is_stable, num_keys=1)
+
+
 def _top_k_shape(x: ShapedArray, *, k: int) -> list[ShapedArray]:
     check_dtype("top_k", x.dtype, ORDERED)
     if x.ndim == 0 or not 0 <= k <= x.shape[-1]:

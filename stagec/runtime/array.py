@@ -67,7 +67,8 @@ class Array(ArrayOperators, metaclass=_ArrayType):
     _exposed: bool
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Array:
-        raise TypeError("Array cannot be made directly\n  Fix: use stagec.numpy.array or stagec.numpy.asarray")
+        fix = "use stagec.numpy.array or stagec.numpy.asarray"
+        raise location.error(TypeError, "Array cannot be made directly", fix=fix)
 
     @staticmethod
     def of(value: np.ndarray[Any, Any], aval: ShapedArray, signature: Any = None) -> Array:
@@ -252,7 +253,8 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         value = self.numpy()
         if dtype is not None and np.dtype(dtype) != value.dtype:
             if copy is False:
-                raise ValueError(f"converting {self.aval.long()} to {np.dtype(dtype).name} needs a copy")
+                what = f"converting {self.aval.long()} to {np.dtype(dtype).name} needs a copy"
+                raise location.error(ValueError, what, fix="leave copy=False out")
             return value.astype(dtype)
         return value.copy() if copy else value
 
@@ -315,16 +317,17 @@ class Array(ArrayOperators, metaclass=_ArrayType):
 
     def _scalar(self, kind: str) -> Any:
         if self.aval.ndim:
-            raise TypeError(
-                f"only arrays without axes convert to {kind}; this one has shape {self.aval.shape}\n"
-                "  Fix: index it, or use .item() where it has one element"
+            raise location.error(
+                TypeError,
+                f"only arrays without axes convert to {kind}; this one has shape {self.aval.shape}",
+                fix="index it, or use .item() where it has one element",
             )
         return self.numpy()[()]
 
     def __bool__(self) -> bool:
         if self.aval.size != 1:
             size = "an empty array" if self.aval.size == 0 else "an array with more than one element"
-            raise ValueError(f"The truth value of {size} is ambiguous\n  Fix: use .any() or .all()")
+            raise location.error(ValueError, f"The truth value of {size} is ambiguous", fix="use .any() or .all()")
         return bool(self.numpy().reshape(())[()])
 
     def __int__(self) -> int:
@@ -339,13 +342,15 @@ class Array(ArrayOperators, metaclass=_ArrayType):
     def __index__(self) -> int:
         value = self._scalar("an index")
         if not dtypes.is_integer(self.aval.dtype):
-            raise TypeError(f"only integer arrays without axes convert to an index; this one is {self.aval.long()}")
+            what = f"only integer arrays without axes convert to an index; this one is {self.aval.long()}"
+            raise location.error(TypeError, what, fix="convert it with int(x)")
         return int(value)
 
     def __hash__(self) -> int:
-        raise TypeError(
-            "unhashable type: 'Array'\n"
-            "  Fix: arrays cannot be static arguments or dictionary keys; pass x.item() or x.tobytes()"
+        raise location.error(
+            TypeError,
+            "unhashable type: 'Array'",
+            fix="arrays cannot be static arguments or dictionary keys; pass x.item() or x.tobytes()",
         )
 
     def __repr__(self) -> str:

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -51,6 +52,28 @@ def test_stablehlo_names_the_users_line(folder):
     line = next(i for i, text in enumerate(pathlib.Path(__file__).read_text().splitlines(), 1) if "snp.exp(x)" in text)
     for name in ("stablehlo.mlir", "optimized.mlir"):
         assert f'test_dump.py":{line}' in (folder / name).read_text()
+    phases = sorted((folder / "iree").glob("main.*-*.mlir"))[1:]
+    assert len(phases) == 12
+    for path in phases:
+        assert f'test_dump.py":{line}' in path.read_text(), path.name
+
+
+def test_the_graph_names_the_users_line_in_each_step(folder):
+    steps = [text for text in (folder / "graph.txt").read_text().splitlines() if " = " in text]
+    assert any(" = exp " in text for text in steps)
+    assert all(re.search(r"  # test_dump\.py:\d+ in folder\.wave$", text) for text in steps)
+
+
+def test_phases_come_without_lines_where_the_compilers_command_is_missing(tmp_path, monkeypatch):
+    from iree.compiler.tools import binaries
+
+    def missing(name):
+        raise ValueError(f"no {name} here")
+
+    monkeypatch.setattr(binaries, "find_tool", missing)
+    with stagec.config.override(dump=str(tmp_path)):
+        assert stagec.jit(lambda x: snp.sin(x) + 12.5)(1.0) > 12
+    assert len(list(tmp_path.glob("*/iree/main.*-*.mlir"))) == 13
 
 
 def test_the_reports_of_the_passes_are_kept(folder):

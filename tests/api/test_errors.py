@@ -332,3 +332,35 @@ def test_what_is_no_pass_is_refused_when_jit_is_called(given):
     with pytest.raises(ValueError, match="is not a pass") as caught:
         stagec.jit(snp.sin, passes=given)
     assert "test_errors.py" in str(caught.value) and "Fix: give a Pass, a Pattern" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("use", "kind"),
+    [
+        (lambda x: snp.put(x, 0, 1), ValueError),
+        (lambda x: snp.put_along_axis(x, np.array([0]), 1, 0), ValueError),
+        (lambda x: snp.fill_diagonal(snp.ones((2, 2)), 0), ValueError),
+        (lambda x: snp.choose(x.astype(int), [x, x], mode="best"), ValueError),
+        (lambda x: snp.ravel_multi_index((x.astype(int),), (3,), mode="best"), ValueError),
+        (lambda x: snp.ravel_multi_index((x.astype(int),), (3,), order="K"), ValueError),
+        (lambda x: snp.pad(x, 1.5), TypeError),
+        (lambda x: snp.pad(x, 1, mode="reflect", reflect_type="best"), ValueError),
+        (lambda x: stagec.jit(snp.sin).lower(x).as_text("best"), ValueError),
+        (lambda x: stagec.jit(snp.sin).lower(x).compiler_ir("best"), ValueError),
+        (lambda x: stagec.lax.cond(True, lambda v: v, lambda v: v, x, operand=x), TypeError),
+        (lambda x: snp.dot(x, x, precision="best"), ValueError),
+        (lambda x: bool(x), ValueError),
+        (lambda x: float(x), TypeError),
+        (lambda x: hash(x), TypeError),
+        (lambda x: len(x[0]), TypeError),
+        (lambda x: list(x[0]), TypeError),
+        (lambda x: [1][x[0]], TypeError),
+        (lambda x: stagec.Array(x), TypeError),
+        (lambda x: stagec.jit(x), TypeError),
+    ],
+)
+def test_errors_of_built_in_classes_name_the_line_and_the_fix(use, kind):
+    text = raised(kind, use, snp.ones(2))
+    headline, place, *_ = text.splitlines()
+    assert headline and place.startswith("  test_errors.py:")
+    assert text.splitlines()[-1].startswith("  Fix: ")

@@ -5,12 +5,14 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
 
 import stagec
 import stagec.numpy as snp
+from stagec.compiler import build
 
 PROGRAM = """
 import json, sys
@@ -142,3 +144,43 @@ def test_threads_call_and_compile_the_same_functions(count):
     for t in threads:
         t.join()
     assert failures == []
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["", "the first one fails"])
+def test_threads_that_want_one_program_compile_it_once_without_a_disk_cache(monkeypatch, fails):
+    count = 6
+    compiled = []
+    compile_graph = build.compile_graph
+
+    def slow(*args, **options):
+        compiled.append(threading.get_ident())
+        time.sleep(0.2)
+        if fails and len(compiled) == 1:
+            raise stagec.errors.CompileError("on purpose")
+        return compile_graph(*args, **options)
+
+    monkeypatch.setattr(build, "compile_graph", slow)
+    start = threading.Barrier(count)
+    results, failures = [], []
+
+    def work(i):
+        # Functions of their own with one program.
+        f = stagec.jit(lambda x: snp.cos(x) * 1.2345 + len("once"))
+        with stagec.config.override(enable_cache=False):
+            start.wait()
+            # Late ones come while the first compiles, and after it is done.
+            time.sleep(0.1 * i)
+            try:
+                results.append(float(f(0.0)))
+            except stagec.errors.CompileError as error:
+                failures.append(error)
+
+    stagec.clear_caches()
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(count)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(compiled) == 1 + fails and len(failures) == fails
+    assert results == pytest.approx([5.2345] * (count - fails))
+    assert not build._locks

@@ -355,3 +355,15 @@ def test_importing_the_cache_is_light():
     )
     env = {**os.environ, "PYTHONPATH": ROOT}
     assert subprocess.check_output([sys.executable, "-c", code], env=env, text=True).strip() == "[]"
+
+
+def test_a_relative_directory_is_that_of_the_moment(tmp_path, monkeypatch):
+    found = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        with config.override(cache_dir="cache", cache_layers="layer", enable_cache=True):
+            store = default_cache()
+            assert default_cache() is store
+            found += [store.directory, store.layers[0].directory]
+    assert found == [str(tmp_path / a / b) for a in "ab" for b in ("cache", "layer")]

@@ -37,7 +37,7 @@ def lines_with(tmp_path, words, program=PROGRAM):
     return done.stderr.splitlines()
 
 
-@pytest.mark.parametrize("words", [None, "", "nonsense"])
+@pytest.mark.parametrize("words", [None, ""])
 def test_a_process_prints_nothing_unless_asked(tmp_path, words):
     assert lines_with(tmp_path, words) == []
 
@@ -113,6 +113,12 @@ def test_an_event_is_handed_to_a_logger_once(quiet_records, caplog):
     with stagec.config.override(log="compile"), caplog.at_level(logging.INFO, logger="stagec"):
         log.event("compile", "done", seconds=0.123456)
     assert [r.getMessage() for r in caplog.records] == ["compile: done seconds=0.123"]
+
+
+def test_events_of_unknown_kinds_are_refused(quiet_records):
+    with pytest.raises(ValueError, match="kinds are trace, lower, compile, cache"):
+        log.event("nonsense", "never seen")
+    assert log.records() == []
 
 
 @pytest.mark.parametrize(

@@ -93,5 +93,36 @@ def test_the_environment_is_read_once_at_import():
 
 
 def test_a_bad_value_in_the_environment_names_the_variable():
-    done = run("import stagec.core.config", STAGEC_CACHE_MAX_BYTES="lots")
-    assert "STAGEC_CACHE_MAX_BYTES='lots' is not a valid value for cache_max_bytes" in done.stderr
+    code = "from stagec.core.config import config; print(repr(config)); config.cache_max_bytes"
+    done = run(code, STAGEC_CACHE_MAX_BYTES="lots")
+    assert (
+        "ValueError: STAGEC_CACHE_MAX_BYTES=lots: 'lots' is not a whole number\n  Fix: correct or unset" in done.stderr
+    )
+    assert "cache_max_bytes=" in done.stdout
+
+
+def test_a_bad_value_that_programs_depend_on_is_told_by_the_first_call():
+    done = run("import stagec; stagec.jit(lambda x: x)(1)", STAGEC_CAPTURED_CONSTANT_BYTES="few")
+    assert "STAGEC_CAPTURED_CONSTANT_BYTES=few: 'few' is not a whole number" in done.stderr
+
+
+def test_an_option_can_be_corrected_in_the_program():
+    code = "from stagec.core.config import config; config.cache_max_bytes = 9; print(config.cache_max_bytes)"
+    assert run(code, STAGEC_CACHE_MAX_BYTES="lots").stdout == "9\n"
+
+
+def test_unknown_kinds_of_events_are_refused():
+    kinds = r"kinds are trace, lower, compile, cache and all"
+    done = run("import stagec; stagec.jit(lambda x: x)(1)", STAGEC_LOG="nope")
+    assert "STAGEC_LOG=nope: 'nope' is no kind of event; kinds are trace, lower, compile, cache and all" in done.stderr
+    with pytest.raises(ValueError, match=kinds):
+        Config().update("log", "compile, nope")
+    with pytest.raises(ValueError, match=kinds), config.override(log="nope"):
+        raise AssertionError("the block does not run")
+
+
+def test_text_is_read_as_in_the_environment():
+    options = Config()
+    options.update("fast_math", "off")
+    options.update("cache_max_bytes", "12")
+    assert (options.fast_math, options.cache_max_bytes) == (False, 12)

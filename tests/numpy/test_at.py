@@ -239,3 +239,48 @@ def test_values_of_a_wrong_shape_are_an_error() -> None:
 def test_assignment_says_how_to_update() -> None:
     with pytest.raises(TypeError, match=r"x\.at\[index\]\.set"):
         snp.zeros(3)[0] = 1
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        np.array([0, 0, 1, 0]),
+        np.array([[3, -1], [1, 1]]),
+        (np.array([0, 0, 1]), np.array([2, 2, 2])),
+        (slice(None), np.array([4, 4])),
+        (np.array([1, 1, 1]), slice(1, 3)),
+        slice(1, 3),
+        MATRIX > 7,
+        np.array([], int),
+        2,
+    ],
+    ids=str,
+)
+def test_apply_counts_each_occurrence_of_an_index(index: Any) -> None:
+    expected = MATRIX.copy()
+    flat = np.arange(MATRIX.size).reshape(MATRIX.shape)[index].ravel()
+    for place in flat:
+        expected.ravel()[place] = expected.ravel()[place] * 2 + 1
+    update = stagec.jit(lambda x: x.at[index].apply(lambda v: v * 2 + 1))
+    for found in (snp.array(MATRIX).at[index].apply(lambda v: v * 2 + 1), update(MATRIX)):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_apply_counts_each_occurrence_of_a_traced_index() -> None:
+    update = stagec.jit(lambda x, i: (x.at[i].apply(lambda v: v * 2), x))
+    x = np.arange(1, 5, dtype=np.int32)
+    for i in ([0, 0, 3], [1, 2, 3], [0, 9, 9], [-1, 3, 3]):
+        expected = x.copy()
+        for place in i:
+            if place < 4:
+                expected[place] *= 2
+        found, same = update(x, np.array(i))
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(same, x)
+
+
+def test_apply_runs_once_where_indices_are_said_to_be_unique() -> None:
+    graph = stagec.make_graph(lambda x, i: x.at[i].apply(lambda v: v * 2, unique_indices=True))(MATRIX, ROWS)
+    assert "while" not in str(graph)
+    assert "while" in str(stagec.make_graph(lambda x, i: x.at[i].apply(lambda v: v * 2))(MATRIX, ROWS))
+    assert "while" not in str(stagec.make_graph(lambda x: x.at[ROWS].apply(lambda v: v * 2))(MATRIX))

@@ -266,3 +266,11 @@ def test_every_op_that_the_compiler_registers_can_be_named_in_a_pattern():
 
 def test_ops_of_other_dialects_are_not_checked():
     assert passes.pattern("func.call")(lambda op: None).ops == ("func.call",)
+
+
+def test_an_unknown_target_is_refused_with_the_list(capsys):
+    with pytest.raises(PipelineError, match=r"no target named 'nope'\n  Fix: choose from cpu, vulkan, cuda"):
+        passes.PassOptions(target="nope")
+    assert passes.PassOptions(target="vulkan:ampere").target == "vulkan:ampere"
+    assert main(["--target", "nope", "whatever.mlir"]) == 2
+    assert "choose from cpu, vulkan, cuda" in capsys.readouterr().err

@@ -151,3 +151,4 @@ for dtype in FLOATS:
         CASES.append(Case("reduce_precision", [sample((20,), dtype, 3, -300, 300)], params))
         CASES.append(Case("reduce_precision", [edges(dtype)], params))
 unary("stop_gradient", ALL)
+unary("optimization_barrier", ALL)
