@@ -3,7 +3,6 @@
 import pickle
 import subprocess
 import sys
-import threading
 
 import ml_dtypes
 import numpy as np
@@ -113,26 +112,6 @@ def test_pickle_and_dlpack_give_the_data(vulkan):
     x = stagec.jit(lambda a: a + 1)(stagec.device_put(sample(5), vulkan))
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(x)), sample(5) + 1)
     np.testing.assert_array_equal(np.from_dlpack(x), sample(5) + 1)
-
-
-def test_eight_threads_share_the_device(vulkan):
-    f = stagec.jit(lambda x, k: snp.tanh(x) * k)
-    x = stagec.device_put(sample(1000), vulkan)
-    wrong, barrier = [], threading.Barrier(8)
-
-    def work(number):
-        barrier.wait()
-        for step in range(15):
-            k = np.float32(number * 100 + step)
-            if not np.allclose(f(x, k), np.tanh(sample(1000)) * k, rtol=1e-4):
-                wrong.append((number, step))
-
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
 
 
 @pytest.mark.parametrize("target", ["cpu", "vulkan"])
