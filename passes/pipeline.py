@@ -23,10 +23,12 @@ class PassOptions:
     Attributes:
       fast_math: allow laws that can change bits.
       target: the target's name; `"cpu"`, `"cpu:x86-64-v3"`, `"vulkan:ampere"`, ...
+      doubles: whether the target computes in float64.
     """
 
     fast_math: bool = False
     target: str = "cpu"
+    doubles: bool = True
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

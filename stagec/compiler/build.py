@@ -117,7 +117,8 @@ def optimize(module: Any, options: Options, on_pass: Any = None) -> Any:
     import passes
     from passes.analysis.in_place import keep_safe_reuse
 
-    settings = passes.PassOptions(fast_math=options.fast_math, target=options.target.backend)
+    target = options.target
+    settings = passes.PassOptions(options.fast_math, str(target), target.has("float64"))
     report = passes.run(module, "default", options=settings, extra=options.passes, on_pass=on_pass)
     if options.donated:
         keep_safe_reuse(module)
