@@ -45,7 +45,12 @@ _HALF_PI = (
     float.fromhex("0x1.1a62633145c07p-54"),
     float.fromhex("-0x1.f1976b7ed8fbcp-110"),
 )
-_HALF_PI_SINGLE = tuple(map(float.fromhex, ("0x1.9200000000000p+0", "0x1.fa00000000000p-12", "0x1.5400000000000p-20", "0x1.10b4600000000p-30")))
+_HALF_PI_SINGLE = (
+    float.fromhex("0x1.92p+0"),
+    float.fromhex("0x1.fap-12"),
+    float.fromhex("0x1.54p-20"),
+    float.fromhex("0x1.10b46p-30"),
+)
 _HALF_PI_25 = float.fromhex("0x1.921fb5p+0")
 _HALF_PI_REST = float.fromhex("0x1.110b4611a6263p-26")
 

@@ -34,7 +34,8 @@ class Arithmetic:
     ordered: bool = True
 
 
-_arithmetic: contextvars.ContextVar[Arithmetic] = contextvars.ContextVar("arithmetic", default=Arithmetic())
+_CPU = Arithmetic()
+_arithmetic: contextvars.ContextVar[Arithmetic] = contextvars.ContextVar("arithmetic", default=_CPU)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs, build
+from passes import build
 from passes.legalize.number import Number, copysign, mapped, power_of_two, where
 from passes.match import is_static, producer, single_op
 from passes.pattern import Pattern, pattern

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from stagec.compiler import cache, key, log
+from stagec.compiler import cache, capabilities, key, log
 from stagec.compiler.flags import CompileOptions
 from stagec.compiler.targets import Target
+from stagec.compiler.walk import all_equations, graphs, inner_graphs
 from stagec.core import dtypes
 from stagec.core.config import config
 from stagec.core.graph import Equation, Graph, Var
@@ -118,7 +119,7 @@ def optimize(module: Any, options: Options, on_pass: Any = None) -> Any:
     from passes.analysis.in_place import keep_safe_reuse
 
     target = options.target
-    settings = passes.PassOptions(options.fast_math, str(target), target.has("float64"))
+    settings = passes.PassOptions(options.fast_math, str(target), capabilities.has_dtype(target, "float64"))
     report = passes.run(module, "default", options=settings, extra=options.passes, on_pass=on_pass)
     if options.donated:
         keep_safe_reuse(module)
@@ -128,7 +129,13 @@ def optimize(module: Any, options: Options, on_pass: Any = None) -> Any:
 def compile_graph(
     graph: Graph, options: Options, name: str, argument_names: Sequence[str] = (), digest: str = ""
 ) -> tuple[bytes, dict[str, Any]]:
-    """Lower, optimize and compile; returns the module's bytes and what the runtime must know."""
+    """Lower, optimize and compile; returns the module's bytes and what the runtime must know.
+
+    Raises:
+      UnsupportedError: the target lacks something that the program needs.
+      CompileError: the compiler refused the program.
+    """
+    capabilities.check(graph, options.target)
     from passes.analysis.alias import returned_arguments
     from passes.analysis.clobber import clobbered_arguments
     from stagec.compiler import driver, dump
@@ -180,28 +187,6 @@ def choose_driver(graph: Graph, target: Target) -> str:
     if target.backend != "cpu":
         return target.backend
     return "local-task" if work(graph) >= _PARALLEL_WORK else "local-sync"
-
-
-def inner_graphs(equation: Equation) -> Iterator[Graph]:
-    """The graphs among an equation's parameters."""
-    for value in equation.params.values():
-        for inner in value if isinstance(value, tuple) else (value,):
-            if isinstance(inner, Graph):
-                yield inner
-
-
-def all_equations(graph: Graph) -> Iterator[Equation]:
-    """Every equation, those of inner graphs included."""
-    for part in graphs(graph):
-        yield from part.equations
-
-
-def graphs(graph: Graph) -> Iterator[Graph]:
-    """The graph, and every graph inside it."""
-    yield graph
-    for equation in graph.equations:
-        for inner in inner_graphs(equation):
-            yield from graphs(inner)
 
 
 def work(graph: Graph) -> int:

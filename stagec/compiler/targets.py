@@ -46,8 +46,6 @@ _VULKAN_PROFILES = (
     *("rx7700xt", "rx7800xt", "rx7900xt", "rx7900xtx", "rx9060xt", "rx9070", "rx9070xt"),
     *("mali-g57", "mali-g78", "mali-g310", "mali-g510", "mali-g710", "mali-g715", "mali-g720", "mali-g725"),
 )
-# Without float64; also the portable one, unless it is asked for.
-_NO_FLOAT64 = ("portable", "valhall", "mali-g5", "mali-g7", "mali-g3")
 _VULKAN_DEFAULT = "portable"
 # What all GPUs of the last years have, and the least that Vulkan guarantees for the rest: no width of a subgroup
 # is relied on.
@@ -121,17 +119,6 @@ class Target:
         if self.arch != "portable":
             return ""
         return _PORTABLE.replace("COMPUTE", "|".join((*self.features, "fp32|fp16|int64|int32|int16|int8")))
-
-    def has(self, dtype: str) -> bool:
-        """Whether the target computes in a dtype; complex numbers need that of their parts.
-
-        >>> Target.parse("vulkan:portable").has("float64"), Target.parse("vulkan:portable+fp64").has("complex128")
-        (False, True)
-        """
-        if self.backend != "vulkan" or dtype not in ("float64", "complex128") or "fp64" in self.features:
-            return True
-        # The compiler counts float64 among the features of the newest ones.
-        return self.arch in ("mali-g720", "mali-g725") or not self.arch.startswith(_NO_FLOAT64)
 
     @property
     def triple(self) -> str:

@@ -110,9 +110,10 @@ def _sort_lower(cx: Any, *operands: Any, dimension: int, is_stable: bool, num_ke
     attributes = {"dimension": f"{dimension} : i64", "is_stable": "true" if is_stable else "false"}
     out = cx.emit("stablehlo.sort", values, attributes, avals, [region])
     results = out if isinstance(out, list) else [out]
-    moved = iter([r for i, r in enumerate(results) if not (shows and i == keys)])
+    columns = iter([r for i, r in enumerate(results) if not (shows and i == keys)])
     return [
-        e("complex", a, next(moved), next(moved)) if dtypes.is_complex(a.dtype) else next(moved) for a in cx.out_avals
+        e("complex", a, next(columns), next(columns)) if dtypes.is_complex(a.dtype) else next(columns)
+        for a in cx.out_avals
     ]
 
 
