@@ -23,10 +23,12 @@ class PassOptions:
     Attributes:
       fast_math: allow laws that can change bits.
       target: the target's name; `"cpu"`, `"cpu:x86-64-v3"`, `"vulkan:ampere"`, ...
+      doubles: whether the target computes in float64.
     """
 
     fast_math: bool = False
     target: str = "cpu"
+    doubles: bool = True
 
     def __post_init__(self) -> None:
         if self.target.partition(":")[0] not in _TARGETS:

@@ -1,14 +1,16 @@
-"""What the CPU backend cannot do, or does inaccurately, rewritten into what it can."""
+"""What a target cannot do, or does inaccurately, rewritten into what it can."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from passes.legalize import complexes, control_flow, floats, integers, slices, sorting, unsigned, updates
+from passes import bindings
+from passes.legalize import complexes, control_flow, floats, integers, slices, sorting, spirv, unsigned, updates
+from passes.legalize.number import Arithmetic, arithmetic
 from passes.pattern import Pattern, apply
 from passes.pipeline import Pass, PassOptions
 
-__all__ = ["LEGALIZE", "PATTERNS_CPU"]
+__all__ = ["LEGALIZE", "PATTERNS_CPU", "PATTERNS_CUDA", "PATTERNS_VULKAN"]
 
 PATTERNS_CPU: list[Pattern] = [
     *integers.PATTERNS,
@@ -19,13 +21,26 @@ PATTERNS_CPU: list[Pattern] = [
     *slices.PATTERNS,
     *updates.PATTERNS,
 ]
+PATTERNS_VULKAN: list[Pattern] = [*spirv.PATTERNS, *PATTERNS_CPU]
+PATTERNS_CUDA: list[Pattern] = PATTERNS_CPU
 
 
 def _legalize(module: Any, options: PassOptions) -> dict[str, int]:
-    # The laws say what the CPU backend lacks; other targets have other gaps.
-    hits = apply(module, PATTERNS_CPU) if options.target == "cpu" else {}
-    # Where updates are done is decided before the target matters.
+    backend = options.target.partition(":")[0]
+    if backend == "cpu":
+        # Where updates are done is decided before the target matters.
+        return {**apply(module, PATTERNS_CPU), **control_flow.keep_apart(module)}
+    laws = PATTERNS_VULKAN if backend == "vulkan" else PATTERNS_CUDA
+    found = Arithmetic(doubles=options.doubles, ordered=backend != "vulkan")
+    with arithmetic(found):
+        hits = apply(module, laws)
+        # The compiler's expansions of the remaining functions hold operations that need these laws in turn.
+        bindings.passmanager.PassManager.parse("builtin.module(func.func(chlo-legalize-to-stablehlo))").run(
+            module.operation
+        )
+        for name, count in apply(module, laws).items():
+            hits[name] = hits.get(name, 0) + count
     return {**hits, **control_flow.keep_apart(module)}
 
 
-LEGALIZE = Pass("legalize", _legalize, "Rewrite what the CPU backend cannot do.")
+LEGALIZE = Pass("legalize", _legalize, "Rewrite what the target cannot do.")

@@ -1,7 +1,7 @@
 """Functions of a complex number in terms of real ones.
 
-complex128 has no other way to link; complex64 is computed in float64, which keeps
-its intermediate squares from overflowing. Inverse functions follow Kahan,
+complex128 has no other way to link; complex64 is computed in float64 where there is
+one, which keeps its intermediate squares from overflowing. Inverse functions follow Kahan,
 "Branch cuts for complex elementary functions" (1987), the sign of zero included.
 """
 
@@ -15,7 +15,17 @@ import numpy as np
 
 from passes import attributes as attrs, build
 from passes.legalize import elementary as el, special as sp
-from passes.legalize.number import Number, copysign, has_sign, mapped, maximum, minimum, sqrt, where
+from passes.legalize.number import (
+    Number,
+    copysign,
+    has_doubles,
+    has_sign,
+    mapped,
+    maximum,
+    minimum,
+    sqrt,
+    where,
+)
 from passes.match import is_static
 from passes.pattern import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
@@ -86,9 +96,11 @@ def square_root(x: Number, y: Number) -> Pair:
     # Halve or double the exponent out of the way of overflow and flushing.
     a, b = abs(x), abs(y)
     large = maximum(a, b)
-    shrink, grow = large > 1e300, large < 1e-280
-    scale = where(shrink, x.like(2.0**-4), where(grow, x.like(2.0**104), x.like(1)))
-    back = where(shrink, x.like(4.0), where(grow, x.like(2.0**-52), x.like(1)))
+    bits = 104 if x.dtype == np.float64 else 48
+    top, bottom = (1e300, 1e-280) if x.dtype == np.float64 else (1e37, 1e-26)
+    shrink, grow = large > top, large < bottom
+    scale = where(shrink, x.like(2.0**-4), where(grow, x.like(2.0**bits), x.like(1)))
+    back = where(shrink, x.like(4.0), where(grow, x.like(2.0 ** -(bits // 2)), x.like(1)))
     u, v = a * scale, b * scale
     t = sqrt((hypot(u, v) + u) * 0.5)
     other = v / where(t.equals(0), t.like(1), t) * 0.5
@@ -188,7 +200,8 @@ def acosh(x: Number, y: Number) -> Pair:
 def atanh(x: Number, y: Number) -> Pair:
     """Inverse hyperbolic tangent."""
     a = abs(x)
-    far = (a > 1e100) | (abs(y) > 1e100)
+    bound = 1e100 if x.dtype == np.float64 else 1e15
+    far = (a > bound) | (abs(y) > bound)
     p, q = where(far, a.like(2), a), where(far, y.like(0), y)
     real = el.log1p(4 * p / ((1 - p) * (1 - p) + q * q)) * 0.25
     imaginary = el.atan2(2 * q, (1 - p) * (1 + p) - q * q) * 0.5
@@ -251,7 +264,8 @@ def _parts(value: Any, dtype: Any) -> Pair:
     single = tensor_type(value.type.shape, dtype)
     real = build.op("stablehlo.real", [value], single)
     imaginary = build.op("stablehlo.imag", [value], single)
-    return Number(real).to(np.float64), Number(imaginary).to(np.float64)
+    inner = np.float64 if has_doubles() else dtype
+    return Number(real).to(inner), Number(imaginary).to(inner)
 
 
 def _law(name: str, fn: Callable[..., Any]) -> Pattern:

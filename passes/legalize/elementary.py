@@ -18,10 +18,13 @@ from passes.legalize.number import (
     copysign,
     estrin,
     fast_two_sum,
+    has_doubles,
+    keeps_order,
     mantissa_exponent,
     maximum,
     minimum,
     power_of_two,
+    rint,
     split,
     sqrt,
     two_product,
@@ -32,6 +35,8 @@ from passes.legalize.number import (
 # Beyond this a float64 is farther than 2**-3 from its neighbours.
 TRIGONOMETRIC_LIMIT = 2.0**50
 TRIGONOMETRIC_LIMIT_F32 = 2.0**28
+# Where float32 is all there is: multiples of the pieces of pi/2, of 8 bits each, are exact up to here.
+TRIGONOMETRIC_LIMIT_SINGLE = 2.0**15 * math.pi
 _LN2_HIGH = {8: float.fromhex("0x1.62e42feep-1"), 4: float.fromhex("0x1.62ep-1")}
 _LN2_LOW = {8: float.fromhex("0x1.a39ef35793c76p-33"), 4: float.fromhex("0x1.0bfbe8e7bcd5ep-15")}
 # pi/2 in pieces: three doubles, and 25 bits with the rest.
@@ -39,6 +44,12 @@ _HALF_PI = (
     float.fromhex("0x1.921fb54442d18p+0"),
     float.fromhex("0x1.1a62633145c07p-54"),
     float.fromhex("-0x1.f1976b7ed8fbcp-110"),
+)
+_HALF_PI_SINGLE = (
+    float.fromhex("0x1.92p+0"),
+    float.fromhex("0x1.fap-12"),
+    float.fromhex("0x1.54p-20"),
+    float.fromhex("0x1.10b46p-30"),
 )
 _HALF_PI_25 = float.fromhex("0x1.921fb5p+0")
 _HALF_PI_REST = float.fromhex("0x1.110b4611a6263p-26")
@@ -52,8 +63,11 @@ def _nearest(x: Number) -> tuple[Number, Number]:
     """`x` rounded to an integer, as a float and as an integer tensor of the same width.
 
     Adding 1.5 * 2**mantissa-bits leaves the integer in the low bits: cheaper than
-    a conversion, and defined for NaN.
+    a conversion, and defined for NaN; but a compiler that reorders sums removes it.
     """
+    if not keeps_order():
+        n = rint(x)
+        return n, n.to(f"int{8 * x.dtype.itemsize}")
     magic = x.like(1.5 * 2.0 ** np.finfo(x.dtype).nmant)
     shifted = x + magic
     return shifted - magic, shifted.bits() - magic.bits()
@@ -139,11 +153,24 @@ def log(x: Number) -> Number:
 def log1p(x: Number) -> Number:
     """`log(1 + x)`, within 1.5 ulp."""
     u = x + 1
+    if not keeps_order():
+        # Near zero without the sum: its rounding error cannot be computed.
+        near = (x > -0.25) & (x < 0.375)
+        return where(near, _log1p_near(where(near, x, x.like(0))), log(u))
     # What the sum lost, relative to it.
     low = where(x > 1, 1 - (u - x), x - (u - 1)) / u
     low = where(abs(u) < math.inf, low, low.like(0))
     result = _log_specials(u, _log(u, low))
     return where(abs(x) < np.finfo(x.dtype).eps / 4, x, result)
+
+
+def _log1p_near(x: Number) -> Number:
+    """`log(1 + x)` for `sqrt(0.5) <= 1 + x <= sqrt(2)`."""
+    s = x / (x + 2)
+    z = s * s
+    half_square = x * x * 0.5
+    coefficients = co.LOG if _is_double(x) else co.LOG_F32
+    return x - (half_square - s * (half_square + z * estrin(z, coefficients)))
 
 
 def log_pair(x: Number) -> tuple[Number, Number]:
@@ -180,6 +207,12 @@ def _reduced(x: Number) -> tuple[Number, Number, Number]:
         b, b_low = two_sum(a, -q)
         r, r_low = fast_two_sum(b, (a_low + b_low) - (q_low + n * _HALF_PI[2]))
         return r, r_low, k
+    if not has_doubles():
+        x = where(abs(x) < TRIGONOMETRIC_LIMIT_SINGLE, x, x * 0)
+        n, k = _nearest(x * (2 / math.pi))
+        for piece in _HALF_PI_SINGLE[:-1]:
+            x = x - n * piece
+        return x, -(n * _HALF_PI_SINGLE[-1]), k
     wide = where(abs(x) < TRIGONOMETRIC_LIMIT_F32, x, x * 0).to(np.float64)
     n, k = _nearest(wide * (2 / math.pi))
     rest = (wide - n * _HALF_PI_25) - n * _HALF_PI_REST
@@ -293,7 +326,7 @@ def acos(x: Number) -> Number:
 
 
 def cbrt(x: Number) -> Number:
-    """Cube root of a float64, within 1 ulp."""
+    """Cube root, of a float64 within 1 ulp."""
     a = abs(x)
     m, k = mantissa_exponent(a, 1.0)
     # k // 3 by a multiplication: |k| <= 1074.

@@ -10,7 +10,7 @@ import numpy as np
 
 from passes import build
 from passes.legalize import elementary, special
-from passes.legalize.number import Number, mapped
+from passes.legalize.number import Number, has_doubles, mapped
 from passes.match import is_static, splat_of
 from passes.pattern import Pattern, pattern
 from passes.types import numpy_dtype
@@ -63,6 +63,9 @@ def _law(name: str, fn: Callable[..., Number], native: Iterable[Any], wider: dic
             return None
         dtype = numpy_dtype(operands[0].type.element_type)
         inner = dtype if dtype in direct else wider.get(dtype)
+        if inner == F64 and not has_doubles():
+            # The compiler's own expansion, in float32, is what there is.
+            inner = F32 if fn is elementary.cbrt else None
         if inner is None:
             return None
         return mapped(lambda *x: fn(*(v.to(inner) for v in x)).to(dtype).value, operands, dtype)

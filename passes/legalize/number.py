@@ -6,7 +6,10 @@ emit one StableHLO op each at the current insertion point.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import contextvars
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,44 @@ from passes import build
 from passes.types import numpy_dtype
 
 Scalar = int | float
+
+
+@dataclasses.dataclass(frozen=True)
+class Arithmetic:
+    """What the laws may rely on in the target's arithmetic.
+
+    Attributes:
+      doubles: there is float64, to compute float32 in.
+      ordered: `(a + b) - a` is computed as written, and is what rounding left of `b`. Drivers of GPUs
+        may simplify it to `b`; error terms computed so are then zero, and results a few ulps worse.
+    """
+
+    doubles: bool = True
+    ordered: bool = True
+
+
+_CPU = Arithmetic()
+_arithmetic: contextvars.ContextVar[Arithmetic] = contextvars.ContextVar("arithmetic", default=_CPU)
+
+
+@contextlib.contextmanager
+def arithmetic(found: Arithmetic) -> Iterator[None]:
+    """Within the block, laws expand functions for a target's arithmetic."""
+    token = _arithmetic.set(found)
+    try:
+        yield
+    finally:
+        _arithmetic.reset(token)
+
+
+def has_doubles() -> bool:
+    """Whether the target has float64."""
+    return _arithmetic.get().doubles
+
+
+def keeps_order() -> bool:
+    """Whether the target computes sums in the order in which they are written."""
+    return _arithmetic.get().ordered
 
 
 class Number:
@@ -223,8 +264,8 @@ def mantissa_exponent(x: Number, low: float) -> tuple[Number, Number]:
 
 
 def split(x: Number) -> tuple[Number, Number]:
-    """Dekker's two halves of a float64: products of halves are exact."""
-    high = (x.bits() & -(1 << 27)).bitcast(x.dtype)
+    """Dekker's two halves of a float: products of halves are exact."""
+    high = (x.bits() & -(1 << (27 if x.dtype == np.float64 else 12))).bitcast(x.dtype)
     return high, x - high
 
 

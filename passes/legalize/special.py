@@ -9,7 +9,19 @@ import numpy as np
 from passes import build
 from passes.legalize import coefficients as co
 from passes.legalize.elementary import exp, expm1, log, log1p, log_pair, sin, tan
-from passes.legalize.number import Number, call, copysign, estrin, maximum, minimum, rint, sqrt, two_product, where
+from passes.legalize.number import (
+    Number,
+    call,
+    copysign,
+    estrin,
+    has_doubles,
+    maximum,
+    minimum,
+    rint,
+    sqrt,
+    two_product,
+    where,
+)
 
 
 def sinh(x: Number) -> Number:
@@ -165,11 +177,13 @@ def power(x: Number, y: Number) -> Number:
     """`x**y` with C's special cases, within 1 ulp.
 
     float64 carries log(x) as an unevaluated sum; narrower floats are computed in
-    float64, where the plain logarithm is enough.
+    float64, where the plain logarithm is enough. Without float64 the error grows
+    with the logarithm of the result: 2 ulp for each unit of it.
     """
     narrow = x.dtype
     if narrow != np.float64:
-        x, y = x.to(np.float64), y.to(np.float64)
+        wide = np.float64 if has_doubles() else np.float32
+        x, y = x.to(wide), y.to(wide)
     a = abs(x)
     if narrow == np.float64:
         high, low = log_pair(a)
@@ -180,7 +194,7 @@ def power(x: Number, y: Number) -> Number:
         result = exp(y * log(a))
     positive = y > 0
     edge = where(positive, x.like(0), x.like(math.inf))
-    result = where(a < float(np.finfo(np.float64).tiny), edge, result)
+    result = where(a < float(np.finfo(x.dtype).tiny), edge, result)
     result = where(a.equals(math.inf), where(positive, x.like(math.inf), x.like(0)), result)
     result = where(a.equals(1), x.like(1), result)
     integer = call("floor", y).equals(y)

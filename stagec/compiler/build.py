@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from stagec.compiler import cache, key, log
+from stagec.compiler import cache, capabilities, key, log
 from stagec.compiler.flags import CompileOptions
 from stagec.compiler.targets import Target
 from stagec.core import dtypes, location
@@ -199,7 +199,8 @@ def optimize(module: Any, options: Options, on_pass: Any = None) -> Any:
     import passes
     from passes.analysis.in_place import keep_safe_reuse
 
-    settings = passes.PassOptions(fast_math=options.fast_math, target=options.target.backend)
+    target = options.target
+    settings = passes.PassOptions(options.fast_math, str(target), capabilities.has_dtype(target, "float64"))
     report = passes.run(module, "default", options=settings, extra=options.passes, on_pass=on_pass)
     if options.donated:
         keep_safe_reuse(module)
@@ -209,9 +210,15 @@ def optimize(module: Any, options: Options, on_pass: Any = None) -> Any:
 def compile_graph(
     graph: Graph, options: Options, name: str, argument_names: Sequence[str] = (), digest: str = ""
 ) -> tuple[bytes, dict[str, Any]]:
-    """Lower, optimize and compile; returns the module's bytes and what the runtime must know."""
+    """Lower, optimize and compile; returns the module's bytes and what the runtime must know.
+
+    Raises:
+      UnsupportedError: the target lacks something that the program needs.
+      CompileError: the compiler refused the program.
+    """
     from stagec.compiler import dump
 
+    capabilities.check(graph, options.target)
     started = time.perf_counter()
     module = lower_graph(graph, options, name, argument_names)
     lowered = time.perf_counter()

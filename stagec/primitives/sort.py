@@ -84,14 +84,21 @@ def _sort_lower(cx: Any, *operands: Any, dimension: int, is_stable: bool, num_ke
         return [network.from_rows(cx, v, a, dimension) for v, a in zip(moved, cx.out_avals)]
     # The compiler's sort swaps equal neighbours: where that shows, the position is the last key. It counts
     # down, because it must not be merged with a position among the operands: one buffer sorted twice is refused.
-    values, avals, keys = list(operands), list(cx.out_avals), num_keys
-    shows = is_stable and (num_keys < len(values) or any(dtypes.is_inexact(a.dtype) for a in avals))
+    # Complex numbers go as their two parts, which not all targets can move as one.
+    e = network.Emitter(cx)
+    values, avals, keys = [], [], 0
+    for i, (v, a) in enumerate(zip(operands, cx.out_avals)):
+        part = a.update(dtype=dtypes.real_dtype(a.dtype)) if dtypes.is_complex(a.dtype) else a
+        parts = [v] if part is a else [e("real", part, v), e("imag", part, v)]
+        values += parts
+        avals += [part] * len(parts)
+        keys += len(parts) if i < num_keys else 0
+    shows = is_stable and (keys < len(values) or any(dtypes.is_inexact(a.dtype) for a in avals))
     if shows:
-        e = network.Emitter(cx)
         place = ShapedArray.of(aval.shape, dtypes.int32)
         rest = e("subtract", place, e.fill(n, place), e("iota", place, iota_dimension=f"{dimension} : i64"))
-        values.insert(num_keys, rest)
-        avals.insert(num_keys, place)
+        values.insert(keys, rest)
+        avals.insert(keys, place)
 
     def before(*scalars: Any) -> list[Any]:
         pairs = [(scalars[2 * i], scalars[2 * i + 1]) for i in range(keys)]
@@ -103,7 +110,11 @@ def _sort_lower(cx: Any, *operands: Any, dimension: int, is_stable: bool, num_ke
     attributes = {"dimension": f"{dimension} : i64", "is_stable": "true" if is_stable else "false"}
     out = cx.emit("stablehlo.sort", values, attributes, avals, [region])
     results = out if isinstance(out, list) else [out]
-    return [r for i, r in enumerate(results) if not (shows and i == num_keys)]
+    columns = iter([r for i, r in enumerate(results) if not (shows and i == keys)])
+    return [
+        e("complex", a, next(columns), next(columns)) if dtypes.is_complex(a.dtype) else next(columns)
+        for a in cx.out_avals
+    ]
 
 
 sort_p = Primitive("sort", shape=_sort_shape, eval=_sort_eval, lower=_sort_lower, transpose=NOT_LINEAR, multiple=True)

@@ -1,0 +1,244 @@
+"""What SPIR-V, the language of Vulkan's kernels, lacks or leaves to the driver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from passes import build
+from passes.legalize.number import Number, copysign, mapped, power_of_two, where
+from passes.match import is_static, producer, single_op
+from passes.pattern import Pattern, pattern
+from passes.types import numpy_dtype, tensor_type
+
+
+def _attributes(operation: Any, without: tuple[str, ...] = ()) -> dict[str, Any]:
+    found = [operation.attributes[i] for i in range(len(operation.attributes))]
+    return {a.name: a.attr for a in found if a.name not in without}
+
+
+def _is_integer(x: Number, kinds: str) -> bool:
+    return is_static(x.value) and x.dtype.kind in kinds and not x.dtype.name.endswith(("int2", "int4"))
+
+
+@pattern("stablehlo.remainder")
+def remainder_by_division(op: Any) -> Any:
+    """x % y of integers as x - (x / y) * y. Exact.
+
+    The sign of the driver's own operation is wrong for the least integer.
+    """
+    x, y = (Number(value) for value in op.operation.operands)
+    if not _is_integer(x, "iu"):
+        return None
+    return (x - x / y * y).value
+
+
+@pattern("stablehlo.divide")
+def divide_unsigned(op: Any) -> Any:
+    """x / y of unsigned integers by a signed division. Exact.
+
+    The compiler refuses the unsigned one where its vectors have one element, which depends on the shape.
+    """
+    x, y = (Number(value) for value in op.operation.operands)
+    if not _is_integer(x, "u"):
+        return None
+    dtype = x.dtype
+    if dtype.itemsize < 4:
+        quotient = (x.to(np.uint32).bits() / y.to(np.uint32).bits()).to(dtype)
+        return where(y.equals(0), x.like(int(np.iinfo(dtype).max)), quotient).value
+    x, y = x.bits(), y.bits()
+    # Half of x is positive; twice its quotient is right or one too small. From 2**31 on, y fits once or not at all.
+    half = (Number(build.op("stablehlo.shift_right_logical", [x.value, x.like(1).value])) / y) << 1
+    top = x.like(int(np.iinfo(x.dtype).min))
+
+    def at_least(a: Number, b: Number) -> Number:
+        return (a ^ top) >= (b ^ top)
+
+    more = where(at_least(x - half * y, y), half + 1, half)
+    large = where(at_least(x, y), x.like(1), x.like(0))
+    quotient = where(y < 0, large, where(y.equals(0), x.like(-1), more))
+    return quotient.bitcast(dtype).value
+
+
+def _remainder(x: Number, y: Number) -> Number:
+    """C's `fmod` for float32, exact; subnormal numbers are not flushed.
+
+    |x| = m 2**e and |y| = n 2**f with integers m and n of 24 bits: m 2**(e - f) mod n, by shifts of up to
+    39 bits and remainders of 64-bit integers.
+    """
+    narrow = x.dtype
+    x, y = x.to(np.float32), y.to(np.float32)
+    bits = [abs(v).bits() for v in (x, y)]
+    exponents = [b >> 23 for b in bits]
+    fractions = [b & ((1 << 23) - 1) for b in bits]
+    m, n = (where(e.equals(0), f, f | (1 << 23)) for e, f in zip(exponents, fractions))
+    ex, ey = (where(e.equals(0), e.like(1), e) for e in exponents)
+    zero = n.equals(0)
+    modulus = where(zero, n.like(1), n).to(np.int64)
+    distance = where(ex > ey, ex - ey, ex.like(0))
+    rest = m
+    for _ in range(7):  # 7 * 39 is more than the exponents' 253
+        step = where(distance > 39, distance.like(39), distance)
+        shifted = rest.to(np.int64) << step.to(np.int64)
+        rest = (shifted - shifted / modulus * modulus).to(np.int32)
+        distance = distance - step
+    shift = ey - 150
+    half = shift >> 1
+    result = rest.to(np.float32) * power_of_two(half, np.float32) * power_of_two(shift - half, np.float32)
+    result = where(abs(x) < abs(y), x, copysign(result, x))
+    invalid = zero | (exponents[0] >= 255) | y.is_nan()
+    return where(invalid, x.like(float("nan")), result).to(narrow)
+
+
+@pattern("stablehlo.remainder")
+def remainder_of_floats(op: Any) -> Any:
+    """x % y of float16, bfloat16 and float32 with integers. Exact.
+
+    The driver's own operation is x - y * trunc(x / y), which loses everything
+    where the quotient is large, and is NaN where it overflows.
+    """
+    x, y = op.operation.operands
+    dtype = numpy_dtype(x.type.element_type)
+    if not is_static(x) or dtype.name not in ("float16", "bfloat16", "float32"):
+        return None
+    return mapped(lambda a, b: _remainder(a, b).value, [x, y], dtype)
+
+
+@pattern("stablehlo.count_leading_zeros")
+def count_leading_zeros_of_words(op: Any) -> Any:
+    """count_leading_zeros of other widths than 32 bits, on words of 32. Exact."""
+    (operand,) = op.operation.operands
+    x = Number(operand)
+    width = 8 * x.dtype.itemsize
+    if not is_static(operand) or width == 32 or x.dtype.kind not in "iu":
+        return None
+    bits = x.bitcast(f"uint{width}")
+
+    def count(word: Number) -> Number:
+        return Number(build.op("stablehlo.count_leading_zeros", [word.value]))
+
+    if width < 32:
+        return (count(bits.to(np.uint32).bits()) - (32 - width)).to(x.dtype).value
+    high, low = ((bits >> shift).to(np.uint32).bits() for shift in (32, 0))
+    return where(high.equals(0), count(low) + 32, count(high)).to(x.dtype).value
+
+
+@pattern("stablehlo.iota")
+def iota_of_integers(op: Any) -> Any:
+    """iota of bfloat16 from int32. Exact: both round the number once."""
+    result = op.operation.results[0].type
+    if numpy_dtype(result.element_type).name != "bfloat16":
+        return None
+    attributes = {"iota_dimension": op.operation.attributes["iota_dimension"]}
+    made = build.op("stablehlo.iota", [], tensor_type(result.shape, np.int32), attributes=attributes)
+    return build.convert(made, numpy_dtype(result.element_type))
+
+
+@pattern("stablehlo.convert")
+def convert_to_bfloat16(op: Any) -> Any:
+    """integer -> bfloat16: float32, rounded to its upper half, as on the CPU."""
+    (operand,) = op.operation.operands
+    target = numpy_dtype(op.operation.results[0].type.element_type)
+    if target.name != "bfloat16" or numpy_dtype(operand.type.element_type).kind not in "biu":
+        return None
+    if not is_static(operand):
+        return None
+    bits = Number(build.convert(operand, np.float32)).bits()
+    odd = (bits >> 16) & 1
+    return ((bits + odd + 0x7FFF) >> 16).to(np.int16).bitcast(target).value
+
+
+@pattern("stablehlo.reduce_window")
+def reduce_window_of_memory(op: Any) -> Any:
+    """reduce_window reads memory, not a widening conversion before it. Exact.
+
+    With the conversion fused into it, the compiler's code goes along the last
+    axis only. bfloat16, which is converted anyway, is computed in float32.
+    """
+    operation = op.operation
+    if len(operation.operands) != 2:
+        return None
+    value, start = operation.operands
+    name, source = single_op(operation.regions[0]), numpy_dtype(value.type.element_type)
+    if name is None or not (source.name == "bfloat16" or producer(value, "stablehlo.convert")):
+        return None
+    inner = np.dtype(np.float32) if source.name == "bfloat16" else source
+    if inner != source:
+        value, start = build.convert(value, inner), build.convert(start, inner)
+    made = build.op(
+        "stablehlo.reduce_window",
+        [_stored(value), start],
+        tensor_type(operation.results[0].type.shape, inner),
+        attributes=_attributes(operation),
+        regions=1,
+    )
+    build.unary_region(made, 0, [start.type, start.type], lambda a, b: build.op(name, [a, b]))
+    result = made.results[0]
+    return build.convert(result, source) if inner != source else result
+
+
+@pattern("stablehlo.reduce_window")
+def reduce_window_of_complex(op: Any) -> Any:
+    """reduce_window of complex numbers on their parts. Exact. The compiler crashed on it."""
+    operation = op.operation
+    dtype = numpy_dtype(operation.operands[0].type.element_type)
+    name = single_op(operation.regions[0])
+    if len(operation.operands) != 2 or dtype.kind != "c" or name is None:
+        return None
+    half = np.dtype(np.float32 if dtype == np.complex64 else np.float64)
+
+    def parts(value: Any) -> list[Any]:
+        type_ = tensor_type(value.type.shape, half)
+        return [build.op(f"stablehlo.{part}", [value], type_) for part in ("real", "imag")]
+
+    value, start = operation.operands
+    result = operation.results[0].type
+    made = build.op(
+        "stablehlo.reduce_window",
+        [*map(_stored, parts(value)), *parts(start)],
+        [tensor_type(result.shape, half)] * 2,
+        attributes=_attributes(operation),
+        regions=1,
+    )
+    scalar = tensor_type((), half)
+
+    def combine(*values: Any) -> list[Any]:
+        x, y = (build.op("stablehlo.complex", [*values[i : i + 2]], start.type) for i in (0, 2))
+        return parts(build.op(name, [x, y]))
+
+    build.unary_region(made, 0, [scalar] * 4, combine)
+    return build.op("stablehlo.complex", [*made.results], result)
+
+
+def _stored(value: Any) -> Any:
+    return build.op("stablehlo.optimization_barrier", [value])
+
+
+@pattern("stablehlo.select")
+def select_complex(op: Any) -> Any:
+    """A choice between complex numbers chooses their parts. Exact."""
+    condition, *values = op.operation.operands
+    result = op.operation.results[0].type
+    dtype = numpy_dtype(result.element_type)
+    if dtype.kind != "c":
+        return None
+    half = np.float32 if dtype == np.complex64 else np.float64
+    parts = []
+    for name in ("stablehlo.real", "stablehlo.imag"):
+        x, y = (build.op(name, [v], tensor_type(v.type.shape, half)) for v in values)
+        parts.append(build.select(condition, x, y))
+    return build.op("stablehlo.complex", parts, result)
+
+
+PATTERNS: list[Pattern] = [
+    remainder_by_division,
+    divide_unsigned,
+    remainder_of_floats,
+    count_leading_zeros_of_words,
+    iota_of_integers,
+    convert_to_bfloat16,
+    reduce_window_of_memory,
+    reduce_window_of_complex,
+    select_complex,
+]
