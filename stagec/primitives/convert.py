@@ -11,7 +11,9 @@ from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
+from stagec.core.zero import differentiable, zero_of
 from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.rules import batch_elementwise
 from stagec.primitives.table import check_dtype
 
 
@@ -54,8 +56,21 @@ def _convert_lower(cx: Any, x: Any, *, new_dtype: np.dtype[Any], weak_type: bool
     return cx.emit("stablehlo.convert", [x])
 
 
+def _convert_jvp(primitive: Primitive, primals: Any, tangents: Any, params: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    out = primitive(x, **params)
+    aval = aval_of(out)
+    return out, primitive(t, new_dtype=aval.dtype, weak_type=False) if differentiable(aval) else zero_of(aval)
+
+
 convert_element_type_p = Primitive(
-    "convert_element_type", shape=_convert_shape, eval=_convert_eval, lower=_convert_lower
+    "convert_element_type",
+    shape=_convert_shape,
+    eval=_convert_eval,
+    lower=_convert_lower,
+    jvp=_convert_jvp,
+    transpose=lambda ct, x, **params: [convert_element_type(ct, x.aval.dtype)],
+    batch=batch_elementwise,
 )
 
 
