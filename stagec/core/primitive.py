@@ -9,10 +9,11 @@ from stagec.core import trace as _trace
 
 
 class Absent:
-    """A rule that does not exist, said on purpose."""
+    """A rule that does not exist, said on purpose; `fix` is what users can do instead."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, fix: str = "") -> None:
         self.reason = reason
+        self.fix = fix
 
     def __repr__(self) -> str:
         return self.reason
@@ -20,6 +21,7 @@ class Absent:
 
 NOT_DIFFERENTIABLE = Absent("NOT_DIFFERENTIABLE")
 NOT_LINEAR = Absent("NOT_LINEAR")
+NO_OPERANDS = Absent("NO_OPERANDS")
 NOT_WRITTEN = Absent("NOT_WRITTEN")
 
 Rule = Any

@@ -13,7 +13,7 @@ from stagec.core.operators import ArrayOperators
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from stagec.core.zero import differentiable, zero_of
 from stagec.primitives.operand import Operand, as_operand, aval_of
-from stagec.primitives.rules import batch_elementwise
+from stagec.primitives.rules import batch_elementwise, linear, to_front
 from stagec.primitives.table import check_dtype
 
 
@@ -135,6 +135,7 @@ bitcast_convert_type_p = Primitive(
     lower=_bitcast_lower,
     jvp=NOT_DIFFERENTIABLE,
     transpose=NOT_LINEAR,
+    batch=lambda row, args, dims, size, params: (row(to_front(args[0], dims[0]), **params), 0),
 )
 
 
@@ -206,8 +207,15 @@ def _reduce_precision_lower(cx: Any, x: Any, *, exponent_bits: int, mantissa_bit
     return cx.emit("stablehlo.reduce_precision", [x], attributes)
 
 
+# Derivatives are rounded as the values are.
 reduce_precision_p = Primitive(
-    "reduce_precision", shape=_reduce_precision_shape, eval=_reduce_precision_eval, lower=_reduce_precision_lower
+    "reduce_precision",
+    shape=_reduce_precision_shape,
+    eval=_reduce_precision_eval,
+    lower=_reduce_precision_lower,
+    jvp=linear(),
+    transpose=lambda ct, x, **params: [reduce_precision_p(ct, **params)],
+    batch=batch_elementwise,
 )
 
 

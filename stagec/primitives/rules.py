@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import Primitive
+from stagec.core.primitive import Absent, Primitive
 from stagec.core.zero import Linear, is_linear, is_zero, zero_of
 from stagec.primitives.operand import aval_of
 
 Contribution = Callable[..., Any]
+
+
+def no_rule(primitive: Primitive, what: str, why: Absent) -> errors.StagecError:
+    """The error for a primitive that a transformation cannot handle."""
+    return location.error(
+        errors.UnsupportedError,
+        f"{primitive} cannot be {what} ({why})",
+        fix=why.fix or "use stop_gradient on its operands, or give the function a rule of its own",
+    )
 
 
 def _sum(terms: Sequence[Any]) -> Any:

@@ -27,6 +27,7 @@ from stagec.primitives.shape import (
     shape_error,
     squeeze,
 )
+from stagec.primitives.slicing_rules import dynamic_slice_batch, dynamic_update_batch
 from stagec.primitives.table import i64_array, same_dtype
 
 Ints = tuple[int, ...]
@@ -236,6 +237,7 @@ dynamic_slice_p = Primitive(
         dynamic_update_slice_p(zeros(x.aval), ct, *indices),
         *[None] * len(indices),
     ],
+    batch=dynamic_slice_batch,
 )
 
 
@@ -256,11 +258,10 @@ def _dynamic_update_eval(x: Any, update: Any, *indices: Any) -> Any:
 
 
 def _dynamic_update_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
-    x, update, *indices = primals
     out = primitive(*primals)
     if is_zero(tangents[0]) and is_zero(tangents[1]):
         return out, zero_of(aval_of(out))
-    return out, primitive(instantiate(tangents[0]), instantiate(tangents[1]), *indices)
+    return out, primitive(instantiate(tangents[0]), instantiate(tangents[1]), *primals[2:])
 
 
 def _dynamic_update_transpose(ct: Any, x: Any, update: Any, *indices: Any) -> list[Any]:
@@ -280,6 +281,7 @@ dynamic_update_slice_p = Primitive(
     lower=lambda cx, x, update, *indices: cx.emit("stablehlo.dynamic_update_slice", [x, update, *indices]),
     jvp=_dynamic_update_jvp,
     transpose=_dynamic_update_transpose,
+    batch=dynamic_update_batch,
 )
 
 

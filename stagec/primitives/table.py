@@ -10,7 +10,7 @@ import numpy as np
 from stagec.core import dtypes, location
 from stagec.core.aval import ShapedArray
 from stagec.core.errors import DtypeError, ShapeError
-from stagec.core.primitive import NOT_WRITTEN, Primitive
+from stagec.core.primitive import Primitive
 from stagec.primitives import rules
 
 DtypeRule = Callable[..., "np.dtype[Any]"]
@@ -61,8 +61,8 @@ def elementwise(
     eval: Callable[..., Any],
     lower: str | Callable[..., Any],
     result: DtypeRule | np.dtype[Any] | None = None,
-    jvp: Any = NOT_WRITTEN,
-    transpose: Any = NOT_WRITTEN,
+    jvp: Any,
+    transpose: Any,
 ) -> Primitive:
     """A row that works on each element alone.
 

@@ -10,8 +10,7 @@ from stagec.core.config import state
 from stagec.core.primitive import Absent, Primitive
 from stagec.core.trace import Trace, Tracer, current, leaked
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import to_front
-from stagec.transforms.jvp import no_rule
+from stagec.primitives.rules import no_rule, to_front
 
 
 class BatchTracer(Tracer):

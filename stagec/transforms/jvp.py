@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stagec.core import errors, location
 from stagec.core.config import state
 from stagec.core.primitive import NOT_DIFFERENTIABLE, Absent, Primitive
 from stagec.core.trace import Trace, Tracer, current, leaked
 from stagec.core.zero import is_zero, zero_of
 from stagec.primitives.operand import aval_of
+from stagec.primitives.rules import no_rule
 
 
 class JvpTracer(Tracer):
@@ -91,12 +91,3 @@ def jvp_flat(
     finally:
         trace.ended = True
     return [p for p, _ in pairs], [t for _, t in pairs]
-
-
-def no_rule(primitive: Primitive, what: str, why: Absent) -> errors.StagecError:
-    """The error for a primitive that a transformation cannot handle."""
-    return location.error(
-        errors.UnsupportedError,
-        f"{primitive} cannot be {what} ({why})",
-        fix="use stop_gradient on its operands, or give the function a rule of its own",
-    )

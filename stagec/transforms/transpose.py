@@ -9,7 +9,7 @@ from stagec.core import location
 from stagec.core.graph import Equation, Graph, Literal, Var
 from stagec.core.primitive import Absent, Primitive
 from stagec.core.zero import Linear, is_zero, zero_of
-from stagec.transforms.jvp import no_rule
+from stagec.primitives.rules import no_rule
 
 
 def transpose_graph(graph: Graph, operands: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
