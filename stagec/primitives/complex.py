@@ -9,7 +9,7 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.dtypes import COMPLEX
 from stagec.primitives import arithmetic as ar
-from stagec.primitives.operand import Operand, as_operand, uniform
+from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
 from stagec.primitives.rules import cotangents, linear, zeros
 from stagec.primitives.table import elementwise
 
@@ -40,7 +40,7 @@ real_p = elementwise(
     lower="stablehlo.real",
     result=dtypes.real_dtype,
     jvp=linear(),
-    transpose=cotangents(lambda ct, z: complex(ct, zeros(ct.aval))),
+    transpose=cotangents(lambda ct, z: complex(ct, zeros(aval_of(ct)))),
 )
 imag_p = elementwise(
     "imag",
@@ -49,7 +49,7 @@ imag_p = elementwise(
     lower="stablehlo.imag",
     result=dtypes.real_dtype,
     jvp=linear(),
-    transpose=cotangents(lambda ct, z: complex(zeros(ct.aval), ar.neg(ct))),
+    transpose=cotangents(lambda ct, z: complex(zeros(aval_of(ct)), ar.neg(ct))),
 )
 
 

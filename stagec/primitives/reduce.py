@@ -124,6 +124,8 @@ def _extreme_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict
     (x,), (t,), axes = primals, tangents, params["axes"]
     out = primitive(x, **params)
     shape = aval_of(x).shape
+    if not aval_of(x).size:
+        return out, zero_of(aval_of(out))
     chosen = convert_element_type(eq(x, _back(out, shape, axes)), aval_of(t).dtype)
     return out, div(reduce_sum(mul(t, chosen), axes), reduce_sum(chosen, axes))
 
