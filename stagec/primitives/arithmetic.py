@@ -10,10 +10,10 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.dtypes import FLOATING, INEXACT, NUMERIC
-from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Absent, Primitive
 from stagec.core.zero import zero_of
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal, uniform
-from stagec.primitives.rules import batch_elementwise, cotangents, each, linear, spread_to
+from stagec.primitives.rules import batch_elementwise, cotangents, each, linear, spread_to, zeros
 from stagec.primitives.table import check_dtype, computed_in_float32, elementwise, spread
 
 REAL = NUMERIC - dtypes.COMPLEX
@@ -87,7 +87,7 @@ def _share(x: Any, other: Any, out: Any, t: Any) -> Any:
     """The part of a tangent that passes an extreme: all for the one chosen, half for each of two equal ones."""
     chosen, tied = Primitive.registry["eq"](x, out), Primitive.registry["eq"](other, out)
     half = Primitive.registry["select_n"](tied, t, mul(t, 0.5))
-    return Primitive.registry["select_n"](chosen, mul(t, 0.0), half)
+    return Primitive.registry["select_n"](chosen, zeros(aval_of(t)), half)
 
 
 _extreme_jvp = each(
@@ -155,7 +155,9 @@ def _real(x: Any) -> Any:
 
 def _abs_jvp(x: Any, t: Any) -> Any:
     if not dtypes.is_complex(aval_of(x).dtype):
-        return mul(t, sign(x))
+        # 1 at zero, as to its right.
+        below = Primitive.registry["lt"](*uniform(x, 0))
+        return Primitive.registry["select_n"](below, t, neg(t))
     return _real(mul(t, Primitive.registry["conj"](sign(x))))
 
 
@@ -371,7 +373,7 @@ nextafter_p = elementwise(
     accepts=FLOATING,
     eval=_nextafter_eval,
     lower=_nextafter_lower,
-    jvp=NOT_DIFFERENTIABLE,
+    jvp=Absent("NO_DERIVATIVE"),
     transpose=NOT_LINEAR,
 )
 

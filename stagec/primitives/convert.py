@@ -208,7 +208,7 @@ def _reduce_precision_lower(cx: Any, x: Any, *, exponent_bits: int, mantissa_bit
 
 
 # Derivatives are rounded as the values are.
-reduce_precision_p = Primitive(
+reduce_precision_p: Primitive = Primitive(
     "reduce_precision",
     shape=_reduce_precision_shape,
     eval=_reduce_precision_eval,

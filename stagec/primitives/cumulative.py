@@ -141,7 +141,7 @@ def _shape(name: str, accepts: frozenset[np.dtype[Any]]) -> Callable[..., Shaped
     return shape
 
 
-cumsum_p = cumulative(
+cumsum_p: Primitive = cumulative(
     "cumsum",
     accepts=dtypes.NUMERIC,
     eval=np.add,

@@ -212,7 +212,7 @@ def _reshape_shape(x: ShapedArray, *, new_sizes: tuple[int, ...]) -> ShapedArray
     return x.update(shape=new_sizes)
 
 
-reshape_p = Primitive(
+reshape_p: Primitive = Primitive(
     "reshape",
     shape=_reshape_shape,
     eval=lambda x, *, new_sizes: x.reshape(new_sizes),
@@ -307,7 +307,7 @@ def _inverse(permutation: Ints) -> Ints:
     return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
 
 
-transpose_p = Primitive(
+transpose_p: Primitive = Primitive(
     "transpose",
     shape=_transpose_shape,
     eval=lambda x, *, permutation: x.transpose(permutation),
@@ -350,7 +350,7 @@ def _rev_lower(cx: Any, x: Any, *, dimensions: tuple[int, ...]) -> Any:
     return cx.emit("stablehlo.bitcast_convert", [x])
 
 
-rev_p = Primitive(
+rev_p: Primitive = Primitive(
     "rev",
     shape=lambda x, *, dimensions: x,
     eval=lambda x, *, dimensions: np.flip(x, dimensions),

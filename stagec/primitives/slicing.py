@@ -225,7 +225,7 @@ def _clamped(indices: Sequence[Any], shape: Ints, sizes: Ints) -> tuple[slice, .
     return tuple([slice(i, i + s) for i, s in zip(starts, sizes)])
 
 
-dynamic_slice_p = Primitive(
+dynamic_slice_p: Primitive = Primitive(
     "dynamic_slice",
     shape=_dynamic_slice_shape,
     eval=lambda x, *indices, slice_sizes: x[_clamped(indices, x.shape, slice_sizes)],
@@ -274,7 +274,7 @@ def _dynamic_update_transpose(ct: Any, x: Any, update: Any, *indices: Any) -> li
     return [of_x, of_update, *[None] * len(indices)]
 
 
-dynamic_update_slice_p = Primitive(
+dynamic_update_slice_p: Primitive = Primitive(
     "dynamic_update_slice",
     shape=_dynamic_update_shape,
     eval=_dynamic_update_eval,

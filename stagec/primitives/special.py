@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from stagec.core import dtypes
+from stagec.core import dtypes, errors, location
 from stagec.core.dtypes import FLOATING
 from stagec.core.primitive import NOT_LINEAR, Primitive
 from stagec.primitives import arithmetic as ar, logic, special_values as values
@@ -19,6 +19,19 @@ from stagec.primitives.transcendental import exp
 def _special(name: str, evaluate: Callable[..., Any], lower: Any, jvp: Any) -> Primitive:
     evaluate = values.in_float64(evaluate)
     return elementwise(name, accepts=FLOATING, eval=evaluate, lower=lower, jvp=jvp, transpose=NOT_LINEAR)
+
+
+def _constant(name: str, what: str) -> Callable[..., Any]:
+    """What an operand adds to the tangent that the row has no derivative by."""
+
+    def contribution(*args: Any) -> Any:
+        raise location.error(
+            errors.UnsupportedError,
+            f"{name} has no derivative by {what}",
+            fix="use stop_gradient on it, if it is a constant to you",
+        )
+
+    return contribution
 
 
 def _two(op: str) -> Callable[..., Any]:
@@ -49,13 +62,13 @@ polygamma_p = _special(
     "polygamma",
     values.polygamma,
     _two("chlo.polygamma"),
-    each(None, lambda n, x, t: ar.mul(t, polygamma(ar.add(n, 1), x))),
+    each(_constant("polygamma", "its order"), lambda n, x, t: ar.mul(t, polygamma(ar.add(n, 1), x))),
 )
 zeta_p = _special(
     "zeta",
     values.zeta,
     _two("chlo.zeta"),
-    each(None, lambda x, q, t: ar.mul(t, ar.mul(ar.neg(x), zeta(ar.add(x, 1), q)))),
+    each(_constant("zeta", "its exponent"), lambda x, q, t: ar.mul(t, ar.mul(ar.neg(x), zeta(ar.add(x, 1), q)))),
 )
 
 
