@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from stagec.control import bodies
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Graph, replay
+from stagec.core.graph import Graph, replay, trace_flat
 from stagec.core.primitive import Primitive
+from stagec.core.zero import Linear, Zero, is_linear, is_zero, zero_of
+from stagec.primitives.operand import aval_of
+from stagec.transforms.batch import batch_flat
+from stagec.transforms.jvp import jvp_flat
+from stagec.transforms.linearize import PartialTrace, split_graph
+from stagec.transforms.transpose import transpose_graph
 
 
 def _shape(*avals: ShapedArray, name: str, graph: Graph) -> list[ShapedArray]:
@@ -23,4 +30,104 @@ def _lower(cx: Any, *values: Any, name: str, graph: Graph) -> list[Any]:
     return cx.apply(lambda *args: replay(graph, args), *values, avals=graph.in_avals)
 
 
-jit_p = Primitive("jit", shape=_shape, eval=_eval, lower=_lower, multiple=True)
+def _derived(graph: Graph, key: Any, make: Callable[[], Any]) -> Any:
+    """What a transformation made of a graph, made once."""
+    found = graph.derived.get(key)
+    return graph.derived.setdefault(key, make()) if found is None else found
+
+
+def _jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    graph, name = params["graph"], params["name"]
+    active = tuple([not is_zero(t) for t in tangents])
+
+    def make() -> Any:
+        dots: list[Any] = []
+
+        def pushed(*values: Any) -> list[Any]:
+            given = iter(values[len(primals) :])
+            inner = [next(given) if a else zero_of(v) for a, v in zip(active, graph.in_avals)]
+            outs, found = jvp_flat(lambda *xs: replay(graph, xs), values[: len(primals)], inner)
+            dots.extend(found)
+            return [*outs, *[d for d in found if not is_zero(d)]]
+
+        avals = [*graph.in_avals, *[a.strip_weak_type() for a, on in zip(graph.in_avals, active) if on]]
+        made, captured = trace_flat(pushed, avals, name=name)
+        assert not captured, "a graph closes over nothing"
+        return made, [Zero(d.aval) if is_zero(d) else None for d in dots]
+
+    pushed_graph, dots = _derived(graph, ("jvp", active), make)
+    results = primitive(*primals, *[t for t in tangents if not is_zero(t)], name=f"jvp_{name}", graph=pushed_graph)
+    count = len(graph.outputs)
+    given = iter(results[count:])
+    return results[:count], [next(given) if d is None else d for d in dots]
+
+
+def _partial(trace: PartialTrace, args: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
+    graph, name = params["graph"], params["name"]
+    unknown = tuple([trace.is_unknown(a) for a in args])
+    early, late, out_unknown, count = _derived(graph, ("split", unknown), lambda: split_graph(graph, unknown, name))
+    known = jit_p(*[a for a, u in zip(args, unknown) if not u], name=name, graph=early)
+    residuals = known[len(known) - count :] if count else []
+    rest = trace.unknown.process(
+        jit_p, (*residuals, *[a for a, u in zip(args, unknown) if u]), {"name": name, "graph": late}
+    )
+    first, second = iter(known), iter(rest)
+    return [next(second) if u else next(first) for u in out_unknown]
+
+
+def _transpose(cts: Any, *operands: Any, name: str, graph: Graph) -> list[Any]:
+    linear = tuple([is_linear(o) for o in operands])
+    active = tuple([not is_zero(ct) for ct in cts])
+
+    def make() -> Any:
+        found: list[Any] = []
+
+        def pulled(*values: Any) -> list[Any]:
+            given = iter(values)
+            inner = [Linear(a) if on else next(given) for a, on in zip(graph.in_avals, linear)]
+            inner_cts = [next(given) if on else zero_of(a) for a, on in zip(graph.out_avals, active)]
+            found.extend(transpose_graph(graph, inner, inner_cts))
+            return [ct for ct in found if ct is not None and not is_zero(ct)]
+
+        avals = [a for a, on in zip(graph.in_avals, linear) if not on]
+        avals += [a.strip_weak_type() for a, on in zip(graph.out_avals, active) if on]
+        made, captured = trace_flat(pulled, avals, name=name)
+        assert not captured, "a graph closes over nothing"
+        return made, [None if ct is None else Zero(ct.aval) if is_zero(ct) else True for ct in found]
+
+    pulled_graph, kinds = _derived(graph, ("transpose", linear, active), make)
+    known = [o for o, on in zip(operands, linear) if not on]
+    results = iter(jit_p(*known, *[ct for ct in cts if not is_zero(ct)], name=f"transpose_{name}", graph=pulled_graph))
+    return [next(results) if kind is True else kind for kind in kinds]
+
+
+def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    graph, name = params["graph"], params["name"]
+
+    def make() -> Any:
+        out_dims: list[Any] = []
+
+        def batched(*values: Any) -> list[Any]:
+            outs, found = batch_flat(lambda *xs: replay(graph, xs), values, dims, size)
+            out_dims.extend(found)
+            return outs
+
+        made, captured = trace_flat(batched, [aval_of(a) for a in args], name=name)
+        assert not captured, "a graph closes over nothing"
+        return made, out_dims
+
+    batched_graph, out_dims = _derived(graph, ("batch", tuple(dims), size), make)
+    return primitive(*args, name=f"vmap_{name}", graph=batched_graph), out_dims
+
+
+jit_p = Primitive(
+    "jit",
+    shape=_shape,
+    eval=_eval,
+    lower=_lower,
+    jvp=_jvp,
+    transpose=_transpose,
+    batch=_batch,
+    partial=_partial,
+    multiple=True,
+)

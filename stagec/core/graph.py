@@ -63,13 +63,15 @@ class Graph:
     holds their values.
     """
 
-    __slots__ = ("_digest", "_effects", "equations", "inputs", "outputs")
+    __slots__ = ("_digest", "_effects", "derived", "equations", "inputs", "outputs")
 
     def __init__(self, inputs: list[Var], equations: list[Equation], outputs: list[Atom]) -> None:
         self.inputs = inputs
         self.equations = equations
         self.outputs = outputs
         self._digest: str | None = None
+        # What transformations made of it, so that each is traced once.
+        self.derived: dict[Any, Any] = {}
         self._effects: bool | None = None
 
     @property

@@ -9,10 +9,11 @@ from stagec.core import trace as _trace
 
 
 class Absent:
-    """A rule that does not exist, said on purpose."""
+    """A rule that does not exist, said on purpose; `fix` is what users can do instead."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, fix: str = "") -> None:
         self.reason = reason
+        self.fix = fix
 
     def __repr__(self) -> str:
         return self.reason
@@ -20,6 +21,7 @@ class Absent:
 
 NOT_DIFFERENTIABLE = Absent("NOT_DIFFERENTIABLE")
 NOT_LINEAR = Absent("NOT_LINEAR")
+NO_OPERANDS = Absent("NO_OPERANDS")
 NOT_WRITTEN = Absent("NOT_WRITTEN")
 
 Rule = Any
@@ -33,7 +35,11 @@ class Primitive:
       shape: `(*avals, **params) -> aval`, or a list of avals if `multiple`.
       eval: the same on NumPy arrays; decides nothing about dtypes, which `shape` does.
       lower: name of a StableHLO operation, or `(cx, *values, **params) -> value(s)`.
-      jvp, transpose, batch: rules, or an `Absent` that says why there is none.
+      jvp: `(primitive, primals, tangents, params) -> (result, tangent)`; a tangent may be a `Zero`.
+      transpose: `(ct, *operands, **params) -> cotangents`; a `Linear` stands for each operand that gets one.
+      batch: `(primitive, args, dims, size, params) -> (result, dim)`; a dim is the batch axis, or None.
+        Each of the three may be an `Absent` that says why there is none.
+      partial: `(trace, args, params) -> results`, how a row with inner graphs is split into known and unknown.
       multiple: the operation has a list of results.
       effects: running it matters even when its results are not used.
     """
@@ -50,6 +56,7 @@ class Primitive:
         jvp: Rule = NOT_WRITTEN,
         transpose: Rule = NOT_WRITTEN,
         batch: Rule = NOT_WRITTEN,
+        partial: Callable[..., Any] | None = None,
         multiple: bool = False,
         effects: bool = False,
     ) -> None:
@@ -60,6 +67,7 @@ class Primitive:
         self.jvp = jvp
         self.transpose = transpose
         self.batch = batch
+        self.partial = partial
         self.multiple = multiple
         self.effects = effects
         if name in Primitive.registry:

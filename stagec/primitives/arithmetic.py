@@ -10,8 +10,10 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.dtypes import FLOATING, INEXACT, NUMERIC
-from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
-from stagec.primitives.operand import Operand, as_operand, uniform
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Absent, Primitive
+from stagec.core.zero import zero_of
+from stagec.primitives.operand import Operand, as_operand, aval_of, literal, uniform
+from stagec.primitives.rules import batch_elementwise, cotangents, each, linear, spread_to, zeros
 from stagec.primitives.table import check_dtype, computed_in_float32, elementwise, spread
 
 REAL = NUMERIC - dtypes.COMPLEX
@@ -25,10 +27,38 @@ def _neg_lower(cx: Any, x: Any) -> Any:
     return cx.emit("stablehlo.subtract", [cx.constant(0, aval), x])
 
 
-neg_p = elementwise("neg", accepts=NUMERIC, eval=np.negative, lower=_neg_lower)
-add_p = elementwise("add", accepts=NUMERIC, eval=computed_in_float32(np.add), lower="stablehlo.add")
-sub_p = elementwise("sub", accepts=NUMERIC, eval=computed_in_float32(np.subtract), lower="stablehlo.subtract")
-mul_p = elementwise("mul", accepts=NUMERIC, eval=computed_in_float32(np.multiply), lower="stablehlo.multiply")
+neg_p = elementwise(
+    "neg",
+    accepts=NUMERIC,
+    eval=np.negative,
+    lower=_neg_lower,
+    jvp=linear(),
+    transpose=cotangents(lambda ct, x: neg(ct)),
+)
+add_p = elementwise(
+    "add",
+    accepts=NUMERIC,
+    eval=computed_in_float32(np.add),
+    lower="stablehlo.add",
+    jvp=each(lambda x, y, t: t),
+    transpose=cotangents(lambda ct, x, y: ct),
+)
+sub_p = elementwise(
+    "sub",
+    accepts=NUMERIC,
+    eval=computed_in_float32(np.subtract),
+    lower="stablehlo.subtract",
+    jvp=each(lambda x, y, t: t, lambda x, y, t: neg(t)),
+    transpose=cotangents(lambda ct, x, y: ct, lambda ct, x, y: neg(ct)),
+)
+mul_p = elementwise(
+    "mul",
+    accepts=NUMERIC,
+    eval=computed_in_float32(np.multiply),
+    lower="stablehlo.multiply",
+    jvp=each(lambda x, y, t: mul(t, y), lambda x, y, t: mul(x, t)),
+    transpose=cotangents(lambda ct, x, y: mul(ct, y), lambda ct, x, y: mul(x, ct)),
+)
 
 
 def _div_eval(x: Any, y: Any) -> Any:
@@ -49,15 +79,54 @@ def _rem_eval(x: Any, y: Any) -> Any:
     return np.where(y == 0, x, np.fmod(x, np.where(y == 0, y.dtype.type(1), y)))
 
 
-div_p = elementwise("div", accepts=NUMERIC, eval=computed_in_float32(_div_eval), lower="stablehlo.divide")
+def _truncated(x: Any) -> Any:
+    return mul(sign(x), floor(abs(x)))
+
+
+def _share(x: Any, other: Any, out: Any, t: Any) -> Any:
+    """The part of a tangent that passes an extreme: all for the one chosen, half for each of two equal ones."""
+    chosen, tied = Primitive.registry["eq"](x, out), Primitive.registry["eq"](other, out)
+    half = Primitive.registry["select_n"](tied, t, mul(t, 0.5))
+    return Primitive.registry["select_n"](chosen, zeros(aval_of(t)), half)
+
+
+_extreme_jvp = each(
+    lambda out, x, y, t: _share(x, y, out, spread_to(t, aval_of(out).shape)),
+    lambda out, x, y, t: _share(y, x, out, spread_to(t, aval_of(out).shape)),
+    result=True,
+)
+
+div_p = elementwise(
+    "div",
+    accepts=NUMERIC,
+    eval=computed_in_float32(_div_eval),
+    lower="stablehlo.divide",
+    jvp=each(lambda x, y, t: div(t, y), lambda x, y, t: mul(mul(neg(t), x), integer_pow(y, -2))),
+    transpose=cotangents(lambda ct, x, y: div(ct, y), None),
+)
 rem_p = elementwise(
-    "rem", accepts=REAL, eval=computed_in_float32(_rem_eval), lower="stablehlo.remainder", transpose=NOT_LINEAR
+    "rem",
+    accepts=REAL,
+    eval=computed_in_float32(_rem_eval),
+    lower="stablehlo.remainder",
+    jvp=each(lambda x, y, t: t, lambda x, y, t: mul(neg(t), _truncated(div(x, y)))),
+    transpose=NOT_LINEAR,
 )
 max_p = elementwise(
-    "max", accepts=ORDERED, eval=computed_in_float32(np.maximum), lower="stablehlo.maximum", transpose=NOT_LINEAR
+    "max",
+    accepts=ORDERED,
+    eval=computed_in_float32(np.maximum),
+    lower="stablehlo.maximum",
+    jvp=_extreme_jvp,
+    transpose=NOT_LINEAR,
 )
 min_p = elementwise(
-    "min", accepts=ORDERED, eval=computed_in_float32(np.minimum), lower="stablehlo.minimum", transpose=NOT_LINEAR
+    "min",
+    accepts=ORDERED,
+    eval=computed_in_float32(np.minimum),
+    lower="stablehlo.minimum",
+    jvp=_extreme_jvp,
+    transpose=NOT_LINEAR,
 )
 
 
@@ -80,11 +149,46 @@ def _abs_lower(cx: Any, x: Any) -> Any:
     return x if dtypes.is_unsigned(cx.in_avals[0].dtype) else cx.emit("stablehlo.abs", [x])
 
 
+def _real(x: Any) -> Any:
+    return Primitive.registry["real"](x)
+
+
+def _abs_jvp(x: Any, t: Any) -> Any:
+    if not dtypes.is_complex(aval_of(x).dtype):
+        # 1 at zero, as to its right.
+        below = Primitive.registry["lt"](*uniform(x, 0))
+        return Primitive.registry["select_n"](below, t, neg(t))
+    return _real(mul(t, Primitive.registry["conj"](sign(x))))
+
+
+def _sign_jvp(primitive: Primitive, primals: Any, tangents: Any, params: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    out = sign(x)
+    if not dtypes.is_complex(aval_of(x).dtype):
+        return out, zero_of(aval_of(out))
+    # The part of t / |x| at a right angle to x.
+    size = Primitive.registry["complex"](abs(x), mul(abs(x), 0.0))
+    turned = div(t, size)
+    along = _real(mul(turned, Primitive.registry["conj"](out)))
+    return out, sub(turned, mul(out, Primitive.registry["complex"](along, mul(along, 0.0))))
+
+
 sign_p = elementwise(
-    "sign", accepts=NUMERIC, eval=computed_in_float32(_sign_eval), lower=_sign_lower, transpose=NOT_LINEAR
+    "sign",
+    accepts=NUMERIC,
+    eval=computed_in_float32(_sign_eval),
+    lower=_sign_lower,
+    jvp=_sign_jvp,
+    transpose=NOT_LINEAR,
 )
 abs_p = elementwise(
-    "abs", accepts=NUMERIC, result=dtypes.real_dtype, eval=np.abs, lower=_abs_lower, transpose=NOT_LINEAR
+    "abs",
+    accepts=NUMERIC,
+    result=dtypes.real_dtype,
+    eval=np.abs,
+    lower=_abs_lower,
+    jvp=each(_abs_jvp),
+    transpose=NOT_LINEAR,
 )
 
 
@@ -96,20 +200,68 @@ def _rsqrt_eval(x: Any) -> Any:
     return (1 / np.sqrt(x)).astype(x.dtype)
 
 
+def _power_base(out: Any, x: Any, y: Any, t: Any) -> Any:
+    # x**(y-1) * y, which at y = 0 is 0 whatever x is.
+    exponent = Primitive.registry["select_n"](eq_zero(y), sub(y, 1), ones_like(y))
+    return mul(t, mul(y, pow(x, exponent)))
+
+
+def _power_exponent(out: Any, x: Any, y: Any, t: Any) -> Any:
+    # log(x) * x**y, whose limit at x = 0 is 0.
+    safe = Primitive.registry["select_n"](eq_zero(x), x, ones_like(x))
+    return mul(t, mul(Primitive.registry["log"](safe), out))
+
+
+def eq_zero(x: Any) -> Any:
+    """Whether each element is 0."""
+    return Primitive.registry["eq"](*uniform(x, 0))
+
+
+def ones_like(x: Any) -> Any:
+    """Ones of an operand's shape and dtype."""
+    aval = aval_of(x)
+    return spread_to(literal(1, aval.dtype), aval.shape)
+
+
 square_p = elementwise(
-    "square", accepts=NUMERIC, eval=computed_in_float32(np.square), lower=_square_lower, transpose=NOT_LINEAR
+    "square",
+    accepts=NUMERIC,
+    eval=computed_in_float32(np.square),
+    lower=_square_lower,
+    jvp=each(lambda x, t: mul(t, mul(x, 2))),
+    transpose=NOT_LINEAR,
 )
 sqrt_p = elementwise(
-    "sqrt", accepts=INEXACT, eval=computed_in_float32(np.sqrt), lower="stablehlo.sqrt", transpose=NOT_LINEAR
+    "sqrt",
+    accepts=INEXACT,
+    eval=computed_in_float32(np.sqrt),
+    lower="stablehlo.sqrt",
+    jvp=each(lambda out, x, t: div(t, mul(out, 2)), result=True),
+    transpose=NOT_LINEAR,
 )
 rsqrt_p = elementwise(
-    "rsqrt", accepts=INEXACT, eval=computed_in_float32(_rsqrt_eval), lower="stablehlo.rsqrt", transpose=NOT_LINEAR
+    "rsqrt",
+    accepts=INEXACT,
+    eval=computed_in_float32(_rsqrt_eval),
+    lower="stablehlo.rsqrt",
+    jvp=each(lambda out, x, t: mul(t, mul(div(out, x), -0.5)), result=True),
+    transpose=NOT_LINEAR,
 )
 cbrt_p = elementwise(
-    "cbrt", accepts=FLOATING, eval=computed_in_float32(np.cbrt), lower="stablehlo.cbrt", transpose=NOT_LINEAR
+    "cbrt",
+    accepts=FLOATING,
+    eval=computed_in_float32(np.cbrt),
+    lower="stablehlo.cbrt",
+    jvp=each(lambda out, x, t: mul(t, mul(integer_pow(out, -2), 1 / 3)), result=True),
+    transpose=NOT_LINEAR,
 )
 pow_p = elementwise(
-    "pow", accepts=INEXACT, eval=computed_in_float32(np.power), lower="stablehlo.power", transpose=NOT_LINEAR
+    "pow",
+    accepts=INEXACT,
+    eval=computed_in_float32(np.power),
+    lower="stablehlo.power",
+    jvp=each(_power_base, _power_exponent, result=True),
+    transpose=NOT_LINEAR,
 )
 
 
@@ -156,7 +308,9 @@ integer_pow_p = Primitive(
     shape=_integer_pow_shape,
     eval=computed_in_float32(_integer_pow_eval),
     lower=_integer_pow_lower,
+    jvp=each(lambda x, t, *, y: mul(t, mul(integer_pow(x, y - 1), y)) if y else mul(t, 0.0)),
     transpose=NOT_LINEAR,
+    batch=batch_elementwise,
 )
 
 floor_p = elementwise(
@@ -219,7 +373,7 @@ nextafter_p = elementwise(
     accepts=FLOATING,
     eval=_nextafter_eval,
     lower=_nextafter_lower,
-    jvp=NOT_DIFFERENTIABLE,
+    jvp=Absent("NO_DERIVATIVE"),
     transpose=NOT_LINEAR,
 )
 

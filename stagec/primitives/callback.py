@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.host import HostCallback
-from stagec.core.primitive import NOT_LINEAR, NOT_WRITTEN, Primitive
+from stagec.core.primitive import NOT_LINEAR, Absent, Primitive
 from stagec.core.trace import current
 from stagec.primitives.convert import as_array
+from stagec.primitives.operand import aval_of
+from stagec.primitives.rules import to_front
 
 
 def _shape(*avals: ShapedArray, result_avals: tuple[ShapedArray, ...], **params: Any) -> list[ShapedArray]:
@@ -38,21 +41,103 @@ def _lower(cx: Any, *values: Any, callback: HostCallback, **params: Any) -> Sequ
     return cx.call_host(callback, values)
 
 
-def _row(name: str, effects: bool) -> Primitive:
+def _larger(avals: Sequence[ShapedArray], size: int) -> tuple[ShapedArray, ...]:
+    return tuple([a.update(shape=(size, *a.shape)) for a in avals])
+
+
+def _call(row: Primitive, callback: HostCallback, args: Sequence[Any], size: int, params: dict[str, Any]) -> Any:
+    """A call on a whole batch."""
+    results = _larger(params["result_avals"], size)
+    return row(*args, **{**params, "callback": callback, "result_avals": results}), [0] * len(results)
+
+
+def _derived(
+    callback: HostCallback, function: Callable[..., Any], args: Sequence[Any], tree: pytree.PyTreeDef, size: int
+) -> HostCallback:
+    results = None if callback.out_avals is None else _larger(callback.out_avals, size)
+    made = HostCallback(callback.name, function, [aval_of(a) for a in args], tree, results)
+    made.location = callback.location
+    return made
+
+
+def _sequential(row: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    """The user's function, called for one element of the batch after the other."""
+    callback: HostCallback = params["callback"]
+    moved = [to_front(a, d) for a, d in zip(args, dims)]
+
+    def calls(*leaves: Any) -> Any:
+        # What the function gets are private copies of its elements, as without a batch.
+        values = [np.asarray(x) for x in leaves]
+        found = []
+        for i in range(size):
+            elements = [v if d is None else v[i] for v, d in zip(values, dims)]
+            with current(None):
+                given = [_array(x, a) for x, a in zip(elements, callback.in_avals, strict=True)]
+            found.append(callback(given))
+        shapes = callback.out_avals or ()
+        return [np.stack([f[k] for f in found]) if size else np.zeros((0, *a.shape)) for k, a in enumerate(shapes)]
+
+    calls.__name__ = repr(callback)
+    tree = pytree.structure((tuple(range(len(args))), {}))
+    return _call(row, _derived(callback, calls, moved, tree, size), moved, size, params)
+
+
+def _pure_batch(row: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    method, callback = params["vmap_method"], params["callback"]
+    if method in ("sequential", "sequential_unrolled"):
+        return _sequential(row, args, dims, size, params)
+    if method in ("expand_dims", "broadcast_all"):
+        repeated = size if method == "broadcast_all" else 1
+        moved = [to_front(a, d, repeated) for a, d in zip(args, dims)]
+    elif method == "legacy_vectorized":
+        moved = [to_front(a, d) for a, d in zip(args, dims)]
+    else:
+        raise location.error(
+            errors.UnsupportedError,
+            f"vmap is only supported for the pure_callback primitive with a vmap_method, got vmap_method={method!r}",
+            fix="say how to call the function: vmap_method='sequential', or 'expand_dims' or 'broadcast_all' "
+            "if it takes arrays with more leading axes",
+        )
+    return _call(row, _derived(callback, callback.function, moved, callback.in_tree, size), moved, size, params)
+
+
+def _io_batch(row: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    if params["ordered"]:
+        raise location.error(
+            errors.UnsupportedError,
+            "cannot vmap an ordered io_callback: a batch has no order",
+            fix="leave out ordered=True, or go through the elements with lax.map",
+        )
+    return _sequential(row, args, dims, size, params)
+
+
+def _debug_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    # It sees the values, and has no results.
+    return primitive(*primals, **params), []
+
+
+_OF_PYTHON = Absent(
+    "A_PYTHON_FUNCTION_HAS_NO_DERIVATIVE",
+    "give the function that makes the call a derivative with custom_jvp or custom_vjp, "
+    "or use stop_gradient on its operands",
+)
+
+
+def _row(name: str, effects: bool, jvp: Any, batch: Any) -> Primitive:
     return Primitive(
         name,
         shape=_shape,
         eval=_eval,
         lower=_lower,
-        jvp=NOT_WRITTEN,
+        jvp=jvp,
         transpose=NOT_LINEAR,
-        batch=NOT_WRITTEN,
+        batch=batch,
         multiple=True,
         effects=effects,
     )
 
 
 # Parameters: `callback`, `result_avals`; `vmap_method` of the first, `ordered` of the others.
-pure_callback_p = _row("pure_callback", effects=False)
-io_callback_p = _row("io_callback", effects=True)
-debug_callback_p = _row("debug_callback", effects=True)
+pure_callback_p = _row("pure_callback", False, _OF_PYTHON, _pure_batch)
+io_callback_p = _row("io_callback", True, _OF_PYTHON, _io_batch)
+debug_callback_p = _row("debug_callback", True, _debug_jvp, _sequential)

@@ -8,7 +8,9 @@ import numpy as np
 
 from stagec.core import dtypes
 from stagec.core.dtypes import COMPLEX
-from stagec.primitives.operand import Operand, as_operand, uniform
+from stagec.primitives import arithmetic as ar
+from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
+from stagec.primitives.rules import cotangents, linear, zeros
 from stagec.primitives.table import elementwise
 
 _PARTS = frozenset({dtypes.float32, dtypes.float64})
@@ -28,9 +30,27 @@ complex_p = elementwise(
     eval=_complex_eval,
     lower="stablehlo.complex",
     result=lambda dtype: dtypes.complex64 if dtype == dtypes.float32 else dtypes.complex128,
+    jvp=linear(),
+    transpose=cotangents(lambda ct, x, y: real(ct), lambda ct, x, y: ar.neg(imag(ct))),
 )
-real_p = elementwise("real", accepts=COMPLEX, eval=np.real, lower="stablehlo.real", result=dtypes.real_dtype)
-imag_p = elementwise("imag", accepts=COMPLEX, eval=np.imag, lower="stablehlo.imag", result=dtypes.real_dtype)
+real_p = elementwise(
+    "real",
+    accepts=COMPLEX,
+    eval=np.real,
+    lower="stablehlo.real",
+    result=dtypes.real_dtype,
+    jvp=linear(),
+    transpose=cotangents(lambda ct, z: complex(ct, zeros(aval_of(ct)))),
+)
+imag_p = elementwise(
+    "imag",
+    accepts=COMPLEX,
+    eval=np.imag,
+    lower="stablehlo.imag",
+    result=dtypes.real_dtype,
+    jvp=linear(),
+    transpose=cotangents(lambda ct, z: complex(zeros(aval_of(ct)), ar.neg(ct))),
+)
 
 
 def _conj_lower(cx: Any, x: Any) -> Any:
@@ -41,7 +61,9 @@ def _conj_lower(cx: Any, x: Any) -> Any:
     return cx.emit("stablehlo.complex", [real, cx.emit("stablehlo.negate", [imag], avals=[part])])
 
 
-conj_p = elementwise("conj", accepts=COMPLEX, eval=np.conj, lower=_conj_lower)
+conj_p = elementwise(
+    "conj", accepts=COMPLEX, eval=np.conj, lower=_conj_lower, jvp=linear(), transpose=cotangents(lambda ct, z: conj(ct))
+)
 
 
 def complex(x: Any, y: Any) -> Operand:

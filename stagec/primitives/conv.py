@@ -10,6 +10,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive
+from stagec.primitives import conv_rules as rules
 from stagec.primitives.operand import Operand, aval_of, uniform
 from stagec.primitives.reduce import HALF
 from stagec.primitives.shape import rev, shape_error
@@ -251,7 +252,15 @@ def _emit_by_parts(cx: Any, lhs: Any, rhs: Any, attributes: dict[str, str], out:
     return cx.emit("stablehlo.complex", parts, avals=[out])
 
 
-conv_general_dilated_p = Primitive(_NAME, shape=_shape, eval=_eval, lower=_lower)
+conv_general_dilated_p = Primitive(
+    _NAME,
+    shape=_shape,
+    eval=_eval,
+    lower=_lower,
+    jvp=rules.conv_jvp,
+    transpose=rules.conv_transpose,
+    batch=rules.conv_batch,
+)
 
 
 def conv_general_dilated(

@@ -11,7 +11,9 @@ from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
+from stagec.core.zero import differentiable, zero_of
 from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.rules import batch_elementwise, linear, to_front
 from stagec.primitives.table import check_dtype
 
 
@@ -54,8 +56,21 @@ def _convert_lower(cx: Any, x: Any, *, new_dtype: np.dtype[Any], weak_type: bool
     return cx.emit("stablehlo.convert", [x])
 
 
+def _convert_jvp(primitive: Primitive, primals: Any, tangents: Any, params: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    out = primitive(x, **params)
+    aval = aval_of(out)
+    return out, primitive(t, new_dtype=aval.dtype, weak_type=False) if differentiable(aval) else zero_of(aval)
+
+
 convert_element_type_p = Primitive(
-    "convert_element_type", shape=_convert_shape, eval=_convert_eval, lower=_convert_lower
+    "convert_element_type",
+    shape=_convert_shape,
+    eval=_convert_eval,
+    lower=_convert_lower,
+    jvp=_convert_jvp,
+    transpose=lambda ct, x, **params: [convert_element_type(ct, x.aval.dtype)],
+    batch=batch_elementwise,
 )
 
 
@@ -120,6 +135,7 @@ bitcast_convert_type_p = Primitive(
     lower=_bitcast_lower,
     jvp=NOT_DIFFERENTIABLE,
     transpose=NOT_LINEAR,
+    batch=lambda row, args, dims, size, params: (row(to_front(args[0], dims[0]), **params), 0),
 )
 
 
@@ -191,8 +207,15 @@ def _reduce_precision_lower(cx: Any, x: Any, *, exponent_bits: int, mantissa_bit
     return cx.emit("stablehlo.reduce_precision", [x], attributes)
 
 
-reduce_precision_p = Primitive(
-    "reduce_precision", shape=_reduce_precision_shape, eval=_reduce_precision_eval, lower=_reduce_precision_lower
+# Derivatives are rounded as the values are.
+reduce_precision_p: Primitive = Primitive(
+    "reduce_precision",
+    shape=_reduce_precision_shape,
+    eval=_reduce_precision_eval,
+    lower=_reduce_precision_lower,
+    jvp=linear(),
+    transpose=lambda ct, x, **params: [reduce_precision_p(ct, **params)],
+    batch=batch_elementwise,
 )
 
 

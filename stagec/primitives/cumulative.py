@@ -9,12 +9,16 @@ import numpy as np
 
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import NOT_LINEAR, NOT_WRITTEN, Primitive
-from stagec.primitives.arithmetic import add_p, max_p, min_p, mul_p
+from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.primitives.arithmetic import add, add_p, div, max_p, min_p, mul, mul_p, ones_like, sub
+from stagec.primitives.combining import Combine, pair_of, running
+from stagec.primitives.logic import eq, gt, is_finite, select
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.reduce import HALF, ORDERED, highest, lowest
+from stagec.primitives.rules import linear, to_front, zeros
 from stagec.primitives.shape import canonical_axis
 from stagec.primitives.table import check_dtype, i64_array
+from stagec.primitives.transcendental import exp, log
 
 Identity = Callable[["np.dtype[Any]"], Any]
 
@@ -57,6 +61,7 @@ def cumulative(
     combine: Primitive,
     identity: Identity,
     rounds: bool = False,
+    jvp: Any = None,
     transpose: Any = NOT_LINEAR,
 ) -> Primitive:
     """A row whose result at each position combines the elements up to it, or from it on with `reverse`.
@@ -102,7 +107,30 @@ def cumulative(
             return cx.emit("stablehlo.bitcast_convert", [flip_sign(cx, x, aval) if ordered else x])
         return x
 
-    return Primitive(name, shape=_shape(name, accepts), eval=evaluate, lower=lower, transpose=transpose)
+    return Primitive(
+        name,
+        shape=_shape(name, accepts),
+        eval=evaluate,
+        lower=lower,
+        jvp=jvp or _running_jvp(pair_of(combine), identity),
+        transpose=transpose,
+        batch=_batch,
+    )
+
+
+def _running_jvp(combine: Combine, identity: Identity) -> Callable[..., Any]:
+    """Values and tangents are combined together."""
+
+    def rule(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+        (x,), (t,) = primals, tangents
+        fills = (identity(aval_of(x).dtype), 0)
+        return primitive(x, **params), running(combine, [x, t], fills, **params)[1]
+
+    return rule
+
+
+def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    return primitive(to_front(args[0], dims[0]), axis=params["axis"] + 1, reverse=params["reverse"]), 0
 
 
 def _shape(name: str, accepts: frozenset[np.dtype[Any]]) -> Callable[..., ShapedArray]:
@@ -113,14 +141,15 @@ def _shape(name: str, accepts: frozenset[np.dtype[Any]]) -> Callable[..., Shaped
     return shape
 
 
-cumsum_p = cumulative(
+cumsum_p: Primitive = cumulative(
     "cumsum",
     accepts=dtypes.NUMERIC,
     eval=np.add,
     combine=add_p,
     identity=lambda d: 0,
     rounds=True,
-    transpose=NOT_WRITTEN,
+    jvp=linear(),
+    transpose=lambda ct, x, *, axis, reverse: [cumsum_p(ct, axis=axis, reverse=not reverse)],
 )
 cumprod_p = cumulative(
     "cumprod", accepts=dtypes.NUMERIC, eval=np.multiply, combine=mul_p, identity=lambda d: 1, rounds=True
@@ -181,12 +210,25 @@ def _log_add_exp(cx: Any, x: Any, y: Any, aval: ShapedArray) -> Any:
     return cx.emit("stablehlo.select", [finite, total, top], avals=[aval])
 
 
+def _log_sum_pair(a: list[Any], b: list[Any]) -> list[Any]:
+    """The logarithm of the sum of two exponentials, and the mean of the tangents that they weigh."""
+    top = select(gt(a[0], b[0]), a[0], b[0])
+    # Weights are of the distance to the larger one; that of an infinite one is 0.
+    finite = is_finite(top)
+    weights = [select(finite, exp(sub(v, top)), select(eq(v, top), ones_like(v), zeros(aval_of(v)))) for v, _ in (a, b)]
+    total = add(*weights)
+    t = div(add(mul(a[1], weights[0]), mul(b[1], weights[1])), total)
+    return [select(finite, add(top, log(total)), top), t]
+
+
 cumlogsumexp_p = Primitive(
     "cumlogsumexp",
     shape=_shape("cumlogsumexp", dtypes.FLOATING),
     eval=_cumlogsumexp_eval,
     lower=_cumlogsumexp_lower,
+    jvp=_running_jvp(_log_sum_pair, lowest),
     transpose=NOT_LINEAR,
+    batch=_batch,
 )
 
 

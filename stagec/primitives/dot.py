@@ -12,9 +12,11 @@ import numpy as np
 from stagec.core import dtypes, location
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive
-from stagec.primitives.convert import convert_value
+from stagec.core.zero import is_linear
+from stagec.primitives.convert import convert_element_type, convert_value
 from stagec.primitives.operand import Operand, aval_of, uniform
-from stagec.primitives.shape import as_int, canonical_axes, shape_error
+from stagec.primitives.rules import each
+from stagec.primitives.shape import as_int, canonical_axes, shape_error, transpose
 from stagec.primitives.table import same_dtype
 
 Ints = tuple[int, ...]
@@ -122,7 +124,80 @@ def _dot_lower(
     return cx.emit("stablehlo.convert", [result])
 
 
-dot_general_p = Primitive("dot_general", shape=_dot_shape, eval=_dot_eval, lower=_dot_lower)
+def _dot_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    return each(
+        lambda x, y, t, **params: primitive(t, y, **params), lambda x, y, t, **params: primitive(x, t, **params)
+    )(primitive, primals, tangents, params)
+
+
+def _dot_transpose(ct: Any, x: Any, y: Any, *, dimension_numbers: DotDimensionNumbers, **params: Any) -> list[Any]:
+    (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+    if is_linear(x):
+        return [_pull(ct, x.aval, y, x_contract, y_contract, x_batch, y_batch, True, params), None]
+    return [None, _pull(ct, y.aval, x, y_contract, x_contract, y_batch, x_batch, False, params)]
+
+
+def _pull(
+    ct: Any,
+    x: ShapedArray,
+    y: Any,
+    x_contract: Ints,
+    y_contract: Ints,
+    x_batch: Ints,
+    y_batch: Ints,
+    first: bool,
+    params: dict[str, Any],
+) -> Any:
+    """The cotangent of one operand: `ct` contracted with the other operand's free axes."""
+    batch = len(x_batch)
+    x_free = [i for i in range(x.ndim) if i not in x_contract and i not in x_batch]
+    y_free = [i for i in range(aval_of(y).ndim) if i not in y_contract and i not in y_batch]
+    # The result's axes: batch, the first operand's free ones, the second's.
+    start = batch + len(x_free) if first else batch
+    ct_y = tuple(range(start, start + len(y_free)))
+    numbers = ((ct_y, tuple(y_free)), (tuple(range(batch)), y_batch))
+    dtype = params["preferred_element_type"]
+    if aval_of(ct).dtype != aval_of(y).dtype:
+        ct = convert_element_type(ct, aval_of(y).dtype)
+    out = dot_general_p(ct, y, dimension_numbers=numbers, precision=params["precision"], preferred_element_type=None)
+    # Its axes: batch, x's free ones, and y's contracted ones in increasing order.
+    order = sorted(range(len(y_contract)), key=y_contract.__getitem__)
+    have = [*x_batch, *x_free, *[x_contract[i] for i in order]]
+    out = transpose(out, [have.index(i) for i in range(x.ndim)])
+    return convert_element_type(out, x.dtype) if dtype is not None and x.dtype != aval_of(out).dtype else out
+
+
+def _dot_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    (x, y), (x_dim, y_dim) = args, dims
+    (x_contract, y_contract), (x_batch, y_batch) = params["dimension_numbers"]
+    rest = {k: v for k, v in params.items() if k != "dimension_numbers"}
+
+    def shifted(axes: Ints, dim: int | None) -> Ints:
+        return axes if dim is None else tuple([a + (a >= dim) for a in axes])
+
+    contract = (shifted(x_contract, x_dim), shifted(y_contract, y_dim))
+    batch = (shifted(x_batch, x_dim), shifted(y_batch, y_dim))
+    if x_dim is not None and y_dim is not None:
+        batch = ((x_dim, *batch[0]), (y_dim, *batch[1]))
+        return primitive(x, y, dimension_numbers=(contract, batch), **rest), 0
+    out = primitive(x, y, dimension_numbers=(contract, batch), **rest)
+    # The batch axis is a free one: behind the batch axes, among those of its operand.
+    count = len(x_batch)
+    if x_dim is not None:
+        return out, count + x_dim - sum(a < x_dim for a in (*contract[0], *batch[0]))
+    free = aval_of(x).ndim - len(x_contract) - count
+    return out, count + free + y_dim - sum(a < y_dim for a in (*contract[1], *batch[1]))
+
+
+dot_general_p = Primitive(
+    "dot_general",
+    shape=_dot_shape,
+    eval=_dot_eval,
+    lower=_dot_lower,
+    jvp=_dot_jvp,
+    transpose=_dot_transpose,
+    batch=_dot_batch,
+)
 
 
 class Precision(enum.Enum):

@@ -11,9 +11,11 @@ import numpy as np
 from stagec.core import dtypes, location
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive
+from stagec.core.zero import is_zero, zero_of
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
-from stagec.primitives.shape import as_shape, shape_error
+from stagec.primitives.rules import to_front, zeros
+from stagec.primitives.shape import as_shape, reshape_p, shape_error
 from stagec.primitives.table import i64_array
 
 Ints = tuple[int, ...]
@@ -36,6 +38,27 @@ class GatherDimensionNumbers(NamedTuple):
     start_index_map: Ints
     operand_batching_dims: Ints = ()
     start_indices_batching_dims: Ints = ()
+
+
+class ScatterDimensionNumbers(NamedTuple):
+    """Which axis plays which part in a scatter; see StableHLO's `scatter`.
+
+    Args:
+      update_window_dims: axes of the updates that run over a window.
+      inserted_window_dims: axes of the operand where the window has size 1 and is absent from the updates.
+      scatter_dims_to_operand_dims: the operand's axis that each component of an index is for.
+      operand_batching_dims, scatter_indices_batching_dims: axes that go along together.
+    """
+
+    update_window_dims: Ints
+    inserted_window_dims: Ints
+    scatter_dims_to_operand_dims: Ints
+    operand_batching_dims: Ints = ()
+    scatter_indices_batching_dims: Ints = ()
+
+    def as_gather(self) -> GatherDimensionNumbers:
+        """The numbers of the gather that reads what this writes."""
+        return GatherDimensionNumbers(*self)
 
 
 class GatherScatterMode(str, enum.Enum):
@@ -276,7 +299,87 @@ def in_range(cx: Any, indices: Any, aval: ShapedArray, limits: Sequence[int]) ->
     return mask
 
 
-gather_p = Primitive("gather", shape=_gather_shape, eval=_gather_eval, lower=_gather_lower)
+def _gather_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    out = primitive(*primals, **params)
+    if is_zero(tangents[0]):
+        return out, zero_of(aval_of(out))
+    # What is filled in does not depend on the operand.
+    return out, primitive(tangents[0], primals[1], **{**params, "fill_value": 0})
+
+
+def _gather_transpose(
+    ct: Any, x: Any, indices: Any, *, dimension_numbers: GatherDimensionNumbers, mode: str, **params: Any
+) -> list[Any]:
+    target = zeros(x.aval.update(dtype=aval_of(ct).dtype))
+    hints = {k: params[k] for k in ("indices_are_sorted", "unique_indices")}
+    numbers = ScatterDimensionNumbers(*dimension_numbers)
+    return [
+        Primitive.registry["scatter_add"](target, indices, ct, dimension_numbers=numbers, mode=mode, **hints),
+        None,
+    ]
+
+
+def _gather_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    (x, indices), (x_dim, index_dim) = args, dims
+    d, sizes = params["dimension_numbers"], params["slice_sizes"]
+    x, indices = to_front(x, x_dim), to_front(indices, index_dim)
+    rest = dict(params)
+    if x_dim is None:
+        moved = d._replace(
+            offset_dims=_after(d.offset_dims), start_indices_batching_dims=_after(d.start_indices_batching_dims)
+        )
+        # Each element of the batch may read what another one reads.
+        rest.update(indices_are_sorted=False, unique_indices=False)
+    else:
+        moved = GatherDimensionNumbers(
+            _after(d.offset_dims),
+            _after(d.collapsed_slice_dims),
+            _after(d.start_index_map),
+            _after(d.operand_batching_dims),
+            d.start_indices_batching_dims,
+        )
+        if index_dim is None:
+            moved = moved._replace(offset_dims=(0, *moved.offset_dims))
+            sizes = (size, *sizes)
+        else:
+            moved = moved._replace(
+                operand_batching_dims=(0, *moved.operand_batching_dims),
+                start_indices_batching_dims=(0, *_after(d.start_indices_batching_dims)),
+            )
+            sizes = (1, *sizes)
+    return primitive(x, indices, **{**rest, "dimension_numbers": moved, "slice_sizes": sizes}), 0
+
+
+def _after(axes: Ints) -> Ints:
+    """Axes behind a new leading one."""
+    return tuple([a + 1 for a in axes])
+
+
+gather_p = Primitive(
+    "gather",
+    shape=_gather_shape,
+    eval=_gather_eval,
+    lower=_gather_lower,
+    jvp=_gather_jvp,
+    transpose=_gather_transpose,
+    batch=_gather_batch,
+)
+
+
+def along_axis(x: Any, places: Any, axis: int) -> Operand:
+    """The elements of `x` at `places` along an axis, all of them in range and different; the shapes agree elsewhere."""
+    aval = aval_of(places)
+    others = tuple([i for i in range(aval.ndim) if i != axis])
+    return gather_p(
+        x,
+        reshape_p(places, new_sizes=(*aval.shape, 1)),
+        dimension_numbers=GatherDimensionNumbers((), (axis,), (axis,), others, others),
+        slice_sizes=(1,) * aval.ndim,
+        mode=GatherScatterMode.PROMISE_IN_BOUNDS.value,
+        fill_value=None,
+        indices_are_sorted=False,
+        unique_indices=True,
+    )
 
 
 def gather(

@@ -10,7 +10,7 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
-from stagec.core.primitive import Primitive
+from stagec.core.primitive import NO_OPERANDS, Primitive
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.shape import as_shape, broadcast_in_dim, canonical_axis
@@ -31,7 +31,15 @@ def _iota_lower(cx: Any, *, dtype: np.dtype[Any], shape: tuple[int, ...], dimens
     return cx.emit("stablehlo.iota", [], {"iota_dimension": f"{dimension} : i64"})
 
 
-iota_p = Primitive("iota", shape=_iota_shape, eval=_iota_eval, lower=_iota_lower)
+iota_p = Primitive(
+    "iota",
+    shape=_iota_shape,
+    eval=_iota_eval,
+    lower=_iota_lower,
+    jvp=NO_OPERANDS,
+    transpose=NO_OPERANDS,
+    batch=NO_OPERANDS,
+)
 
 
 def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Operand:

@@ -11,7 +11,9 @@ from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.dtypes import ALL, COMPLEX, FLOATING, INTEGER
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
-from stagec.primitives.operand import Operand, as_operand, uniform
+from stagec.core.zero import is_linear, is_zero, zero_of
+from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
+from stagec.primitives.rules import batch_elementwise, each, fit, instantiate, spread_to, zeros
 from stagec.primitives.table import check_dtype, elementwise, elementwise_shape, same_dtype, spread
 
 ORDERED = ALL - COMPLEX
@@ -191,7 +193,34 @@ def _select_n_lower(cx: Any, which: Any, *cases: Any) -> Any:
     return value
 
 
-select_n_p = Primitive("select_n", shape=_select_n_shape, eval=_select_n_eval, lower=_select_n_lower)
+def _select_n_jvp(primitive: Primitive, primals: Any, tangents: Any, params: Any) -> Any:
+    which, *_ = primals
+    out = primitive(*primals)
+    if all(map(is_zero, tangents[1:])):
+        return out, zero_of(aval_of(out))
+    return out, primitive(which, *[spread_to(instantiate(t), aval_of(out).shape) for t in tangents[1:]])
+
+
+def _select_n_transpose(ct: Any, which: Any, *cases: Any) -> list[Any]:
+    cts: list[Any] = [None]
+    for i, case in enumerate(cases):
+        if not is_linear(case):
+            cts.append(None)
+            continue
+        nothing = zeros(aval_of(ct))
+        cts.append(fit(select_n_p(which, *[ct if k == i else nothing for k in range(len(cases))]), case))
+    return cts
+
+
+select_n_p = Primitive(
+    "select_n",
+    shape=_select_n_shape,
+    eval=_select_n_eval,
+    lower=_select_n_lower,
+    jvp=_select_n_jvp,
+    transpose=_select_n_transpose,
+    batch=batch_elementwise,
+)
 
 
 def _clamp_eval(low: Any, x: Any, high: Any) -> Any:
@@ -203,7 +232,29 @@ def _clamp_lower(cx: Any, low: Any, x: Any, high: Any) -> Any:
     return cx.emit("stablehlo.minimum", [cx.emit("stablehlo.maximum", [x, low]), high])
 
 
-clamp_p = elementwise("clamp", accepts=ORDERED, eval=_clamp_eval, lower=_clamp_lower, transpose=NOT_LINEAR)
+def _chosen(where: Any, x: Any, t: Any) -> Any:
+    """A bound's tangent where the bound is the result."""
+    t = spread_to(t, aval_of(x).shape)
+    return select_n_p(where, zeros(aval_of(t)), t)
+
+
+def _between(low: Any, x: Any, high: Any, t: Any) -> Any:
+    inside = and_p(gt_p(x, low), lt_p(x, high))
+    return select_n_p(inside, zeros(aval_of(t)), t)
+
+
+clamp_p = elementwise(
+    "clamp",
+    accepts=ORDERED,
+    eval=_clamp_eval,
+    lower=_clamp_lower,
+    jvp=each(
+        lambda low, x, high, t: _chosen(gt_p(low, x), x, t),
+        _between,
+        lambda low, x, high, t: _chosen(lt_p(high, x), x, t),
+    ),
+    transpose=NOT_LINEAR,
+)
 
 
 def eq(x: Any, y: Any) -> Operand:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,11 +10,15 @@ import numpy as np
 
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, NOT_WRITTEN, Primitive
-from stagec.primitives.arithmetic import add_p, max_p, min_p, mul_p
-from stagec.primitives.logic import and_p, or_p, xor_p
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
+from stagec.core.zero import zero_of
+from stagec.primitives.arithmetic import add, add_p, div, max_p, min_p, mul, mul_p
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.logic import and_p, eq, or_p, xor_p
 from stagec.primitives.operand import Operand, as_operand, aval_of
-from stagec.primitives.shape import canonical_axes, shape_error
+from stagec.primitives.rules import linear
+from stagec.primitives.shape import broadcast_in_dim, canonical_axes, concatenate, reshape, shape_error, transpose
+from stagec.primitives.slicing import slice_in_dim
 from stagec.primitives.table import check_dtype, i64_array
 
 HALF = frozenset({dtypes.bfloat16, dtypes.float16})
@@ -61,7 +66,7 @@ def reduction(
     combine: Primitive,
     identity: Callable[[np.dtype[Any]], Any],
     rounds: bool = False,
-    jvp: Any = NOT_WRITTEN,
+    jvp: Any,
     transpose: Any = NOT_LINEAR,
 ) -> Primitive:
     """A row that combines the elements along `axes`, starting from `identity(dtype)`.
@@ -97,7 +102,55 @@ def reduction(
         out, _ = emit_reduce(cx, x, wide, axes, combine, identity(wide.dtype))
         return cx.emit("stablehlo.convert", [out]) if wide is not aval else out
 
-    return Primitive(name, shape=shape, eval=evaluate, lower=lower, jvp=jvp, transpose=transpose)
+    return Primitive(
+        name, shape=shape, eval=evaluate, lower=lower, jvp=jvp, transpose=transpose, batch=_reduction_batch
+    )
+
+
+def _reduction_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    (x,), (dim,) = args, dims
+    axes = tuple([a + (a >= dim) for a in params["axes"]])
+    return primitive(x, **{**params, "axes": axes}), dim - sum(a < dim for a in axes)
+
+
+def _back(x: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Operand:
+    """What a reduction over `axes` gave, repeated along them."""
+    kept = tuple([i for i in range(len(shape)) if i not in axes])
+    return broadcast_in_dim(x, shape, kept)
+
+
+def _extreme_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    """The mean of the tangents of the elements that have the extreme value."""
+    (x,), (t,), axes = primals, tangents, params["axes"]
+    out = primitive(x, **params)
+    shape = aval_of(x).shape
+    if not aval_of(x).size:
+        return out, zero_of(aval_of(out))
+    chosen = convert_element_type(eq(x, _back(out, shape, axes)), aval_of(t).dtype)
+    return out, div(reduce_sum(mul(t, chosen), axes), reduce_sum(chosen, axes))
+
+
+def _product_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    """For each element the product of all others, without a division: halves are multiplied, and their tangents."""
+    (x,), (t,), axes = primals, tangents, params["axes"]
+    out = primitive(x, **params)
+    shape = aval_of(x).shape
+    kept = [i for i in range(len(shape)) if i not in axes]
+    flat = (*[shape[i] for i in kept], math.prod([shape[a] for a in axes]))
+    order = (*kept, *axes)
+    x, t = [reshape(transpose(v, order), flat) for v in (x, t)]
+    n, last = flat[-1], len(flat) - 1
+    while n > 1:
+        half, odd = n // 2, n % 2
+        left = [slice_in_dim(v, 0, half, axis=last) for v in (x, t)]
+        right = [slice_in_dim(v, half, 2 * half, axis=last) for v in (x, t)]
+        rest = [slice_in_dim(v, 2 * half, n, axis=last) for v in (x, t)]
+        t = add(mul(left[1], right[0]), mul(left[0], right[1]))
+        x = mul(left[0], right[0])
+        if odd:
+            x, t = concatenate([x, rest[0]], last), concatenate([t, rest[1]], last)
+        n = half + odd
+    return out, reshape(t, flat[:-1]) if n else zero_of(aval_of(out))
 
 
 BITS = dtypes.INTEGER | dtypes.BOOL
@@ -110,13 +163,24 @@ reduce_sum_p = reduction(
     combine=add_p,
     identity=lambda d: 0,
     rounds=True,
-    transpose=NOT_WRITTEN,
+    jvp=linear(),
+    transpose=lambda ct, x, *, axes: [_back(ct, x.aval.shape, axes)],
 )
 reduce_prod_p = reduction(
-    "reduce_prod", accepts=dtypes.NUMERIC, eval=np.multiply, combine=mul_p, identity=lambda d: 1, rounds=True
+    "reduce_prod",
+    accepts=dtypes.NUMERIC,
+    eval=np.multiply,
+    combine=mul_p,
+    identity=lambda d: 1,
+    rounds=True,
+    jvp=_product_jvp,
 )
-reduce_max_p = reduction("reduce_max", accepts=ORDERED, eval=np.maximum, combine=max_p, identity=lowest)
-reduce_min_p = reduction("reduce_min", accepts=ORDERED, eval=np.minimum, combine=min_p, identity=highest)
+reduce_max_p = reduction(
+    "reduce_max", accepts=ORDERED, eval=np.maximum, combine=max_p, identity=lowest, jvp=_extreme_jvp
+)
+reduce_min_p = reduction(
+    "reduce_min", accepts=ORDERED, eval=np.minimum, combine=min_p, identity=highest, jvp=_extreme_jvp
+)
 reduce_and_p = reduction(
     "reduce_and", accepts=BITS, eval=np.bitwise_and, combine=and_p, identity=_all_ones, jvp=NOT_DIFFERENTIABLE
 )
@@ -239,7 +303,15 @@ def _extreme(name: str, find: Callable[..., Any], combine: Primitive, start: Cal
         place = cx.emit("stablehlo.select", [hit, place, cx.constant(last, count)], avals=[count])
         return emit_reduce(cx, place, count, axes, min_p, last)[0]
 
-    return Primitive(name, shape=shape, eval=evaluate, lower=lower, jvp=NOT_DIFFERENTIABLE, transpose=NOT_LINEAR)
+    return Primitive(
+        name,
+        shape=shape,
+        eval=evaluate,
+        lower=lower,
+        jvp=NOT_DIFFERENTIABLE,
+        transpose=NOT_LINEAR,
+        batch=_reduction_batch,
+    )
 
 
 _EQ = "#stablehlo<comparison_direction EQ>"

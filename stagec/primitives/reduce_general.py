@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,13 +11,15 @@ import numpy as np
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, Literal, replay, trace_flat
-from stagec.core.primitive import Primitive
+from stagec.core.primitive import NOT_LINEAR, Primitive
 from stagec.core.trace import current
 from stagec.primitives import reduce as named
+from stagec.primitives.combining import by_graph, folded, with_tangents
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.reduce import remaining
-from stagec.primitives.shape import canonical_axes, shape_error
+from stagec.primitives.rules import instantiate, to_front
+from stagec.primitives.shape import broadcast_in_dim, canonical_axes, reshape, shape_error, transpose
 from stagec.primitives.table import i64_array, same_dtype
 
 
@@ -119,7 +122,45 @@ def _reduce_lower(cx: Any, *values: Any, computation: Graph, dimensions: tuple[i
     return out if isinstance(out, list) else [out]
 
 
-reduce_p = Primitive("reduce", shape=_reduce_shape, eval=_reduce_eval, lower=_reduce_lower, multiple=True)
+def _leading(arrays: Sequence[Any], dimensions: tuple[int, ...]) -> list[Any]:
+    """Arrays whose reduced axes are one leading axis."""
+    shape = aval_of(arrays[0]).shape
+    kept = [i for i in range(len(shape)) if i not in dimensions]
+    sizes = (math.prod([shape[d] for d in dimensions]), *[shape[i] for i in kept])
+    return [reshape(transpose(x, (*dimensions, *kept)), sizes) for x in arrays]
+
+
+def _reduce_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    """Halves are combined, with their tangents, by the derivative of the user's function."""
+    half = len(primals) // 2
+    dots = [instantiate(t) for t in tangents]
+    arrays = _leading([*primals[:half], *dots[:half]], params["dimensions"])
+    out = folded(with_tangents(params["computation"]), arrays, [*primals[half:], *dots[half:]])
+    return primitive(*primals, **params), out[half:]
+
+
+def _reduce_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    half = len(args) // 2
+    operands = [to_front(x, d, size) for x, d in zip(args[:half], dims[:half])]
+    axes = tuple([d + 1 for d in params["dimensions"]])
+    if all(d is None for d in dims[half:]):
+        return primitive(*operands, *args[half:], computation=params["computation"], dimensions=axes), [0] * half
+    arrays = _leading(operands, axes)
+    shape = aval_of(arrays[0]).shape[1:]
+    starts = [broadcast_in_dim(x, shape, () if d is None else (0,)) for x, d in zip(args[half:], dims[half:])]
+    return folded(by_graph(params["computation"]), arrays, starts), [0] * half
+
+
+reduce_p = Primitive(
+    "reduce",
+    shape=_reduce_shape,
+    eval=_reduce_eval,
+    lower=_reduce_lower,
+    jvp=_reduce_jvp,
+    transpose=NOT_LINEAR,
+    batch=_reduce_batch,
+    multiple=True,
+)
 
 _NAMED = {
     "add": named.reduce_sum_p,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,8 @@ from stagec.core.primitive import Primitive
 from stagec.primitives import arithmetic
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.gather import (
-    GatherDimensionNumbers,
     GatherScatterMode,
-    Ints,
+    ScatterDimensionNumbers,
     clamp_indices,
     gather,
     in_range,
@@ -24,36 +23,9 @@ from stagec.primitives.gather import (
     signed_indices,
 )
 from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
+from stagec.primitives.scatter_rules import RULES, scatter_batch, window_sizes
 from stagec.primitives.shape import shape_error
 from stagec.primitives.table import check_dtype, i64_array, same_dtype
-
-
-class ScatterDimensionNumbers(NamedTuple):
-    """Which axis plays which part in a scatter; see StableHLO's `scatter`.
-
-    Args:
-      update_window_dims: axes of the updates that run over a window.
-      inserted_window_dims: axes of the operand where the window has size 1 and is absent from the updates.
-      scatter_dims_to_operand_dims: the operand's axis that each component of an index is for.
-      operand_batching_dims, scatter_indices_batching_dims: axes that go along together.
-    """
-
-    update_window_dims: Ints
-    inserted_window_dims: Ints
-    scatter_dims_to_operand_dims: Ints
-    operand_batching_dims: Ints = ()
-    scatter_indices_batching_dims: Ints = ()
-
-    def as_gather(self) -> GatherDimensionNumbers:
-        """The numbers of the gather that reads what this writes."""
-        return GatherDimensionNumbers(*self)
-
-
-def window_sizes(d: ScatterDimensionNumbers, rank: int, updates: Ints) -> Ints:
-    """The window's size along each axis of the operand."""
-    dropped = (*d.inserted_window_dims, *d.operand_batching_dims)
-    sizes = iter([updates[i] for i in d.update_window_dims])
-    return tuple([1 if i in dropped else next(sizes) for i in range(rank)])
 
 
 def _scatter_shape(
@@ -335,7 +307,16 @@ def _row(
     ) -> ShapedArray:
         return _scatter_shape(name, accepts, x, indices, updates, dimension_numbers)
 
-    return Primitive(name, shape=shape, eval=_scatter_eval(write), lower=_scatter_lower(name, combine))
+    jvp, transpose = RULES[name]
+    return Primitive(
+        name,
+        shape=shape,
+        eval=_scatter_eval(write),
+        lower=_scatter_lower(name, combine),
+        jvp=jvp,
+        transpose=transpose,
+        batch=scatter_batch,
+    )
 
 
 ORDERED = dtypes.NUMERIC - dtypes.COMPLEX

@@ -11,11 +11,16 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
+from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.primitive import Primitive
 from stagec.core.trace import operand_rows
+from stagec.core.zero import is_linear
 from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
+from stagec.primitives.rules import linear, spread_to, to_front, zeros
 from stagec.primitives.table import i64_array, same_dtype
+
+Ints = tuple[int, ...]
 
 
 def shape_error(
@@ -125,7 +130,28 @@ def _broadcast_lower(cx: Any, x: Any, *, shape: tuple[int, ...], broadcast_dimen
     return cx.broadcast(x, cx.out_avals[0], broadcast_dimensions)
 
 
-broadcast_in_dim_p = Primitive("broadcast_in_dim", shape=_broadcast_shape, eval=_broadcast_eval, lower=_broadcast_lower)
+def _broadcast_transpose(ct: Any, x: Any, *, shape: Ints, broadcast_dimensions: Ints) -> list[Any]:
+    grown = {d for d, n in zip(broadcast_dimensions, x.aval.shape) if n != shape[d]}
+    axes = tuple([i for i in range(len(shape)) if i not in broadcast_dimensions or i in grown])
+    total = Primitive.registry["reduce_sum"](ct, axes=axes) if axes else ct
+    return [reshape_p(total, new_sizes=x.aval.shape) if grown else total]
+
+
+def _broadcast_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    x = to_front(args[0], dims[0])
+    moved = (0, *[d + 1 for d in params["broadcast_dimensions"]])
+    return primitive(x, shape=(size, *params["shape"]), broadcast_dimensions=moved), 0
+
+
+broadcast_in_dim_p = Primitive(
+    "broadcast_in_dim",
+    shape=_broadcast_shape,
+    eval=_broadcast_eval,
+    lower=_broadcast_lower,
+    jvp=linear(),
+    transpose=_broadcast_transpose,
+    batch=_broadcast_batch,
+)
 
 
 def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Operand:
@@ -194,11 +220,17 @@ def _reshape_shape(x: ShapedArray, *, new_sizes: tuple[int, ...]) -> ShapedArray
     return x.update(shape=new_sizes)
 
 
-reshape_p = Primitive(
+reshape_p: Primitive = Primitive(
     "reshape",
     shape=_reshape_shape,
     eval=lambda x, *, new_sizes: x.reshape(new_sizes),
     lower=lambda cx, x, *, new_sizes: x if cx.in_avals[0].shape == new_sizes else cx.emit("stablehlo.reshape", [x]),
+    jvp=linear(),
+    transpose=lambda ct, x, *, new_sizes: [reshape_p(ct, new_sizes=x.aval.shape)],
+    batch=lambda row, args, dims, size, params: (
+        row(to_front(args[0], dims[0]), new_sizes=(size, *params["new_sizes"])),
+        0,
+    ),
 )
 
 
@@ -242,6 +274,12 @@ squeeze_p = Primitive(
     shape=_squeeze_shape,
     eval=lambda x, *, dimensions: x.reshape([n for i, n in enumerate(x.shape) if i not in dimensions]),
     lower=lambda cx, x, *, dimensions: cx.emit("stablehlo.reshape", [x]),
+    jvp=linear(),
+    transpose=lambda ct, x, *, dimensions: [reshape_p(ct, new_sizes=x.aval.shape)],
+    batch=lambda row, args, dims, size, params: (
+        row(to_front(args[0], dims[0]), dimensions=tuple([d + 1 for d in params["dimensions"]])),
+        0,
+    ),
 )
 
 
@@ -289,11 +327,21 @@ def _transpose_shape(x: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedA
     return x.update(shape=[x.shape[i] for i in permutation])
 
 
-transpose_p = Primitive(
+def _inverse(permutation: Ints) -> Ints:
+    return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
+
+
+transpose_p: Primitive = Primitive(
     "transpose",
     shape=_transpose_shape,
     eval=lambda x, *, permutation: x.transpose(permutation),
     lower=lambda cx, x, *, permutation: cx.emit("stablehlo.transpose", [x], {"permutation": i64_array(permutation)}),
+    jvp=linear(),
+    transpose=lambda ct, x, *, permutation: [transpose_p(ct, permutation=_inverse(permutation))],
+    batch=lambda row, args, dims, size, params: (
+        row(to_front(args[0], dims[0]), permutation=(0, *[p + 1 for p in params["permutation"]])),
+        0,
+    ),
 )
 
 
@@ -326,11 +374,17 @@ def _rev_lower(cx: Any, x: Any, *, dimensions: tuple[int, ...]) -> Any:
     return cx.emit("stablehlo.bitcast_convert", [x])
 
 
-rev_p = Primitive(
+rev_p: Primitive = Primitive(
     "rev",
     shape=lambda x, *, dimensions: x,
     eval=lambda x, *, dimensions: np.flip(x, dimensions),
     lower=_rev_lower,
+    jvp=linear(),
+    transpose=lambda ct, x, *, dimensions: [rev_p(ct, dimensions=dimensions)],
+    batch=lambda row, args, dims, size, params: (
+        row(to_front(args[0], dims[0]), dimensions=tuple([d + 1 for d in params["dimensions"]])),
+        0,
+    ),
 )
 
 
@@ -364,11 +418,35 @@ def _concatenate_shape(*avals: ShapedArray, dimension: int) -> ShapedArray:
     return ShapedArray.of(tuple(shape), first.dtype, all(a.weak_type for a in avals))
 
 
+def _concatenate_transpose(ct: Any, *xs: Any, dimension: int) -> list[Any]:
+    cts, start = [], 0
+    for x in xs:
+        shape = aval_of(x).shape if not is_linear(x) else x.aval.shape
+        stop = start + shape[dimension]
+        low = [start if i == dimension else 0 for i in range(len(shape))]
+        high = [stop if i == dimension else n for i, n in enumerate(shape)]
+        cts.append(
+            Primitive.registry["slice"](
+                ct, start_indices=tuple(low), limit_indices=tuple(high), strides=(1,) * len(shape)
+            )
+            if is_linear(x)
+            else None
+        )
+        start = stop
+    return cts
+
+
 concatenate_p = Primitive(
     "concatenate",
     shape=_concatenate_shape,
     eval=lambda *xs, dimension: np.concatenate(xs, dimension),
     lower=lambda cx, *xs, dimension: cx.emit("stablehlo.concatenate", xs, {"dimension": f"{dimension} : i64"}),
+    jvp=linear(),
+    transpose=_concatenate_transpose,
+    batch=lambda row, args, dims, size, params: (
+        row(*[to_front(a, d, size) for a, d in zip(args, dims)], dimension=params["dimension"] + 1),
+        0,
+    ),
 )
 
 
@@ -441,7 +519,48 @@ def _pad_lower(cx: Any, x: Any, value: Any, *, padding_config: PaddingConfig) ->
     return cx.emit("stablehlo.complex", parts)
 
 
-pad_p = Primitive("pad", shape=_pad_shape, eval=_pad_eval, lower=_pad_lower)
+def _pad_transpose(ct: Any, x: Any, value: Any, *, padding_config: PaddingConfig) -> list[Any]:
+    inside = None
+    if is_linear(x) or is_linear(value):
+        # Cut what was added outside, then take what lies between the interior padding.
+        nothing = zeros(ShapedArray.of((), aval_of(ct).dtype))
+        cut = pad_p(ct, nothing, padding_config=tuple([(-low, -high, 0) for low, high, _ in padding_config]))
+        strides = tuple([interior + 1 for _, _, interior in padding_config])
+        shape = aval_of(cut).shape
+        inside = Primitive.registry["slice"](cut, start_indices=(0,) * len(shape), limit_indices=shape, strides=strides)
+    if not is_linear(value):
+        return [inside, None]
+    every = Primitive.registry["reduce_sum"]
+    axes = tuple(range(len(padding_config)))
+    rest = Primitive.registry["sub"](every(ct, axes=axes), every(inside, axes=axes))
+    return [inside if is_linear(x) else None, rest]
+
+
+def _pad_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    (x, value), (x_dim, value_dim) = args, dims
+    config = ((0, 0, 0), *params["padding_config"])
+    x = to_front(x, x_dim, size)
+    if value_dim is None:
+        return primitive(x, value, padding_config=config), 0
+    # A value for each element of the batch: pad with false to see where they belong.
+    shape = aval_of(x).shape
+    nothing = zeros(ShapedArray.of((), aval_of(x).dtype))
+    inner = primitive(x, nothing, padding_config=config)
+    no, yes = (Literal(np.asarray(flag), ShapedArray.of((), dtypes.bool_)) for flag in (False, True))
+    where = primitive(spread_to(yes, shape), no, padding_config=config)
+    fill = broadcast_in_dim_p(value, shape=aval_of(inner).shape, broadcast_dimensions=(0,))
+    return Primitive.registry["select_n"](where, fill, inner), 0
+
+
+pad_p = Primitive(
+    "pad",
+    shape=_pad_shape,
+    eval=_pad_eval,
+    lower=_pad_lower,
+    jvp=linear(),
+    transpose=_pad_transpose,
+    batch=_pad_batch,
+)
 
 
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Operand:

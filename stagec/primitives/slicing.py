@@ -11,11 +11,23 @@ from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.primitive import Primitive
+from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives import arithmetic
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.logic import lt, select
 from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
-from stagec.primitives.shape import as_int, as_shape, broadcast_in_dim, canonical_axis, shape_error, squeeze
+from stagec.primitives.rules import each, instantiate, linear, to_front, zeros
+from stagec.primitives.shape import (
+    as_int,
+    as_shape,
+    broadcast_in_dim,
+    canonical_axis,
+    concatenate,
+    pad_p,
+    shape_error,
+    squeeze,
+)
+from stagec.primitives.slicing_rules import dynamic_slice_batch, dynamic_update_batch
 from stagec.primitives.table import i64_array, same_dtype
 
 Ints = tuple[int, ...]
@@ -56,7 +68,27 @@ def _slice_lower(cx: Any, x: Any, *, start_indices: Ints, limit_indices: Ints, s
     )
 
 
-slice_p = Primitive("slice", shape=_slice_shape, eval=_slice_eval, lower=_slice_lower)
+def _slice_transpose(ct: Any, x: Any, *, start_indices: Ints, limit_indices: Ints, strides: Ints) -> list[Any]:
+    shape, got = x.aval.shape, aval_of(ct).shape
+    spans = [(n - 1) * s + 1 if n else 0 for n, s in zip(got, strides)]
+    config = tuple([(a, n - a - m, s - 1) for a, n, m, s in zip(start_indices, shape, spans, strides)])
+    return [pad_p(ct, zeros(ShapedArray.of((), aval_of(ct).dtype)), padding_config=config)]
+
+
+def _slice_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    ends = {"start_indices": 0, "limit_indices": size, "strides": 1}
+    return primitive(to_front(args[0], dims[0]), **{k: (v, *params[k]) for k, v in ends.items()}), 0
+
+
+slice_p = Primitive(
+    "slice",
+    shape=_slice_shape,
+    eval=_slice_eval,
+    lower=_slice_lower,
+    jvp=linear(),
+    transpose=_slice_transpose,
+    batch=_slice_batch,
+)
 
 
 def slice_(
@@ -138,11 +170,21 @@ def _split_lower(cx: Any, x: Any, *, sizes: Ints, axis: int) -> Any:
     return out
 
 
+def _split_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    return primitive(*primals, **params), primitive(*tangents, **params)
+
+
 split_p = Primitive(
     "split",
     shape=_split_shape,
     eval=lambda x, *, sizes, axis: np.split(x, np.cumsum(sizes)[:-1], axis),
     lower=_split_lower,
+    jvp=_split_jvp,
+    transpose=lambda cts, x, *, sizes, axis: [concatenate([instantiate(ct) for ct in cts], axis)],
+    batch=lambda row, args, dims, size, params: (
+        row(to_front(args[0], dims[0]), sizes=params["sizes"], axis=params["axis"] + 1),
+        [0] * len(params["sizes"]),
+    ),
     multiple=True,
 )
 
@@ -183,13 +225,19 @@ def _clamped(indices: Sequence[Any], shape: Ints, sizes: Ints) -> tuple[slice, .
     return tuple([slice(i, i + s) for i, s in zip(starts, sizes)])
 
 
-dynamic_slice_p = Primitive(
+dynamic_slice_p: Primitive = Primitive(
     "dynamic_slice",
     shape=_dynamic_slice_shape,
     eval=lambda x, *indices, slice_sizes: x[_clamped(indices, x.shape, slice_sizes)],
     lower=lambda cx, x, *indices, slice_sizes: cx.emit(
         "stablehlo.dynamic_slice", [x, *indices], {"slice_sizes": i64_array(slice_sizes)}
     ),
+    jvp=each(lambda x, *rest, slice_sizes: dynamic_slice_p(rest[-1], *rest[:-1], slice_sizes=slice_sizes), None),
+    transpose=lambda ct, x, *indices, slice_sizes: [
+        dynamic_update_slice_p(zeros(x.aval), ct, *indices),
+        *[None] * len(indices),
+    ],
+    batch=dynamic_slice_batch,
 )
 
 
@@ -209,11 +257,31 @@ def _dynamic_update_eval(x: Any, update: Any, *indices: Any) -> Any:
     return out
 
 
-dynamic_update_slice_p = Primitive(
+def _dynamic_update_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    out = primitive(*primals)
+    if is_zero(tangents[0]) and is_zero(tangents[1]):
+        return out, zero_of(aval_of(out))
+    return out, primitive(instantiate(tangents[0]), instantiate(tangents[1]), *primals[2:])
+
+
+def _dynamic_update_transpose(ct: Any, x: Any, update: Any, *indices: Any) -> list[Any]:
+    of_x = of_update = None
+    if is_linear(x):
+        written = (update.aval if is_linear(update) else aval_of(update)).update(dtype=aval_of(ct).dtype)
+        of_x = dynamic_update_slice_p(ct, zeros(written), *indices)
+    if is_linear(update):
+        of_update = dynamic_slice_p(ct, *indices, slice_sizes=update.aval.shape)
+    return [of_x, of_update, *[None] * len(indices)]
+
+
+dynamic_update_slice_p: Primitive = Primitive(
     "dynamic_update_slice",
     shape=_dynamic_update_shape,
     eval=_dynamic_update_eval,
     lower=lambda cx, x, update, *indices: cx.emit("stablehlo.dynamic_update_slice", [x, update, *indices]),
+    jvp=_dynamic_update_jvp,
+    transpose=_dynamic_update_transpose,
+    batch=dynamic_update_batch,
 )
 
 

@@ -10,11 +10,15 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.core.zero import is_zero, zero_of
 from stagec.primitives import sort_network as network
 from stagec.primitives.complex import imag, real
+from stagec.primitives.gather import along_axis
+from stagec.primitives.iota import iota_p
 from stagec.primitives.logic import bitwise_and, bitwise_not, bitwise_or, eq, lt, ne
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.reduce import HALF, ORDERED
+from stagec.primitives.rules import to_front
 from stagec.primitives.shape import canonical_axis, rev, shape_error
 from stagec.primitives.table import check_dtype
 
@@ -117,7 +121,29 @@ def _sort_lower(cx: Any, *operands: Any, dimension: int, is_stable: bool, num_ke
     ]
 
 
-sort_p = Primitive("sort", shape=_sort_shape, eval=_sort_eval, lower=_sort_lower, transpose=NOT_LINEAR, multiple=True)
+def _sort_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    """Tangents go where their elements go: a counter is sorted along."""
+    aval, axis = aval_of(primals[0]), params["dimension"]
+    counter = iota_p(dtype=dtypes.int32, shape=aval.shape, dimension=axis)
+    *outs, places = primitive(*primals, counter, **params)
+    return outs, [zero_of(aval_of(o)) if is_zero(t) else along_axis(t, places, axis) for o, t in zip(outs, tangents)]
+
+
+def _sort_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    operands = [to_front(a, d, size) for a, d in zip(args, dims)]
+    return primitive(*operands, **{**params, "dimension": params["dimension"] + 1}), [0] * len(operands)
+
+
+sort_p = Primitive(
+    "sort",
+    shape=_sort_shape,
+    eval=_sort_eval,
+    lower=_sort_lower,
+    jvp=_sort_jvp,
+    transpose=NOT_LINEAR,
+    batch=_sort_batch,
+    multiple=True,
+)
 
 
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
@@ -198,8 +224,21 @@ def _top_k_lower(cx: Any, x: Any, *, k: int) -> list[Any]:
     return [e("slice", out, v, **cut) for v, out in zip((values, places), cx.out_avals)]
 
 
+def _top_k_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    values, places = primitive(*primals, **params)
+    tangent = along_axis(tangents[0], places, aval_of(values).ndim - 1)
+    return [values, places], [tangent, zero_of(aval_of(places))]
+
+
 top_k_p = Primitive(
-    "top_k", shape=_top_k_shape, eval=_top_k_eval, lower=_top_k_lower, transpose=NOT_LINEAR, multiple=True
+    "top_k",
+    shape=_top_k_shape,
+    eval=_top_k_eval,
+    lower=_top_k_lower,
+    jvp=_top_k_jvp,
+    transpose=NOT_LINEAR,
+    batch=lambda row, args, dims, size, params: (row(to_front(args[0], dims[0]), **params), [0, 0]),
+    multiple=True,
 )
 
 

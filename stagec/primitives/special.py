@@ -2,32 +2,74 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
-from stagec.core import dtypes
+from stagec.core import dtypes, errors, location
 from stagec.core.dtypes import FLOATING
 from stagec.core.primitive import NOT_LINEAR, Primitive
 from stagec.primitives import arithmetic as ar, logic, special_values as values
 from stagec.primitives.operand import Operand, as_operand, uniform
+from stagec.primitives.rules import each
 from stagec.primitives.table import elementwise, spread
+from stagec.primitives.transcendental import exp
 
 
-def _special(name: str, evaluate: Callable[..., Any], lower: Any) -> Primitive:
-    return elementwise(name, accepts=FLOATING, eval=values.in_float64(evaluate), lower=lower, transpose=NOT_LINEAR)
+def _special(name: str, evaluate: Callable[..., Any], lower: Any, jvp: Any) -> Primitive:
+    evaluate = values.in_float64(evaluate)
+    return elementwise(name, accepts=FLOATING, eval=evaluate, lower=lower, jvp=jvp, transpose=NOT_LINEAR)
+
+
+def _constant(name: str, what: str) -> Callable[..., Any]:
+    """What an operand adds to the tangent that the row has no derivative by."""
+
+    def contribution(*args: Any) -> Any:
+        raise location.error(
+            errors.UnsupportedError,
+            f"{name} has no derivative by {what}",
+            fix="use stop_gradient on it, if it is a constant to you",
+        )
+
+    return contribution
 
 
 def _two(op: str) -> Callable[..., Any]:
     return lambda cx, x, y: cx.emit(op, spread(cx, [x, y]))
 
 
-erf_p = _special("erf", values.erf, "chlo.erf")
-erfc_p = _special("erfc", values.erfc, "chlo.erfc")
-erf_inv_p = _special("erf_inv", values.erf_inv, "chlo.erf_inv")
-lgamma_p = _special("lgamma", values.lgamma, "chlo.lgamma")
-digamma_p = _special("digamma", values.digamma, "chlo.digamma")
-polygamma_p = _special("polygamma", values.polygamma, _two("chlo.polygamma"))
-zeta_p = _special("zeta", values.zeta, _two("chlo.zeta"))
+def _gauss(x: Operand) -> Operand:
+    """The derivative of the error function."""
+    return ar.mul(exp(ar.neg(ar.square(x))), 2 / math.sqrt(math.pi))
+
+
+def _bessel_i1e_jvp(out: Operand, x: Operand, t: Operand) -> Operand:
+    # i0e(x) - out * (sign(x) + 1/x), which at 0 is 1/2.
+    zero = ar.eq_zero(x)
+    safe = logic.select(zero, ar.ones_like(x), x)
+    slope = ar.sub(bessel_i0e(safe), ar.mul(out, ar.add(ar.sign(safe), ar.div(1, safe))))
+    return ar.mul(t, logic.select(zero, ar.mul(ar.ones_like(x), 0.5), slope))
+
+
+erf_p = _special("erf", values.erf, "chlo.erf", each(lambda x, t: ar.mul(t, _gauss(x))))
+erfc_p = _special("erfc", values.erfc, "chlo.erfc", each(lambda x, t: ar.neg(ar.mul(t, _gauss(x)))))
+erf_inv_p = _special(
+    "erf_inv", values.erf_inv, "chlo.erf_inv", each(lambda out, x, t: ar.div(t, _gauss(out)), result=True)
+)
+lgamma_p = _special("lgamma", values.lgamma, "chlo.lgamma", each(lambda x, t: ar.mul(t, digamma(x))))
+digamma_p = _special("digamma", values.digamma, "chlo.digamma", each(lambda x, t: ar.mul(t, polygamma(1.0, x))))
+polygamma_p = _special(
+    "polygamma",
+    values.polygamma,
+    _two("chlo.polygamma"),
+    each(_constant("polygamma", "its order"), lambda n, x, t: ar.mul(t, polygamma(ar.add(n, 1), x))),
+)
+zeta_p = _special(
+    "zeta",
+    values.zeta,
+    _two("chlo.zeta"),
+    each(_constant("zeta", "its exponent"), lambda x, q, t: ar.mul(t, ar.mul(ar.neg(x), zeta(ar.add(x, 1), q)))),
+)
 
 
 def _clenshaw(t: Operand, coefficients: tuple[float, ...]) -> Operand:
@@ -66,8 +108,13 @@ def _bessel_lower(order: int) -> Callable[..., Any]:
     return lower
 
 
-bessel_i0e_p = _special("bessel_i0e", values.bessel_i0e, _bessel_lower(0))
-bessel_i1e_p = _special("bessel_i1e", values.bessel_i1e, _bessel_lower(1))
+bessel_i0e_p = _special(
+    "bessel_i0e",
+    values.bessel_i0e,
+    _bessel_lower(0),
+    each(lambda out, x, t: ar.mul(t, ar.sub(bessel_i1e(x), ar.mul(ar.sign(x), out))), result=True),
+)
+bessel_i1e_p = _special("bessel_i1e", values.bessel_i1e, _bessel_lower(1), each(_bessel_i1e_jvp, result=True))
 
 
 def erf(x: Any) -> Operand:

@@ -10,7 +10,8 @@ import numpy as np
 from stagec.core import dtypes, location
 from stagec.core.aval import ShapedArray
 from stagec.core.errors import DtypeError, ShapeError
-from stagec.core.primitive import NOT_WRITTEN, Primitive
+from stagec.core.primitive import Primitive
+from stagec.primitives import rules
 
 DtypeRule = Callable[..., "np.dtype[Any]"]
 
@@ -60,15 +61,15 @@ def elementwise(
     eval: Callable[..., Any],
     lower: str | Callable[..., Any],
     result: DtypeRule | np.dtype[Any] | None = None,
-    jvp: Any = NOT_WRITTEN,
-    transpose: Any = NOT_WRITTEN,
-    batch: Any = NOT_WRITTEN,
+    jvp: Any,
+    transpose: Any,
 ) -> Primitive:
     """A row that works on each element alone.
 
     Operands have one dtype among `accepts`, and one shape or rank 0. `result`
     is the dtype of the result (a dtype, or a function of the operands' dtype);
-    without it, the operands' dtype.
+    without it, the operands' dtype. `jvp` and `transpose` are rules, or say for
+    one operand after the other what it adds or gets (`rules.each`, `rules.cotangents`).
     """
 
     def shape(*avals: ShapedArray, **params: Any) -> ShapedArray:
@@ -82,7 +83,9 @@ def elementwise(
             dtype = out
         return ShapedArray.of(avals[0].shape if len(avals) == 1 else elementwise_shape(name, avals), dtype, weak)
 
-    return Primitive(name, shape=shape, eval=eval, lower=lower, jvp=jvp, transpose=transpose, batch=batch)
+    return Primitive(
+        name, shape=shape, eval=eval, lower=lower, jvp=jvp, transpose=transpose, batch=rules.batch_elementwise
+    )
 
 
 def computed_in_float32(function: Callable[..., Any]) -> Callable[..., Any]:

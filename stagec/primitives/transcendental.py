@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,18 +11,27 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.dtypes import FLOATING, INEXACT
 from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.primitives import arithmetic as ar
 from stagec.primitives.operand import Operand, as_operand, uniform
+from stagec.primitives.rules import each
 from stagec.primitives.table import computed_in_float32, elementwise, spread
 
 
-def _function(name: str, evaluate: Callable[..., Any], lower: Any) -> Primitive:
-    return elementwise(name, accepts=INEXACT, eval=computed_in_float32(evaluate), lower=lower, transpose=NOT_LINEAR)
+def _function(
+    name: str, evaluate: Callable[..., Any], lower: Any, slope: Callable[..., Any], result: bool = False
+) -> Primitive:
+    """A row whose derivative is `slope(x)`, or `slope(result, x)`."""
+    jvp = (lambda out, x, t: ar.mul(t, slope(out, x))) if result else (lambda x, t: ar.mul(t, slope(x)))
+    evaluate = computed_in_float32(evaluate)
+    return elementwise(
+        name, accepts=INEXACT, eval=evaluate, lower=lower, jvp=each(jvp, result=result), transpose=NOT_LINEAR
+    )
 
 
-exp_p = _function("exp", np.exp, "stablehlo.exponential")
-log_p = _function("log", np.log, "stablehlo.log")
-expm1_p = _function("expm1", np.expm1, "stablehlo.exponential_minus_one")
-log1p_p = _function("log1p", np.log1p, "stablehlo.log_plus_one")
+exp_p = _function("exp", np.exp, "stablehlo.exponential", lambda out, x: out, result=True)
+log_p = _function("log", np.log, "stablehlo.log", lambda x: ar.div(1, x))
+expm1_p = _function("expm1", np.expm1, "stablehlo.exponential_minus_one", lambda out, x: ar.add(out, 1), result=True)
+log1p_p = _function("log1p", np.log1p, "stablehlo.log_plus_one", lambda x: ar.div(1, ar.add(x, 1)))
 
 
 def _exp2_lower(cx: Any, x: Any) -> Any:
@@ -35,7 +45,7 @@ def _exp2_eval(x: Any) -> Any:
     return np.exp(x * x.dtype.type(np.log(2))) if dtypes.is_complex(x.dtype) else np.exp2(x)
 
 
-exp2_p = _function("exp2", _exp2_eval, _exp2_lower)
+exp2_p = _function("exp2", _exp2_eval, _exp2_lower, lambda out, x: ar.mul(out, math.log(2)), result=True)
 
 
 def _logistic_eval(x: Any) -> Any:
@@ -43,20 +53,22 @@ def _logistic_eval(x: Any) -> Any:
     return one / (one + np.exp(-x))
 
 
-logistic_p = _function("logistic", _logistic_eval, "stablehlo.logistic")
+logistic_p = _function(
+    "logistic", _logistic_eval, "stablehlo.logistic", lambda out, x: ar.mul(out, ar.sub(1, out)), result=True
+)
 
-sin_p = _function("sin", np.sin, "stablehlo.sine")
-cos_p = _function("cos", np.cos, "stablehlo.cosine")
-tan_p = _function("tan", np.tan, "stablehlo.tan")
-tanh_p = _function("tanh", np.tanh, "stablehlo.tanh")
-asin_p = _function("asin", np.arcsin, "chlo.asin")
-acos_p = _function("acos", np.arccos, "chlo.acos")
-atan_p = _function("atan", np.arctan, "chlo.atan")
-sinh_p = _function("sinh", np.sinh, "chlo.sinh")
-cosh_p = _function("cosh", np.cosh, "chlo.cosh")
-asinh_p = _function("asinh", np.arcsinh, "chlo.asinh")
-acosh_p = _function("acosh", np.arccosh, "chlo.acosh")
-atanh_p = _function("atanh", np.arctanh, "chlo.atanh")
+sin_p = _function("sin", np.sin, "stablehlo.sine", lambda x: cos(x))
+cos_p = _function("cos", np.cos, "stablehlo.cosine", lambda x: ar.neg(sin(x)))
+tan_p = _function("tan", np.tan, "stablehlo.tan", lambda out, x: ar.add(1, ar.square(out)), result=True)
+tanh_p = _function("tanh", np.tanh, "stablehlo.tanh", lambda out, x: ar.sub(1, ar.square(out)), result=True)
+asin_p = _function("asin", np.arcsin, "chlo.asin", lambda x: ar.rsqrt(ar.sub(1, ar.square(x))))
+acos_p = _function("acos", np.arccos, "chlo.acos", lambda x: ar.neg(ar.rsqrt(ar.sub(1, ar.square(x)))))
+atan_p = _function("atan", np.arctan, "chlo.atan", lambda x: ar.div(1, ar.add(1, ar.square(x))))
+sinh_p = _function("sinh", np.sinh, "chlo.sinh", lambda x: cosh(x))
+cosh_p = _function("cosh", np.cosh, "chlo.cosh", lambda x: sinh(x))
+asinh_p = _function("asinh", np.arcsinh, "chlo.asinh", lambda x: ar.rsqrt(ar.add(ar.square(x), 1)))
+acosh_p = _function("acosh", np.arccosh, "chlo.acosh", lambda x: ar.mul(ar.rsqrt(ar.sub(x, 1)), ar.rsqrt(ar.add(x, 1))))
+atanh_p = _function("atanh", np.arctanh, "chlo.atanh", lambda x: ar.div(1, ar.mul(ar.sub(1, x), ar.add(1, x))))
 
 
 def _atan2_lower(cx: Any, x: Any, y: Any) -> Any:
@@ -64,7 +76,15 @@ def _atan2_lower(cx: Any, x: Any, y: Any) -> Any:
 
 
 atan2_p = elementwise(
-    "atan2", accepts=FLOATING, eval=computed_in_float32(np.arctan2), lower=_atan2_lower, transpose=NOT_LINEAR
+    "atan2",
+    accepts=FLOATING,
+    eval=computed_in_float32(np.arctan2),
+    lower=_atan2_lower,
+    jvp=each(
+        lambda x, y, t: ar.mul(t, ar.div(y, ar.add(ar.square(x), ar.square(y)))),
+        lambda x, y, t: ar.mul(t, ar.div(ar.neg(x), ar.add(ar.square(x), ar.square(y)))),
+    ),
+    transpose=NOT_LINEAR,
 )
 
 

@@ -10,13 +10,16 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, Literal
-from stagec.core.primitive import NOT_LINEAR, NOT_WRITTEN, Primitive
+from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.primitives import window_rules as rules
 from stagec.primitives.arithmetic import add_p, max_p, min_p, mul_p
+from stagec.primitives.combining import pair_of
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.cumulative import flip_sign
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.reduce import HALF, ORDERED, highest, lowest
 from stagec.primitives.reduce_general import fold, single_operation, traced_computation
+from stagec.primitives.rules import linear
 from stagec.primitives.shape import as_int, shape_error
 from stagec.primitives.table import check_dtype, i64_array, same_dtype
 
@@ -184,6 +187,7 @@ def window_reduction(
     combine: Primitive,
     identity: Callable[[Any], Any],
     rounds: bool = False,
+    jvp: Any,
     transpose: Any = NOT_LINEAR,
 ) -> Primitive:
     """A row that combines the elements of each window, starting from `identity(dtype)`.
@@ -239,7 +243,9 @@ def window_reduction(
             )
         return cx.emit(kind, [y]) if work != dtype else y
 
-    return Primitive(name, shape=shape, eval=evaluate, lower=lower, transpose=transpose)
+    return Primitive(
+        name, shape=shape, eval=evaluate, lower=lower, jvp=jvp, transpose=transpose, batch=rules.window_batch
+    )
 
 
 reduce_window_sum_p = window_reduction(
@@ -249,16 +255,33 @@ reduce_window_sum_p = window_reduction(
     combine=add_p,
     identity=lambda d: 0,
     rounds=True,
-    transpose=NOT_WRITTEN,
+    jvp=linear(),
+    transpose=rules.sum_transpose,
 )
 reduce_window_prod_p = window_reduction(
-    "reduce_window_prod", accepts=dtypes.NUMERIC, eval=np.multiply, combine=mul_p, identity=lambda d: 1, rounds=True
+    "reduce_window_prod",
+    accepts=dtypes.NUMERIC,
+    eval=np.multiply,
+    combine=mul_p,
+    identity=lambda d: 1,
+    rounds=True,
+    jvp=rules.window_jvp(pair_of(mul_p), lambda d: 1),
 )
 reduce_window_max_p = window_reduction(
-    "reduce_window_max", accepts=ORDERED, eval=np.maximum, combine=max_p, identity=lowest
+    "reduce_window_max",
+    accepts=ORDERED,
+    eval=np.maximum,
+    combine=max_p,
+    identity=lowest,
+    jvp=rules.window_jvp(rules.first_larger, lowest),
 )
 reduce_window_min_p = window_reduction(
-    "reduce_window_min", accepts=ORDERED, eval=np.minimum, combine=min_p, identity=highest
+    "reduce_window_min",
+    accepts=ORDERED,
+    eval=np.minimum,
+    combine=min_p,
+    identity=highest,
+    jvp=rules.window_jvp(rules.first_smaller, highest),
 )
 
 
@@ -293,7 +316,15 @@ def _general_lower(cx: Any, x: Any, init: Any, *, computation: Graph, **window: 
     return cx.emit("stablehlo.reduce_window", [x, init], _attributes(**window), None, [cx.graph_region(computation)])
 
 
-reduce_window_p = Primitive("reduce_window", shape=_general_shape, eval=_general_eval, lower=_general_lower)
+reduce_window_p = Primitive(
+    "reduce_window",
+    shape=_general_shape,
+    eval=_general_eval,
+    lower=_general_lower,
+    jvp=rules.general_jvp,
+    transpose=NOT_LINEAR,
+    batch=rules.general_batch,
+)
 
 _NAMED = {
     "add": (reduce_window_sum_p, lambda d: 0),

@@ -1,0 +1,163 @@
+"""Reductions written out in elementwise rows, for operations that have derivatives: by halves, windows and shifts.
+
+Arrays that are combined together are a list, such as values and their tangents; `combine` takes two
+such lists, of neighbours in order, and gives one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stagec.core.graph import Graph, Literal, replay
+from stagec.core.primitive import NOT_DIFFERENTIABLE, Absent, Primitive
+from stagec.core.zero import is_zero, zero_of
+from stagec.primitives.operand import aval_of, literal
+from stagec.primitives.rules import instantiate, no_rule, spread_to
+from stagec.primitives.shape import pad_p
+from stagec.primitives.slicing import slice_in_dim
+
+Arrays = list[Any]
+Combine = Callable[[Arrays, Arrays], Arrays]
+
+
+def push(graph: Graph, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Arrays, Arrays]:
+    """Results and tangents of a graph of scalars, on each element of arrays of one shape."""
+    values: dict[Any, tuple[Any, Any]] = dict(zip(graph.inputs, zip(primals, tangents), strict=True))
+
+    def read(atom: Any) -> tuple[Any, Any]:
+        return (atom, zero_of(atom.aval)) if type(atom) is Literal else values[atom]
+
+    for equation in graph.equations:
+        row = equation.primitive
+        xs, dots = zip(*[read(a) for a in equation.inputs])
+        if all(map(is_zero, dots)) or row.jvp is NOT_DIFFERENTIABLE:
+            out = row(*xs, **equation.params)
+            out_dot: Any = [zero_of(aval_of(o)) for o in out] if row.multiple else zero_of(aval_of(out))
+        elif isinstance(row.jvp, Absent):
+            raise no_rule(row, "differentiated", row.jvp)
+        else:
+            out, out_dot = row.jvp(row, list(xs), list(dots), equation.params)
+        values.update(zip(equation.outputs, zip(out, out_dot) if row.multiple else [(out, out_dot)]))
+    shape = aval_of(primals[0]).shape
+    pairs = [read(a) for a in graph.outputs]
+    return [spread_to(v, shape) for v, _ in pairs], [spread_to(instantiate(t), shape) for _, t in pairs]
+
+
+def by_graph(graph: Graph) -> Combine:
+    """Combine by a graph of scalars."""
+
+    def combine(a: Arrays, b: Arrays) -> Arrays:
+        shape = aval_of(a[0]).shape
+        return [spread_to(v, shape) for v in replay(graph, [*a, *b])]
+
+    return combine
+
+
+def with_tangents(graph: Graph) -> Combine:
+    """Combine values, the first half of each list, and tangents, the second, by a graph of scalars."""
+
+    def combine(a: Arrays, b: Arrays) -> Arrays:
+        n = len(a) // 2
+        outs, dots = push(graph, [*a[:n], *b[:n]], [*a[n:], *b[n:]])
+        return outs + dots
+
+    return combine
+
+
+def pair_of(row: Primitive) -> Combine:
+    """Combine a value and its tangent by a row of two operands."""
+
+    def combine(a: Arrays, b: Arrays) -> Arrays:
+        out, dot = row.jvp(row, [a[0], b[0]], [a[1], b[1]], {})
+        return [out, instantiate(dot)]
+
+    return combine
+
+
+def folded(combine: Combine, arrays: Arrays, starts: Arrays) -> Arrays:
+    """Combine along the leading axis, neighbours pairwise, and with `starts`, which lack that axis."""
+    n = aval_of(arrays[0]).shape[0]
+    shape = aval_of(arrays[0]).shape[1:]
+    tails: list[Arrays] = []
+
+    def element(x: Any, i: int) -> Any:
+        return _drop(slice_in_dim(x, i, i + 1))
+
+    while n > 1:
+        if n % 2:
+            tails.append([element(x, n - 1) for x in arrays])
+        even = [slice_in_dim(x, 0, n - n % 2, 2) for x in arrays]
+        odd = [slice_in_dim(x, 1, n, 2) for x in arrays]
+        arrays, n = combine(even, odd), n // 2
+    total = [spread_to(s, shape) for s in starts]
+    if n:
+        total = combine(total, [element(x, 0) for x in arrays])
+    for tail in reversed(tails):
+        total = combine(total, tail)
+    return total
+
+
+def _drop(x: Any) -> Any:
+    return Primitive.registry["squeeze"](x, dimensions=(0,))
+
+
+def running(combine: Combine, arrays: Arrays, fills: Sequence[Any], axis: int, reverse: bool) -> Arrays:
+    """Combine all elements up to each position of an axis, or from it on: in log2(n) steps of twice the distance.
+
+    Args:
+      fills: of each array, what combines without effect.
+    """
+    aval = aval_of(arrays[0])
+    step = 1
+    while step < aval.shape[axis]:
+        low, high = (-step, step) if reverse else (step, -step)
+        config = tuple([(low, high, 0) if i == axis else (0, 0, 0) for i in range(aval.ndim)])
+        moved = [pad_p(x, literal(f, aval_of(x).dtype), padding_config=config) for x, f in zip(arrays, fills)]
+        arrays = combine(arrays, moved) if reverse else combine(moved, arrays)
+        step *= 2
+    return arrays
+
+
+def padded_arrays(arrays: Arrays, fills: Sequence[Any], window: dict[str, Any]) -> Arrays:
+    """Arrays with a window's edges and holes written out."""
+    config = tuple([(low, high, b - 1) for (low, high), b in zip(window["padding"], window["base_dilation"])])
+    if not any(map(any, config)):
+        return arrays
+    return [pad_p(x, f, padding_config=config) for x, f in zip(arrays, fills)]
+
+
+def slid(combine: Combine, arrays: Arrays, window: dict[str, Any]) -> Arrays:
+    """Combine the elements of each position of a window, without edges: in row-major order, axis by axis."""
+    for axis in range(aval_of(arrays[0]).ndim - 1, -1, -1):
+        size, stride, hole = [window[k][axis] for k in ("window_dimensions", "window_strides", "window_dilation")]
+        n = aval_of(arrays[0]).shape[axis]
+        span = (size - 1) * hole + 1
+        if span > n:
+            arrays = [slice_in_dim(x, 0, 0, axis=axis) for x in arrays]
+        elif size > 1 or stride > 1:
+            arrays = _along(combine, arrays, axis, size, stride, hole, (n - span) // stride + 1)
+    return arrays
+
+
+def _along(combine: Combine, arrays: Arrays, axis: int, size: int, stride: int, hole: int, count: int) -> Arrays:
+    """Combine blocks of 1, 2, 4, ... elements, and then the blocks that a window consists of."""
+    parts: list[Arrays] = []
+    block, blocks, done = 1, size, 0
+    while blocks:
+        if blocks % 2 or blocks == 2:
+            for _ in range(blocks if blocks <= 3 else 1):
+                start = done * hole
+                stop = start + (count - 1) * stride + 1
+                parts.append([slice_in_dim(x, start, stop, stride, axis) for x in arrays])
+                done += block
+        if blocks <= 3:
+            break
+        n = aval_of(arrays[0]).shape[axis]
+        left = [slice_in_dim(x, 0, n - block * hole, axis=axis) for x in arrays]
+        right = [slice_in_dim(x, block * hole, n, axis=axis) for x in arrays]
+        arrays, block, blocks = combine(left, right), 2 * block, blocks // 2
+    total = parts[0]
+    for part in parts[1:]:
+        total = combine(total, part)
+    return total

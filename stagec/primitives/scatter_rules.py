@@ -1,0 +1,188 @@
+"""Derivatives, transposes and batched forms of the scatters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from stagec.core import dtypes, errors, location
+from stagec.core.aval import ShapedArray
+from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.core.zero import is_linear, is_zero, zero_of
+from stagec.primitives import arithmetic as ar
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.gather import Ints, ScatterDimensionNumbers, gather_p
+from stagec.primitives.iota import iota_p
+from stagec.primitives.logic import eq, select
+from stagec.primitives.operand import aval_of
+from stagec.primitives.rules import instantiate, linear, to_front, zeros
+from stagec.primitives.shape import reshape_p
+
+
+def window_sizes(d: ScatterDimensionNumbers, rank: int, updates: Ints) -> Ints:
+    """The window's size along each axis of the operand."""
+    dropped = (*d.inserted_window_dims, *d.operand_batching_dims)
+    sizes = iter([updates[i] for i in d.update_window_dims])
+    return tuple([1 if i in dropped else next(sizes) for i in range(rank)])
+
+
+def _like(x: Any) -> Any:
+    """Zeros of an operand's shape and dtype."""
+    aval = x.aval if is_linear(x) else aval_of(x)
+    return zeros(aval.strip_weak_type())
+
+
+def _read(x: Any, indices: Any, updates: ShapedArray, params: dict[str, Any]) -> Any:
+    """What a scatter with these parameters would overwrite; 0 for updates that it drops."""
+    d = params["dimension_numbers"]
+    return gather_p(
+        x,
+        indices,
+        dimension_numbers=d.as_gather(),
+        slice_sizes=window_sizes(d, aval_of(x).ndim, updates.shape),
+        mode=params["mode"],
+        fill_value=0,
+        indices_are_sorted=params["indices_are_sorted"],
+        unique_indices=params["unique_indices"],
+    )
+
+
+def _add_at(x: Any, indices: Any, updates: Any, params: dict[str, Any]) -> Any:
+    return Primitive.registry["scatter_add"](x, indices, updates, **params)
+
+
+def _distinct(indices: Any, params: dict[str, Any]) -> bool:
+    """Whether no two updates are for one place: promised, or there is only one index."""
+    return params["unique_indices"] or math.prod(aval_of(indices).shape[:-1]) <= 1
+
+
+def _repeated(name: str, what: str) -> errors.StagecError:
+    return location.error(
+        errors.UnsupportedError,
+        f"{name}: {what} where an index may occur twice",
+        fix="pass unique_indices=True if no index does",
+    )
+
+
+# scatter
+
+
+def _scatter_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    x, indices, updates = primals
+    out = primitive(*primals, **params)
+    x_dot, updates_dot = tangents[0], tangents[2]
+    if is_zero(x_dot) and is_zero(updates_dot):
+        return out, zero_of(aval_of(out))
+    if is_zero(updates_dot) or _distinct(indices, params):
+        return out, primitive(instantiate(x_dot), indices, instantiate(updates_dot), **params)
+    # Of several updates for one place the one counts that was written: number them, and see which number is there.
+    aval = aval_of(updates)
+    counter = iota_p(dtype=dtypes.int32, shape=(aval.size,), dimension=0)
+    numbers = reshape_p(ar.add(counter, 1), new_sizes=aval.shape)
+    written = primitive(zeros(aval_of(x).update(dtype=dtypes.int32, weak_type=False)), indices, numbers, **params)
+    stays = eq(_read(written, indices, aval, params), numbers)
+    rest = instantiate(x_dot)
+    if not is_zero(x_dot):
+        rest = select(eq(written, 0), rest, _like(rest))
+    return out, _add_at(rest, indices, select(stays, updates_dot, _like(updates_dot)), params)
+
+
+def _scatter_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
+    of_x = of_updates = None
+    if is_linear(x):
+        of_x = Primitive.registry["scatter"](ct, indices, _like(updates), **params)
+    if is_linear(updates):
+        if not _distinct(indices, params):
+            raise _repeated("scatter", "it has no transpose")
+        of_updates = _read(ct, indices, updates.aval, params)
+    return [of_x, None, of_updates]
+
+
+# scatter_add and scatter_sub
+
+
+def _sum_transpose(pull: Callable[[Any], Any]) -> Callable[..., list[Any]]:
+    def transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
+        of_updates = pull(_read(ct, indices, updates.aval, params)) if is_linear(updates) else None
+        return [ct if is_linear(x) else None, None, of_updates]
+
+    return transpose
+
+
+# scatter_mul
+
+
+def _mul_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    x, indices, updates = primals
+    out = primitive(*primals, **params)
+    terms = []
+    if not is_zero(tangents[0]):
+        terms.append(primitive(tangents[0], indices, updates, **params))
+    if not is_zero(tangents[2]):
+        if not _distinct(indices, params):
+            raise _repeated("scatter_mul", "it has no derivative by its updates")
+        terms.append(ar.mul(x, _add_at(_like(x), indices, tangents[2], params)))
+    if not terms:
+        return out, zero_of(aval_of(out))
+    return out, terms[0] if len(terms) == 1 else ar.add(*terms)
+
+
+def _mul_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
+    if is_linear(x):
+        return [Primitive.registry["scatter_mul"](ct, indices, updates, **params), None, None]
+    if not _distinct(indices, params):
+        raise _repeated("scatter_mul", "it has no transpose")
+    return [None, None, _read(ar.mul(ct, x), indices, updates.aval, params)]
+
+
+# scatter_min and scatter_max
+
+
+def _extreme_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    """The mean of the tangents of all that have the extreme value."""
+    x, indices, updates = primals
+    out = primitive(*primals, **params)
+    if is_zero(tangents[0]) and is_zero(tangents[2]):
+        return out, zero_of(aval_of(out))
+    dtype, shape = aval_of(x).dtype, aval_of(updates)
+    old = convert_element_type(eq(x, out), dtype)
+    new = convert_element_type(eq(updates, _read(out, indices, shape, params)), dtype)
+    total = _add_at(ar.mul(instantiate(tangents[0]), old), indices, ar.mul(instantiate(tangents[2]), new), params)
+    return out, ar.div(total, _add_at(old, indices, new, params))
+
+
+RULES: dict[str, tuple[Any, Any]] = {
+    "scatter": (_scatter_jvp, _scatter_transpose),
+    "scatter_add": (linear(0, 2), _sum_transpose(lambda ct: ct)),
+    "scatter_sub": (linear(0, 2), _sum_transpose(ar.neg)),
+    "scatter_mul": (_mul_jvp, _mul_transpose),
+    "scatter_min": (_extreme_jvp, NOT_LINEAR),
+    "scatter_max": (_extreme_jvp, NOT_LINEAR),
+}
+
+
+def scatter_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    """The operand and the updates have the batch first; the indices, if they have one, go along with both."""
+    d = params["dimension_numbers"]
+    x, updates = to_front(args[0], dims[0], size), to_front(args[2], dims[2], size)
+    indices = to_front(args[1], dims[1])
+
+    def after(axes: Ints) -> Ints:
+        return tuple([a + 1 for a in axes])
+
+    moved = ScatterDimensionNumbers(
+        after(d.update_window_dims),
+        after(d.inserted_window_dims),
+        after(d.scatter_dims_to_operand_dims),
+        after(d.operand_batching_dims),
+        d.scatter_indices_batching_dims,
+    )
+    if dims[1] is None:
+        moved = moved._replace(update_window_dims=(0, *moved.update_window_dims))
+    else:
+        moved = moved._replace(
+            operand_batching_dims=(0, *moved.operand_batching_dims),
+            scatter_indices_batching_dims=(0, *after(d.scatter_indices_batching_dims)),
+        )
+    return primitive(x, indices, updates, **{**params, "dimension_numbers": moved}), 0

@@ -1,0 +1,63 @@
+"""The batched forms of dynamic slices: with a place for each element of the batch they gather and scatter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import Literal
+from stagec.core.primitive import Primitive
+from stagec.primitives.gather import GatherDimensionNumbers, GatherScatterMode, gather_p
+from stagec.primitives.operand import aval_of
+from stagec.primitives.rules import to_front
+from stagec.primitives.scatter import ScatterDimensionNumbers, scatter_p
+from stagec.primitives.shape import broadcast_in_dim, concatenate_p
+
+
+def _stacked(indices: Sequence[Any], dims: Sequence[int | None], size: int) -> Any:
+    """Starts as the rows of a matrix, one for each element of the batch."""
+    columns = [broadcast_in_dim(i, (size, 1), () if d is None else (0,)) for i, d in zip(indices, dims)]
+    return concatenate_p(*columns, dimension=1)
+
+
+def _first(indices: Sequence[Any]) -> Literal:
+    """The start of the batch axis."""
+    dtype = aval_of(indices[0]).dtype if indices else dtypes.int32
+    return Literal(np.zeros((), dtype), ShapedArray.of((), dtype))
+
+
+def dynamic_slice_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    """Of one place, a larger slice; else a gather, which clamps as well."""
+    (x, *indices), sizes = args, params["slice_sizes"]
+    if all(d is None for d in dims[1:]):
+        return primitive(to_front(x, dims[0]), _first(indices), *indices, slice_sizes=(size, *sizes)), 0
+    axes = tuple(range(len(sizes)))
+    rest = {
+        "dimension_numbers": GatherDimensionNumbers(axes, (), axes),
+        "slice_sizes": sizes,
+        "mode": GatherScatterMode.CLIP.value,
+        "fill_value": None,
+        "indices_are_sorted": True,
+        "unique_indices": True,
+    }
+    return gather_p.batch(gather_p, [x, _stacked(indices, dims[1:], size)], [dims[0], 0], size, rest)
+
+
+def dynamic_update_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    """At one place, a larger update; else a scatter, which clamps as well."""
+    x, update, *indices = args
+    if all(d is None for d in dims[2:]):
+        return primitive(to_front(x, dims[0], size), to_front(update, dims[1], size), _first(indices), *indices), 0
+    axes = tuple(range(len(indices)))
+    rest = {
+        "dimension_numbers": ScatterDimensionNumbers(axes, (), axes),
+        "mode": GatherScatterMode.CLIP.value,
+        "indices_are_sorted": True,
+        "unique_indices": True,
+    }
+    places = _stacked(indices, dims[2:], size)
+    return scatter_p.batch(scatter_p, [x, places, update], [dims[0], 0, dims[1]], size, rest)

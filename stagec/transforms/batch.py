@@ -1,0 +1,88 @@
+"""vmap: every primitive runs on all elements of a batch at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stagec.core.aval import ShapedArray
+from stagec.core.config import state
+from stagec.core.primitive import Absent, Primitive
+from stagec.core.trace import Trace, Tracer, current, leaked
+from stagec.primitives.operand import aval_of
+from stagec.primitives.rules import no_rule, to_front
+
+
+class BatchTracer(Tracer):
+    """One element of a batch; `value` holds all of them along `dim`."""
+
+    __slots__ = ("dim", "value")
+    _trace: BatchTrace
+
+    def __init__(self, trace: BatchTrace, value: Any, dim: int) -> None:
+        self._trace = trace
+        self.value = value
+        self.dim = dim
+        whole = aval_of(value)
+        self.aval: ShapedArray = whole.update(shape=whole.shape[:dim] + whole.shape[dim + 1 :])
+
+    def origin(self) -> str:
+        return self.value.origin() if isinstance(self.value, Tracer) else ""
+
+
+class BatchTrace(Trace):
+    """Runs each primitive's batching rule under the parent."""
+
+    def __init__(self, size: int, axis_name: Any = None) -> None:
+        self.parent = state.trace
+        self.size = size
+        self.axis_name = axis_name
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        pairs = [self.split(a) for a in args]
+        values, dims = [v for v, _ in pairs], [d for _, d in pairs]
+        with current(self.parent):
+            if all(d is None for d in dims):
+                return primitive(*values, **params)
+            if isinstance(primitive.batch, Absent):
+                raise no_rule(primitive, "batched", primitive.batch)
+            out, out_dims = primitive.batch(primitive, values, dims, self.size, params)
+        if primitive.multiple:
+            return [self.join(o, d) for o, d in zip(out, out_dims, strict=True)]
+        return self.join(out, out_dims)
+
+    def split(self, value: Any) -> tuple[Any, int | None]:
+        if type(value) is BatchTracer and value._trace is self:
+            if self.ended:
+                raise leaked(value)
+            return value.value, value.dim
+        return value, None
+
+    def join(self, value: Any, dim: int | None) -> Any:
+        return value if dim is None else BatchTracer(self, value, dim)
+
+
+def batch_flat(
+    function: Callable[..., Sequence[Any]],
+    values: Sequence[Any],
+    dims: Sequence[int | None],
+    size: int,
+    axis_name: Any = None,
+) -> tuple[list[Any], list[int | None]]:
+    """Results of a flat function for each element of a batch, and where their batch axes are."""
+    trace = BatchTrace(size, axis_name)
+    try:
+        with current(trace):
+            outs = function(*[trace.join(v, d) for v, d in zip(values, dims, strict=True)])
+        pairs = [trace.split(o) for o in outs]
+    finally:
+        trace.ended = True
+    return [v for v, _ in pairs], [d for _, d in pairs]
+
+
+def batch_front(
+    function: Callable[..., Sequence[Any]], values: Sequence[Any], dims: Sequence[int | None], size: int
+) -> list[Any]:
+    """As `batch_flat`, with every result's batch axis first."""
+    outs, out_dims = batch_flat(function, values, dims, size)
+    return [to_front(o, d, size) for o, d in zip(outs, out_dims)]

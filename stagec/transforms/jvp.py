@@ -1,0 +1,93 @@
+"""Forward mode: tangents are pushed along with the values they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stagec.core.config import state
+from stagec.core.primitive import NOT_DIFFERENTIABLE, Absent, Primitive
+from stagec.core.trace import Trace, Tracer, current, leaked
+from stagec.core.zero import is_zero, zero_of
+from stagec.primitives.operand import aval_of
+from stagec.primitives.rules import no_rule
+
+
+class JvpTracer(Tracer):
+    """A value and its tangent. Where the value is known, Python may ask for it."""
+
+    __slots__ = ("primal", "tangent")
+    _trace: JvpTrace
+
+    def __init__(self, trace: JvpTrace, primal: Any, tangent: Any) -> None:
+        self._trace = trace
+        self.primal = primal
+        self.tangent = tangent
+        self.aval = aval_of(primal)
+
+    def __bool__(self) -> bool:
+        return bool(self.primal)
+
+    def __int__(self) -> int:
+        return int(self.primal)
+
+    def __index__(self) -> int:
+        return self.primal.__index__()
+
+    def __repr__(self) -> str:
+        return f"JvpTracer<{self.aval.short()}> with primal {self.primal!r}"
+
+    def origin(self) -> str:
+        return self.primal.origin() if isinstance(self.primal, Tracer) else ""
+
+    def arguments(self) -> list[str]:
+        return self.primal.arguments() if isinstance(self.primal, Tracer) else []
+
+
+class JvpTrace(Trace):
+    """Runs each primitive on the values, and its derivative on the tangents, under the parent."""
+
+    def __init__(self) -> None:
+        self.parent = state.trace
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        pairs = [self.split(a) for a in args]
+        primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
+        with current(self.parent):
+            if all(map(is_zero, tangents)) or primitive.jvp is NOT_DIFFERENTIABLE:
+                return primitive(*primals, **params)
+            if isinstance(primitive.jvp, Absent):
+                raise no_rule(primitive, "differentiated", primitive.jvp)
+            out, out_dot = primitive.jvp(primitive, primals, tangents, params)
+        if primitive.multiple:
+            return [self.join(o, d) for o, d in zip(out, out_dot, strict=True)]
+        return self.join(out, out_dot)
+
+    def split(self, value: Any) -> tuple[Any, Any]:
+        """A value and its tangent; those of other traces have the tangent zero."""
+        if type(value) is JvpTracer and value._trace is self:
+            if self.ended:
+                raise leaked(value)
+            return value.primal, value.tangent
+        return value, zero_of(aval_of(value))
+
+    def join(self, primal: Any, tangent: Any) -> Any:
+        return primal if is_zero(tangent) else JvpTracer(self, primal, tangent)
+
+
+def jvp_flat(
+    function: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]
+) -> tuple[list[Any], list[Any]]:
+    """Results of a flat function and their tangents.
+
+    Args:
+      tangents: of `primals`; a `Zero` where a value is not differentiated.
+    """
+    trace = JvpTrace()
+    try:
+        with current(trace):
+            outs = function(*[trace.join(p, t) for p, t in zip(primals, tangents, strict=True)])
+        pairs = [trace.split(o) for o in outs]
+    finally:
+        trace.ended = True
+    return [p for p, _ in pairs], [t for _, t in pairs]

@@ -1,0 +1,101 @@
+"""Reverse mode's first half: run a function on known values, and record what is linear in its tangents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stagec.core.aval import ShapedArray
+from stagec.core.config import state
+from stagec.core.graph import Graph, GraphTrace, GraphTracer, replay, trace_flat
+from stagec.core.primitive import Primitive
+from stagec.core.trace import Trace, current
+from stagec.core.zero import differentiable, is_zero, zero_of
+from stagec.primitives.operand import aval_of
+from stagec.transforms.jvp import jvp_flat
+
+
+class PartialTrace(Trace):
+    """What depends on unknown values is recorded; everything else runs under the parent at once."""
+
+    def __init__(self, name: str) -> None:
+        self.parent = state.trace
+        self.unknown = GraphTrace(name)
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if not any(self.is_unknown(a) for a in args):
+            with current(self.parent):
+                return primitive(*args, **params)
+        if primitive.partial is not None:
+            return primitive.partial(self, args, params)
+        return self.unknown.process(primitive, args, params)
+
+    def is_unknown(self, value: Any) -> bool:
+        return type(value) is GraphTracer and value._trace is self.unknown
+
+
+class LinearFunction:
+    """A linear function of tangents: its graph, and the known values that the graph reads."""
+
+    def __init__(self, graph: Graph, residuals: list[Any], outs: list[Any], used: list[bool]) -> None:
+        self.graph = graph
+        self.residuals = residuals
+        # The tangents of all results: None where the graph has one, else a `Zero`.
+        self.outs = outs
+        # Which of the function's arguments the graph takes.
+        self.used = used
+
+    def __call__(self, tangents: Sequence[Any]) -> list[Any]:
+        """The tangents of the results."""
+        given = [t for t, u in zip(tangents, self.used, strict=True) if u]
+        found = iter(replay(self.graph, [*self.residuals, *given]))
+        return [next(found) if o is None else o for o in self.outs]
+
+
+def linearize_flat(
+    function: Callable[..., Sequence[Any]], primals: Sequence[Any], name: str = "", active: Sequence[bool] | None = None
+) -> tuple[list[Any], LinearFunction]:
+    """Results of a flat function at `primals`, and its derivative there.
+
+    Args:
+      active: which arguments are differentiated; by default those that have derivatives.
+    """
+    partial = PartialTrace(name or getattr(function, "__name__", "function"))
+    avals = [aval_of(p) for p in primals]
+    used = [differentiable(a) and (active is None or active[i]) for i, a in enumerate(avals)]
+    tangents = [partial.unknown.argument(a.strip_weak_type()) if u else zero_of(a) for a, u in zip(avals, used)]
+    with current(partial):
+        outs, dots = jvp_flat(function, primals, tangents)
+    real = [d for d in dots if not is_zero(d)]
+    graph, residuals = partial.unknown.finish(real)
+    return outs, LinearFunction(graph, residuals, [d if is_zero(d) else None for d in dots], used)
+
+
+def split_graph(graph: Graph, unknown: Sequence[bool], name: str) -> tuple[Graph, Graph, list[bool], int]:
+    """A graph as two: what follows from the known inputs, and the rest.
+
+    Returns:
+      the known graph, whose results are the known results and then the residuals; the other one, which takes
+      residuals and then the unknown inputs, and gives the unknown results; which results are unknown; and the
+      number of residuals.
+    """
+    late: Graph | None = None
+    out_unknown: list[bool] = []
+    count = 0
+
+    def known(*values: Any) -> list[Any]:
+        nonlocal late, out_unknown, count
+        partial = PartialTrace(name)
+        given = iter(values)
+        args = [partial.unknown.argument(a) if u else next(given) for a, u in zip(graph.in_avals, unknown)]
+        with current(partial):
+            outs = replay(graph, args)
+        out_unknown = [partial.is_unknown(o) for o in outs]
+        late, residuals = partial.unknown.finish([o for o, u in zip(outs, out_unknown) if u])
+        count = len(residuals)
+        return [o for o, u in zip(outs, out_unknown) if not u] + residuals
+
+    avals: list[ShapedArray] = [a for a, u in zip(graph.in_avals, unknown) if not u]
+    early, captured = trace_flat(known, avals, name=name)
+    assert not captured and late is not None, "a graph closes over nothing"
+    return early, late, out_unknown, count
