@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.control import bodies
+from stagec.control import bodies, cond_rules
 from stagec.control.bodies import Body
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
@@ -42,7 +42,17 @@ def _lower(cx: Any, index: Any, *values: Any, branches: tuple[Graph, ...]) -> An
     return bodies.emit_case(cx, index, [functools.partial(replay, graph, operands) for graph in branches])
 
 
-cond_p = Primitive("cond", shape=_shape, eval=_eval, lower=_lower, multiple=True)
+cond_p = Primitive(
+    "cond",
+    shape=_shape,
+    eval=_eval,
+    lower=_lower,
+    jvp=cond_rules.jvp,
+    transpose=cond_rules.transpose,
+    batch=cond_rules.batch,
+    partial=cond_rules.partial,
+    multiple=True,
+)
 
 
 def cond(
