@@ -51,6 +51,7 @@ cond_p = Primitive(
     transpose=cond_rules.transpose,
     batch=cond_rules.batch,
     partial=cond_rules.partial,
+    trim=cond_rules.trim,
     multiple=True,
 )
 

@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from stagec.control.derived import Flags, Split, batched, either, kept, pick, pull, push, record_flat, split
-from stagec.core.graph import Graph, Literal, Var, replay
+from stagec.control.derived import (
+    Flags,
+    Split,
+    batched,
+    either,
+    kept,
+    pick,
+    pull,
+    push,
+    record_flat,
+    slimmer,
+    split,
+    trimmed,
+    with_inputs,
+)
+from stagec.core.graph import Equation, Graph, Literal, Var, replay
 from stagec.core.primitive import Primitive
 from stagec.core.zero import Zero, is_linear, is_zero
 from stagec.primitives import logic
@@ -142,3 +156,17 @@ def _select(index: Any, cases: Any, count: int) -> Any:
     broadcast = Primitive.registry["broadcast_in_dim"]
     which = index if len(shape) == 1 else broadcast(index, shape=shape, broadcast_dimensions=(0,))
     return logic.select_n(which, *cases)
+
+
+def trim(equation: Equation, live: Flags) -> Equation:
+    """A choice without the results that nothing reads, and the operands that no branch reads then."""
+    live = tuple(live)
+    slim = [trimmed(g, live) for g in equation.params["branches"]]
+    read = either(*[r for _, r in slim])
+    if (
+        all(live)
+        and all(read)
+        and all(len(s.equations) == len(g.equations) for (s, _), g in zip(slim, equation.params["branches"]))
+    ):
+        return equation
+    return slimmer(equation, (True, *read), live, {"branches": tuple([with_inputs(g, read) for g, _ in slim])})

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Graph, prune, replay, trace_flat
+from stagec.core.graph import Equation, Graph, prune, replay, trace_flat
 from stagec.core.trace import current
 from stagec.core.zero import Linear, is_zero, zero_of
 from stagec.primitives.rules import instantiate, spread_to, to_front
@@ -58,6 +58,27 @@ def record_flat(function: Callable[..., Sequence[Any]], avals: Sequence[ShapedAr
     graph, captured = trace_flat(function, avals, name="body", static_arguments=False)
     assert not captured, "a graph closes over nothing"
     return graph
+
+
+def trimmed(graph: Graph, live: Flags) -> tuple[Graph, Flags]:
+    """The graph of some of its results, with all of its inputs, and which of these it reads."""
+
+    def make() -> tuple[Graph, Flags]:
+        wanted, read = prune(Graph(graph.inputs, graph.equations, pick(graph.outputs, live)))
+        return Graph(graph.inputs, wanted.equations, wanted.outputs), tuple(read)
+
+    return kept(graph, ("trimmed", live), make)
+
+
+def with_inputs(graph: Graph, read: Flags) -> Graph:
+    """The graph without the inputs that it does not read."""
+    return Graph(pick(graph.inputs, read), graph.equations, graph.outputs)
+
+
+def slimmer(equation: Equation, inputs: Flags, live: Flags, params: dict[str, Any]) -> Equation:
+    """The equation with some of its inputs and results, and other params."""
+    chosen = pick(equation.inputs, inputs), pick(equation.outputs, live)
+    return Equation(equation.primitive, *chosen, {**equation.params, **params}, equation.location)
 
 
 def _value(tangent: Any, aval: ShapedArray) -> Any:

@@ -58,6 +58,7 @@ while_p = Primitive(
     transpose=while_rules.transpose,
     batch=while_rules.batch,
     partial=while_rules.partial,
+    trim=while_rules.trim,
     multiple=True,
 )
 

@@ -129,6 +129,7 @@ scan_p = Primitive(
     transpose=scan_rules.transpose,
     batch=scan_rules.batch,
     partial=scan_rules.partial,
+    trim=scan_rules.trim,
     multiple=True,
 )
 

@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from stagec.control.derived import Flags, batched, cut, kept, pick, pull, push, record_flat, split, stable
+from stagec.control.derived import (
+    Flags,
+    batched,
+    cut,
+    kept,
+    pick,
+    pull,
+    push,
+    record_flat,
+    slimmer,
+    split,
+    stable,
+    trimmed,
+    with_inputs,
+)
 from stagec.core.graph import Equation, Graph, Literal, Var, has_effects, prune, replay
 from stagec.core.primitive import Primitive
 from stagec.core.zero import Linear, Zero, is_linear, is_zero
@@ -261,3 +275,16 @@ def _to_second(x: Any, dim: int | None) -> Any:
     order = [k for k in range(aval_of(x).ndim) if k != dim]
     order.insert(1, dim)
     return Primitive.registry["transpose"](x, permutation=tuple(order))
+
+
+def trim(equation: Equation, live: Flags) -> Equation:
+    """A scan without the results, and the carries, that nothing reads."""
+    graph, consts, carry = [equation.params[k] for k in ("graph", "num_consts", "num_carry")]
+    ys = tuple(live[carry:])
+    i_on = stable(live[:carry], lambda on: trimmed(graph, (*on, *ys))[1][consts : consts + carry])
+    body, read = trimmed(graph, (*i_on, *ys))
+    if all(read) and all(live) and len(body.equations) == len(graph.equations):
+        return equation
+    kept_inputs = (*read[:consts], *i_on, *read[consts + carry :])
+    own = {"graph": with_inputs(body, kept_inputs), "num_consts": sum(read[:consts]), "num_carry": sum(i_on)}
+    return slimmer(equation, kept_inputs, (*i_on, *ys), own)

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from stagec.control.derived import Flags, batched, cut, kept, pick, push, record_flat, split, stable
+from stagec.control.derived import (
+    Flags,
+    batched,
+    cut,
+    kept,
+    pick,
+    push,
+    record_flat,
+    slimmer,
+    split,
+    stable,
+    trimmed,
+    with_inputs,
+)
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Graph, Var, prune, replay
+from stagec.core.graph import Equation, Graph, Var, prune, replay
 from stagec.core.primitive import Primitive
 from stagec.core.zero import Zero, is_zero
 from stagec.primitives import logic
@@ -145,3 +158,22 @@ def _keep(going: Any, new: Any, old: Any) -> Any:
     spread = Primitive.registry["broadcast_in_dim"]
     which = going if aval.ndim == 1 else spread(going, shape=aval.shape, broadcast_dimensions=(0,))
     return logic.select_n(which, old, new)
+
+
+def trim(equation: Equation, live: Flags) -> Equation:
+    """A loop without the carries that nothing reads."""
+    cond, body, *sizes = [equation.params[k] for k in ("cond", "body", "cond_consts", "body_consts")]
+    deciding, asked = trimmed(cond, (True,))
+    c_on, i_asked = asked[: sizes[0]], asked[sizes[0] :]
+    i_on = stable((a or b for a, b in zip(live, i_asked)), lambda on: trimmed(body, on)[1][sizes[1] :])
+    step, read = trimmed(body, i_on)
+    if all(i_on) and all(read) and all(c_on) and len(step.equations) == len(body.equations):
+        return equation
+    b_on = read[: sizes[1]]
+    own = {
+        "cond": with_inputs(deciding, (*c_on, *i_on)),
+        "body": with_inputs(step, (*b_on, *i_on)),
+        "cond_consts": sum(c_on),
+        "body_consts": sum(b_on),
+    }
+    return slimmer(equation, (*c_on, *b_on, *i_on), i_on, own)
