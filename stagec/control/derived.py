@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from stagec.core import location
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation, Graph, prune, replay, trace_flat
 from stagec.core.trace import current
@@ -55,7 +56,14 @@ def pick(items: Iterable[Any], flags: Iterable[bool], wanted: bool = True) -> li
 
 def record_flat(function: Callable[..., Sequence[Any]], avals: Sequence[ShapedArray]) -> Graph:
     """The graph of a flat function that closes over nothing."""
-    graph, captured = trace_flat(function, avals, name="body", static_arguments=False)
+    where = location.capture()
+
+    def placed(*values: Any) -> Sequence[Any]:
+        # What has no line of its own in the user's function has that of the whole operation.
+        location.ambient.location = where
+        return function(*values)
+
+    graph, captured = trace_flat(placed, avals, name="body", static_arguments=False)
     assert not captured, "a graph closes over nothing"
     return graph
 

@@ -8,10 +8,12 @@ import stagec.numpy as snp
 from stagec import lax
 from stagec.api.derivatives import grad
 from stagec.compiler.build import all_equations
-from stagec.core.graph import trace_flat
+from stagec.core.graph import prune, trace_flat
+from stagec.core.zero import Linear
 from stagec.primitives.operand import aval_of
 from stagec.transforms.batch import batch_front
 from stagec.transforms.jvp import jvp_flat
+from stagec.transforms.transpose import transpose_graph
 
 _rng = np.random.default_rng(0)
 X = _rng.normal(size=(5, 3)).astype(np.float32)
@@ -141,7 +143,7 @@ def counted(L, N, x):
     """A loop that ends when its value says so."""
     return L.while_loop(
         lambda c: (c[0] < 6) & (c[1].sum() < 20), lambda c: (c[0] + 1, c[1] * 1.5 + x[0] ** 2), (0, N.sin(x[1]))
-    )[1].sum()  # noqa: E501
+    )[1].sum()
 
 
 def loop_in_scan(L, N, x):
@@ -468,7 +470,62 @@ def test_only_what_is_batched_is_batched():
     assert [e.primitive.name for e in all_equations(graph)].count("cond") == 1
 
 
+def test_residuals_that_nothing_reads_are_not_computed():
+    """The gradient of the last state does not read what the rows' results would need."""
+
+    def function(x):
+        return lax.scan(lambda c, row: (c * 0.5 + row, snp.exp(c).sum()), x[0], x)[0].sum()
+
+    graph, _ = prune(recorded(grad(function), X))
+    forward = [e for e in scans(graph) if not e.params["reverse"]]
+    assert not forward
+    assert "exp" not in [e.primitive.name for e in all_equations(graph)]
+
+
+def test_results_that_nothing_reads_are_shed_together_with_what_they_need():
+    def function(x):
+        def body(c):
+            n, a, b, unread = c
+            return n + 1, snp.sin(b), a, unread * b
+
+        n, a, _, _ = lax.while_loop(lambda c: c[0] < 5, body, (0, x[0], x[1], x[2]))
+        chosen, _ = lax.cond(n > 3, lambda: (a * 2, snp.exp(x)), lambda: (a, snp.cos(x)))
+        return lax.scan(lambda c, row: ((c[0] + row, c[1] * row), snp.tan(row)), (chosen, x[0]), x)[0][0]
+
+    graph, _ = prune(recorded(function, X))
+    names = {e.primitive.name for e in all_equations(graph)}
+    assert not names & {"exp", "cos", "tan"} and "sin" in names
+    by_name = {
+        e.primitive.name: len(e.outputs) for e in graph.equations if e.primitive.name in ("while", "cond", "scan")
+    }
+    assert by_name == {"while": 3, "cond": 1, "scan": 1}
+    np.testing.assert_allclose(stagec.jit(function)(X), function(X), rtol=1e-6)
+
+
 # The cases at the edges
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_the_batch_axis_may_be_any(axis):
+    batch = np.random.default_rng(6).normal(size=(4, 5, 3)).astype(np.float32)
+    moved = np.moveaxis(batch, 0, axis)
+    for program in (recurrent, choice, counted):
+        (found,) = batch_front(lambda x, p=program: leaves(ours(p)(x)), [moved], [axis], 4)
+        close(found, [ours(program)(x) for x in batch])
+
+
+def test_a_linear_loop_with_a_counter_is_transposed():
+    """Inner products agree: the counter and the powers of two run forward, the rest runs back."""
+
+    def function(x):
+        def body(i, c):
+            return c[0] * 2, c[1] * i + x * c[0]
+
+        return lax.fori_loop(0, 4, body, (snp.float32(1), x))[1]
+
+    x, y = X[0], X[1]
+    (pulled,) = transpose_graph(recorded(function, x), [Linear(aval_of(x))], [y])
+    close((np.asarray(pulled) * x).sum(), (np.asarray(function(x)) * y).sum())
 
 
 @pytest.mark.parametrize("lanes", [[0, 3, 9], [5, 5, 5]])
@@ -514,7 +571,7 @@ def test_reverse_mode_through_a_while_loop_names_the_line_and_the_remedy():
 
 def test_a_while_loop_that_the_derivative_does_not_need_is_no_obstacle():
     def function(x):
-        n, last = lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * 2), (0, x))
+        n, _last = lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * 2), (0, x))
         steps = lax.while_loop(lambda n: n < 10, lambda n: n * 2, 1)
         return x * n * steps
 
