@@ -44,10 +44,11 @@ def jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any
         graph, ("scan jvp", active, consts, carry), lambda: _pushed(graph, active, consts, carry)
     )
     c_dots, i_dots, x_dots = cut(tangents, consts, carry)
-    values = cut(primals, consts, carry)
-    given = [pick(c_dots, active[:consts]), [instantiate(t) for t in pick(i_dots, carry_on)], []]
-    given[2] = pick(x_dots, active[consts + carry :])
-    results = _scan(pushed, *[[*v, *d] for v, d in zip(values, given)], params)
+    c, i, x = cut(primals, consts, carry)
+    consts_now = [*c, *pick(c_dots, active[:consts])]
+    carry_now = [*i, *[instantiate(t) for t in pick(i_dots, carry_on)]]
+    xs_now = [*x, *pick(x_dots, active[consts + carry :])]
+    results = _scan(pushed, consts_now, carry_now, xs_now, params)
     ends, end_dots, ys, y_dots = cut(results, carry, sum(carry_on), len(ys_on))
     outs, dots = [*ends, *ys], iter([*end_dots, *y_dots])
     return outs, [next(dots) if on else Zero(aval_of(o).strip_weak_type()) for o, on in zip(outs, (*carry_on, *ys_on))]
