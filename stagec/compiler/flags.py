@@ -63,7 +63,13 @@ _VECTOR_SUMS = "--iree-llvmcpu-reassociate-fp-reductions=true"
 # --iree-dispatch-creation-enable-aggressive-fusion gives wrong results. `c / sum(c * c, 1)[None, :]` for a centred
 # `c` (as in `corrcoef`) reads the sums of rows that are not there yet; and one reduction to a maximum and a sum
 # goes wrong when that maximum and two arrays computed from both are returned, though no row needs another.
-_CAREFUL = ("--iree-llvmcpu-reassociate-fp-reductions=false", "--iree-opt-level=O0", "--iree-opt-const-eval=false")
+_CAREFUL = (
+    "--iree-llvmcpu-reassociate-fp-reductions=false",
+    "--iree-opt-level=O0",
+    "--iree-opt-const-eval=false",
+    # The compiler does not come to an end with a loop that only counts from a constant.
+    "--iree-opt-const-expr-hoisting=false",
+)
 FLAG_SETS = (*_FAST, "plain", "careful")
 
 

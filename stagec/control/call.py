@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from stagec.control import bodies
+from stagec.control.derived import slimmer, trimmed, with_inputs
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Graph, replay, trace_flat
+from stagec.core.graph import Equation, Graph, replay, trace_flat
 from stagec.core.primitive import Primitive
 from stagec.core.zero import Linear, Zero, is_linear, is_zero, zero_of
 from stagec.primitives.operand import aval_of
@@ -120,6 +121,14 @@ def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[s
     return primitive(*args, name=f"vmap_{name}", graph=batched_graph), out_dims
 
 
+def _trim(equation: Equation, live: Sequence[bool]) -> Equation:
+    graph = equation.params["graph"]
+    slim, read = trimmed(graph, tuple(live))
+    if all(live) and all(read) and len(slim.equations) == len(graph.equations):
+        return equation
+    return slimmer(equation, read, tuple(live), {"graph": with_inputs(slim, read)})
+
+
 jit_p = Primitive(
     "jit",
     shape=_shape,
@@ -129,5 +138,6 @@ jit_p = Primitive(
     transpose=_transpose,
     batch=_batch,
     partial=_partial,
+    trim=_trim,
     multiple=True,
 )

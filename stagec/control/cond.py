@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.control import bodies
+from stagec.control import bodies, cond_rules
 from stagec.control.bodies import Body
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
@@ -39,10 +39,21 @@ def _eval(index: Any, *arrays: Any, branches: tuple[Graph, ...]) -> list[Any]:
 def _lower(cx: Any, index: Any, *values: Any, branches: tuple[Graph, ...]) -> Any:
     operands = cx.tracers(values, cx.in_avals[1:])
     # A region of `case` takes no arguments: its operations read the values around it.
-    return bodies.emit_case(cx, index, [functools.partial(replay, graph, operands) for graph in branches])
+    return bodies.emit_case(cx, index, [functools.partial(replay, graph, operands) for graph in branches], values)
 
 
-cond_p = Primitive("cond", shape=_shape, eval=_eval, lower=_lower, multiple=True)
+cond_p = Primitive(
+    "cond",
+    shape=_shape,
+    eval=_eval,
+    lower=_lower,
+    jvp=cond_rules.jvp,
+    transpose=cond_rules.transpose,
+    batch=cond_rules.batch,
+    partial=cond_rules.partial,
+    trim=cond_rules.trim,
+    multiple=True,
+)
 
 
 def cond(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stagec.control import bodies
+from stagec.control import bodies, while_rules
 from stagec.control.scan import scan_p, unrolled
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
@@ -49,7 +49,18 @@ def _lower(cx: Any, *values: Any, cond: Graph, body: Graph, cond_consts: int, bo
     )
 
 
-while_p = Primitive("while", shape=_shape, eval=_eval, lower=_lower, multiple=True)
+while_p = Primitive(
+    "while",
+    shape=_shape,
+    eval=_eval,
+    lower=_lower,
+    jvp=while_rules.jvp,
+    transpose=while_rules.transpose,
+    batch=while_rules.batch,
+    partial=while_rules.partial,
+    trim=while_rules.trim,
+    multiple=True,
+)
 
 
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.control import bodies
+from stagec.control import bodies, scan_rules
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, Literal, replay
@@ -120,7 +120,18 @@ def _write(whole: Any, y: Any, place: Operand) -> Any:
     return dynamic_update_slice_p(whole, row, place, *[_count(0)] * len(shape))
 
 
-scan_p = Primitive("scan", shape=_shape, eval=_eval, lower=_lower, multiple=True)
+scan_p = Primitive(
+    "scan",
+    shape=_shape,
+    eval=_eval,
+    lower=_lower,
+    jvp=scan_rules.jvp,
+    transpose=scan_rules.transpose,
+    batch=scan_rules.batch,
+    partial=scan_rules.partial,
+    trim=scan_rules.trim,
+    multiple=True,
+)
 
 
 def scan(

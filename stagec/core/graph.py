@@ -179,11 +179,14 @@ def replay(graph: Graph, args: Sequence[Any]) -> list[Any]:
 
 
 def prune(graph: Graph, keep_inputs: bool = False) -> tuple[Graph, list[bool]]:
-    """Drop equations whose results are not used; say which inputs remain."""
+    """Drop equations and results of inner graphs that are not used; say which inputs remain."""
     live: set[Var] = {a for a in graph.outputs if type(a) is Var}
     kept: list[Equation] = []
     for equation in reversed(graph.equations):
-        if has_effects(equation) or any(v in live for v in equation.outputs):
+        used = [v in live for v in equation.outputs]
+        if any(used) or has_effects(equation):
+            if equation.primitive.trim is not None:
+                equation = equation.primitive.trim(equation, used)
             kept.append(equation)
             live.update(a for a in equation.inputs if type(a) is Var)
     used = [keep_inputs or v in live for v in graph.inputs]

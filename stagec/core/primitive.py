@@ -40,6 +40,7 @@ class Primitive:
       batch: `(primitive, args, dims, size, params) -> (result, dim)`; a dim is the batch axis, or None.
         Each of the three may be an `Absent` that says why there is none.
       partial: `(trace, args, params) -> results`, how a row with inner graphs is split into known and unknown.
+      trim: `(equation, live) -> equation`, how a row with inner graphs sheds results that are not used.
       multiple: the operation has a list of results.
       effects: running it matters even when its results are not used.
     """
@@ -57,6 +58,7 @@ class Primitive:
         transpose: Rule = NOT_WRITTEN,
         batch: Rule = NOT_WRITTEN,
         partial: Callable[..., Any] | None = None,
+        trim: Callable[..., Any] | None = None,
         multiple: bool = False,
         effects: bool = False,
     ) -> None:
@@ -68,6 +70,7 @@ class Primitive:
         self.transpose = transpose
         self.batch = batch
         self.partial = partial
+        self.trim = trim
         self.multiple = multiple
         self.effects = effects
         if name in Primitive.registry:

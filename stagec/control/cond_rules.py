@@ -1,0 +1,172 @@
+"""Derivatives, transposes and batches of `cond`: those of its branches, brought to one signature."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stagec.control.derived import (
+    Flags,
+    Split,
+    batched,
+    either,
+    kept,
+    pick,
+    pull,
+    push,
+    record_flat,
+    slimmer,
+    split,
+    trimmed,
+    with_inputs,
+)
+from stagec.core.graph import Equation, Graph, Literal, Var, replay
+from stagec.core.primitive import Primitive
+from stagec.core.zero import Zero, is_linear, is_zero
+from stagec.primitives import logic
+from stagec.primitives.operand import aval_of
+from stagec.primitives.rules import to_front, zeros
+from stagec.transforms.linearize import PartialTrace
+
+Branches = tuple[Graph, ...]
+
+
+def _cond(index: Any, *operands: Any, branches: Branches) -> list[Any]:
+    """The operation, unless nothing would come of it."""
+    if not branches[0].outputs and not any(g.effects for g in branches):
+        return []
+    return Primitive.registry["cond"](index, *operands, branches=branches)
+
+
+def jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    branches = params["branches"]
+    active = tuple([not is_zero(t) for t in tangents[1:]])
+    kinds = either(*[push(g, active)[1] for g in branches])
+    pushed = tuple([push(g, active, kinds)[0] for g in branches])
+    results = primitive(*primals, *pick(tangents[1:], active), branches=pushed)
+    outs, dots = results[: len(kinds)], iter(results[len(kinds) :])
+    return outs, [next(dots) if on else Zero(aval_of(o).strip_weak_type()) for o, on in zip(outs, kinds)]
+
+
+def partial(trace: PartialTrace, args: Any, params: dict[str, Any]) -> list[Any]:
+    primitive, branches = Primitive.registry["cond"], params["branches"]
+    index, operands = args[0], args[1:]
+    if trace.is_unknown(index):
+        return trace.unknown.process(primitive, args, params)
+    unknown = tuple([trace.is_unknown(a) for a in operands])
+    early, late, direct, kinds = kept(
+        branches[0], ("cond split", branches[1:], unknown), lambda: _halves(branches, unknown)
+    )
+    known = pick(operands, unknown, False)
+    results = _cond(index, *known, branches=early)
+    count = len(kinds) - sum(kinds)
+    first, slots = iter(results[:count]), results[count:]
+    rest: Any = iter(())
+    if any(kinds) or any(g.effects for g in late):
+        values = (index, *[known[i] for i in direct], *slots, *pick(operands, unknown))
+        rest = iter(trace.unknown.process(primitive, values, {"branches": late}))
+    return [next(rest) if on else next(first) for on in kinds]
+
+
+def _halves(branches: Branches, unknown: Flags) -> tuple[Branches, Branches, list[int], Flags]:
+    """The known and the unknown half of each branch.
+
+    Residuals of one type share a slot: only one branch fills it. Those that are operands need none.
+
+    Returns:
+      the known halves, whose results are the known results and the slots; the unknown ones, which take known
+      operands, the slots and the unknown operands; which known operands; and which results are unknown.
+    """
+    kinds = either(*[split(g, unknown).unknown for g in branches])
+    parts = [split(g, unknown, kinds) for g in branches]
+    slots: list[Any] = []
+    placed = [_place(part, slots) for part in parts]
+    direct = sorted({p for places in placed for kind, p in places if kind == "operand"})
+    early, late = [], []
+    for part, places in zip(parts, placed):
+        by_place = dict(zip(places, range(len(places))))
+        outs = len(part.early.outputs) - part.residuals
+
+        def known(*values: Any, part: Split = part, by_place: Any = by_place, outs: int = outs) -> list[Any]:
+            results = replay(part.early, values)
+            filled = [by_place.get(("slot", i)) for i in range(len(slots))]
+            return results[:outs] + [zeros(a) if i is None else results[outs + i] for a, i in zip(slots, filled)]
+
+        early.append(record_flat(known, part.early.in_avals))
+        wanted = [("operand", i) for i in direct] + [("slot", i) for i in range(len(slots))]
+        avals = [part.early.in_avals[i] for i in direct] + slots
+        leading = [part.late.inputs[by_place[w]] if w in by_place else Var(a) for w, a in zip(wanted, avals)]
+        late.append(Graph([*leading, *part.late.inputs[part.residuals :]], part.late.equations, part.late.outputs))
+    return tuple(early), tuple(late), direct, kinds
+
+
+def _place(part: Split, slots: list[Any]) -> list[tuple[str, int]]:
+    """Where each residual of a branch is found: among the known operands, or in a slot."""
+    operands = {v: i for i, v in enumerate(part.early.inputs)}
+    free = list(range(len(slots)))
+    places = []
+    for atom in part.early.outputs[len(part.early.outputs) - part.residuals :]:
+        if type(atom) is not Literal and atom in operands:
+            places.append(("operand", operands[atom]))
+            continue
+        aval = atom.aval.strip_weak_type()
+        slot = next((i for i in free if slots[i] == aval), None)
+        if slot is None:
+            slot = len(slots)
+            slots.append(aval)
+        else:
+            free.remove(slot)
+        places.append(("slot", slot))
+    return places
+
+
+def transpose(cts: Any, index: Any, *operands: Any, branches: Branches) -> list[Any]:
+    linear = tuple([is_linear(o) for o in operands])
+    active = tuple([not is_zero(ct) for ct in cts])
+    kinds = either(*[pull(g, linear, active)[1] for g in branches])
+    pulled = tuple([pull(g, linear, active, kinds)[0] for g in branches])
+    results = iter(_cond(index, *pick(operands, linear, False), *pick(cts, active), branches=pulled))
+    found = iter(kinds)
+    return [None, *[_ct(o, next(found), results) if on else None for o, on in zip(operands, linear)]]
+
+
+def _ct(operand: Any, on: bool, results: Any) -> Any:
+    return next(results) if on else Zero(operand.aval.strip_weak_type())
+
+
+def batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    branches = params["branches"]
+    which = tuple([d is not None for d in dims[1:]])
+    operands = [to_front(a, d) for a, d in zip(args[1:], dims[1:])]
+    if dims[0] is None:
+        kinds = either(*[batched(g, which, size)[1] for g in branches])
+        graphs = tuple([batched(g, which, size, kinds)[0] for g in branches])
+        return primitive(args[0], *operands, branches=graphs), [0 if on else None for on in kinds]
+    # Every lane has its own branch: all of them run, and each lane keeps what is its own.
+    every = (True,) * len(branches[0].outputs)
+    columns = zip(*[replay(batched(g, which, size, every)[0], operands) for g in branches])
+    index = args[0] if len(branches) > 2 else logic.ne(args[0], 0)
+    results = [_select(index, column, len(branches)) for column in columns]
+    return results, [0] * len(results)
+
+
+def _select(index: Any, cases: Any, count: int) -> Any:
+    if count == 1:
+        return cases[0]
+    shape = aval_of(cases[0]).shape
+    broadcast = Primitive.registry["broadcast_in_dim"]
+    which = index if len(shape) == 1 else broadcast(index, shape=shape, broadcast_dimensions=(0,))
+    return logic.select_n(which, *cases)
+
+
+def trim(equation: Equation, live: Flags) -> Equation:
+    """A choice without the results that nothing reads, and the operands that no branch reads then."""
+    live = tuple(live)
+    slim = [trimmed(g, live) for g in equation.params["branches"]]
+    read = either(*[r for _, r in slim])
+    if (
+        all(live)
+        and all(read)
+        and all(len(s.equations) == len(g.equations) for (s, _), g in zip(slim, equation.params["branches"]))
+    ):
+        return equation
+    return slimmer(equation, (True, *read), live, {"branches": tuple([with_inputs(g, read) for g, _ in slim])})

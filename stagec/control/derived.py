@@ -1,0 +1,245 @@
+"""What transformations make of a graph inside an operation: each is recorded once, and kept with the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from stagec.core import location
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import Equation, Graph, prune, replay, trace_flat
+from stagec.core.trace import current
+from stagec.core.zero import Linear, is_zero, zero_of
+from stagec.primitives.rules import instantiate, spread_to, to_front
+from stagec.transforms.batch import batch_flat
+from stagec.transforms.jvp import jvp_flat
+from stagec.transforms.linearize import PartialTrace
+from stagec.transforms.transpose import transpose_graph
+
+Flags = tuple[bool, ...]
+
+
+def kept(graph: Graph, key: Any, make: Callable[[], Any]) -> Any:
+    """What `make` gives, made once for a graph and a key."""
+    found = graph.derived.get(key)
+    return graph.derived.setdefault(key, make()) if found is None else found
+
+
+def stable(flags: Iterable[bool], step: Callable[[Flags], Iterable[bool]]) -> Flags:
+    """The least flags that contain `flags` and that `step` does not add to."""
+    now = tuple(flags)
+    while True:
+        grown = either(now, step(now))
+        if grown == now:
+            return now
+        now = grown
+
+
+def either(*columns: Iterable[bool]) -> Flags:
+    """The flags that are set in any of several lists of equal length."""
+    return tuple([any(flags) for flags in zip(*columns)])
+
+
+def cut(items: Sequence[Any], *sizes: int) -> list[list[Any]]:
+    """Consecutive parts of the given sizes, and the rest."""
+    parts, start = [], 0
+    for size in sizes:
+        parts.append(list(items[start : start + size]))
+        start += size
+    return [*parts, list(items[start:])]
+
+
+def pick(items: Iterable[Any], flags: Iterable[bool], wanted: bool = True) -> list[Any]:
+    """The items whose flag is `wanted`."""
+    return [item for item, flag in zip(items, flags, strict=True) if flag == wanted]
+
+
+def record_flat(function: Callable[..., Sequence[Any]], avals: Sequence[ShapedArray]) -> Graph:
+    """The graph of a flat function that closes over nothing."""
+    where = location.capture()
+
+    def placed(*values: Any) -> Sequence[Any]:
+        # What has no line of its own in the user's function has that of the whole operation.
+        location.ambient.location = where
+        return function(*values)
+
+    graph, captured = trace_flat(placed, avals, name="body", static_arguments=False)
+    assert not captured, "a graph closes over nothing"
+    return graph
+
+
+def trimmed(graph: Graph, live: Flags) -> tuple[Graph, Flags]:
+    """The graph of some of its results, with all of its inputs, and which of these it reads."""
+
+    def make() -> tuple[Graph, Flags]:
+        wanted, read = prune(Graph(graph.inputs, graph.equations, pick(graph.outputs, live)))
+        return Graph(graph.inputs, wanted.equations, wanted.outputs), tuple(read)
+
+    return kept(graph, ("trimmed", live), make)
+
+
+def with_inputs(graph: Graph, read: Flags) -> Graph:
+    """The graph without the inputs that it does not read."""
+    return Graph(pick(graph.inputs, read), graph.equations, graph.outputs)
+
+
+def slimmer(equation: Equation, inputs: Flags, live: Flags, params: dict[str, Any]) -> Equation:
+    """The equation with some of its inputs and results, and other params."""
+    chosen = pick(equation.inputs, inputs), pick(equation.outputs, live)
+    return Equation(equation.primitive, *chosen, {**equation.params, **params}, equation.location)
+
+
+def _value(tangent: Any, aval: ShapedArray) -> Any:
+    return spread_to(instantiate(tangent), aval.shape)
+
+
+def _serves(kinds: Flags, forced: Flags) -> bool:
+    """Whether all the forced results are there without force."""
+    return all(k or not f for k, f in zip(kinds, forced))
+
+
+def push(graph: Graph, active: Flags, forced: Flags = ()) -> tuple[Graph, Flags]:
+    """The graph with tangents.
+
+    Args:
+      active: which inputs have tangents; these follow the inputs.
+      forced: which results get a tangent even if it is zero.
+
+    Returns:
+      the new graph, and which results have tangents; these follow the results.
+    """
+    if any(forced) and _serves(push(graph, active)[1], forced):
+        return push(graph, active)
+
+    def make() -> tuple[Graph, Flags]:
+        kinds: Flags = ()
+
+        def pushed(*values: Any) -> list[Any]:
+            nonlocal kinds
+            primals, given = values[: len(active)], iter(values[len(active) :])
+            tangents = [next(given) if on else zero_of(a) for a, on in zip(graph.in_avals, active)]
+            outs, dots = jvp_flat(lambda *xs: replay(graph, xs), primals, tangents)
+            kinds = either([not is_zero(d) for d in dots], forced or [False] * len(dots))
+            return [*outs, *[_value(d, a) for d, a, on in zip(dots, graph.out_avals, kinds) if on]]
+
+        avals = [*graph.in_avals, *[a.strip_weak_type() for a in pick(graph.in_avals, active)]]
+        return record_flat(pushed, avals), kinds
+
+    return kept(graph, ("push", active, forced), make)
+
+
+class Split(NamedTuple):
+    """A graph in two.
+
+    Args:
+      early: known inputs -> known results, then the residuals.
+      late: residuals, then the unknown inputs -> unknown results.
+      unknown: which results are unknown.
+      residuals: how many there are.
+    """
+
+    early: Graph
+    late: Graph
+    unknown: Flags
+    residuals: int
+
+
+def split(graph: Graph, unknown: Flags, forced: Flags = ()) -> Split:
+    """The part of a graph that follows from its known inputs, and the rest.
+
+    The residuals are what the rest reads, and nothing more.
+
+    Args:
+      unknown: which inputs are unknown.
+      forced: which results count as unknown even if they follow from the known inputs.
+    """
+    if any(forced) and _serves(split(graph, unknown).unknown, forced):
+        return split(graph, unknown)
+
+    def make() -> Split:
+        late: Graph | None = None
+        kinds: Flags = ()
+        count = 0
+
+        def known(*values: Any) -> list[Any]:
+            nonlocal late, kinds, count
+            partial = PartialTrace("body")
+            given = iter(values)
+            args = [partial.unknown.argument(a) if u else next(given) for a, u in zip(graph.in_avals, unknown)]
+            inputs = list(partial.unknown.inputs)
+            with current(partial):
+                outs = replay(graph, args)
+            kinds = either([partial.is_unknown(o) for o in outs], forced or [False] * len(outs))
+            whole, residuals = partial.unknown.finish(pick(outs, kinds))
+            pruned, used = prune(whole)
+            read = used[: len(residuals)]
+            count = sum(read)
+            late = Graph([*pick(whole.inputs[: len(read)], read), *inputs], pruned.equations, pruned.outputs)
+            return [*pick(outs, kinds, False), *pick(residuals, read)]
+
+        early = record_flat(known, pick(graph.in_avals, unknown, False))
+        assert late is not None, "the function ran"
+        return Split(prune(early, keep_inputs=True)[0], late, kinds, count)
+
+    return kept(graph, ("split apart", unknown, forced), make)
+
+
+def pull(graph: Graph, linear: Flags, active: Flags, forced: Flags = ()) -> tuple[Graph, Flags]:
+    """The graph transposed.
+
+    Args:
+      linear: the inputs that get cotangents; the other ones are the new graph's first inputs.
+      active: which results have cotangents; these are the new graph's further inputs.
+      forced: which of the linear inputs get a cotangent even if it is zero.
+
+    Returns:
+      the new graph, and which of the linear inputs have cotangents: its results.
+    """
+    if any(forced) and _serves(pull(graph, linear, active)[1], forced):
+        return pull(graph, linear, active)
+
+    def make() -> tuple[Graph, Flags]:
+        kinds: Flags = ()
+
+        def pulled(*values: Any) -> list[Any]:
+            nonlocal kinds
+            given = iter(values)
+            operands = [Linear(a) if on else next(given) for a, on in zip(graph.in_avals, linear)]
+            cts = [next(given) if on else zero_of(a) for a, on in zip(graph.out_avals, active)]
+            found = pick(transpose_graph(graph, operands, cts), linear)
+            kinds = either([not is_zero(ct) for ct in found], forced or [False] * len(found))
+            return [_value(ct, a) for ct, a, on in zip(found, pick(graph.in_avals, linear), kinds) if on]
+
+        avals = pick(graph.in_avals, linear, False)
+        return record_flat(pulled, avals + [a.strip_weak_type() for a in pick(graph.out_avals, active)]), kinds
+
+    return kept(graph, ("pull", linear, active, forced), make)
+
+
+def batched(graph: Graph, which: Flags, size: int, forced: Flags = ()) -> tuple[Graph, Flags]:
+    """The graph for a whole batch; every batch axis is the first.
+
+    Args:
+      which: the inputs that have a batch axis.
+      forced: the results that get one even if they are equal along it.
+
+    Returns:
+      the new graph, and which results have a batch axis.
+    """
+    if any(forced) and _serves(batched(graph, which, size)[1], forced):
+        return batched(graph, which, size)
+
+    def make() -> tuple[Graph, Flags]:
+        kinds: Flags = ()
+
+        def whole(*values: Any) -> list[Any]:
+            nonlocal kinds
+            dims = [0 if on else None for on in which]
+            outs, found = batch_flat(lambda *xs: replay(graph, xs), values, dims, size)
+            kinds = either([d is not None for d in found], forced or [False] * len(outs))
+            return [to_front(o, d, size) if on else o for o, d, on in zip(outs, found, kinds)]
+
+        avals = [a.update(shape=(size, *a.shape)) if on else a for a, on in zip(graph.in_avals, which)]
+        return record_flat(whole, avals), kinds
+
+    return kept(graph, ("batched", which, size, forced), make)

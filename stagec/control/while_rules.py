@@ -1,0 +1,179 @@
+"""Derivatives and batches of `while`. It has no transpose: how often it runs is not known, nor what to keep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stagec.control.derived import (
+    Flags,
+    batched,
+    cut,
+    kept,
+    pick,
+    push,
+    record_flat,
+    slimmer,
+    split,
+    stable,
+    trimmed,
+    with_inputs,
+)
+from stagec.core import dtypes, errors, location
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import Equation, Graph, Var, prune, replay
+from stagec.core.primitive import Primitive
+from stagec.core.zero import Zero, is_zero
+from stagec.primitives import logic
+from stagec.primitives.operand import aval_of
+from stagec.primitives.rules import instantiate, to_front
+from stagec.transforms.linearize import PartialTrace
+
+
+def _sizes(params: dict[str, Any]) -> tuple[int, int]:
+    return params["cond_consts"], params["body_consts"]
+
+
+def jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    sizes = _sizes(params)
+    active = tuple([not is_zero(t) for t in tangents])
+    # What decides is a truth value, which has no derivative.
+    _, b_on, i_on = map(tuple, cut(active, *sizes))
+    cond, body, i_on = kept(
+        params["body"], ("while jvp", params["cond"], b_on, i_on), lambda: _pushed(params, b_on, i_on)
+    )
+    c, b, i = cut(primals, *sizes)
+    _, b_dots, i_dots = cut(tangents, *sizes)
+    dots = [instantiate(t) for t in pick(i_dots, i_on)]
+    values = [*c, *b, *pick(b_dots, b_on), *i, *dots]
+    results = primitive(*values, cond=cond, body=body, cond_consts=sizes[0], body_consts=sizes[1] + sum(b_on))
+    outs, found = results[: len(i)], iter(results[len(i) :])
+    return outs, [next(found) if on else Zero(aval_of(o).strip_weak_type()) for o, on in zip(outs, i_on)]
+
+
+def _pushed(params: dict[str, Any], b_on: Flags, i_on: Flags) -> tuple[Graph, Graph, Flags]:
+    cond, body, consts = params["cond"], params["body"], params["body_consts"]
+    # Carries must agree in and out, so grow the set of those with tangents until it is stable.
+    i_on = stable(i_on, lambda on: push(body, (*b_on, *on))[1])
+    pushed, _ = push(body, (*b_on, *i_on), i_on)
+    b, i, b_dot, i_dot = cut(pushed.inputs, consts, len(i_on), sum(b_on))
+    unread = [Var(v.aval) for v in i_dot]
+    return (
+        Graph([*cond.inputs, *unread], cond.equations, cond.outputs),
+        Graph([*b, *b_dot, *i, *i_dot], pushed.equations, pushed.outputs),
+        i_on,
+    )
+
+
+def partial(trace: PartialTrace, args: Any, params: dict[str, Any]) -> list[Any]:
+    """What is known runs at once; the rest runs later, with all the steps again."""
+    primitive, sizes = Primitive.registry["while"], _sizes(params)
+    unknown = tuple([trace.is_unknown(a) for a in args])
+    halves = kept(params["body"], ("while split", params["cond"], unknown), lambda: _known(params, unknown))
+    whole = trace.unknown.process(primitive, args, params)
+    if halves is False:
+        return whole
+    cond, body, i_on = halves
+    flags = cut(unknown, *sizes)[:2] + [i_on]
+    c, b, i = [pick(v, f, False) for v, f in zip(cut(args, *sizes), flags)]
+    known = iter(primitive(*c, *b, *i, cond=cond, body=body, cond_consts=len(c), body_consts=len(b)))
+    return [w if on else next(known) for w, on in zip(whole, i_on)]
+
+
+def _known(params: dict[str, Any], unknown: Flags) -> Any:
+    """The part of the loop that follows from the known operands; False if its condition does not."""
+    cond, body = params["cond"], params["body"]
+    c_on, b_on, i_on = map(tuple, cut(unknown, *_sizes(params)))
+    i_on = stable(i_on, lambda on: split(body, (*b_on, *on)).unknown)
+    deciding = split(cond, (*c_on, *i_on))
+    if deciding.unknown[0] or all(i_on):
+        return False
+    part = split(body, (*b_on, *i_on), i_on)
+    results = part.early.outputs[: len(i_on) - sum(i_on)]
+    known, _ = prune(Graph(part.early.inputs, part.early.equations, results), keep_inputs=True)
+    return deciding.early, known, i_on
+
+
+def transpose(cts: Any, *operands: Any, **params: Any) -> list[Any]:
+    raise location.error(
+        errors.UnsupportedError,
+        "reverse-mode derivatives do not go through while_loop, nor through fori_loop with bounds that are traced: "
+        "the number of steps, and so the size of what to keep, is not known",
+        fix="use scan, or fori_loop with bounds that are Python integers; jvp and jacfwd go through every loop",
+    )
+
+
+def batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    sizes = _sizes(params)
+    flags = tuple([d is not None for d in dims])
+    cond, body, i_on, lanes = kept(
+        params["body"], ("while batch", params["cond"], flags, size), lambda: _batched(params, flags, size)
+    )
+    c, b, i = cut(list(zip(args, dims)), *sizes)
+    consts = [to_front(a, d) for a, d in c]
+    # Where each lane has its own condition, the body asks it too.
+    body_consts = [*(consts if lanes else []), *[to_front(a, d) for a, d in b]]
+    carry = [to_front(a, d, size) if on else a for (a, d), on in zip(i, i_on)]
+    results = primitive(
+        *consts, *body_consts, *carry, cond=cond, body=body, cond_consts=len(consts), body_consts=len(body_consts)
+    )
+    return results, [0 if on else None for on in i_on]
+
+
+def _batched(params: dict[str, Any], flags: Flags, size: int) -> tuple[Graph, Graph, Flags, bool]:
+    """Condition and body of a batch, which carries are batched, and whether the condition is.
+
+    With a condition for each lane, the loop runs until all lanes are done; one that is done keeps its state.
+    """
+    cond, body = params["cond"], params["body"]
+    c_on, b_on, i_on = map(tuple, cut(flags, *_sizes(params)))
+    # Carries must agree in and out, so grow the set of batched ones until it is stable.
+    i_on = stable(i_on, lambda on: batched(body, (*b_on, *on), size)[1])
+    deciding, (lanes,) = batched(cond, (*c_on, *i_on), size)
+    if not lanes:
+        return deciding, batched(body, (*b_on, *i_on), size, i_on)[0], i_on, False
+    # A lane that is done stands still while others go on: what the body changes is different in each.
+    i_on = tuple([on or out is not v for on, out, v in zip(i_on, body.outputs, body.inputs[len(b_on) :])])
+    deciding, _ = batched(cond, (*c_on, *i_on), size, (True,))
+    step, _ = batched(body, (*b_on, *i_on), size, i_on)
+
+    def unfinished(*values: Any) -> list[Any]:
+        return [Primitive.registry["reduce_or"](replay(deciding, values)[0], axes=(0,))]
+
+    def advance(*values: Any) -> list[Any]:
+        c, b, i = cut(values, len(c_on), len(b_on))
+        (going,) = replay(deciding, [*c, *i])
+        return [_keep(going, new, old) if on else old for new, old, on in zip(replay(step, [*b, *i]), i, i_on)]
+
+    return (
+        record_flat(unfinished, deciding.in_avals),
+        record_flat(advance, [*deciding.in_avals[: len(c_on)], *step.in_avals]),
+        i_on,
+        True,
+    )
+
+
+def _keep(going: Any, new: Any, old: Any) -> Any:
+    aval: ShapedArray = aval_of(new)
+    assert aval_of(going).dtype == dtypes.bool_, "a condition is a truth value"
+    spread = Primitive.registry["broadcast_in_dim"]
+    which = going if aval.ndim == 1 else spread(going, shape=aval.shape, broadcast_dimensions=(0,))
+    return logic.select_n(which, old, new)
+
+
+def trim(equation: Equation, live: Flags) -> Equation:
+    """A loop without the carries that nothing reads."""
+    cond, body, *sizes = [equation.params[k] for k in ("cond", "body", "cond_consts", "body_consts")]
+    deciding, asked = trimmed(cond, (True,))
+    c_on, i_asked = asked[: sizes[0]], asked[sizes[0] :]
+    i_on = stable((a or b for a, b in zip(live, i_asked)), lambda on: trimmed(body, on)[1][sizes[1] :])
+    step, read = trimmed(body, i_on)
+    if all(i_on) and all(read) and all(c_on) and len(step.equations) == len(body.equations):
+        return equation
+    b_on = read[: sizes[1]]
+    own = {
+        "cond": with_inputs(deciding, (*c_on, *i_on)),
+        "body": with_inputs(step, (*b_on, *i_on)),
+        "cond_consts": sum(c_on),
+        "body_consts": sum(b_on),
+    }
+    return slimmer(equation, (*c_on, *b_on, *i_on), i_on, own)
