@@ -20,8 +20,14 @@ from stagec.runtime.device import Device, default_backend, default_device, devic
 
 if _TYPE_CHECKING:
     from passes import Pass, Pattern, pattern
-    from stagec import debug, experimental, scipy
+    from stagec import ad_checkpoint, custom_derivatives, debug, experimental, scipy
+    from stagec.api.batching import vmap
+    from stagec.api.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
+    from stagec.api.derivatives import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
     from stagec.api.explain import explain
+    from stagec.api.jacobians import hessian, jacfwd, jacobian, jacrev
+    from stagec.api.naming import named_call, named_scope
+    from stagec.api.remat import checkpoint, checkpoint_policies, remat
 
 make_jaxpr = make_graph
 
@@ -34,9 +40,17 @@ __all__ = [
     "Pattern",
     "ShapeDtypeStruct",
     "StagecError",
+    "ad_checkpoint",
     "block_until_ready",
+    "checkpoint",
+    "checkpoint_policies",
     "clear_caches",
+    "closure_convert",
     "config",
+    "custom_derivatives",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_vjp",
     "debug",
     "debug_infs",
     "debug_nans",
@@ -52,24 +66,51 @@ __all__ = [
     "eval_shape",
     "experimental",
     "explain",
+    "grad",
+    "hessian",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
     "jit",
+    "jvp",
     "lax",
+    "linear_transpose",
+    "linearize",
     "local_device_count",
     "make_graph",
     "make_jaxpr",
     "memory_stats",
+    "named_call",
+    "named_scope",
     "nn",
     "numpy",
     "pattern",
     "pure_callback",
+    "remat",
     "scipy",
     "tree",
     "tree_util",
     "typing",
+    "value_and_grad",
+    "vjp",
+    "vmap",
 ]
 
 # Imported when first used: most programs need none of them.
-_LAZY = {
+_LAZY: dict[str, tuple[str, str | None]] = {
+    **{
+        name: ("stagec.api.derivatives", name)
+        for name in ("grad", "value_and_grad", "vjp", "jvp", "linearize", "linear_transpose")
+    },
+    **{name: ("stagec.api.jacobians", name) for name in ("hessian", "jacfwd", "jacobian", "jacrev")},
+    **{
+        name: ("stagec.api.custom", name) for name in ("closure_convert", "custom_gradient", "custom_jvp", "custom_vjp")
+    },
+    **{name: ("stagec.api.remat", name) for name in ("checkpoint", "checkpoint_policies", "remat")},
+    **{name: ("stagec.api.naming", name) for name in ("named_call", "named_scope")},
+    "ad_checkpoint": ("stagec.ad_checkpoint", None),
+    "custom_derivatives": ("stagec.custom_derivatives", None),
+    "vmap": ("stagec.api.batching", "vmap"),
     "Pass": ("passes", "Pass"),
     "Pattern": ("passes", "Pattern"),
     "debug": ("stagec.debug", None),
@@ -81,9 +122,7 @@ _LAZY = {
 
 # Names that JAX's users try, and what to do without them.
 _MISSING = {
-    **dict.fromkeys(("grad", "value_and_grad", "jvp", "vjp", "linearize", "hessian", "jacfwd", "jacrev"), ""),
-    **dict.fromkeys(("custom_jvp", "custom_vjp", "checkpoint", "remat", "pmap", "shard_map", "export", "ffi"), ""),
-    "vmap": "write the axis into the function: snp.einsum, matmul and broadcasting take leading axes",
+    **dict.fromkeys(("pmap", "shard_map", "export", "ffi"), ""),
     "random": "make numbers with numpy.random.default_rng(), and pass them as arguments",
     "effects_barrier": "callbacks have run when a call returns: there is nothing to wait for",
     "tree_map": "use stagec.tree.map",
