@@ -16,13 +16,33 @@ from stagec.runtime.device import Device, default_backend, default_device, devic
 
 if _TYPE_CHECKING:
     from passes import Pass, Pattern, pattern
-    from stagec import debug, dtypes, errors, experimental, lax, nn, numpy, scipy, tree, tree_util, typing
+    from stagec import (
+        ad_checkpoint,
+        custom_derivatives,
+        debug,
+        dtypes,
+        errors,
+        experimental,
+        lax,
+        nn,
+        numpy,
+        scipy,
+        tree,
+        tree_util,
+        typing,
+    )
     from stagec.api.arguments import ShapeDtypeStruct
+    from stagec.api.batching import vmap
+    from stagec.api.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
+    from stagec.api.derivatives import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
     from stagec.api.devices import block_until_ready, device_get, device_put, memory_stats
     from stagec.api.explain import explain
     from stagec.api.export import Exported, export, save
+    from stagec.api.jacobians import hessian, jacfwd, jacobian, jacrev
     from stagec.api.jit import clear_caches, jit
     from stagec.api.load import Loaded, load
+    from stagec.api.naming import named_call, named_scope
+    from stagec.api.remat import checkpoint, checkpoint_policies, remat
     from stagec.api.stages import eval_shape, make_graph, make_graph as make_jaxpr
     from stagec.control.callback import pure_callback
 
@@ -40,9 +60,17 @@ __all__ = [
     "Pattern",
     "ShapeDtypeStruct",
     "StagecError",
+    "ad_checkpoint",
     "block_until_ready",
+    "checkpoint",
+    "checkpoint_policies",
     "clear_caches",
+    "closure_convert",
     "config",
+    "custom_derivatives",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_vjp",
     "debug",
     "debug_infs",
     "debug_nans",
@@ -59,28 +87,56 @@ __all__ = [
     "experimental",
     "explain",
     "export",
+    "grad",
+    "hessian",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
     "jit",
+    "jvp",
     "lax",
+    "linear_transpose",
+    "linearize",
     "load",
     "local_device_count",
     "make_graph",
     "make_jaxpr",
     "memory_stats",
+    "named_call",
+    "named_scope",
     "nn",
     "numpy",
     "pattern",
     "pure_callback",
+    "remat",
     "save",
     "scipy",
     "tree",
     "tree_util",
     "typing",
+    "value_and_grad",
+    "vjp",
+    "vmap",
 ]
 
 # Imported when first used: no program needs all of them, and one that only loads an artifact needs few.
 _LAZY = {
     **dict.fromkeys(
-        ("debug", "dtypes", "errors", "experimental", "lax", "nn", "numpy", "scipy", "tree", "tree_util", "typing"),
+        (
+            "ad_checkpoint",
+            "custom_derivatives",
+            "debug",
+            "dtypes",
+            "errors",
+            "experimental",
+            "lax",
+            "nn",
+            "numpy",
+            "scipy",
+            "tree",
+            "tree_util",
+            "typing",
+        ),
         ("stagec.{}", ""),
     ),
     **dict.fromkeys(("Pass", "Pattern", "pattern"), ("passes", "{}")),
@@ -93,13 +149,19 @@ _LAZY = {
     "pure_callback": ("stagec.control.callback", "{}"),
     **dict.fromkeys(("Exported", "export", "save"), ("stagec.api.export", "{}")),
     **dict.fromkeys(("Loaded", "load"), ("stagec.api.load", "{}")),
+    **dict.fromkeys(
+        ("grad", "value_and_grad", "vjp", "jvp", "linearize", "linear_transpose"), ("stagec.api.derivatives", "{}")
+    ),
+    **dict.fromkeys(("hessian", "jacfwd", "jacobian", "jacrev"), ("stagec.api.jacobians", "{}")),
+    **dict.fromkeys(("closure_convert", "custom_gradient", "custom_jvp", "custom_vjp"), ("stagec.api.custom", "{}")),
+    **dict.fromkeys(("checkpoint", "checkpoint_policies", "remat"), ("stagec.api.remat", "{}")),
+    **dict.fromkeys(("named_call", "named_scope"), ("stagec.api.naming", "{}")),
+    "vmap": ("stagec.api.batching", "{}"),
 }
 
 # Names that JAX's users try, and what to do without them.
 _MISSING = {
-    **dict.fromkeys(("grad", "value_and_grad", "jvp", "vjp", "linearize", "hessian", "jacfwd", "jacrev"), ""),
-    **dict.fromkeys(("custom_jvp", "custom_vjp", "checkpoint", "remat", "pmap", "shard_map", "ffi"), ""),
-    "vmap": "write the axis into the function: snp.einsum, matmul and broadcasting take leading axes",
+    **dict.fromkeys(("pmap", "shard_map", "ffi"), ""),
     "random": "make numbers with numpy.random.default_rng(), and pass them as arguments",
     "effects_barrier": "callbacks have run when a call returns: there is nothing to wait for",
     "tree_map": "use stagec.tree.map",

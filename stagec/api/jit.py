@@ -20,6 +20,7 @@ from stagec.compiler.targets import Target
 from stagec.control.call import jit_p
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
+from stagec.core.axis import named_axes
 from stagec.core.config import config, state
 from stagec.core.graph import Graph, replay, trace_flat
 from stagec.core.trace import Tracer
@@ -187,7 +188,10 @@ class JitFunction(SignatureCalls):
         leaves, in_tree = rules.flatten(args, kwargs, dynamic, dynamic_kwargs)
         values = leaf_values(rules, leaves, lambda: rules.leaf_names(args, kwargs))
         avals = tuple([leaf_aval(v) for v in values])
-        key = (in_tree, avals, static, config.trace_key())
+        key: Any = (in_tree, avals, static, config.trace_key())
+        axes = named_axes() if state.trace is not None else ()
+        if axes:
+            key = (*key, axes)
         try:
             found = self._cache.traces.get(key)
         except TypeError as error:

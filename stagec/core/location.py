@@ -21,12 +21,19 @@ _internal_files: dict[str, bool] = {}
 class Location:
     """A line of the user's program. Interned for each place in the bytecode."""
 
-    __slots__ = ("file", "function", "line")
+    __slots__ = ("file", "function", "line", "scope")
 
-    def __init__(self, file: str, line: int, function: str) -> None:
+    def __init__(self, file: str, line: int, function: str, scope: str = "") -> None:
         self.file = file
         self.line = line
         self.function = function
+        # Names that the user gave to the part of the program around it: `encoder/norm`.
+        self.scope = scope
+
+    @property
+    def name(self) -> str:
+        """The function, within the scopes around it."""
+        return f"{self.scope}/{self.function}" if self.scope else self.function
 
     def source(self) -> str:
         return linecache.getline(self.file, self.line).strip()
@@ -48,10 +55,11 @@ UNKNOWN = Location("<unknown>", 0, "<unknown>")
 
 class _Ambient(threading.local):
     location: Location | None = None
+    scope: str = ""
 
 
 ambient = _Ambient()
-_known: dict[tuple[CodeType, int], Location] = {}
+_known: dict[tuple[CodeType, int, str], Location] = {}
 
 
 def _is_internal(file: str) -> bool:
@@ -81,12 +89,12 @@ def capture() -> Location:
     frame = user_frame(sys._getframe(1))
     if frame is None:
         return UNKNOWN
-    key = (frame.f_code, frame.f_lasti)
+    key = (frame.f_code, frame.f_lasti, ambient.scope)
     found = _known.get(key)
     if found is None:
         code = frame.f_code
         name = getattr(code, "co_qualname", code.co_name).replace("<locals>.", "")
-        found = _known[key] = Location(code.co_filename, frame.f_lineno, name)
+        found = _known[key] = Location(code.co_filename, frame.f_lineno, name, ambient.scope)
     return found
 
 

@@ -25,6 +25,8 @@ class Trace:
 
     parent: Trace | None = None
     ended = False
+    # The axis of the batch that the trace runs over, an `Axis`.
+    axis: Any = None
     # Whether the function's arguments can be made static: those of a loop's body cannot.
     static_arguments = True
 

@@ -38,6 +38,11 @@ class Linear:
 float0 = np.dtype([("float0", np.void, 0)])
 
 
+def no_tangent(aval: ShapedArray) -> np.ndarray[Any, Any]:
+    """The tangent of a value without derivatives, as users see it."""
+    return np.zeros(aval.shape, float0)
+
+
 def is_zero(value: Any) -> bool:
     return type(value) is Zero
 

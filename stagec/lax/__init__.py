@@ -309,3 +309,12 @@ from stagec.control.associative import associative_scan as associative_scan
 from stagec.control.cond import cond as cond, cond_p as cond_p, switch as switch
 from stagec.control.loops import fori_loop as fori_loop, while_loop as while_loop, while_p as while_p
 from stagec.control.scan import map_ as map, scan as scan, scan_p as scan_p  # noqa: F401
+from stagec.control.collective import (
+    all_gather as all_gather,
+    axis_index as axis_index,
+    axis_size as axis_size,
+    pmax as pmax,
+    pmean as pmean,
+    pmin as pmin,
+    psum as psum,
+)

@@ -49,5 +49,5 @@ class Types:
         if found is None:
             ir = bindings.ir
             file = ir.Location.file(place.file, place.line, 0, self.context)
-            found = self._locations[place] = ir.Location.name(place.function, file, self.context)
+            found = self._locations[place] = ir.Location.name(place.name, file, self.context)
         return found

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
+from stagec.core.axis import Axis
 from stagec.core.config import state
+from stagec.core.graph import Graph
 from stagec.core.primitive import Absent, Primitive
 from stagec.core.trace import Trace, Tracer, current, leaked
 from stagec.primitives.operand import aval_of
@@ -29,20 +32,31 @@ class BatchTracer(Tracer):
     def origin(self) -> str:
         return self.value.origin() if isinstance(self.value, Tracer) else ""
 
+    def __repr__(self) -> str:
+        return f"BatchTracer<{self.aval.short()}> one of {self._trace.size}"
+
+    def _concretization(self, kind: type[errors.StagecError], wanted: str, fix: str) -> errors.StagecError:
+        return location.error(
+            kind,
+            f"the {wanted} of one element of a batch was asked for: under vmap, {self.aval.long()} stands for "
+            f"{int(self._trace.size)} values at once",
+            [("value", self.aval.long(), self.origin())],
+            fix.format(static="compute it outside the function that vmap maps"),
+        )
+
 
 class BatchTrace(Trace):
     """Runs each primitive's batching rule under the parent."""
 
     def __init__(self, size: int, axis_name: Any = None) -> None:
         self.parent = state.trace
-        self.size = size
-        self.axis_name = axis_name
+        self.axis = self.size = Axis(size, axis_name)
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         pairs = [self.split(a) for a in args]
         values, dims = [v for v, _ in pairs], [d for _, d in pairs]
         with current(self.parent):
-            if all(d is None for d in dims):
+            if all(d is None for d in dims) and not self.reads_axis(params):
                 return primitive(*values, **params)
             if isinstance(primitive.batch, Absent):
                 raise no_rule(primitive, "batched", primitive.batch)
@@ -50,6 +64,11 @@ class BatchTrace(Trace):
         if primitive.multiple:
             return [self.join(o, d) for o, d in zip(out, out_dims, strict=True)]
         return self.join(out, out_dims)
+
+    def reads_axis(self, params: dict[str, Any]) -> bool:
+        """Whether an operation with these parameters depends on the batch by the axis's name."""
+        name = self.size.name
+        return name is not None and _reads(params, name)
 
     def split(self, value: Any) -> tuple[Any, int | None]:
         if type(value) is BatchTracer and value._trace is self:
@@ -60,6 +79,16 @@ class BatchTrace(Trace):
 
     def join(self, value: Any, dim: int | None) -> Any:
         return value if dim is None else BatchTracer(self, value, dim)
+
+
+def _reads(params: dict[str, Any], name: Any) -> bool:
+    if "axis_name" in params:
+        return params["axis_name"] == name
+    for value in params.values():
+        for graph in value if isinstance(value, tuple) else (value,):
+            if isinstance(graph, Graph) and any(_reads(e.params, name) for e in graph.equations):
+                return True
+    return False
 
 
 def batch_flat(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from stagec.core import errors, location
 from stagec.core.config import state
+from stagec.core.graph import Literal
 from stagec.core.primitive import NOT_DIFFERENTIABLE, Absent, Primitive
 from stagec.core.trace import Trace, Tracer, current, leaked
 from stagec.core.zero import is_zero, zero_of
@@ -26,13 +28,38 @@ class JvpTracer(Tracer):
         self.aval = aval_of(primal)
 
     def __bool__(self) -> bool:
-        return bool(self.primal)
+        return bool(_value(self.primal))
 
     def __int__(self) -> int:
-        return int(self.primal)
+        return int(_value(self.primal))
 
     def __index__(self) -> int:
-        return self.primal.__index__()
+        return _value(self.primal).__index__()
+
+    def __float__(self) -> float:
+        return float(_value(self.primal))
+
+    def __complex__(self) -> complex:
+        return complex(_value(self.primal))
+
+    def __format__(self, spec: str) -> str:
+        return format(_value(self.primal), spec)
+
+    def item(self, *args: Any) -> Any:
+        return _value(self.primal).item(*args)
+
+    def tolist(self) -> Any:
+        return _value(self.primal).tolist()
+
+    def _concretization(self, kind: type[errors.StagecError], wanted: str, fix: str) -> errors.StagecError:
+        if isinstance(self.primal, Tracer):
+            return self.primal._concretization(kind, wanted, fix)
+        return location.error(
+            kind,
+            f"the {wanted} of {self.aval.long()} was asked for while it is differentiated: NumPy's result would have "
+            "no derivative",
+            fix="call the function of the same name in stagec.numpy, or take np.asarray(lax.stop_gradient(x))",
+        )
 
     def __repr__(self) -> str:
         return f"JvpTracer<{self.aval.short()}> with primal {self.primal!r}"
@@ -42,6 +69,11 @@ class JvpTracer(Tracer):
 
     def arguments(self) -> list[str]:
         return self.primal.arguments() if isinstance(self.primal, Tracer) else []
+
+
+def _value(primal: Any) -> Any:
+    """What knows the value of a primal, or says why there is none."""
+    return primal.value[()] if isinstance(primal, Literal) else primal
 
 
 class JvpTrace(Trace):

@@ -1,0 +1,182 @@
+"""`vmap`: a function of one element becomes a function of a batch."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stagec.api.arguments import ArgumentRules
+from stagec.api.flat import operand, short_tracebacks
+from stagec.core import errors, location, pytree
+from stagec.core.axis import check_name
+from stagec.primitives.convert import as_array
+from stagec.primitives.operand import aval_of
+from stagec.primitives.rules import to_front
+from stagec.primitives.shape import transpose
+from stagec.transforms.batch import batch_flat
+
+
+def vmap(
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Any = None,
+    axis_size: int | None = None,
+    spmd_axis_name: Any = None,
+) -> Callable[..., Any]:
+    """A function that applies `fun` to all elements of a batch at once.
+
+    Args:
+      fun: a function of pytrees of arrays, written for one element.
+      in_axes: which axis of the arguments counts the elements; None for an argument that all of them share.
+        An integer for all arguments, or a tuple with one entry for each, which may be the upper part of the
+        argument's pytree. Keyword arguments count along axis 0.
+      out_axes: where the results get that axis: an integer, or the upper part of the result's pytree. None for
+        a result that does not depend on the element.
+      axis_name: a name for `lax.psum`, `lax.axis_index` and the like, inside `fun`.
+      axis_size: the number of elements; needed only where no argument has the axis.
+      spmd_axis_name: accepted, and without meaning: arrays are on one device.
+
+    Returns:
+      A function with the arguments of `fun`, with one more axis.
+
+    Raises:
+      ShapeError: the arguments' axes differ in size, or an argument has too few axes.
+      AxisError: `in_axes` or `out_axes` do not fit.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> batched_dot = stagec.vmap(snp.dot, in_axes=(0, None))
+    >>> batched_dot(snp.array([[1.0, 2.0], [3.0, 4.0]]), snp.array([1.0, 1.0]))
+    Array([3., 7.], dtype=float32)
+    """
+    if not callable(fun):
+        raise location.error(
+            TypeError, f"vmap takes a function, got {type(fun).__name__}", fix="vmap(f)(x), not vmap(f(x))"
+        )
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    _check_spec("in_axes", in_axes)
+    _check_spec("out_axes", out_axes)
+    check_name(axis_name)
+
+    @short_tracebacks
+    @functools.wraps(fun)
+    def batched(*args: Any, **kwargs: Any) -> Any:
+        leaves, tree = pytree.flatten((args, kwargs))
+        names = ArgumentRules(fun, None, None, None, None).leaf_names(args, kwargs)
+        axes = _in_axes(fun, in_axes, args, kwargs)
+        values = [v if a is None else operand(v, name) for v, a, name in zip(leaves, axes, names, strict=True)]
+        dims = [a if a is None else _dimension(v, a, name) for v, a, name in zip(values, axes, names)]
+        size = _size(fun, values, dims, names, axis_size)
+        out_tree = pytree.LEAF
+
+        def flat(*elements: Any) -> list[Any]:
+            nonlocal out_tree
+            call_args, call_kwargs = tree.unflatten(elements)
+            found, out_tree = pytree.flatten_with_path(fun(*call_args, **call_kwargs))
+            return [operand(leaf, f"result{pytree.keystr(path)} of vmap's function") for path, leaf in found]
+
+        outs, out_dims = batch_flat(flat, values, dims, size, axis_name)
+        wanted = _prefixed("out_axes", out_axes, out_tree.unflatten([0] * len(outs)))
+        paths = pytree.leaf_paths(out_tree)
+        moved = [_placed(fun, o, d, w, size, p) for o, d, w, p in zip(outs, out_dims, wanted, paths)]
+        return out_tree.unflatten(moved)
+
+    return batched
+
+
+def _check_spec(name: str, axes: Any) -> None:
+    for leaf in pytree.leaves(axes):
+        if not isinstance(leaf, int) or isinstance(leaf, bool):
+            raise location.error(
+                TypeError,
+                f"vmap: {name} must hold integers and None, got {errors.brief(leaf)}",
+                fix="0 for the first axis, None for what all elements share",
+            )
+
+
+def _prefixed(name: str, axes: Any, tree: Any) -> list[int | None]:
+    """One entry of `axes` for each leaf of `tree`, of which it is the upper part."""
+    values, definition = pytree.flatten(axes, lambda x: x is None)
+    try:
+        parts = definition.flatten_up_to(tree)
+    except errors.PytreeError as error:
+        raise errors.PytreeError(f"vmap: {name} does not fit what it describes: {error}") from None
+    return [value for value, part in zip(values, parts) for _ in pytree.leaves(part)]
+
+
+def _in_axes(fun: Callable[..., Any], in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:
+    if not isinstance(in_axes, (int, tuple, type(None))) or (isinstance(in_axes, tuple) and len(in_axes) != len(args)):
+        count = f" of length {len(in_axes)}" if isinstance(in_axes, tuple) else ""
+        raise location.error(
+            errors.AxisError,
+            f"vmap: in_axes must be an integer, None, or a tuple with one entry for each of the {len(args)} positional "
+            f"arguments of {location.of_function(fun)}, got {type(in_axes).__name__}{count}: {errors.brief(in_axes)}",
+            fix=f"one entry for each argument, as in in_axes={(0,) * len(args)}",
+        )
+    return _prefixed("in_axes", in_axes, args) + [0] * len(pytree.leaves(kwargs))
+
+
+def _dimension(value: Any, axis: int, name: str) -> int:
+    aval = aval_of(value)
+    if not -aval.ndim <= axis < aval.ndim:
+        raise location.error(
+            errors.ShapeError,
+            f"vmap: axis {axis} of {name} is mapped, but it is {aval.long()} with {aval.ndim} axes",
+            [(name, aval.long(), f"in_axes {axis}")],
+            f"pass an array with that axis, or say in_axes=None for {name}",
+        )
+    return axis % aval.ndim
+
+
+def _size(
+    fun: Any, values: Sequence[Any], dims: Sequence[int | None], names: Sequence[str], axis_size: int | None
+) -> int:
+    rows = [(n, aval_of(v), d) for n, v, d in zip(names, values, dims) if d is not None]
+    sizes = [aval.shape[d] for _, aval, d in rows]
+    if not sizes and axis_size is None:
+        raise location.error(
+            errors.ShapeError,
+            f"vmap of {location.of_function(fun)}: no argument has an axis to map",
+            fix="at least one entry of in_axes must not be None, or give axis_size",
+        )
+    size = sizes[0] if axis_size is None else axis_size
+    if any(s != size for s in sizes):
+        given = [] if axis_size is None else [("axis_size", str(axis_size), "")]
+        raise location.error(
+            errors.ShapeError,
+            f"vmap got inconsistent sizes for array axes to be mapped: {', '.join(map(str, dict.fromkeys(sizes)))}"
+            + (f" where axis_size is {axis_size}" if given else ""),
+            given + [(n, aval.long(), f"axis {d} has size {aval.shape[d]}") for n, aval, d in rows],
+            "pass batches of one size, or in_axes=None for what all elements share",
+        )
+    return size
+
+
+def _placed(fun: Any, out: Any, dim: int | None, axis: int | None, size: int, path: pytree.Path) -> Any:
+    name = f"result{pytree.keystr(path)}"
+    aval = aval_of(out)
+    if axis is None:
+        if dim is not None:
+            raise location.error(
+                errors.AxisError,
+                f"vmap: out_axes is None for {name} of {location.of_function(fun)}, which differs between elements",
+                [(name, aval.long(), f"batched along axis {dim}")],
+                "give the axis where the elements shall be, or reduce it with lax.psum or lax.pmean",
+            )
+        return as_array(out)
+    rank = aval.ndim + (dim is None)
+    if not -rank <= axis < rank:
+        raise location.error(
+            errors.AxisError,
+            f"vmap: out_axes {axis} is out of bounds for {name} of {location.of_function(fun)}, which has {rank} axes "
+            "with the mapped one",
+            fix=f"give an axis from {-rank} to {rank - 1}",
+        )
+    axis %= rank
+    if dim == axis:
+        return as_array(out)
+    front = to_front(out, dim, size)
+    order = [*range(1, axis + 1), 0, *range(axis + 1, rank)]
+    return as_array(transpose(front, order) if axis else front)

@@ -1,0 +1,222 @@
+"""`checkpoint`, its policies, `checkpoint_name` and `print_saved_residuals`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stagec.api.arguments import ArgumentRules
+from stagec.api.flat import FlatFunction, leaf_names, operand, short_tracebacks
+from stagec.control.call import jit_p
+from stagec.control.checkpoint import PolicyParameter, checkpoint_p, inlined, name_p
+from stagec.core import location, pytree
+from stagec.core.graph import Literal, Var, trace_flat
+from stagec.core.primitive import Primitive
+from stagec.primitives.convert import as_array
+from stagec.primitives.operand import aval_of
+from stagec.transforms.linearize import linearize_flat
+
+Policy = Callable[..., bool]
+
+
+def checkpoint(
+    fun: Callable[..., Any] | None = None,
+    *,
+    prevent_cse: bool = True,
+    policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (),
+    concrete: bool = False,
+) -> Any:
+    """A function that computes its intermediate values again in the backward pass, instead of keeping them.
+
+    Args:
+      fun: a function of pytrees of arrays. It is traced.
+      prevent_cse: keep the compiler from finding the values of the forward pass and using these; inside a
+        loop's body that is not needed.
+      policy: says of each operation whether its results are kept: one of `checkpoint_policies`, or
+        `(primitive, *avals, **params) -> bool`. None keeps nothing but the arguments.
+      static_argnums: positions of arguments that are Python values.
+      concrete: False.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> f = stagec.checkpoint(lambda x: snp.sin(snp.sin(x)))
+    >>> round(float(stagec.grad(f)(1.0)), 4)
+    0.3601
+    """
+    if fun is None:
+        return functools.partial(checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums)
+    if not callable(fun):
+        raise location.error(
+            TypeError, f"checkpoint takes a function, got {type(fun).__name__}", fix="checkpoint(f)(x)"
+        )
+    if concrete:
+        raise NotImplementedError("checkpoint: concrete=True\n  Fix: name arguments with values in static_argnums")
+    rules = ArgumentRules(fun, static_argnums, None, None, None)
+    name = getattr(fun, "__name__", "function")
+
+    @short_tracebacks
+    @functools.wraps(fun)
+    def rematerialized(*args: Any, **kwargs: Any) -> Any:
+        dynamic, dynamic_kwargs, static = rules.split(args, kwargs)
+        leaves, tree = pytree.flatten((tuple(dynamic), dynamic_kwargs))
+        names = rules.leaf_names(args, kwargs)
+        values = [operand(v, n) for v, n in zip(leaves, names)]
+
+        def joined(*dynamic: Any, **dynamic_kwargs: Any) -> Any:
+            call_args, call_kwargs = rules.join(dynamic, dynamic_kwargs, static)
+            return fun(*call_args, **call_kwargs)
+
+        flat = FlatFunction(joined, tree)
+        graph, captured = trace_flat(flat, [aval_of(v) for v in values], names, name)
+        outs = checkpoint_p(
+            *captured,
+            *values,
+            name=name,
+            graph=graph if policy is None else inlined(graph, name),
+            policy=PolicyParameter(policy),
+            prevent_cse=prevent_cse,
+        )
+        return flat.out_tree.unflatten([as_array(o) for o in outs])
+
+    return rematerialized
+
+
+remat = checkpoint
+
+
+def checkpoint_name(x: Any, name: str) -> Any:
+    """`x` itself, under a name that the policies `save_only_these_names` and the like know.
+
+    Args:
+      x: pytree of arrays.
+    """
+    return pytree.map_leaves(lambda leaf: name_p(operand(leaf, name), name=name), x)
+
+
+class checkpoint_policies:
+    """What `checkpoint` may keep. Each is a policy, or, where it takes names or policies, makes one."""
+
+    @staticmethod
+    def everything_saveable(primitive: Primitive, *avals: Any, **params: Any) -> bool:
+        """Keep every result."""
+        return True
+
+    @staticmethod
+    def nothing_saveable(primitive: Primitive, *avals: Any, **params: Any) -> bool:
+        """Keep no result."""
+        return False
+
+    @staticmethod
+    def dots_saveable(primitive: Primitive, *avals: Any, **params: Any) -> bool:
+        """Keep the results of products of matrices, and of convolutions."""
+        return primitive.name in ("dot_general", "conv_general_dilated")
+
+    @staticmethod
+    def dots_with_no_batch_dims_saveable(primitive: Primitive, *avals: Any, **params: Any) -> bool:
+        """Keep the results of products of matrices that are not batched."""
+        if primitive.name != "dot_general":
+            return False
+        _, (lhs_batch, rhs_batch) = params["dimension_numbers"]
+        return not lhs_batch and not rhs_batch
+
+    checkpoint_dots = dots_saveable
+    checkpoint_dots_with_no_batch_dims = dots_with_no_batch_dims_saveable
+
+    @staticmethod
+    def save_any_names_but_these(*names: str) -> Policy:
+        """Keep the values of `checkpoint_name`, except those with these names."""
+        return _Named(frozenset(names), False)
+
+    @staticmethod
+    def save_only_these_names(*names: str) -> Policy:
+        """Keep the values of `checkpoint_name` with these names."""
+        return _Named(frozenset(names), True)
+
+    @staticmethod
+    def save_anything_except_these_names(*names: str) -> Policy:
+        """Keep every result, except those of `checkpoint_name` with these names."""
+        return lambda primitive, *avals, **params: primitive is not name_p or params["name"] not in names
+
+    @staticmethod
+    def save_from_both_policies(first: Policy, second: Policy) -> Policy:
+        """Keep what either of two policies keeps."""
+        return lambda primitive, *avals, **params: (
+            first(primitive, *avals, **params) or second(primitive, *avals, **params)
+        )
+
+
+class _Named:
+    """A policy by names."""
+
+    def __init__(self, names: frozenset[str], keep: bool) -> None:
+        self.names = names
+        self.keep = keep
+
+    def __call__(self, primitive: Primitive, *avals: Any, **params: Any) -> bool:
+        return primitive is name_p and (params["name"] in self.names) == self.keep
+
+    # Equal policies share what was made under one of them.
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Named) and (self.names, self.keep) == (other.names, other.keep)
+
+    def __hash__(self) -> int:
+        return hash((self.names, self.keep))
+
+
+def saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[Any, str]]:
+    """What reverse mode keeps between the passes: the aval of each array, and where it is from."""
+    leaves, tree = pytree.flatten((args, kwargs))
+    rules = ArgumentRules(fun, None, None, None, None)
+    names = rules.leaf_names(args, kwargs) if kwargs else leaf_names(fun, args)
+    values = [operand(v, n) for v, n in zip(leaves, names)]
+    flat = FlatFunction(fun, tree)
+
+    def residuals(*tracers: Any) -> list[Any]:
+        _, linear = linearize_flat(flat, tracers)
+        return list(linear.residuals)
+
+    graph, captured = trace_flat(residuals, [aval_of(v) for v in values], names)
+    hidden = set(graph.inputs[: len(captured)])
+    found = []
+    for atom in dict.fromkeys([_source(a) for a in graph.outputs]):
+        if type(atom) is Literal or atom in hidden:
+            where = "from a constant"
+        elif atom.equation is None:
+            where = f"from the argument {atom.name}"
+        elif atom.equation.primitive is name_p:
+            where = f"named {atom.equation.params['name']!r} from {_place(atom)}"
+        else:
+            where = f"output of {atom.equation.primitive} from {_place(atom)}"
+        found.append((atom.aval, where))
+    return found
+
+
+def _source(atom: Any) -> Any:
+    """Where a value is made: calls of jitted functions are looked into."""
+    while type(atom) is Var and atom.equation is not None and atom.equation.primitive is jit_p:
+        equation = atom.equation
+        inner = equation.params["graph"]
+        source = inner.outputs[equation.outputs.index(atom)]
+        if source not in inner.inputs:
+            return _source(source)
+        atom = equation.inputs[inner.inputs.index(source)]
+    return atom
+
+
+def _place(var: Var) -> str:
+    assert var.equation is not None, "arguments have no place"
+    place = var.equation.location
+    return f"{place.file}:{place.line} ({place.function})"
+
+
+def print_saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    """Print what reverse mode keeps between the passes: shape, and where it is from.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> from stagec.ad_checkpoint import print_saved_residuals
+    >>> print_saved_residuals(stagec.checkpoint(lambda x: snp.sin(snp.cos(x)).sum()), snp.ones(3))
+    f32[3] from the argument x
+    """
+    for aval, where in saved_residuals(fun, *args, **kwargs):
+        print(aval.short(), where)

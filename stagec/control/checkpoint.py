@@ -1,0 +1,223 @@
+"""`checkpoint`: what the backward pass reads is computed again instead of kept."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stagec.control import bodies
+from stagec.control.call import jit_p
+from stagec.core import location
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import Graph, Literal, Var, prune, replay, trace_flat
+from stagec.core.primitive import Primitive
+from stagec.core.trace import bind
+from stagec.core.zero import is_linear, is_zero
+from stagec.primitives.rules import batch_elementwise, cotangents, linear
+from stagec.transforms.linearize import PartialTrace
+
+Policy = Callable[..., bool]
+
+name_p = Primitive(
+    "name",
+    shape=lambda x, *, name: x,
+    eval=lambda x, *, name: x,
+    lower=lambda cx, x, *, name: x,
+    jvp=linear(),
+    transpose=cotangents(lambda ct, x, *, name: ct),
+    batch=batch_elementwise,
+)
+
+
+def _shape(*avals: ShapedArray, graph: Graph, **params: Any) -> list[ShapedArray]:
+    return graph.out_avals
+
+
+def _eval(*arrays: Any, graph: Graph, **params: Any) -> list[Any]:
+    return bodies.evaluate(graph, arrays)
+
+
+def _lower(cx: Any, *values: Any, graph: Graph, **params: Any) -> list[Any]:
+    return cx.apply(lambda *args: replay(graph, args), *values, avals=graph.in_avals)
+
+
+def _barrier_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    active = [i for i, t in enumerate(tangents) if not is_zero(t)]
+    dots = dict(zip(active, primitive(*[tangents[i] for i in active])))
+    return primitive(*primals), [dots.get(i, t) for i, t in enumerate(tangents)]
+
+
+# Its results are its operands; the compiler does not see that.
+remat_barrier_p = Primitive(
+    "remat_barrier",
+    shape=lambda *avals: list(avals),
+    eval=lambda *arrays: list(arrays),
+    lower=lambda cx, *values: cx.emit_all("stablehlo.optimization_barrier", values),
+    jvp=_barrier_jvp,
+    transpose=lambda cts, *operands: [None if is_zero(ct) else ct for ct in cts],
+    batch=lambda primitive, args, dims, size, params: (primitive(*args), list(dims)),
+    multiple=True,
+)
+
+
+class PolicyParameter:
+    """A policy as a parameter of an equation: it decides while tracing, and leaves no mark on a program."""
+
+    def __init__(self, policy: Policy | None) -> None:
+        self.policy = policy
+
+    def fingerprint(self) -> str:
+        return ""
+
+
+def _jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    return jit_p.jvp(_checkpointed(params), primals, tangents, params)
+
+
+def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    return jit_p.batch(_checkpointed(params), args, dims, size, params)
+
+
+def _checkpointed(params: dict[str, Any]) -> Callable[..., Any]:
+    """What `jit`'s rules, which serve here too, call with the graphs that they made."""
+    return functools.partial(checkpoint_p, policy=params["policy"], prevent_cse=params["prevent_cse"])
+
+
+def _transpose(cts: Any, *operands: Any, name: str, graph: Graph, policy: Any, prevent_cse: bool) -> list[Any]:
+    known = [i for i, o in enumerate(operands) if not is_linear(o)]
+    if prevent_cse and known:
+        # Otherwise the compiler finds the same values in the forward pass, and keeps them.
+        held = dict(zip(known, remat_barrier_p(*[operands[i] for i in known])))
+        operands = tuple([held.get(i, o) for i, o in enumerate(operands)])
+    return jit_p.transpose(cts, *operands, name=name, graph=graph)
+
+
+def _partial(trace: PartialTrace, args: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
+    graph, policy = params["graph"], params["policy"]
+    unknown = tuple([trace.is_unknown(a) for a in args])
+    key = ("checkpoint", unknown, policy.policy)
+    early, late, out_unknown, reads = graph.derived.get(key) or graph.derived.setdefault(
+        key, _split(graph, unknown, policy.policy, params["name"])
+    )
+    known = [a for a, u in zip(args, unknown) if not u]
+    found = jit_p(*known, name=params["name"], graph=early)
+    first = sum(not u for u in out_unknown)
+    residuals = [*found[first:], *known]
+    read = [r for r, used in zip(residuals, reads) if used]
+    rest = trace.unknown.process(
+        checkpoint_p,
+        (*read, *[a for a, u in zip(args, unknown) if u]),
+        {**params, "graph": late},
+    )
+    a, b = iter(found[:first]), iter(rest)
+    return [next(b) if u else next(a) for u in out_unknown]
+
+
+def _split(graph: Graph, unknown: Sequence[bool], policy: Policy | None, name: str) -> Any:
+    """A graph as the part that runs at once, and the rest, which computes again what the policy did not save.
+
+    Returns:
+      the early graph, of the known inputs, with the known results and then the saved values; the late one, of the
+      saved values, the known inputs and the unknown inputs; which results are unknown; and which of the saved
+      values and known inputs the late one takes.
+    """
+    late_vars = {v for v, u in zip(graph.inputs, unknown) if u}
+    saved: list[Var] = []
+    for e in graph.equations:
+        if any(a in late_vars for a in e.inputs if type(a) is Var):
+            late_vars.update(e.outputs)
+        elif policy is not None and policy(e.primitive, *[a.aval for a in e.inputs], **e.params):
+            saved += e.outputs
+    out_unknown = [type(a) is Var and a in late_vars for a in graph.outputs]
+    known_inputs = [v for v, u in zip(graph.inputs, unknown) if not u]
+    unknown_inputs = [v for v, u in zip(graph.inputs, unknown) if u]
+
+    equations = [e for e in graph.equations if not any(v in late_vars for v in e.outputs)]
+    kept: list[Any] = [a for a, u in zip(graph.outputs, out_unknown) if not u]
+    early, _ = prune(Graph(known_inputs, equations, [*kept, *saved]), keep_inputs=True)
+
+    def rest(*values: Any) -> list[Any]:
+        table = dict(zip([*saved, *known_inputs, *unknown_inputs], values))
+        return _replay_from(graph, table, [a for a, u in zip(graph.outputs, out_unknown) if u])
+
+    leading = [*saved, *known_inputs]
+    whole, captured = trace_flat(rest, [v.aval for v in (*leading, *unknown_inputs)], name=name)
+    assert not captured, "a graph closes over nothing"
+    late, used = prune(whole)
+    used = used[: len(leading)]
+    # All unknown inputs stay, so that the equation's operands are known from the arguments alone.
+    inputs = [v for v, u in zip(whole.inputs, used) if u] + whole.inputs[len(leading) :]
+    return early, Graph(inputs, late.equations, late.outputs), out_unknown, used
+
+
+def _replay_from(graph: Graph, values: dict[Var, Any], outputs: Sequence[Any]) -> list[Any]:
+    """As `replay`, from values in the middle of the graph."""
+
+    def read(atom: Any) -> Any:
+        return atom if type(atom) is Literal else values[atom]
+
+    before = location.ambient.location
+    try:
+        for e in graph.equations:
+            if all(v in values for v in e.outputs):
+                continue
+            location.ambient.location = e.location
+            result = bind(e.primitive, tuple([read(a) for a in e.inputs]), e.params)
+            for v, r in zip(e.outputs, result if e.primitive.multiple else [result]):
+                values.setdefault(v, r)
+    finally:
+        location.ambient.location = before
+    return [read(a) for a in outputs]
+
+
+checkpoint_p = Primitive(
+    "checkpoint",
+    shape=_shape,
+    eval=_eval,
+    lower=_lower,
+    jvp=_jvp,
+    transpose=_transpose,
+    batch=_batch,
+    partial=_partial,
+    multiple=True,
+)
+
+
+def inlined(graph: Graph, name: str) -> Graph:
+    """The graph with the calls of jitted functions opened, so that a policy sees their operations."""
+    if not any(e.primitive is jit_p for e in graph.equations):
+        return graph
+
+    def flat(*values: Any) -> list[Any]:
+        return _open(graph, values)
+
+    made, captured = trace_flat(flat, graph.in_avals, [v.name for v in graph.inputs], name=name)
+    assert not captured, "a graph closes over nothing"
+    return made
+
+
+def _open(graph: Graph, args: Sequence[Any]) -> list[Any]:
+    values: dict[Var, Any] = dict(zip(graph.inputs, args, strict=True))
+
+    def read(atom: Any) -> Any:
+        return atom if type(atom) is Literal else values[atom]
+
+    before = location.ambient.location
+    try:
+        for e in graph.equations:
+            location.ambient.location = e.location
+            operands = [read(a) for a in e.inputs]
+            if e.primitive is jit_p:
+                result: Any = _open(e.params["graph"], operands)
+            else:
+                result = bind(e.primitive, tuple(operands), e.params)
+            values.update(zip(e.outputs, result if e.primitive.multiple else [result]))
+    finally:
+        location.ambient.location = before
+    return [read(a) for a in graph.outputs]
+
+
+def named(x: Any, name: str) -> Any:
+    """`x`, under a name that policies know."""
+    return name_p(x, name=name)

@@ -1,0 +1,304 @@
+"""Functions with derivatives of their own: `custom_jvp` and `custom_vjp`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stagec.control import bodies
+from stagec.control.call import jit_p
+from stagec.core import errors, location
+from stagec.core.aval import ShapedArray
+from stagec.core.config import state
+from stagec.core.graph import Graph, GraphTrace, replay, trace_flat
+from stagec.core.primitive import NOT_LINEAR, Absent, Primitive
+from stagec.core.trace import Trace, bind
+from stagec.core.zero import differentiable, is_zero, zero_of
+from stagec.primitives.operand import aval_of
+from stagec.primitives.reduce import reduce_sum
+from stagec.primitives.rules import instantiate, to_front
+from stagec.transforms.batch import BatchTrace, batch_flat, batch_front
+from stagec.transforms.jvp import JvpTrace
+from stagec.transforms.linearize import PartialTrace
+
+Flat = Callable[..., list[Any]]
+# `(residuals, cotangents) -> cotangents of the arguments`, None where there is none.
+Pull = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
+
+
+class Rule:
+    """A flat function and its own derivative.
+
+    Args:
+      function: of and to flat operands.
+      derive: `(primals, tangents) -> (results, tangents)` for `custom_jvp`;
+        `(primals, perturbed) -> (results, residuals, pull)` for `custom_vjp`, whose cotangents may be `Zero`.
+    """
+
+    def __init__(self, name: str, function: Flat, derive: Callable[..., Any]) -> None:
+        self.name = name
+        self.function = function
+        self.derive = derive
+
+    def fingerprint(self) -> str:
+        # A graph that is run has been differentiated before: the function's own graph is beside.
+        return ""
+
+
+class CustomPrimitive(Primitive):
+    """Runs a function as it is; recorded only where a graph is, differentiated by its rule.
+
+    `graph` is None until the call is recorded; then `captured` values that it closes over lead its operands.
+    """
+
+    def __call__(self, *args: Any, **params: Any) -> list[Any]:
+        graph, rule, captured = params["graph"], params["rule"], params["captured"]
+        trace = state.trace
+        if graph is not None or isinstance(trace, (JvpTrace, BatchTrace, PartialTrace)):
+            return bind(self, args, params)
+        if not isinstance(trace, GraphTrace):
+            return rule.function(*args)
+        graph, found = trace_flat(rule.function, [aval_of(a) for a in args], name=rule.name)
+        return bind(self, (*found, *args), {"graph": graph, "rule": rule, "captured": captured + len(found)})
+
+
+def call(primitive: CustomPrimitive, rule: Rule, args: Sequence[Any]) -> list[Any]:
+    """Run a function with a derivative of its own."""
+    return primitive(*args, graph=None, rule=rule, captured=0)
+
+
+def _shape(*avals: ShapedArray, graph: Graph, rule: Rule, captured: int) -> list[ShapedArray]:
+    return graph.out_avals
+
+
+def _eval(*arrays: Any, graph: Graph, rule: Rule, captured: int) -> list[Any]:
+    return bodies.evaluate(graph, arrays)
+
+
+def _lower(cx: Any, *values: Any, graph: Graph, rule: Rule, captured: int) -> list[Any]:
+    return cx.apply(lambda *args: replay(graph, args), *values, avals=graph.in_avals)
+
+
+def _partial(trace: PartialTrace, args: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
+    # What is differentiated has been by now: from here on it is an ordinary function.
+    return _run(params, args)
+
+
+def _run(params: dict[str, Any], args: Sequence[Any]) -> list[Any]:
+    graph = params["graph"]
+    return params["rule"].function(*args) if graph is None else replay(graph, args)
+
+
+def _transpose(cts: Any, *operands: Any, graph: Graph, rule: Rule, captured: int) -> list[Any]:
+    return jit_p.transpose(cts, *operands, name=rule.name, graph=graph)
+
+
+def _push(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    rule, captured = params["rule"], params["captured"]
+    _check_captured(rule, tangents[:captured])
+    return rule.derive(primals[captured:], tangents[captured:])
+
+
+def _check_captured(rule: Rule, tangents: Sequence[Any]) -> None:
+    if not all(map(is_zero, tangents)):
+        raise location.error(
+            errors.UnsupportedError,
+            f"{rule.name} has a derivative of its own, and closes over a value that is differentiated",
+            fix="pass the value as an argument, so that the rule can say what its derivative is",
+        )
+
+
+def _batch_jvp(primitive: Any, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    rule, captured = params["rule"], params["captured"]
+
+    def function(*values: Any) -> list[Any]:
+        return batch_front(lambda *xs: _run(params, xs), values, dims, size)
+
+    def derive(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        _check_captured(rule, tangents[:captured])
+        primals, tangents, own = primals[captured:], tangents[captured:], dims[captured:]
+        given = [i for i, t in enumerate(tangents) if not is_zero(t)]
+        count = 0
+
+        def pushed(*values: Any) -> list[Any]:
+            nonlocal count
+            xs = values[: len(primals)]
+            dots = [zero_of(aval_of(x)) for x in xs]
+            for i, t in zip(given, values[len(primals) :]):
+                dots[i] = t
+            outs, out_dots = rule.derive(xs, dots)
+            count = len(outs)
+            return [*outs, *[instantiate(d) for d in out_dots]]
+
+        found = batch_front(pushed, [*primals, *[tangents[i] for i in given]], [*own, *[own[i] for i in given]], size)
+        outs, out_dots = found[:count], found[count:]
+        return outs, [d if differentiable(aval_of(o)) else zero_of(aval_of(o)) for o, d in zip(outs, out_dots)]
+
+    outs = call(primitive, Rule(rule.name, function, derive), args)
+    return outs, [0] * len(outs)
+
+
+custom_jvp_p = CustomPrimitive(
+    "custom_jvp_call",
+    shape=_shape,
+    eval=_eval,
+    lower=_lower,
+    jvp=_push,
+    transpose=_transpose,
+    batch=_batch_jvp,
+    partial=_partial,
+    multiple=True,
+)
+
+
+def _push_vjp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    rule, captured = params["rule"], params["captured"]
+    _check_captured(rule, tangents[:captured])
+    tangents = tangents[captured:]
+    outs, residuals, pull = rule.derive(primals[captured:], [not is_zero(t) for t in tangents])
+    avals = [aval_of(o).strip_weak_type() for o in outs]
+    real = [differentiable(a) for a in avals]
+    dots = iter(
+        custom_lin_p(
+            *residuals,
+            *[instantiate(t) for t in tangents if differentiable(t.aval)],
+            rule=rule,
+            pull=Pulled(pull),
+            count=len(residuals),
+            active=tuple([differentiable(t.aval) for t in tangents]),
+            avals=tuple(avals),
+        )
+    )
+    return outs, [d if r else zero_of(a) for d, r, a in zip(dots, real, avals)]
+
+
+class Pulled:
+    """A pull function as a parameter of an equation."""
+
+    def __init__(self, pull: Pull) -> None:
+        self.pull = pull
+
+    def fingerprint(self) -> str:
+        return ""
+
+
+def _batch_vjp(primitive: Any, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    rule, captured = params["rule"], params["captured"]
+
+    def function(*values: Any) -> list[Any]:
+        return batch_front(lambda *xs: _run(params, xs), values, dims, size)
+
+    def derive(primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
+        own = dims[captured:]
+        count = 0
+        pull: Pull
+
+        def forward(*xs: Any) -> list[Any]:
+            nonlocal count, pull
+            outs, residuals, pull = rule.derive(xs, perturbed[captured:])
+            count = len(outs)
+            return [*outs, *residuals]
+
+        found, out_dims = batch_flat(forward, primals[captured:], own, size)
+        outs = [to_front(o, d, size) for o, d in zip(found[:count], out_dims)]
+        residuals, residual_dims = found[count:], out_dims[count:]
+
+        def pulled(values: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+            real = [ct for ct in cts if not is_zero(ct)]
+            kept: list[Any] = []
+
+            def one(*parts: Any) -> list[Any]:
+                given = iter(parts[len(values) :])
+                whole = [zero_of(ct.aval.update(shape=ct.aval.shape[1:])) if is_zero(ct) else next(given) for ct in cts]
+                kept[:] = pull(parts[: len(values)], whole)
+                return [ct for ct in kept if ct is not None and not is_zero(ct)]
+
+            found, found_dims = batch_flat(one, [*values, *real], [*residual_dims, *[0] * len(real)], size)
+            pairs = iter(zip(found, found_dims))
+            mine = [None if k is None or is_zero(k) else _unbatched(*next(pairs), d, size) for k, d in zip(kept, own)]
+            return [None] * captured + mine
+
+        return outs, residuals, pulled
+
+    outs = call(primitive, Rule(rule.name, function, derive), args)
+    return outs, [0] * len(outs)
+
+
+def _unbatched(ct: Any, dim: int | None, wanted: int | None, size: int) -> Any:
+    """A batch of cotangents as one for an operand whose batch axis is `wanted`; without one, they are added."""
+    front = to_front(ct, dim, size)
+    if wanted is None:
+        return reduce_sum(front, (0,))
+    rank = aval_of(front).ndim
+    order = [*range(1, wanted + 1), 0, *range(wanted + 1, rank)]
+    return Primitive.registry["transpose"](front, permutation=tuple(order)) if wanted else front
+
+
+custom_vjp_p = CustomPrimitive(
+    "custom_vjp_call",
+    shape=_shape,
+    eval=_eval,
+    lower=_lower,
+    jvp=_push_vjp,
+    transpose=_transpose,
+    batch=_batch_vjp,
+    partial=_partial,
+    multiple=True,
+)
+
+
+def _no_forward(rule: Rule) -> TypeError:
+    return location.error(
+        TypeError,
+        f"can't apply forward-mode autodiff (jvp) to a custom_vjp function: {rule.name} says only how cotangents "
+        "are pulled back",
+        fix="use grad or vjp, or define the function with custom_jvp, from which both modes follow",
+    )
+
+
+def _lin_shape(*operands: ShapedArray, rule: Rule, pull: Any, count: int, active: Any, avals: Any) -> list[ShapedArray]:
+    return [a for a in avals if differentiable(a)]
+
+
+def _lin_eval(*operands: Any, rule: Rule, **params: Any) -> Any:
+    raise _no_forward(rule)
+
+
+def _lin_lower(cx: Any, *operands: Any, rule: Rule, **params: Any) -> Any:
+    raise _no_forward(rule)
+
+
+def _lin_transpose(
+    cts: Any, *operands: Any, rule: Rule, pull: Pulled, count: int, active: Sequence[bool], avals: Any
+) -> list[Any]:
+    given = iter(cts)
+    whole = [next(given) if differentiable(a) else zero_of(a) for a in avals]
+    found = pull.pull(operands[:count], whole)
+    return [None] * count + [ct for ct, on in zip(found, active, strict=True) if on]
+
+
+class _ReverseOnly(Primitive):
+    """Stands for tangents that only a transposition can make sense of."""
+
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        trace = state.trace
+        if not _records(trace):
+            raise _no_forward(params["rule"])
+        return bind(self, args, params)
+
+
+def _records(trace: Trace | None) -> bool:
+    """Whether what runs under `trace` may be transposed later on."""
+    return isinstance(trace, (PartialTrace, GraphTrace, BatchTrace, JvpTrace))
+
+
+custom_lin_p = _ReverseOnly(
+    "custom_lin",
+    shape=_lin_shape,
+    eval=_lin_eval,
+    lower=_lin_lower,
+    jvp=Absent("custom_vjp functions have no forward mode"),
+    transpose=_lin_transpose,
+    batch=NOT_LINEAR,
+    multiple=True,
+)

@@ -1,0 +1,78 @@
+"""The axes that `vmap` names: which are in force, and how long they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stagec.core import errors, location
+from stagec.core.config import state
+
+
+class Axis(int):
+    """The length of a batch, and the axis's name where it has one. Otherwise a plain integer."""
+
+    name: Any
+
+    def __new__(cls, size: int, name: Any = None) -> Axis:
+        self = super().__new__(cls, size)
+        self.name = name if name is not None else getattr(size, "name", None)
+        return self
+
+    # What a rule made for a named axis is not for one of another name.
+    def __eq__(self, other: object) -> bool:
+        return int(self) == other and (type(other) is not Axis or self.name == other.name)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return int.__hash__(self)
+
+    def __reduce__(self) -> Any:
+        return Axis, (int(self), self.name)
+
+
+def named_axes() -> tuple[tuple[Any, int], ...]:
+    """Names and lengths of the axes in force, the innermost first."""
+    found = []
+    trace = state.trace
+    while trace is not None:
+        axis = trace.axis
+        if axis is not None and axis.name is not None:
+            found.append((axis.name, int(axis)))
+        trace = trace.parent
+    return tuple(found)
+
+
+def axis_length(name: Any) -> int:
+    """Length of a named axis.
+
+    Raises:
+      NameError: no `vmap` of that name is in force.
+    """
+    for known, size in named_axes():
+        if known == name:
+            return size
+    raise unbound(name)
+
+
+def unbound(name: Any) -> NameError:
+    """The error for a name that no `vmap` in force has."""
+    known = ", ".join([repr(n) for n, _ in named_axes()])
+    return location.error(
+        NameError,
+        f"unbound axis name: {name}",
+        fix=f"call it inside a function that vmap(..., axis_name={name!r}) maps"
+        + (f"; the names in force are {known}" if known else ""),
+    )
+
+
+def check_name(name: Any) -> Any:
+    """A name of one axis, which has to be hashable."""
+    try:
+        hash(name)
+    except TypeError:
+        raise location.error(
+            errors.ArgumentTypeError, f"axis_name {errors.brief(name)} is not hashable", fix="use a string"
+        ) from None
+    return name
