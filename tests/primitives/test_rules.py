@@ -15,8 +15,9 @@ import stagec
 from stagec.core import dtypes, errors
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_WRITTEN, Absent, Primitive
 from stagec.core.zero import Linear, differentiable, is_zero
+from stagec.primitives import arithmetic as ar
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import batch_elementwise, instantiate
+from stagec.primitives.rules import batch_elementwise, each, instantiate
 from stagec.transforms.batch import batch_front
 from stagec.transforms.jvp import jvp_flat
 from stagec.transforms.linearize import linearize_flat
@@ -67,7 +68,7 @@ def smooth(case: Case, nudge: bool) -> Case | None:
     params = dict(case.params)
     if nudge:
         values = [apart(v) for v in values]
-    if not all(np.isfinite(v).all() for v in values if is_inexact(v)) or sum(v.size for v in values) > 250:
+    if not all(np.isfinite(v).all() for v in values if is_inexact(v)) or sum(v.size for v in values) > 1000:
         return None
     if "computation" in params and np.asarray(case.args[0]).dtype != np.float64:
         return None
@@ -261,7 +262,7 @@ def batch_cases() -> dict[str, list[Case]]:
         kinds = tuple(np.asarray(a).dtype.kind for a in case.args)
         key = (case.name, shapes, kinds if case.name in ("sort", "top_k", "argmax") else "", str(case.params))
         size = sum(np.size(a) for a in case.args)
-        if not case.args or key in seen or size > 300 or len(found.get(case.name, [])) >= 9:
+        if not case.args or key in seen or size > 1000 or len(found.get(case.name, [])) >= 16:
             continue
         seen.add(key)
         found.setdefault(case.name, []).append(case)
@@ -412,3 +413,43 @@ def test_rules_give_the_same_in_compiled_programs(start: int) -> None:
             if not near(np.asarray(e), np.asarray(a))
         ]
     assert wrong == []
+
+
+# What the checks are worth: each sees a rule that is wrong.
+
+
+def test_a_wrong_derivative_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TABLE["sin"], "jvp", each(lambda x, t: ar.mul(t, TABLE["sin"](x))))
+    with stagec.enable_x64():
+        assert wrong_derivatives(SMOOTH["sin"][0])
+
+
+def test_a_wrong_second_derivative_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    slope = each(lambda x, t: ar.mul(t, TABLE["stop_gradient"](TABLE["cos"](x))))
+    monkeypatch.setattr(TABLE["sin"], "jvp", slope)
+    with stagec.enable_x64():
+        (text,) = wrong_derivatives(SMOOTH["sin"][0])
+    assert "second derivative" in text
+
+
+def test_a_wrong_transpose_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TABLE["cumsum"], "transpose", lambda ct, x, **params: [TABLE["cumsum"](ct, **params)])
+    with stagec.enable_x64():
+        assert wrong_transpose(SMOOTH["cumsum"][0])
+
+
+def test_a_wrong_batch_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TABLE["rev"], "batch", lambda row, args, dims, size, params: (row(args[0], **params), dims[0]))
+    assert wrong_batch(BATCHED["rev"][0], (0,))
+
+
+@pytest.mark.parametrize("name", ["dot_general", "conv_general_dilated"])
+def test_cotangents_of_narrow_operands_have_their_dtype(name: str) -> None:
+    half = [c for c in CASES if c.name == name and c.params.get("preferred_element_type") == np.float32]
+    case = next(c for c in half if np.asarray(c.args[0]).dtype == np.float16)
+    f, _ = function(case)
+    outs, push, pull = transposed(f, case.args)
+    assert [aval_of(o).dtype for o in outs] == [np.float32]
+    assert [aval_of(t).dtype for t in push(*case.args)] == [np.float32]
+    ct = np.ones(aval_of(outs[0]).shape, np.float32)
+    assert [(aval_of(x).dtype, aval_of(x).shape) for x in pull(ct)] == [(a.dtype, a.shape) for a in case.args]

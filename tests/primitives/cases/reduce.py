@@ -80,18 +80,15 @@ def _logs() -> list[Case]:
 
 
 def _general() -> list[Case]:
-    out = []
-    for d in (np.float32, np.float64):
-        farthest = combining(lambda a, b: [select(gt(ar.abs(a), ar.abs(b)), a, b)], d)
-        both = combining(lambda a, i, b, j: [select(gt(a, b), a, b), select(gt(a, b), i, j)], d, np.int32)
-        x, place = sample((5, 7), d), np.arange(35, dtype=np.int32).reshape(5, 7)
-        zero, none = np.zeros((), d), np.zeros((), np.int32)
-        out += [
-            Case("reduce", [x, zero], {"computation": farthest, "dimensions": (1,)}),
-            Case("reduce", [x, zero], {"computation": farthest, "dimensions": (0, 1)}),
-            Case("reduce", [x, place, zero - d(9), none], {"computation": both, "dimensions": (0,)}),
-        ]
-    return out
+    farthest = combining(lambda a, b: [select(gt(ar.abs(a), ar.abs(b)), a, b)], np.float32)
+    both = combining(lambda a, i, b, j: [select(gt(a, b), a, b), select(gt(a, b), i, j)], np.float32, np.int32)
+    x, place = sample((5, 7), np.float32), np.arange(35, dtype=np.int32).reshape(5, 7)
+    zero, none = np.zeros((), np.float32), np.zeros((), np.int32)
+    return [
+        Case("reduce", [x, zero], {"computation": farthest, "dimensions": (1,)}),
+        Case("reduce", [x, zero], {"computation": farthest, "dimensions": (0, 1)}),
+        Case("reduce", [x, place, zero - 9, none], {"computation": both, "dimensions": (0,)}),
+    ]
 
 
 def _empty() -> list[Case]:

@@ -47,18 +47,11 @@ def _general() -> list[Case]:
     plus = combining(lambda a, b: [ar.add(a, b)], np.int32)
     x, start = sample((6, 9), np.float32), np.float32(0.25).reshape(())
     n, five = sample((4, 4), np.int32), np.array(5, np.int32)
-    wide, quarter = combining(lambda a, b: [ar.sub(ar.add(a, b), ar.mul(a, b))], np.float64), np.array(0.25)
     # A running sum with a start of its own: the compiler would drop it from the window's form.
     running = {**PLAIN, "window_dimensions": (4, 1), "padding": ((3, 0), (0, 0))}
     return [
         Case("reduce_window", [x, start], {"computation": farthest, **EVERYTHING}),
         Case("reduce_window", [n, five], {"computation": plus, **running}),
-        Case(
-            "reduce_window",
-            [sample((5, 6), np.float64), quarter],
-            {"computation": wide, **EVERYTHING},
-            ulps=512,
-        ),
     ]
 
 
