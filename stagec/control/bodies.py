@@ -199,7 +199,7 @@ def emit_while(
     values = [_bitcast(cx, v, b, a) for v, a, b in zip(values, avals, carried)]
     # A loop whose initial state is read elsewhere too is refused by the compiler (a circular dependency).
     # Constants stay bare, so that a counter is known and the loop a plain `for`.
-    held = [i for i, (v, a) in enumerate(zip(values, carried)) if a.shape or not _is_constant(v)]
+    held = [i for i, v in enumerate(values) if not _is_constant(v)]
     if held:
         bound = cx.emit_all(
             "stablehlo.optimization_barrier", [values[i] for i in held], avals=[carried[i] for i in held]
