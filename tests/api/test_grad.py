@@ -131,8 +131,25 @@ def test_results_have_the_structures_dtypes_and_values_of_jax(name):
         )
 
 
-@pytest.mark.parametrize("name", ["grad", "value_and_grad", "vjp", "jvp", "linearize", "linear_transpose", "jacfwd",
-                                  "jacrev", "jacobian", "hessian", "vmap", "checkpoint", "custom_jvp", "custom_vjp"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "grad",
+        "value_and_grad",
+        "vjp",
+        "jvp",
+        "linearize",
+        "linear_transpose",
+        "jacfwd",
+        "jacrev",
+        "jacobian",
+        "hessian",
+        "vmap",
+        "checkpoint",
+        "custom_jvp",
+        "custom_vjp",
+    ],
+)
 def test_arguments_have_the_names_of_jax(name):
     jax = pytest.importorskip("jax")
     theirs = inspect.signature(getattr(jax, name))
@@ -161,7 +178,7 @@ def test_functions_decide_by_values_outside_jit():
 
     assert float(stagec.grad(divide)(3.0, 2.0)) == 0.5
     assert float(stagec.grad(divide, argnums=1)(3.0, 0.5)) == 0.0
-    with pytest.raises(errors.TracerBoolConversionError, match="argument.*y"):
+    with pytest.raises(errors.TracerBoolConversionError, match=r"argument.*y"):
         stagec.jit(stagec.grad(divide))(3.0, 2.0)
 
 
