@@ -12,6 +12,7 @@ from stagec.api.arguments import ArgumentRules, ShapeDtypeStruct, leaf_value
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
+from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.zero import differentiable, float0, is_zero, no_tangent
 from stagec.primitives.convert import as_array, convert_element_type
@@ -71,7 +72,7 @@ class FlatFunction:
     def aux(self) -> Any:
         """What the function returned beside its result."""
         leaves, tree = self._aux
-        return tree.unflatten([v if leaf_value(v) is None else as_array(leaf_value(v)) for v in leaves])
+        return tree.unflatten([as_array(v) if isinstance(v, Literal) else v for v in leaves])
 
 
 def given(value: Any) -> Any:
@@ -80,7 +81,7 @@ def given(value: Any) -> Any:
 
 
 def _without_tangent(leaf: Any) -> Any:
-    return leaf.primal if type(leaf) is JvpTracer and leaf._trace is state.trace else leaf
+    return given(leaf.primal) if type(leaf) is JvpTracer and leaf._trace is state.trace else leaf
 
 
 def _result(function: Callable[..., Any], path: pytree.Path, leaf: Any) -> Any:

@@ -26,6 +26,7 @@ def checkpoint(
     prevent_cse: bool = True,
     policy: Policy | None = None,
     static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
     concrete: bool = False,
 ) -> Any:
     """A function that computes its intermediate values again in the backward pass, instead of keeping them.
@@ -36,23 +37,29 @@ def checkpoint(
         loop's body that is not needed.
       policy: says of each operation whether its results are kept: one of `checkpoint_policies`, or
         `(primitive, *avals, **params) -> bool`. None keeps nothing but the arguments.
-      static_argnums: positions of arguments that are Python values.
+      static_argnums, static_argnames: positions and names of arguments that are Python values.
       concrete: False.
 
     >>> import stagec, stagec.numpy as snp
     >>> f = stagec.checkpoint(lambda x: snp.sin(snp.sin(x)))
     >>> round(float(stagec.grad(f)(1.0)), 4)
-    0.3601
+    0.36
     """
     if fun is None:
-        return functools.partial(checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums)
+        return functools.partial(
+            checkpoint,
+            prevent_cse=prevent_cse,
+            policy=policy,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+        )
     if not callable(fun):
         raise location.error(
             TypeError, f"checkpoint takes a function, got {type(fun).__name__}", fix="checkpoint(f)(x)"
         )
     if concrete:
         raise NotImplementedError("checkpoint: concrete=True\n  Fix: name arguments with values in static_argnums")
-    rules = ArgumentRules(fun, static_argnums, None, None, None)
+    rules = ArgumentRules(fun, static_argnums, static_argnames, None, None)
     name = getattr(fun, "__name__", "function")
 
     @short_tracebacks

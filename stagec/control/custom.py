@@ -11,7 +11,7 @@ from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.config import state
 from stagec.core.graph import Graph, GraphTrace, replay, trace_flat
-from stagec.core.primitive import NOT_LINEAR, Absent, Primitive
+from stagec.core.primitive import Absent, Primitive
 from stagec.core.trace import Trace, bind
 from stagec.core.zero import differentiable, is_zero, zero_of
 from stagec.primitives.operand import aval_of
@@ -169,7 +169,7 @@ def _push_vjp(primitive: Primitive, primals: Any, tangents: Any, params: dict[st
             avals=tuple(avals),
         )
     )
-    return outs, [d if r else zero_of(a) for d, r, a in zip(dots, real, avals)]
+    return outs, [next(dots) if r else zero_of(a) for r, a in zip(real, avals)]
 
 
 class Pulled:
@@ -277,6 +277,10 @@ def _lin_transpose(
     return [None] * count + [ct for ct, on in zip(found, active, strict=True) if on]
 
 
+def _lin_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    raise _no_forward(params["rule"])
+
+
 class _ReverseOnly(Primitive):
     """Stands for tangents that only a transposition can make sense of."""
 
@@ -299,6 +303,6 @@ custom_lin_p = _ReverseOnly(
     lower=_lin_lower,
     jvp=Absent("custom_vjp functions have no forward mode"),
     transpose=_lin_transpose,
-    batch=NOT_LINEAR,
+    batch=_lin_batch,
     multiple=True,
 )

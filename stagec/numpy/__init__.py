@@ -180,6 +180,10 @@ from stagec.numpy.grids import (
     shape as shape,
     size as size,
 )
+from stagec.numpy.mapping import (
+    apply_along_axis as apply_along_axis,
+    vectorize as vectorize,
+)
 from stagec.numpy.interpolation import (
     interp as interp,
     polyval as polyval,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
+from stagec.control import custom
 from stagec.core import dtypes
 from stagec.numpy.arithmetic import absolute, dtype_of, nonzero_divisor, real_only, reject
 from stagec.numpy.promotion import broadcast_together, promote, promote_dtypes, promote_floating
@@ -11,6 +14,7 @@ from stagec.primitives import arithmetic as ar, complex as cplx, logic, transcen
 from stagec.primitives.convert import as_array
 from stagec.primitives.gcd import gcd_p
 from stagec.primitives.operand import Operand, as_operand
+from stagec.primitives.rules import instantiate
 
 
 def maximum(x1: Any, x2: Any, /) -> Any:
@@ -164,10 +168,26 @@ def logaddexp(x1: Any, x2: Any, /) -> Any:
     x, y = promote_floating("logaddexp", x1, x2)
     if dtypes.is_complex(dtype_of(x)):
         return _complex_logaddexp(x, y)
+    return custom.call(custom.custom_jvp_p, custom.Rule("logaddexp", _real_logaddexp, _logaddexp_derivative), [x, y])[0]
+
+
+def _real_logaddexp(x: Operand, y: Operand) -> list[Operand]:
     top, gap = ar.max(x, y), ar.sub(x, y)
     smooth = ar.add(top, tr.log1p(tr.exp(ar.neg(ar.abs(gap)))))
     # The gap of two equal infinities is NaN; their sum is right.
-    return logic.select(logic.ne(gap, gap), ar.add(x, y), smooth)
+    return [logic.select(logic.ne(gap, gap), ar.add(x, y), smooth)]
+
+
+def _logaddexp_derivative(primals: Sequence[Operand], tangents: Sequence[Any]) -> tuple[list[Operand], list[Operand]]:
+    x, y = primals
+    out = logaddexp(x, y)
+
+    def finite(v: Operand) -> Operand:
+        return logic.select(logic.eq(v, math.inf), 0.0, v)
+
+    # Smooth where both are equal, which maxima and absolute values are not.
+    parts = [ar.mul(instantiate(t), tr.exp(ar.sub(finite(v), finite(out)))) for v, t in zip((x, y), tangents)]
+    return [out], [ar.add(*parts)]
 
 
 def _complex_logaddexp(x: Operand, y: Operand) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from stagec.core import dtypes, pytree
-from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, NOT_WRITTEN
-from stagec.primitives.operand import Operand, as_operand
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR
+from stagec.primitives.operand import as_operand
+from stagec.primitives.rules import linear
 from stagec.primitives.table import elementwise
 
 stop_gradient_p = elementwise(
@@ -19,9 +20,15 @@ stop_gradient_p = elementwise(
 )
 
 
-def stop_gradient(x: Any) -> Operand:
-    """`x` itself, which derivatives take for a constant."""
-    return stop_gradient_p(as_operand(x))
+def stop_gradient(x: Any) -> Any:
+    """`x` itself, a pytree, which derivatives take for a constant.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> from stagec import lax
+    >>> float(stagec.grad(lambda x: x * lax.stop_gradient(x))(3.0))
+    3.0
+    """
+    return pytree.map_leaves(lambda leaf: stop_gradient_p(as_operand(leaf)), x)
 
 
 optimization_barrier_p = elementwise(
@@ -31,8 +38,8 @@ optimization_barrier_p = elementwise(
     # One for each value: the compiler takes the two sides of a barrier for different memory, and a pass
     # that keeps updates in place from showing on the other side looks at one value at a time.
     lower="stablehlo.optimization_barrier",
-    jvp=NOT_WRITTEN,
-    transpose=NOT_WRITTEN,
+    jvp=linear(),
+    transpose=lambda ct, x: [ct],
 )
 
 

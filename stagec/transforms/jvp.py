@@ -7,7 +7,9 @@ from typing import Any
 
 from stagec.core import errors, location
 from stagec.core.config import state
+from stagec.core.errors import StagecError
 from stagec.core.graph import Literal
+from stagec.core.location import error as located_error
 from stagec.core.primitive import NOT_DIFFERENTIABLE, Absent, Primitive
 from stagec.core.trace import Trace, Tracer, current, leaked
 from stagec.core.zero import is_zero, zero_of
@@ -51,10 +53,10 @@ class JvpTracer(Tracer):
     def tolist(self) -> Any:
         return _value(self.primal).tolist()
 
-    def _concretization(self, kind: type[errors.StagecError], wanted: str, fix: str) -> errors.StagecError:
+    def _concretization(self, kind: type[StagecError], wanted: str, fix: str) -> StagecError:
         if isinstance(self.primal, Tracer):
             return self.primal._concretization(kind, wanted, fix)
-        return location.error(
+        return located_error(
             kind,
             f"the {wanted} of {self.aval.long()} was asked for while it is differentiated: NumPy's result would have "
             "no derivative",

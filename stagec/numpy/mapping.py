@@ -1,0 +1,200 @@
+"""`vectorize` and `apply_along_axis`: functions of single elements, or of vectors, over whole arrays."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from stagec.core import errors, location
+from stagec.numpy.manipulation import moveaxis
+from stagec.primitives.convert import as_array
+from stagec.primitives.operand import as_operand, aval_of
+from stagec.primitives.shape import reshape
+from stagec.transforms.batch import batch_front
+
+_DIMENSIONS = r"\(\s*(?:\w+(?:\s*,\s*\w+)*)?\s*\)"
+_LIST = rf"\s*{_DIMENSIONS}(?:\s*,\s*{_DIMENSIONS})*\s*"
+_SIGNATURE = re.compile(rf"^(?:{_LIST})?->{_LIST}$")
+
+Core = tuple[str, ...]
+
+
+def vectorize(
+    pyfunc: Callable[..., Any], *, excluded: Collection[int | str] = (), signature: str | None = None
+) -> Callable[..., Any]:
+    """A function of arrays that applies `pyfunc` to their elements, by NumPy's rules of broadcasting.
+
+    It runs as one batch, not as a loop.
+
+    Args:
+      pyfunc: a function of scalars, or of the arrays that `signature` says.
+      excluded: positions and names of arguments that are passed as they are.
+      signature: as of generalized ufuncs, such as `"(m,n),(n)->(m)"`.
+
+    Raises:
+      ShapeError: the arguments do not fit the signature, or each other.
+
+    >>> import stagec.numpy as snp
+    >>> dot = snp.vectorize(lambda a, b: (a * b).sum(), signature="(n),(n)->()")
+    >>> dot(snp.ones((2, 3)), snp.arange(3))
+    Array([3., 3.], dtype=float32)
+    """
+    kept = frozenset(excluded)
+    if any(not isinstance(e, (int, str)) for e in kept) or any(isinstance(e, int) and e < 0 for e in kept):
+        raise ValueError(f"vectorize: excluded={excluded!r}\n  Fix: positions from 0, and names")
+    parsed = None if signature is None else _parse(signature)
+
+    @functools.wraps(pyfunc)
+    def vectorized(*args: Any, **kwargs: Any) -> Any:
+        places = [i for i in range(len(args)) if i not in kept]
+        names = [k for k in kwargs if k not in kept]
+        values = [as_operand(args[i], f"argument {i}") for i in places]
+        values += [as_operand(kwargs[k], k) for k in names]
+        cores: list[Core] = [()] * len(values) if parsed is None else parsed[0]
+        if len(cores) != len(values):
+            raise location.error(
+                errors.ShapeError,
+                f"vectorize: the signature {signature} has {len(cores)} arguments, but {len(values)} are given",
+                fix="give as many arguments as the signature names, or exclude some",
+            )
+        sizes: dict[str, int] = {}
+        outer = [_outer(value, core, sizes, i) for i, (value, core) in enumerate(zip(values, cores))]
+        whole = _broadcast(outer)
+        results: list[Any] = []
+
+        def element(*parts: Any) -> list[Any]:
+            full, keywords = list(args), dict(kwargs)
+            for i, part in zip(places, parts):
+                full[i] = part
+            keywords.update(zip(names, parts[len(places) :]))
+            result = pyfunc(*full, **keywords)
+            results.append(result)
+            outs = list(result) if isinstance(result, (tuple, list)) else [result]
+            outs = [as_operand(o, "result") for o in outs]
+            if parsed is not None:
+                _check_results(outs, parsed[1], sizes, signature)
+            return outs
+
+        outs = _mapped(element, values, outer, whole)
+        found = [as_array(o) for o in outs]
+        return tuple(found) if isinstance(results[-1], (tuple, list)) else found[0]
+
+    return vectorized
+
+
+def _parse(signature: str) -> tuple[list[Core], list[Core]]:
+    if not _SIGNATURE.match(signature):
+        raise ValueError(f'vectorize: {signature!r} is not a signature\n  Fix: write it like "(m,n),(n)->(m)"')
+    inputs, outputs = (
+        [tuple(re.findall(r"\w+", part)) for part in re.findall(_DIMENSIONS, side)] for side in signature.split("->")
+    )
+    return inputs, outputs
+
+
+def _outer(value: Any, core: Core, sizes: dict[str, int], i: int) -> tuple[int, ...]:
+    """The axes that an argument has before those of its signature, whose sizes are noted."""
+    aval = aval_of(value)
+    if aval.ndim < len(core):
+        raise location.error(
+            errors.ShapeError,
+            f"vectorize: argument {i} is {aval.long()}, but the signature gives it the axes ({','.join(core)})",
+            fix=f"pass an array with at least {len(core)} axes",
+        )
+    split = aval.ndim - len(core)
+    for name, n in zip(core, aval.shape[split:]):
+        expected = int(name) if name.isdigit() else sizes.setdefault(name, n)
+        if n != expected:
+            raise location.error(
+                errors.ShapeError,
+                f"vectorize: axis {name} of argument {i} has size {n}, but {expected} elsewhere",
+                [(f"argument {i}", aval.long(), f"({','.join(core)})")],
+                "axes of one name have one size",
+            )
+    return aval.shape[:split]
+
+
+def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    rank = max((len(s) for s in shapes), default=0)
+    whole = []
+    for axis in range(rank):
+        found = {s[axis - rank + len(s)] for s in shapes if axis - rank + len(s) >= 0} - {1}
+        if len(found) > 1:
+            raise location.error(
+                errors.ShapeError,
+                f"vectorize: shapes {', '.join(map(str, shapes))} do not broadcast",
+                fix="make the sizes of each axis equal, or 1",
+            )
+        whole.append(found.pop() if found else 1)
+    return tuple(whole)
+
+
+def _mapped(
+    function: Callable[..., list[Any]], values: list[Any], outer: list[tuple[int, ...]], whole: tuple[int, ...]
+) -> list[Any]:
+    """Map a flat function over the leading axes, the first of them outermost."""
+    if not whole:
+        return function(*[as_array(v) for v in values])
+    ready, dims, rest = [], [], []
+    for value, shape in zip(values, outer):
+        has = len(shape) == len(whole)
+        mapped = has and shape[0] == whole[0]
+        if has and not mapped:  # of size 1: it goes with all
+            aval = aval_of(value)
+            value = reshape(value, aval.shape[1:])
+        ready.append(value)
+        dims.append(0 if mapped else None)
+        rest.append(shape[1:] if has else shape)
+    return batch_front(lambda *parts: _mapped(function, list(parts), rest, whole[1:]), ready, dims, whole[0])
+
+
+def _check_results(outs: list[Any], cores: list[Core], sizes: dict[str, int], signature: str | None) -> None:
+    if len(outs) != len(cores):
+        raise location.error(
+            errors.ShapeError,
+            f"vectorize: the signature {signature} has {len(cores)} results, but the function returned {len(outs)}",
+            fix="return a tuple with as many arrays as the signature names",
+        )
+    for out, core in zip(outs, cores):
+        aval = aval_of(out)
+        wanted = [int(c) if c.isdigit() else sizes.get(c, n) for c, n in zip(core, aval.shape)]
+        if aval.ndim != len(core) or list(aval.shape) != wanted:
+            raise location.error(
+                errors.ShapeError,
+                f"vectorize: the signature {signature} gives a result the axes ({','.join(core)}), but the function "
+                f"returned {aval.long()}",
+                fix="return arrays with the axes of the signature",
+            )
+
+
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """Apply a function of vectors to every vector along an axis, as one batch.
+
+    Args:
+      func1d: a function of an array with one axis, and of `args` and `kwargs` as they are.
+      axis: along which the vectors lie; the axes of the results take its place.
+
+    Raises:
+      AxisError: the axis is out of range.
+
+    >>> import stagec.numpy as snp
+    >>> snp.apply_along_axis(lambda v: v - v.mean(), 1, snp.array([[1.0, 3.0], [5.0, 9.0]]))
+    Array([[-1.,  1.],
+           [-2.,  2.]], dtype=float32)
+    """
+    value = as_operand(arr, "arr")
+    rank = aval_of(value).ndim
+    if not -rank <= axis < rank:
+        raise location.error(
+            errors.AxisError,
+            f"apply_along_axis: axis {axis} of {aval_of(value).long()}",
+            fix=f"give one from {-rank} to {rank - 1}" if rank else "give an array with axes",
+        )
+    axis %= rank
+    front = moveaxis(value, axis, -1)
+    outer = aval_of(front).shape[:-1]
+    (out,) = _mapped(lambda v: [as_operand(func1d(v, *args, **kwargs), "result")], [front], [outer], outer)
+    extra = aval_of(out).ndim - len(outer)
+    places = list(range(len(outer), len(outer) + extra))
+    return as_array(moveaxis(out, places, [axis + k for k in range(extra)]))

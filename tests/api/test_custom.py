@@ -1,0 +1,363 @@
+"""Derivatives that users write, checkpoints and names: under every transformation, eager and jitted."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+from stagec import errors
+from stagec.ad_checkpoint import checkpoint_name, print_saved_residuals
+from stagec.api.remat import saved_residuals
+from stagec.control.checkpoint import checkpoint_p
+from stagec.core.graph import all_equations
+from stagec.custom_derivatives import CustomVJPPrimal, SymbolicZero, closure_convert
+
+X = np.array([0.5, -1.25, 2.0], np.float32)
+
+
+def both(m):
+    """`sin(x) * y` with ten times its true derivative in x: forward and backward rules."""
+
+    @m.custom_jvp
+    def forward(x, y):
+        return m.numpy.sin(x) * y
+
+    @forward.defjvp
+    def _(primals, tangents):
+        (x, y), (x_dot, y_dot) = primals, tangents
+        return forward(x, y), 10 * m.numpy.cos(x) * y * x_dot + m.numpy.sin(x) * y_dot
+
+    @m.custom_vjp
+    def backward(x, y):
+        return m.numpy.sin(x) * y
+
+    backward.defvjp(
+        lambda x, y: (m.numpy.sin(x) * y, (x, y)),
+        lambda kept, ct: (10 * m.numpy.cos(kept[0]) * kept[1] * ct, m.numpy.sin(kept[0]) * ct),
+    )
+    return {"custom_jvp": forward, "custom_vjp": backward}
+
+
+# Chains of transformations of a function of (x, y), summed where it has to be a scalar.
+CHAINS = {
+    "value": lambda m, f: f(X, X),
+    "keyword": lambda m, f: f(X, y=2.0 * X),
+    "grad": lambda m, f: m.grad(lambda x, y: f(x, y).sum(), (0, 1))(X, X * 2),
+    "grad of jit": lambda m, f: m.grad(lambda x, y: m.jit(f)(x, y).sum(), (0, 1))(X, X * 2),
+    "vmap": lambda m, f: m.vmap(f, (0, None))(X, 2.0),
+    "vmap of grad": lambda m, f: m.vmap(m.grad(f, (0, 1)), (0, None))(X, 2.0),
+    "vmap of grad of jit": lambda m, f: m.vmap(m.grad(m.jit(f), (0, 1)), (0, None))(X, 2.0),
+    "grad of vmap": lambda m, f: m.grad(lambda x, y: m.vmap(f, (0, None))(x, y).sum(), (0, 1))(X, 2.0),
+    "grad of vmap, other axis": lambda m, f: m.grad(lambda x: m.vmap(f, (1, 0))(x, x).sum())(
+        np.outer(X, X).astype(np.float32)
+    ),
+    "grad of vmap of jit": lambda m, f: m.grad(lambda x, y: m.vmap(m.jit(f), (0, None))(x, y).sum(), (0, 1))(X, 2.0),
+    "vjp": lambda m, f: m.vjp(f, X, X)[1](X),
+    "jacrev": lambda m, f: m.jacrev(f)(X, X),
+    "grad of grad": lambda m, f: m.grad(m.grad(f), 1)(0.5, 2.0),
+    "second": lambda m, f: m.grad(m.grad(f))(0.5, 2.0),
+    "checkpoint": lambda m, f: m.grad(lambda x, y: m.checkpoint(f)(x, y).sum(), (0, 1))(X, X * 2),
+    "forward over reverse": lambda m, f: m.jvp(m.grad(f), (0.5, 2.0), (1.0, 1.0)),
+    "vmap twice": lambda m, f: m.vmap(m.vmap(m.grad(f), (0, None)), (None, 0))(X, X),
+}
+
+
+@pytest.mark.parametrize("wrap", ["eager", "jit"])
+@pytest.mark.parametrize("kind", ["custom_jvp", "custom_vjp"])
+@pytest.mark.parametrize("chain", CHAINS)
+def test_own_rules_hold_under_every_transformation_as_in_jax(chain, kind, wrap):
+    jax = pytest.importorskip("jax")
+    expected = jax.tree.leaves(CHAINS[chain](jax, both(jax)[kind]))
+    found = _compiled(kind)[chain] if wrap == "jit" else CHAINS[chain](stagec, both(stagec)[kind])
+    found = jax.tree.leaves(found)
+    assert [(f.shape, f.dtype) for f in found] == [(e.shape, e.dtype) for e in expected]
+    for f, e in zip(found, expected):
+        np.testing.assert_allclose(np.asarray(f), np.asarray(e), rtol=2e-5, atol=1e-6)
+
+
+@functools.cache
+def _compiled(kind):
+    f = both(stagec)[kind]
+    return stagec.jit(lambda: {name: chain(stagec, f) for name, chain in CHAINS.items()})()
+
+
+def test_only_custom_jvp_has_a_forward_mode():
+    f = both(stagec)
+    _, slope = stagec.jvp(f["custom_jvp"], (0.5, 2.0), (1.0, 0.0))
+    assert float(slope) == pytest.approx(20 * np.cos(0.5))
+    np.testing.assert_allclose(stagec.jacfwd(f["custom_jvp"])(X, X), np.diag(10 * np.cos(X) * X), rtol=1e-5)
+    for call in (
+        lambda: stagec.jvp(f["custom_vjp"], (0.5, 2.0), (1.0, 0.0)),
+        lambda: stagec.jvp(stagec.jit(f["custom_vjp"]), (0.5, 2.0), (1.0, 0.0)),
+        lambda: stagec.jacfwd(f["custom_vjp"])(X, X),
+    ):
+        with pytest.raises(TypeError, match=r"(?s)forward-mode.*custom_vjp.*Fix: use grad or vjp"):
+            call()
+
+
+def test_functions_with_rules_decide_by_values_outside_jit():
+    seen = []
+
+    @stagec.custom_vjp
+    def f(x):
+        return x if x > 0 else -x
+
+    def backward(kept, ct):
+        seen.append(float(ct))
+        return (ct * float(kept),)
+
+    f.defvjp(lambda x: (f(x), x), backward)
+    assert float(f(-2.0)) == 2.0
+    assert float(stagec.grad(lambda x: 3 * f(x))(-2.0)) == -6.0
+    assert seen == [3.0]
+
+
+def test_arguments_that_are_not_differentiated_may_be_anything():
+    @functools.partial(stagec.custom_jvp, nondiff_argnums=(0,))
+    def apply(f, x):
+        return f(x)
+
+    apply.defjvp(lambda f, primals, tangents: (f(primals[0]), 100 * tangents[0]))
+
+    @functools.partial(stagec.custom_vjp, nondiff_argnums=(0, 2))
+    def scaled(f, x, mode="up"):
+        return f(x)
+
+    scaled.defvjp(lambda f, x, mode: (f(x), None), lambda f, mode, kept, ct: (ct * (7 if mode == "up" else -7),))
+    for wrap in (lambda f: f, stagec.jit):
+        assert float(wrap(stagec.grad(lambda x: apply(snp.sin, x)))(1.0)) == 100
+        assert float(wrap(stagec.grad(lambda x: scaled(snp.sin, x)))(1.0)) == 7
+        assert float(wrap(stagec.grad(lambda x: scaled(snp.sin, x, mode="down")))(1.0)) == -7
+
+
+def test_rules_take_pytrees_integers_and_none():
+    @stagec.custom_vjp
+    def f(p, n, y):
+        return {"out": p["a"] * n, "n": n}
+
+    f.defvjp(lambda p, n, y: (f(p, n, y), n), lambda n, ct: ({"a": 5 * ct["out"] * n, "b": None}, None, None))
+
+    def loss(p, y):
+        return f(p, 3, y)["out"]
+
+    for wrap in (lambda f: f, stagec.jit):
+        found = wrap(stagec.grad(loss, (0, 1)))({"a": 2.0, "b": snp.ones(2)}, 1.0)
+        assert float(found[0]["a"]) == 15.0
+        np.testing.assert_array_equal(found[0]["b"], [0, 0])
+        assert float(found[1]) == 0.0
+
+
+def test_defjvps_adds_the_rules_of_the_arguments():
+    @stagec.custom_jvp
+    def f(x, y, z):
+        return x * y * z
+
+    f.defjvps(lambda t, result, x, y, z: t * y, None, lambda t, result, x, y, z: t * result)
+    found = stagec.grad(f, (0, 1, 2))(2.0, 3.0, 5.0)
+    assert [float(g) for g in found] == [3.0, 0.0, 30.0]
+
+
+def test_zeros_come_as_symbols_where_rules_ask_for_them():
+    seen = []
+
+    @stagec.custom_vjp
+    def f(x, y):
+        return x * y, x + y
+
+    def forward(x, y):
+        assert isinstance(x, CustomVJPPrimal)
+        seen.append((x.perturbed, y.perturbed))
+        return (x.value * y.value, x.value + y.value), y.value
+
+    def backward(y, cts):
+        seen.append([isinstance(ct, SymbolicZero) for ct in cts])
+        return cts[0] * y, cts[0]
+
+    f.defvjp(forward, backward, symbolic_zeros=True)
+    assert float(stagec.grad(lambda x: f(x, 5.0)[0])(2.0)) == 5.0
+    assert seen == [(True, False), [False, True]]
+
+    @stagec.custom_jvp
+    def g(x, y):
+        return x * y
+
+    def push(primals, tangents):
+        seen.append([isinstance(t, SymbolicZero) for t in tangents])
+        return g(*primals), tangents[0]
+
+    g.defjvp(push, symbolic_zeros=True)
+    assert float(stagec.grad(g)(2.0, 3.0)) == 1.0
+    assert seen[-1] == [False, True]
+
+
+def rule(result):
+    f = stagec.custom_jvp(lambda x: x * 2)
+    f.defjvp(lambda primals, tangents: result)
+    return f
+
+
+def back(forward, result):
+    f = stagec.custom_vjp(lambda x: x * 2)
+    f.defvjp(lambda x: forward(x), lambda kept, ct: result)
+    return f
+
+
+@pytest.mark.parametrize(
+    ("f", "kind", "text"),
+    [
+        (stagec.custom_jvp(lambda x: x), AttributeError, "has no rule.*defjvp"),
+        (stagec.custom_vjp(lambda x: x), AttributeError, "has no rule.*defvjp"),
+        (rule(1.0), errors.OutputTypeError, r"must return \(result, tangent\)"),
+        (rule((1.0, (1.0,))), errors.PytreeError, "structure of its result"),
+        (rule((1.0, np.ones(2, np.float32))), errors.ShapeError, r"float32\[\].*float32\[2\]"),
+        (rule((1.0, np.float16(1))), errors.DtypeError, "float16"),
+        (back(lambda x: x, 1.0), errors.OutputTypeError, r"\(result, residuals\)"),
+        (back(lambda x: (x, None), 1.0), errors.PytreeError, r"a tuple.*\(ct,\)"),
+        (back(lambda x: (x, None), (1.0, 2.0)), errors.PytreeError, "each of the 1"),
+        (back(lambda x: (x, None), ({"a": 1.0},)), errors.PytreeError, "structure of the arguments"),
+        (back(lambda x: (x, None), (np.ones(2, np.float32),)), errors.ShapeError, r"float32\[\].*float32\[2\]"),
+    ],
+)
+def test_rules_that_return_something_else_are_refused(f, kind, text):
+    with pytest.raises(kind, match="(?s)" + text):
+        stagec.grad(f)(1.0)
+
+
+def test_custom_gradient_takes_the_backward_function_beside_the_result():
+    @stagec.custom_gradient
+    def f(x):
+        kept = snp.sin(x)
+        return x * 2, lambda ct: (ct * kept,)
+
+    for run in (stagec.grad(f), stagec.jit(stagec.grad(f)), stagec.grad(stagec.jit(f))):
+        assert float(run(1.0)) == pytest.approx(np.sin(1.0))
+    np.testing.assert_allclose(stagec.vmap(stagec.grad(f))(X), np.sin(X), rtol=1e-6)
+
+
+def test_closed_over_values_become_arguments():
+    def outer(a, n):
+        f = lambda z: snp.sin(z) * a + n  # noqa: E731
+        converted, values = closure_convert(f, 1.0)
+        assert len(values) == 1
+        return converted(2.0, *values)
+
+    assert float(stagec.grad(outer)(3.0, 2)) == pytest.approx(np.sin(2.0))
+    assert float(stagec.jit(stagec.grad(outer))(3.0, 2)) == pytest.approx(np.sin(2.0))
+
+
+def test_closing_over_a_differentiated_value_is_refused():
+    def outer(a):
+        f = stagec.custom_jvp(lambda x: x * a)
+        f.defjvp(lambda p, t: (p[0] * 2, t[0]))
+        return stagec.jit(f)(2.0)
+
+    with pytest.raises((errors.UnsupportedError, errors.LeakedTracerError)):
+        stagec.grad(outer)(3.0)
+
+
+POLICIES = stagec.checkpoint_policies
+
+
+def network(w, x):
+    h = checkpoint_name(snp.sin(snp.dot(w, x)), "hidden")
+    return snp.cos(snp.dot(w, h) * 2).sum()
+
+
+W = np.linspace(-1, 1, 9, dtype=np.float32).reshape(3, 3)
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        (None, {"from the argument w", "from the argument x"}),
+        (POLICIES.nothing_saveable, {"from the argument w", "from the argument x"}),
+        (POLICIES.save_only_these_names("hidden"), {"from the argument w", "from the argument x", "named 'hidden'"}),
+        (POLICIES.save_only_these_names("other"), {"from the argument w", "from the argument x"}),
+        (POLICIES.save_any_names_but_these("hidden"), {"from the argument w", "from the argument x"}),
+        (POLICIES.dots_saveable, {"from the argument w", "from the argument x", "output of dot_general"}),
+        (
+            POLICIES.dots_with_no_batch_dims_saveable,
+            {"from the argument w", "from the argument x", "output of dot_general"},
+        ),
+    ],
+)
+def test_policies_say_what_is_kept(policy, expected):
+    found = {where.split(" from /")[0] for _, where in saved_residuals(stagec.checkpoint(network, policy=policy), W, X)}
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    "policy", [None, POLICIES.everything_saveable, POLICIES.dots_saveable, POLICIES.save_only_these_names("hidden")]
+)
+def test_checkpoints_change_no_derivative(policy):
+    f = stagec.checkpoint(network, policy=policy)
+    chains = [
+        lambda f: f(W, X),
+        lambda f: stagec.grad(f, (0, 1))(W, X),
+        lambda f: stagec.jvp(f, (W, X), (W, X)),
+        lambda f: stagec.hessian(f, 1)(W, X),
+        lambda f: stagec.vmap(stagec.grad(f), (None, 0))(W, np.stack([X, 2 * X])),
+        lambda f: stagec.grad(lambda w: stagec.vmap(f, (None, 0))(w, np.stack([X, 2 * X])).sum())(W),
+    ]
+    expected = [chain(network) for chain in chains]
+    for found in ([chain(f) for chain in chains], stagec.jit(lambda: [chain(f) for chain in chains])()):
+        for e, g in zip(stagec.tree.leaves(expected), stagec.tree.leaves(found), strict=True):
+            np.testing.assert_allclose(g, e, rtol=2e-4, atol=2e-5)
+
+
+def test_checkpoints_compute_again_behind_a_barrier():
+    def count(f, name):
+        graph = stagec.make_graph(stagec.grad(f))(X).graph
+        return sum(e.primitive.name == name for e in all_equations(graph))
+
+    def f(x):
+        return snp.sin(snp.sin(snp.sin(x))).sum()
+
+    assert (count(f, "sin"), count(stagec.checkpoint(f), "sin")) == (3, 5)
+    assert (count(f, "remat_barrier"), count(stagec.checkpoint(f), "remat_barrier")) == (0, 1)
+    assert count(stagec.checkpoint(f, prevent_cse=False), "remat_barrier") == 0
+    assert "optimization_barrier" in stagec.jit(stagec.grad(stagec.checkpoint(f))).lower(X).as_text()
+
+
+def test_checkpoints_take_static_arguments_and_decorate():
+    @functools.partial(stagec.checkpoint, static_argnums=(1,))
+    def f(x, mode, *, k=1.0):
+        assert isinstance(mode, str)
+        return (x * k).sum() if mode == "sum" else x.prod()
+
+    np.testing.assert_array_equal(stagec.grad(f)(X, "sum", k=2.0), [2, 2, 2])
+    assert stagec.remat is stagec.checkpoint
+    graph = stagec.make_graph(stagec.checkpoint(snp.sin))(X).graph
+    assert [e.primitive for e in graph.equations] == [checkpoint_p]
+
+
+def test_residuals_are_printed_with_their_lines(capsys):
+    print_saved_residuals(stagec.checkpoint(network), W, X)
+    assert capsys.readouterr().out.splitlines() == ["f32[3,3] from the argument w", "f32[3] from the argument x"]
+    print_saved_residuals(lambda x: snp.sin(x).sum(), X)
+    assert "f32[3] output of cos from" in (out := capsys.readouterr().out)
+    assert "test_custom.py:" in out
+
+
+def test_scopes_name_the_locations_of_the_stablehlo():
+    @functools.partial(stagec.named_call, name="encoder")
+    def encode(x):
+        with stagec.named_scope("norm"):
+            return snp.sin(x)
+
+    @stagec.named_scope("decoder")
+    def decode(x):
+        return snp.exp(x)
+
+    def f(x):
+        return decode(encode(x)).sum()
+
+    text = stagec.jit(stagec.grad(f)).lower(X).as_text(locations=True)
+    # The backward pass carries the names too.
+    assert 'loc("encoder/norm/' in text
+    assert 'loc("decoder/' in text
+    sine = next(e for e in stagec.make_graph(f)(X).graph.equations if e.primitive.name == "sin")
+    assert sine.location.scope == "encoder/norm"
+    assert sine.location.function.endswith("encode")
