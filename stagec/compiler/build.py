@@ -191,7 +191,7 @@ def lower_graph(graph: Graph, options: Options, name: str, argument_names: Seque
     """The StableHLO module of a graph, as `ir.Module`."""
     from stagec.lowering.lower import lower  # loads the compiler's library
 
-    return lower(graph, name, argument_names, dict(options.donated))
+    return lower(graph, name, argument_names, dict(options.donated), options.target.backend)
 
 
 def optimize(module: Any, options: Options, on_pass: Any = None) -> Any:

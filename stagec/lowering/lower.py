@@ -44,9 +44,10 @@ class LowerTracer(Tracer):
 class LowerTrace(Trace):
     """Emits each primitive's StableHLO at the module's insertion point."""
 
-    def __init__(self, types: Types, callbacks: Sequence[HostCallback] = ()) -> None:
+    def __init__(self, types: Types, callbacks: Sequence[HostCallback] = (), backend: str = "cpu") -> None:
         self.types = types
         self.callbacks = list(callbacks)
+        self.backend = backend
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         in_avals = [_aval_of(a) for a in args]
@@ -85,6 +86,11 @@ class Context:
         self.types = trace.types
         self.in_avals = in_avals
         self.out_avals = out_avals
+
+    @property
+    def backend(self) -> str:
+        """`cpu`, `vulkan` or `cuda`, for rules that have several ways."""
+        return self.trace.backend
 
     @property
     def location(self) -> Any:
@@ -197,6 +203,7 @@ def lower(
     name: str = "main",
     argument_names: Sequence[str] = (),
     output_of: dict[int, int] | None = None,
+    backend: str = "cpu",
 ) -> Any:
     """Emit the module of a graph, with one public function `main`.
 
@@ -204,6 +211,7 @@ def lower(
       name: the module's name, which profilers and symbols show.
       argument_names: for the arguments' locations.
       output_of: argument -> result that reuses its buffer.
+      backend: what the module will be compiled for.
 
     Returns:
       A verified `ir.Module`.
@@ -235,7 +243,7 @@ def lower(
             for i in range(len(in_types))
         ]
         block = function.regions[0].blocks.append(*in_types, arg_locs=locations)
-        trace = LowerTrace(types, callbacks)
+        trace = LowerTrace(types, callbacks, backend)
         with ir.InsertionPoint(block), current(trace):
             arguments = [LowerTracer(trace, v, a) for v, a in zip(block.arguments, graph.in_avals)]
             cx = Context(trace, [], [])

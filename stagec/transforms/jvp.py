@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stagec.core import errors, location
 from stagec.core.config import state
 from stagec.core.errors import StagecError
 from stagec.core.graph import Literal

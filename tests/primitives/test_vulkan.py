@@ -1,0 +1,206 @@
+"""The primitive table on other devices than the CPU: right, or refused before anything is compiled.
+
+Vulkan runs on Mesa's lavapipe where there is no GPU. `python -m pytest -m gpu` runs what needs a CUDA card.
+STAGEC_ALL_CASES=1 takes every case instead of up to three of each row.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import Case
+from test_registry import CASES, evaluate, mismatch
+
+import stagec
+import stagec.numpy as snp
+from stagec import lax
+from stagec.compiler import build
+from stagec.compiler.targets import Target
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import trace_flat
+from stagec.core.primitive import Primitive
+
+DEVICES = ["vulkan", pytest.param("cuda", marks=pytest.mark.gpu)]
+SIZE = 20
+
+
+@pytest.fixture
+def device(request: pytest.FixtureRequest) -> str:
+    try:
+        stagec.devices(request.param)
+    except stagec.errors.DeviceError as error:
+        pytest.skip(str(error).splitlines()[0])
+    return request.param
+
+
+on_devices = pytest.mark.parametrize("device", DEVICES, indirect=True)
+
+
+def _chosen(limit: int) -> list[Case]:
+    rows: dict[str, list[Case]] = {}
+    for case in CASES:
+        if not case.compiled and all(np.size(a) for a in case.args):
+            rows.setdefault(case.name, []).append(case)
+    if os.environ.get("STAGEC_ALL_CASES"):
+        return [c for cases in rows.values() for c in cases]
+    # Not the same places in every row, so that all dtypes have their turn.
+    return [
+        cases[i]
+        for turn, cases in enumerate(rows.values())
+        for i in sorted({(turn + k * len(cases) // limit) % len(cases) for k in range(limit)})
+    ]
+
+
+def _bundles(limit: int) -> list[list[Case]]:
+    cases = _chosen(limit)
+    return [cases[i : i + SIZE] for i in range(0, len(cases), SIZE)]
+
+
+def _name(bundle: list[Case]) -> str:
+    return f"{bundle[0].name}..{bundle[-1].name}"
+
+
+def _call(case: Case, args: Any) -> list[Any]:
+    out = Primitive.registry[case.name](*args, **case.params)
+    return list(out) if Primitive.registry[case.name].multiple else [out]
+
+
+def _slack(case: Case, expected: Any) -> float:
+    """What a cancelling part of a complex number may be off: drivers round `a * b - c * d` once or twice."""
+    if expected.dtype.kind != "c":
+        return case.atol
+    size = np.abs(expected[np.isfinite(expected)])
+    return max(case.atol, 8 * float(np.finfo(expected.dtype).eps) * float(size.max(initial=0)))
+
+
+@on_devices
+@pytest.mark.parametrize("bundle", _bundles(2), ids=_name)
+def test_the_table_agrees_with_numpy(device: str, bundle: list[Case]) -> None:
+    run = stagec.jit(lambda arguments: [_call(c, a) for c, a in zip(bundle, arguments)], device=device)
+    wrong = []
+    with stagec.enable_x64():
+        for case, results in zip(bundle, run([list(c.args) for c in bundle])):
+            for expected, actual in zip(map(np.asarray, evaluate(case)), results):
+                text = mismatch(expected, actual.numpy(), case.ulps, _slack(case, expected))
+                if text:
+                    wrong.append(f"{case}: {text}")
+    assert wrong == []
+
+
+def _compile(function: Any, avals: list[ShapedArray], target: str) -> None:
+    def flat(*values: Any) -> list[Any]:
+        return stagec.tree.leaves(function(*values))
+
+    graph, captured = trace_flat(flat, avals, [""] * len(avals), "program")
+    assert not captured
+    build.compile_graph(graph, build.Options(Target.parse(target)), "program")
+
+
+@pytest.mark.parametrize("bundle", _bundles(1), ids=_name)
+def test_the_table_compiles_for_cuda_without_a_card(bundle: list[Case]) -> None:
+    def program(*values: Any) -> list[Any]:
+        rest = iter(values)
+        return [r for c in bundle for r in _call(c, [next(rest) for _ in c.args])]
+
+    with stagec.enable_x64():
+        avals = [ShapedArray.of(np.shape(a), np.asarray(a).dtype) for c in bundle for a in c.args]
+        _compile(program, avals, "cuda:sm_80")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("target", ["vulkan:portable", "vulkan:valhall2", "vulkan:mali-g78"])
+def test_a_dtype_that_the_target_lacks_is_refused_before_compiling(dtype: str, target: str, compiles: Any) -> None:
+    def loss(x: Any) -> Any:
+        return lax.add(x, x)
+
+    with stagec.enable_x64(), compiles() as made, pytest.raises(stagec.errors.UnsupportedError) as caught:
+        _compile(loss, [ShapedArray.of((3,), np.dtype(dtype))], target)
+    text = str(caught.value)
+    assert made == []
+    assert f"add of {dtype} does not exist on {target}, which has no 64-bit floats" in text
+    assert "test_vulkan.py" in text and "return lax.add(x, x)" in text
+    assert f"operand 0  {dtype}[3]" in text and "Fix: compute in float32" in text
+
+
+def test_the_line_inside_a_loop_is_named() -> None:
+    def program(x: Any) -> Any:
+        return lax.scan(lambda c, _: (snp.tanh(c.astype("float64")).astype("float32"), None), x, None, length=3)[0]
+
+    with stagec.enable_x64(), pytest.raises(stagec.errors.UnsupportedError, match=r"convert_element_type of float64"):
+        _compile(program, [ShapedArray.of((), np.dtype("float32"))], "vulkan:portable")
+
+
+@on_devices
+@pytest.mark.parametrize("name", ["sin", "cos", "tan", "pow", "cbrt", "log1p", "expm1", "rem", "exp"])
+def test_float32_functions_need_no_float64(device: str, name: str) -> None:
+    if device != "vulkan":
+        pytest.skip("CUDA always has float64")
+    x = np.linspace(0.1, 40, 64, dtype=np.float32)
+    args = [x, np.float32([1.5, -0.5] * 32)] if name in ("pow", "rem") else [x]
+    row = Primitive.registry[name]
+    with stagec.config.override(target="vulkan:portable"):
+        actual = np.asarray(stagec.jit(lambda *a: row(*a), device=device)(*args))
+    expected = row.eval(*[a.astype(np.float64) for a in args])
+    np.testing.assert_allclose(actual, expected, rtol=2e-6, atol=2e-7)
+
+
+def _step(w: Any, x: Any, y: Any) -> Any:
+    """A step of gradient descent, the gradient written out."""
+    hidden = snp.tanh(x @ w[0])
+    ct = (stagec.nn.softmax(hidden @ w[1]) - y) / len(x)
+    ct_hidden = (ct @ w[1].T) * (1 - hidden * hidden)
+    return w[0] - 0.1 * (x.T @ ct_hidden), w[1] - 0.1 * (hidden.T @ ct)
+
+
+def _normalized(x: Any) -> Any:
+    centred = x - x.mean(-1, keepdims=True)
+    return centred / snp.sqrt((centred * centred).mean(-1, keepdims=True) + 1e-5)
+
+
+def _data(*shape: int) -> Any:
+    return np.random.default_rng(len(shape)).standard_normal(shape).astype(np.float32)
+
+
+PROGRAMS: dict[str, tuple[Any, list[Any]]] = {
+    "softmax": (lambda x: stagec.nn.softmax(x), [_data(64, 96)]),
+    "layer norm": (_normalized, [_data(33, 65)]),
+    "training step": (
+        _step,
+        [[_data(7, 16), _data(16, 4)], _data(12, 7), np.eye(4, dtype=np.float32)[np.arange(12) % 4]],
+    ),
+    "gather and scatter": (
+        lambda x, i: (x[i], snp.zeros((9, 3)).at[i].add(x[i])),
+        [_data(9, 3), np.array([8, 0, 0, 3])],
+    ),
+    "sort": (lambda x: (snp.sort(x), snp.argsort(x, axis=0), snp.sort(x.ravel())), [_data(40, 30)]),
+    "cond": (lambda x: lax.cond(x.sum() > 0, lambda v: v * 2, lambda v: v - 1, x), [_data(5)]),
+    "while": (lambda x: lax.while_loop(lambda v: v.sum() < 1000, lambda v: v * 1.5, x), [abs(_data(5))]),
+    "scan": (lambda x: lax.scan(lambda c, v: (snp.tanh(c + v), c * v), x[0], x), [_data(20, 8)]),
+}
+
+
+@on_devices
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_whole_programs_agree_with_the_cpu(device: str, name: str) -> None:
+    function, args = PROGRAMS[name]
+    expected, actual = (stagec.tree.leaves(stagec.jit(function, device=d)(*args)) for d in ("cpu", device))
+    assert len(expected) == len(actual)
+    for e, a in zip(expected, actual):
+        np.testing.assert_allclose(np.asarray(a), np.asarray(e), rtol=2e-5, atol=2e-6)
+
+
+@on_devices
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("size", [121, 256])
+def test_division_is_right_for_every_shape_of_vector(device: str, dtype: str, size: int) -> None:
+    info = np.iinfo(dtype)
+    edges = np.array([0, 1, 2, 3, 7, info.max, info.max - 1, info.min, info.max // 2 + 1, 100, info.min + 1], dtype)
+    x, y = (np.resize(v.ravel(), size) for v in np.meshgrid(edges, edges))
+    with stagec.enable_x64():
+        found = stagec.jit(lambda x, y: (lax.div(x, y), lax.rem(x, y)), device=device)(x, y)
+    for name, actual in zip(("div", "rem"), found):
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(np.asarray(actual), Primitive.registry[name].eval(x, y))
