@@ -48,9 +48,6 @@ _COMMON = (
     "--iree-input-type=stablehlo",
     # The compiler's default turns float64 into float32 without a word.
     "--iree-input-demote-f64-to-f32=false",
-    # Otherwise a loop that hands one buffer on as two parts of its next state, or turns parts around, loses
-    # a reference: "indirect buffer reference slot 0 is out range", "ref is null". The gradients of scans do that.
-    "--iree-vm-target-optimize-for-stack-size=true",
 )
 # Name -> what is added to the base. `microkernels` is the fastest for large products; it and `packed`
 # are refused for some programs (gradients of attention, "large vector sizes").
