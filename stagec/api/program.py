@@ -11,7 +11,7 @@ from stagec.api.placing import device_for
 from stagec.compiler import build
 from stagec.compiler.build import Options
 from stagec.core import errors, location
-from stagec.core.graph import Graph, Literal, Var, host_callbacks, prune, replay
+from stagec.core.graph import Graph, Literal, Var, has_callbacks, host_callbacks, prune, replay
 from stagec.runtime.array import Array, from_literal
 from stagec.runtime.device import Device
 from stagec.runtime.executable import Executable
@@ -210,6 +210,18 @@ class RunnableGraph(Runnable):
             return executable
         with _guard:
             return _executables.setdefault((key, device), executable)
+
+    def recover(self, inputs: list[Any], error: Exception) -> list[Array]:
+        """Evaluate with NumPy, at this call and all later ones, and say so once."""
+        if has_callbacks(self.graph):
+            return super().recover(inputs, error)
+        location.warn(
+            f"{self.name} runs through NumPy, slowly, because the compiler broke its loops: {error}",
+            errors.CompilerWarning,
+        )
+        self.trivial = True
+        self.direct = False
+        return self.evaluate(inputs)
 
     def evaluate(self, inputs: list[Any]) -> list[Array]:
         return [r if type(r) is Array else from_literal(r) for r in replay(self.graph, inputs)]

@@ -199,6 +199,10 @@ class CacheWarning(UserWarning):
     """The disk cache cannot be used, or an entry was damaged; results are not affected."""
 
 
+class CompilerWarning(UserWarning):
+    """The compiler made a program that cannot run; results come from NumPy instead."""
+
+
 class DonationWarning(UserWarning):
     """A donated argument could not be used for a result."""
 

@@ -8,11 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import location
+from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 from stagec.runtime.array import Array, borrow
 from stagec.runtime.executable import Executable
 from stagec.runtime.placement import placed
+
+# What the runtime says of programs in which the compiler lost a buffer of a loop's state. They stop before
+# they write to an argument.
+_COMPILER_FAULTS = ("indirect buffer reference", "ref is null")
 
 
 class Runnable:
@@ -58,6 +62,14 @@ class Runnable:
         """
         raise NotImplementedError
 
+    def recover(self, inputs: list[Any], error: Exception) -> list[Array]:
+        """The results, though the compiled program turned out to be broken."""
+        raise location.error(
+            errors.ExecutionError,
+            f"{self.name} failed while it ran: {error}",
+            fix="the compiler broke its loops; call the jitted function, which falls back on NumPy",
+        ) from error
+
     def evaluate(self, inputs: list[Any]) -> list[Array]:
         """What a trivial program computes."""
         return []
@@ -81,6 +93,11 @@ class Runnable:
                 inputs[i] = self._private(inputs[i], [a for j, a in enumerate(inputs) if j != i])
             try:
                 results = executable.run(inputs)
+            except (IndexError, ValueError) as error:
+                if executable.in_place or not any(text in str(error) for text in _COMPILER_FAULTS):
+                    self._take_donated(everything)
+                    raise
+                results = self.recover(inputs, error)
             except BaseException:
                 # A callback may raise when the program has written over donated memory.
                 self._take_donated(everything)
