@@ -86,7 +86,7 @@ def test_a_donated_array_is_taken_and_the_result_is_right(vulkan):
 
 
 def test_results_that_are_arguments_and_updates_in_place_leave_arguments_alone(vulkan):
-    f = stagec.jit(lambda x: (x, x.at[0].set(9.0), snp.sort(x)[::-1]))
+    f = stagec.jit(lambda x: (x, x.at[0].set(9.0), x[::-1]))
     x = stagec.device_put(sample(6), vulkan)
     same, updated, turned = f(x)
     np.testing.assert_array_equal(x, sample(6))
