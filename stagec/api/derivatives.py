@@ -63,8 +63,7 @@ def value_and_grad(
     (9.0, 6.0)
     """
     _check_callable("value_and_grad", fun)
-    if reduce_axes:
-        raise NotImplementedError("grad: reduce_axes is not supported\n  Fix: sum with lax.psum")
+    _refuse_reduce_axes("grad", reduce_axes)
 
     @short_tracebacks
     @functools.wraps(fun)
@@ -160,6 +159,11 @@ class Chosen:
         """Derivatives, one for each leaf, as `argnums` was given."""
         args, _ = self.tree.unflatten(found)
         return args[0] if self.single else tuple(args)
+
+
+def _refuse_reduce_axes(name: str, reduce_axes: Sequence[Any]) -> None:
+    if reduce_axes:
+        raise location.error(errors.UnsupportedError, f"{name}: reduce_axes is not supported", fix="sum with lax.psum")
 
 
 def _check_callable(name: str, fun: Any) -> None:
@@ -329,8 +333,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
     (12.0, [4.0, 3.0])
     """
     _check_callable("vjp", fun)
-    if reduce_axes:
-        raise NotImplementedError("vjp: reduce_axes is not supported\n  Fix: sum with lax.psum")
+    _refuse_reduce_axes("vjp", reduce_axes)
     leaves, tree = pytree.flatten((list(primals), {}))
     values = [operand(v, name) for v, name in zip(leaves, leaf_names(fun, primals))]
     flat = FlatFunction(fun, tree, has_aux)
@@ -396,8 +399,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
     (Array([3., 6., 0.], dtype=float32),)
     """
     _check_callable("linear_transpose", fun)
-    if reduce_axes:
-        raise NotImplementedError("linear_transpose: reduce_axes is not supported\n  Fix: sum with lax.psum")
+    _refuse_reduce_axes("linear_transpose", reduce_axes)
     leaves, tree = pytree.flatten((list(primals), {}))
     avals = []
     for leaf, name in zip(leaves, leaf_names(fun, primals)):

@@ -10,7 +10,7 @@ from stagec.api.arguments import ArgumentRules
 from stagec.api.flat import FlatFunction, leaf_names, operand, short_tracebacks
 from stagec.control.call import jit_p
 from stagec.control.checkpoint import PolicyParameter, checkpoint_p, inlined, name_p
-from stagec.core import location, pytree
+from stagec.core import errors, location, pytree
 from stagec.core.graph import Literal, Var, trace_flat
 from stagec.core.primitive import Primitive
 from stagec.primitives.convert import as_array
@@ -58,7 +58,11 @@ def checkpoint(
             TypeError, f"checkpoint takes a function, got {type(fun).__name__}", fix="checkpoint(f)(x)"
         )
     if concrete:
-        raise NotImplementedError("checkpoint: concrete=True\n  Fix: name arguments with values in static_argnums")
+        raise location.error(
+            errors.UnsupportedError,
+            "checkpoint: concrete=True is not supported",
+            fix="name arguments with values in static_argnums",
+        )
     rules = ArgumentRules(fun, static_argnums, static_argnames, None, None)
     name = getattr(fun, "__name__", "function")
 
