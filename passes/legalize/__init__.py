@@ -7,6 +7,7 @@ from typing import Any
 from passes import bindings
 from passes.legalize import complexes, control_flow, floats, integers, slices, sorting, spirv, unsigned, updates
 from passes.legalize.number import Arithmetic, arithmetic
+from passes.legalize.separate import store_sorted
 from passes.pattern import Pattern, apply
 from passes.pipeline import Pass, PassOptions
 
@@ -40,7 +41,8 @@ def _legalize(module: Any, options: PassOptions) -> dict[str, int]:
         )
         for name, count in apply(module, laws).items():
             hits[name] = hits.get(name, 0) + count
-    return {**hits, **control_flow.keep_apart(module)}
+    hits |= control_flow.keep_apart(module)
+    return {**hits, **store_sorted(module)} if backend == "vulkan" else hits
 
 
 LEGALIZE = Pass("legalize", _legalize, "Rewrite what the target cannot do.")

@@ -8,7 +8,7 @@ import numpy as np
 
 from passes import build
 from passes.legalize.number import Number, copysign, mapped, power_of_two, where
-from passes.match import is_static, producer, single_op
+from passes.match import is_static, producer, single_op, uses
 from passes.pattern import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
@@ -211,6 +211,21 @@ def reduce_window_of_complex(op: Any) -> Any:
     return build.op("stablehlo.complex", [*made.results], result)
 
 
+@pattern("stablehlo.convert")
+def widen_once(op: Any) -> Any:
+    """A widening conversion that several operations read is stored. Exact.
+
+    The compiler makes it anew in each kernel, in memory that the threads share,
+    and forgets that they have to wait for one another.
+    """
+    (operand,) = op.operation.operands
+    result = op.operation.results[0]
+    narrow, wide = (numpy_dtype(v.type.element_type) for v in (operand, result))
+    if narrow.itemsize >= wide.itemsize or not is_static(operand) or uses(result) < 2:
+        return None
+    return _stored(build.convert(operand, wide))
+
+
 def _stored(value: Any) -> Any:
     return build.op("stablehlo.optimization_barrier", [value])
 
@@ -240,5 +255,6 @@ PATTERNS: list[Pattern] = [
     convert_to_bfloat16,
     reduce_window_of_memory,
     reduce_window_of_complex,
+    widen_once,
     select_complex,
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import importlib
 import io
 import math
@@ -12,10 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from passes.attributes import dot_dimensions
+from passes.legalize.separate import separate
 from stagec.compiler import diagnostics as diag, log
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import DATA_TILING_ROWS, CompileOptions, ladder
 from stagec.compiler.progress import Progress
+from stagec.compiler.spirv import racing_kernels
 from stagec.compiler.targets import Target
 from stagec.core.errors import CompileError, message
 
@@ -66,7 +69,9 @@ def compile_module(
     attempts: list[Attempt] = []
     with Progress(f"{name} for {target}"):
         for rung in ladder(target, options, matmul_size=size):
-            vmfb, attempt = run(source, rung.name, rung.flags, link=target.backend == "cpu")
+            vmfb, attempt = run(for_rung(source, rung), rung.name, rung.flags, link=target.backend == "cpu")
+            if target.backend == "vulkan":
+                vmfb, attempt = _without_races(vmfb, attempt)
             attempts.append(attempt)
             if vmfb:
                 break
@@ -108,6 +113,26 @@ def for_target(source: bytes, target: Target) -> bytes:
         with session.context:
             module.operation.attributes["hal.device.targets"] = ir.ArrayAttr.get([device])
         return serialize(module)
+
+
+def for_rung(source: bytes, rung: FlagSet) -> bytes:
+    """The module as a flag set wants it."""
+    if not rung.separate:
+        return source
+    with _api().Session() as session, session.context:
+        module = _ir().Module.parse(source, session.context)
+        separate(module)
+        return serialize(module)
+
+
+def _without_races(vmfb: bytes, attempt: Attempt) -> tuple[bytes, Attempt]:
+    """The outcome of an attempt, which has failed if its kernels give other results from run to run."""
+    racing = racing_kernels(vmfb)
+    if not racing:
+        return vmfb, attempt
+    text = f"the compiler left out a barrier between threads in {', '.join(racing)}"
+    found = (*attempt.diagnostics, Diagnostic("error", text))
+    return b"", dataclasses.replace(attempt, ok=False, diagnostics=found)
 
 
 def check(source: bytes, name: str, options: CompileOptions) -> int:

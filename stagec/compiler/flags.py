@@ -38,10 +38,15 @@ class CompileOptions:
 
 @dataclass(frozen=True)
 class FlagSet:
-    """A named list of compiler flags."""
+    """A named list of compiler flags.
+
+    Attributes:
+      separate: the compiler gets the program with every operation in a kernel of its own.
+    """
 
     name: str
     flags: tuple[str, ...]
+    separate: bool = False
 
 
 _COMMON = (
@@ -92,13 +97,17 @@ def ladder(target: Target, options: CompileOptions | None = None, *, matmul_size
     sets = {name: (*flags, _VECTOR_SUMS) for name, flags in _FAST.items()} if target.backend == "cpu" else {}
     sets["plain"] = (_VECTOR_SUMS,) if target.backend == "cpu" else ()
     sets["careful"] = _CAREFUL if target.backend == "cpu" else _CAREFUL[1:]
+    if target.backend == "vulkan":
+        sets["separate"] = sets["careful"]
     if options.flag_set:
         if options.flag_set not in sets:
             raise ValueError(f"unknown flag set {options.flag_set!r} for {target}; use {', '.join(map(repr, sets))}")
         names = [options.flag_set]
     else:
         names = [name for name in sets if name not in _FAST or size >= DATA_TILING_SIZE]
-    return tuple(FlagSet(name, (*base, *sets[name], *options.extra_flags)) for name in names)
+    return tuple(
+        FlagSet(name, (*base, *sets[name], *options.extra_flags), name == "separate") for name in names
+    )
 
 
 def _target_flags(target: Target) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import tempfile
 from typing import Any
 
 from stagec.compiler import diagnostics as diag, log
-from stagec.compiler.driver import check, for_target, run, serialize
+from stagec.compiler.driver import check, for_rung, for_target, run, serialize
 from stagec.compiler.flags import CompileOptions, FlagSet, ladder
 from stagec.compiler.targets import Target
 
@@ -55,7 +55,7 @@ def stage_text(
         if stage == "asm":
             text, attempt = _assembly(source, rung, target)
         else:
-            output, attempt = run(source, rung.name, rung.flags, until=stage)
+            output, attempt = run(for_rung(source, rung), rung.name, rung.flags, until=stage)
             text = output.decode(errors="replace")
         if attempt.ok:
             return text
@@ -107,7 +107,7 @@ def _assembly(source: bytes, rung: FlagSet, target: Target, phases: str = "") ->
     """The kernels in the target's own language: assembly, PTX or SPIR-V's text, whichever is written."""
     with tempfile.TemporaryDirectory(prefix="stagec-asm-") as scratch:
         flags = (*rung.flags, f"--iree-hal-dump-executable-files-to={scratch}")
-        _, attempt = run(source, rung.name, flags, link=target.backend == "cpu", phases=phases)
+        _, attempt = run(for_rung(source, rung), rung.name, flags, link=target.backend == "cpu", phases=phases)
         parts = []
         for extension in (".s", ".ptx", ".spvasm", ".spirv.mlir"):
             for path in sorted(glob.glob(os.path.join(scratch, f"*{extension}")), key=_natural):

@@ -1,0 +1,76 @@
+"""A look at compiled SPIR-V for a fault that the compiler's own code has."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+_MAGIC = 0x07230203
+_HEADER_WORDS = 5
+_WORKGROUP = 4  # a storage class
+
+# Opcodes of the SPIR-V specification, section "Instructions".
+_ENTRY_POINT, _FUNCTION, _VARIABLE, _LOAD, _STORE, _ACCESS_CHAIN, _IN_BOUNDS_ACCESS_CHAIN = 15, 54, 59, 61, 62, 65, 66
+_CONTROL_BARRIER = 224
+
+
+def racing_kernels(vmfb: bytes) -> list[str]:
+    """Names of the kernels in a compiled module that read what other threads write, without a barrier between.
+
+    The compiler puts what one half of a kernel hands to the other into memory that the threads of a workgroup
+    share. Where the halves are dealt out to the threads in different ways it forgets to let them wait for one
+    another, and what is read depends on who comes first.
+
+    >>> racing_kernels(b"no SPIR-V in here")
+    []
+    """
+    return [name for words in _modules(vmfb) for name in _racing(words)]
+
+
+def _modules(vmfb: bytes) -> Iterator[np.ndarray[Any, Any]]:
+    """The SPIR-V modules, which are vectors of words: their length stands before them."""
+    magic = struct.pack("<I", _MAGIC)
+    at = vmfb.find(magic)
+    while at >= 0:
+        end = at + 4
+        if at >= 4:
+            (count,) = struct.unpack_from("<I", vmfb, at - 4)
+            if _HEADER_WORDS < count <= (len(vmfb) - at) // 4:
+                yield np.frombuffer(vmfb, "<u4", count, at)
+                end = at + 4 * count
+        at = vmfb.find(magic, end)
+
+
+def _racing(words: np.ndarray[Any, Any]) -> Iterator[str]:
+    name = ""
+    written: set[int] = set()  # variables since the last barrier, in the order of the text
+    found = False
+    base: dict[int, int] = {}  # pointer -> its variable
+    for opcode, operands in _instructions(words.tolist()):
+        if opcode == _ENTRY_POINT:
+            name = struct.pack(f"<{len(operands) - 2}I", *operands[2:]).split(b"\0")[0].decode(errors="replace")
+        elif opcode == _VARIABLE and operands[2] == _WORKGROUP:
+            base[operands[1]] = operands[1]
+        elif opcode in (_ACCESS_CHAIN, _IN_BOUNDS_ACCESS_CHAIN) and operands[2] in base:
+            base[operands[1]] = base[operands[2]]
+        elif opcode == _FUNCTION or opcode == _CONTROL_BARRIER:
+            written.clear()
+        elif opcode == _STORE and operands[0] in base:
+            written.add(base[operands[0]])
+        elif opcode == _LOAD and base.get(operands[2]) in written:
+            found = True
+    if found:
+        yield name
+
+
+def _instructions(words: list[int]) -> Iterator[tuple[int, list[int]]]:
+    at = _HEADER_WORDS
+    while at < len(words):
+        count, opcode = words[at] >> 16, words[at] & 0xFFFF
+        if count == 0:
+            return
+        yield opcode, words[at + 1 : at + count]
+        at += count
