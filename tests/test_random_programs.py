@@ -165,12 +165,12 @@ def is_short(a):
 
 
 @st.composite
-def programs(draw):
+def programs(draw, floats=FLOATS):
     """Inputs, and steps `(operation, operand numbers)` over them and earlier results."""
     inputs = []
     for kind in draw(st.lists(st.sampled_from("ffib"), min_size=2, max_size=4)):
         shape = draw(st.sampled_from(SHAPES))
-        pool = {"f": FLOATS, "i": INTEGERS, "b": [False, True]}[kind]
+        pool = {"f": floats, "i": INTEGERS, "b": [False, True]}[kind]
         size = int(np.prod(shape))
         values = draw(st.lists(st.sampled_from(pool), min_size=size, max_size=size))
         inputs.append(np.array(values, DTYPE[kind]).reshape(shape))

@@ -7,7 +7,7 @@ from typing import Any
 from passes import bindings
 from passes.legalize import complexes, control_flow, floats, integers, slices, sorting, spirv, unsigned, updates
 from passes.legalize.number import Arithmetic, arithmetic
-from passes.legalize.separate import store_sorted
+from passes.legalize.separate import read_sorted
 from passes.pattern import Pattern, apply
 from passes.pipeline import Pass, PassOptions
 
@@ -42,7 +42,7 @@ def _legalize(module: Any, options: PassOptions) -> dict[str, int]:
         for name, count in apply(module, laws).items():
             hits[name] = hits.get(name, 0) + count
     hits |= control_flow.keep_apart(module)
-    return {**hits, **store_sorted(module)} if backend == "vulkan" else hits
+    return {**hits, **read_sorted(module)} if backend == "vulkan" else hits
 
 
 LEGALIZE = Pass("legalize", _legalize, "Rewrite what the target cannot do.")

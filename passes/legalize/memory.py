@@ -120,13 +120,22 @@ def number_along(shape: tuple[int, ...], axis: int) -> Any:
     return build.op("stablehlo.iota", [], build.tensor_type(shape, np.int32), attributes=attributes)
 
 
-def apart(value: Any, copy: int = 0) -> Any:
+def bits_as(value: Any, like: Any) -> Any:
+    """An array of the element type of `like` that is computed from `value`, whatever its elements are."""
+    dtype = numpy_dtype(like.type.element_type)
+    if numpy_dtype(value.type.element_type).kind == "c" != dtype.kind:
+        half = np.float32 if numpy_dtype(value.type.element_type) == np.complex64 else np.float64
+        value = build.op("stablehlo.real", [value], build.tensor_type(shape_of(value), half))
+    return build.convert(value, dtype)
+
+
+def apart(value: Any, copy: int = 0, other: Any = None) -> Any:
     """`value` in memory of its own, by a choice that the compiler cannot decide before it lays out memory.
 
-    Copies of one value with different numbers stay different.
+    Copies of one value with different numbers stay different. `other` is what is not chosen.
     """
     shape = shape_of(value)
-    zero = build.constant(np.zeros(shape, numpy_dtype(value.type.element_type)))
+    zero = build.constant(np.zeros(shape, numpy_dtype(value.type.element_type))) if other is None else other
     if max(shape, default=1) > 1:
         number = number_along(shape, int(np.argmax(shape)))
         always = build.compare(number, build.full(-copy, number), "GE")

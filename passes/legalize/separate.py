@@ -1,4 +1,4 @@
-"""Every operation in a kernel of its own, for programs that the compiler gets wrong once it has fused them."""
+"""What the compiler gets wrong when it fuses it, stored: Vulkan's kernels share memory where they should not."""
 
 from __future__ import annotations
 
@@ -7,68 +7,102 @@ from collections.abc import Iterator
 from typing import Any
 
 from passes import bindings, build
-from passes.match import functions, producer, rank_of, uses
+from passes.legalize.memory import apart, bits_as, is_view
+from passes.match import functions, is_static, rank_of, uses
 
 # Regions of these run on the host, one operation after the other; those of others are parts of a kernel.
 _CONTROL = ("stablehlo.while", "stablehlo.if", "stablehlo.case")
 _BARRIER = "stablehlo.optimization_barrier"
 _KEPT = ("stablehlo.constant", _BARRIER, "func.call", *_CONTROL)
+# Written over in place -> how many of the operands.
+_UPDATES = {"stablehlo.dynamic_update_slice": lambda n: 1, "stablehlo.scatter": lambda n: n // 2}
+_UPDATES |= {"stablehlo.sort": lambda n: n}
 
 
 def separate(module: Any) -> int:
-    """Store the result of every operation before anything reads it. Exact.
+    """Give every operation a kernel of its own, by storing its results before anything reads them. Exact.
 
-    Constants, and what is broadcast from one number, stay parts of the kernels that read them.
+    Constants, and what is broadcast from one number, stay parts of the kernels that read them. Results take
+    memory of their own, donated or not.
 
     Returns:
-      How many values are stored.
+      How many operations are stored.
     """
-    found = [pair for f in functions(module).values() for block in f.regions[0].blocks for pair in _computing(block)]
+    found = list(_computing(module))
+    for function in functions(module).values():
+        _keep_donated(function)
+    numbers = itertools.count(1)
     for op, following in found:
-        _store(list(op.results), op.location, following)
-    return sum(len(op.results) for op, _ in found)
+        # The compiler does not let an update wait for those who read the same memory on another side of a barrier.
+        for i in range(_UPDATES.get(op.name, lambda n: 0)(len(op.operands))):
+            if is_static(op.operands[i]):
+                with bindings.ir.InsertionPoint(op), op.location:
+                    op.operands[i] = build.op(_BARRIER, [apart(op.operands[i], next(numbers))])
+        if not all(is_view(result) and op.name != "stablehlo.convert" for result in op.results):
+            _store(op, following)
+    return len(found)
 
 
-def store_sorted(module: Any) -> dict[str, int]:
-    """A sort reads memory, and all that it sorts goes back to memory. Exact.
+def read_sorted(module: Any) -> dict[str, int]:
+    """All that a sort moves is read. Exact.
 
-    The compiler refuses to sort what the sort's own kernel makes or nobody reads: it becomes memory that
-    threads share.
+    The compiler refuses, or crashes on, a sort some of whose results nobody reads: they become memory that
+    threads share. A choice that never falls on them reads them.
 
     Returns:
       How many sorts were changed, by the reason's name; empty if none.
     """
-    found = [pair for f in functions(module).values() for block in f.regions[0].blocks for pair in _computing(block)]
-    count = 0
+    found = [
+        p
+        for p in _computing(module)
+        if p[0].name == "stablehlo.sort" and len({uses(r) > 0 for r in p[0].results}) > 1 and is_static(p[0].results[0])
+    ]
     for op, following in found:
-        if op.name != "stablehlo.sort":
-            continue
-        made = [i for i, v in enumerate(op.operands) if producer(v) and not producer(v, _BARRIER)]
-        with bindings.ir.InsertionPoint(op), op.location:
-            for i in made:
-                op.operands[i] = build.op(_BARRIER, [op.operands[i]])
-        ignored = len(op.results) > 1 and any(uses(result) == 0 for result in op.results)
-        if ignored:
-            _store(list(op.results), op.location, following)
-        count += bool(made or ignored)
-    return {"store_sorted": count} if count else {}
+        results = list(op.results)
+        read = next(r for r in results if uses(r))
+        readers = list(read.uses)
+        with bindings.ir.InsertionPoint(following), op.location:
+            made = read
+            for i, ignored in enumerate(results):
+                if not uses(ignored):
+                    made = apart(made, i, bits_as(ignored, made))
+        for use in readers:
+            use.owner.operation.operands[use.operand_number] = made
+    return {"read_sorted": len(found)} if found else {}
 
 
-def _computing(block: Any) -> Iterator[tuple[Any, Any]]:
-    """The operations whose results are to be stored, each with the one behind it: blocks end in a terminator."""
+def _computing(module: Any) -> Iterator[tuple[Any, Any]]:
+    """The operations whose results can be stored, each with the one behind it."""
+    for function in functions(module).values():
+        for block in function.regions[0].blocks:
+            yield from _computing_in(block)
+
+
+def _computing_in(block: Any) -> Iterator[tuple[Any, Any]]:
     for op, following in itertools.pairwise([op.operation for op in block.operations]):
         if op.name in _CONTROL:
             for region in op.regions:
                 for inner in region.blocks:
-                    yield from _computing(inner)
+                    yield from _computing_in(inner)
         elif op.name not in _KEPT and not (op.name == "stablehlo.broadcast_in_dim" and rank_of(op.operands[0]) == 0):
             yield op, following
 
 
-def _store(results: list[Any], location: Any, before: Any) -> None:
+def _keep_donated(function: Any) -> None:
+    if "arg_attrs" in function.operation.attributes:
+        every = bindings.ir.ArrayAttr(function.operation.attributes["arg_attrs"])
+        kept = [
+            bindings.ir.DictAttr.get({a.name: a.attr for a in bindings.ir.DictAttr(row) if a.name != "iree.abi.output"})
+            for row in every
+        ]
+        function.operation.attributes["arg_attrs"] = bindings.ir.ArrayAttr.get(kept)
+
+
+def _store(op: Any, following: Any) -> None:
+    results = list(op.results)
     readers = [list(result.uses) for result in results]
-    with bindings.ir.InsertionPoint(before), location:
+    with bindings.ir.InsertionPoint(following), op.location:
         stored = bindings.ir.Operation.create(_BARRIER, [r.type for r in results], results).results
-    for result, uses_ in zip(stored, readers):
-        for use in uses_:
+    for result, found in zip(stored, readers):
+        for use in found:
             use.owner.operation.operands[use.operand_number] = result

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from passes import build
+from passes.legalize.memory import apart
 from passes.legalize.number import Number, copysign, mapped, power_of_two, where
 from passes.match import is_static, producer, single_op, uses
 from passes.pattern import Pattern, pattern
@@ -223,11 +224,14 @@ def widen_once(op: Any) -> Any:
     narrow, wide = (numpy_dtype(v.type.element_type) for v in (operand, result))
     if narrow.itemsize >= wide.itemsize or not is_static(operand) or uses(result) < 2:
         return None
+    if not operand.type.shape:  # perhaps a part of a reduction's kernel
+        return None
     return _stored(build.convert(operand, wide))
 
 
 def _stored(value: Any) -> Any:
-    return build.op("stablehlo.optimization_barrier", [value])
+    # No barrier: the compiler does not let later updates of the same memory wait for those who read it behind one.
+    return apart(value) if is_static(value) else build.op("stablehlo.optimization_barrier", [value])
 
 
 @pattern("stablehlo.select")

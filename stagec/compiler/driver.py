@@ -16,7 +16,7 @@ from passes.attributes import dot_dimensions
 from passes.legalize.separate import separate
 from stagec.compiler import diagnostics as diag, log
 from stagec.compiler.diagnostics import Attempt, Diagnostic
-from stagec.compiler.flags import DATA_TILING_ROWS, CompileOptions, ladder
+from stagec.compiler.flags import DATA_TILING_ROWS, CompileOptions, FlagSet, ladder
 from stagec.compiler.progress import Progress
 from stagec.compiler.spirv import racing_kernels
 from stagec.compiler.targets import Target

@@ -64,6 +64,8 @@ _FAST: dict[str, tuple[str, ...]] = {
 # softmax 1.7x faster and round less than one long chain; elementwise arithmetic is not touched.
 # The optimization levels bring little more: O2 compiles a training step 1.3x slower and runs it 1.4x slower.
 _VECTOR_SUMS = "--iree-llvmcpu-reassociate-fp-reductions=true"
+# On Vulkan, arrays of indices that were hoisted out of a program and are sorted with it are wrong at its second call.
+_NO_HOISTING = "--iree-opt-const-expr-hoisting=false"
 # Left out although layer normalisation of 2048x1024 floats runs 2.1x faster with it:
 # --iree-dispatch-creation-enable-aggressive-fusion gives wrong results. `c / sum(c * c, 1)[None, :]` for a centred
 # `c` (as in `corrcoef`) reads the sums of rows that are not there yet; and one reduction to a maximum and a sum
@@ -73,7 +75,7 @@ _CAREFUL = (
     "--iree-opt-level=O0",
     "--iree-opt-const-eval=false",
     # The compiler does not come to an end with a loop that only counts from a constant.
-    "--iree-opt-const-expr-hoisting=false",
+    _NO_HOISTING,
 )
 FLAG_SETS = (*_FAST, "plain", "careful")
 
@@ -105,16 +107,14 @@ def ladder(target: Target, options: CompileOptions | None = None, *, matmul_size
         names = [options.flag_set]
     else:
         names = [name for name in sets if name not in _FAST or size >= DATA_TILING_SIZE]
-    return tuple(
-        FlagSet(name, (*base, *sets[name], *options.extra_flags), name == "separate") for name in names
-    )
+    return tuple(FlagSet(name, (*base, *sets[name], *options.extra_flags), name == "separate") for name in names)
 
 
 def _target_flags(target: Target) -> tuple[str, ...]:
     if target.backend == "vulkan":
         if target.description:  # the module carries it
-            return ()
-        return ("--iree-hal-target-device=vulkan", f"--iree-vulkan-target={target.compiled_arch}")
+            return (_NO_HOISTING,)
+        return ("--iree-hal-target-device=vulkan", f"--iree-vulkan-target={target.compiled_arch}", _NO_HOISTING)
     if target.backend == "cuda":
         return ("--iree-hal-target-device=cuda", f"--iree-cuda-target={target.compiled_arch}")
     flags: tuple[str, ...] = (

@@ -56,7 +56,7 @@ def _racing(words: np.ndarray[Any, Any]) -> Iterator[str]:
             base[operands[1]] = operands[1]
         elif opcode in (_ACCESS_CHAIN, _IN_BOUNDS_ACCESS_CHAIN) and operands[2] in base:
             base[operands[1]] = base[operands[2]]
-        elif opcode == _FUNCTION or opcode == _CONTROL_BARRIER:
+        elif opcode in (_FUNCTION, _CONTROL_BARRIER):
             written.clear()
         elif opcode == _STORE and operands[0] in base:
             written.add(base[operands[0]])

@@ -92,7 +92,7 @@ class Device:
         driver = driver or self.driver
         with _lock:
             if driver not in self._timelines:
-                self._timelines[driver] = Timeline(binding(), self.hal_device(driver))
+                self._timelines[driver] = Timeline(binding(), self.hal_device(driver), self.platform == "vulkan")
             return self._timelines[driver]
 
     def drain(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 from typing import Any
@@ -82,7 +83,8 @@ def upload(device: Device, array: np.ndarray[Any, Any]) -> Any:
     memory, usage = host_options() if device.is_cpu else _device_options()
     # An empty buffer cannot be made on every device, and nothing reads it.
     raw = _bytes(np.ascontiguousarray(array)) if array.size else np.zeros(1, np.uint8)
-    buffer = device.allocator.allocate_buffer_copy(memory, usage, device.hal_device(), raw)
+    with contextlib.nullcontext() if device.is_cpu else device.timeline().waiting:  # it may give the queue work
+        buffer = device.allocator.allocate_buffer_copy(memory, usage, device.hal_device(), raw)
     return binding().HalBufferView(buffer, array.shape, element_types()[array.dtype])
 
 

@@ -25,10 +25,15 @@ class Pending:
     def is_done(self) -> bool:
         """Whether the call has ended."""
         fence = self._fence
+        waiting = self.timeline.waiting
+        if fence is None or not waiting.acquire(blocking=False):
+            return fence is None
         try:
-            return fence is None or fence.wait(timeout=0)
+            return fence.wait(timeout=0)
         except Exception:  # it failed, which whoever waits is told
             return True
+        finally:
+            waiting.release()
 
     def wait(self) -> None:
         """Return when the call is done.
@@ -38,13 +43,30 @@ class Pending:
         """
         fence = self._fence
         if fence is not None:
-            try:
-                fence.wait()
-            except Exception as error:  # the runtime's own, of several kinds
-                self._error = str(error)
+            with self.timeline.waiting:
+                try:
+                    fence.wait()
+                except Exception as error:  # the runtime's own, of several kinds
+                    self._error = str(error)
             self._fence = self.kept = None
         if self._error is not None:
             raise errors.ExecutionError(errors.message(f"{self.by} failed while it ran: {self._error}"))
+
+
+class _Shared:
+    """In the place of a lock where several threads may wait at once."""
+
+    def acquire(self, blocking: bool = True) -> bool:
+        return True
+
+    def release(self) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
 class Timeline:
@@ -52,16 +74,21 @@ class Timeline:
 
     A semaphore counts the calls that are done. In this order, memory that one
     call reads can be donated to the next without a wait on the host.
+
+    Args:
+      exclusive: one thread at a time gives work to the queue or waits for it. Mesa's drivers for Vulkan lose the
+        device when several threads do.
     """
 
-    def __init__(self, binding: Any, hal_device: Any) -> None:
+    def __init__(self, binding: Any, hal_device: Any, exclusive: bool = False) -> None:
         self._binding = binding
         self._hal_device = hal_device
         self._semaphore = hal_device.create_semaphore(0)
         self._value = 0
         # What calls under way read, kept alive until they are done.
         self._running: deque[tuple[int, Pending]] = deque()
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
+        self.waiting: Any = self.lock if exclusive else _Shared()
 
     def submit(self, start: Callable[[Any, Any], None], by: str, kept: Any) -> Pending:
         """Call `start(wait_fence, signal_fence)` in this queue's order.
