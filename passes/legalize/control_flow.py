@@ -1,4 +1,4 @@
-"""Arrays that are updated in place beside control flow that reads them or gives them back.
+"""Arrays that are updated in place beside what reads them later, and control flow that reads them or gives them back.
 
 The CPU backend runs control flow between its kernels. It takes an update in
 place that follows a loop or a choice for independent of it, and runs it first,
@@ -37,7 +37,7 @@ def keep_apart(module: Any) -> dict[str, int]:
         for op in flow:
             if op.name == "stablehlo.while":
                 _separate_repeated_state(op, numbers, hits)
-        if not flow or not updates:
+        if not updates:
             continue
         for op in flow:
             _separate_later_updates(op, numbers, hits)
@@ -124,9 +124,10 @@ def _separate_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int
 
 
 def _separate_from_later_uses(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
-    """Beside control flow, what is needed after its update is copied before it.
+    """What is needed after its update is copied before it.
 
-    The compiler copies it too, but may then drop its own copy.
+    The compiler copies it too, but beside control flow it may then drop its own copy, and where something else runs
+    at the same time it may copy too late.
     """
     written = _written_by_loop(op) if op.name == "stablehlo.while" else _written(op)
     for i, value in written:

@@ -45,23 +45,25 @@ def _modules(vmfb: bytes) -> Iterator[np.ndarray[Any, Any]]:
 
 
 def _racing(words: np.ndarray[Any, Any]) -> Iterator[str]:
-    name = ""
-    written: set[int] = set()  # variables since the last barrier, in the order of the text
-    found = False
-    base: dict[int, int] = {}  # pointer -> its variable
+    name, found = "", False
+    place: dict[int, tuple[int, ...]] = {}  # pointer -> its shared variable, and the indices into it
+    written: dict[int, set[tuple[int, ...]]] = {}  # variable -> places since the last barrier, in the text's order
     for opcode, operands in _instructions(words.tolist()):
         if opcode == _ENTRY_POINT:
             name = struct.pack(f"<{len(operands) - 2}I", *operands[2:]).split(b"\0")[0].decode(errors="replace")
         elif opcode == _VARIABLE and operands[2] == _WORKGROUP:
-            base[operands[1]] = operands[1]
-        elif opcode in (_ACCESS_CHAIN, _IN_BOUNDS_ACCESS_CHAIN) and operands[2] in base:
-            base[operands[1]] = base[operands[2]]
+            place[operands[1]] = (operands[1],)
+        elif opcode in (_ACCESS_CHAIN, _IN_BOUNDS_ACCESS_CHAIN) and operands[2] in place:
+            place[operands[1]] = (*place[operands[2]], *operands[3:])
         elif opcode in (_FUNCTION, _CONTROL_BARRIER):
             written.clear()
-        elif opcode == _STORE and operands[0] in base:
-            written.add(base[operands[0]])
-        elif opcode == _LOAD and base.get(operands[2]) in written:
-            found = True
+        elif opcode == _STORE and operands[0] in place:
+            at = place[operands[0]]
+            written.setdefault(at[0], set()).add(at)
+        elif opcode == _LOAD and operands[2] in place:
+            at = place[operands[2]]
+            # A thread that reads the very place that it wrote uses the memory for itself.
+            found = found or at not in written.get(at[0], {at})
     if found:
         yield name
 

@@ -106,3 +106,21 @@ def test_the_smaller_one_is_copied():
 
     text = stagec.jit(f).lower(np.bool_(True), np.ones((300, 4), np.float32)).as_text("optimized")
     assert "iota dim = 1 : tensor<1x2xi32>" in text and "iota dim = 0 : tensor<300x4xi32>" not in text
+
+
+@pytest.mark.parametrize("device", ["cpu", "vulkan"])
+def test_an_update_waits_for_the_copy_of_what_it_writes_over(device):
+    try:
+        stagec.devices(device)
+    except stagec.errors.DeviceError as error:
+        pytest.skip(str(error).splitlines()[0])
+    x, y = np.array([[7], [2]], np.int32), np.arange(8, dtype=np.float32)
+
+    def program(x, y):
+        doubled = x * 2
+        return doubled, snp.sort(doubled, axis=0), y.sum()
+
+    doubled, ordered, total = stagec.jit(program, device=device)(x, y)
+    np.testing.assert_array_equal(doubled, [[14], [4]])
+    np.testing.assert_array_equal(ordered, [[4], [14]])
+    assert float(total) == 28
