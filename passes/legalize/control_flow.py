@@ -14,7 +14,7 @@ from typing import Any
 
 from passes import bindings, build
 from passes.legalize.memory import CHOICES, apart, block_of, is_inside, is_view, memory, shared_by
-from passes.match import functions, is_static, size_of, splat_of
+from passes.match import constant_of, functions, is_static, size_of, splat_of
 
 _UPDATES = ("stablehlo.sort", "stablehlo.dynamic_update_slice", "stablehlo.scatter", "chlo.top_k")
 _CONTROL = (*CHOICES, "stablehlo.while", "func.call")
@@ -42,11 +42,12 @@ def keep_apart(module: Any) -> dict[str, int]:
                     _own_results(region.blocks[0], numbers, hits)
         if not flow or not updates:
             continue
+        for op in (o for o in flow if o.name == "stablehlo.while"):
+            _separate_state(op, numbers, hits)
         for op in flow:
             _separate_later_updates(op, numbers, hits)
-        loops = [op for op in flow if op.name == "stablehlo.while"]
-        for op in (*updates, *loops):
-            _separate_from_later_uses(op, numbers, hits)
+        for op in updates:
+            _separate_from_later_uses(op, _written(op), numbers, hits)
     return hits
 
 
@@ -99,9 +100,9 @@ def _is_made_in(value: Any, block: Any) -> bool:
     return block_of(value) == block or is_inside(block_of(value), block.owner.operation)
 
 
-def _reads(op: Any) -> list[Any]:
-    """The values from outside that control flow reads."""
-    found = dict.fromkeys(op.operands)
+def _captured(op: Any) -> list[Any]:
+    """The values from outside that the regions of control flow read."""
+    found: dict[Any, None] = {}
     for region in op.regions:
         for block in region.blocks:
             for inner in _operations(block):
@@ -116,7 +117,7 @@ def _separate_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int
     updates = [u for u in updates if u.name in _UPDATES]
     if not updates:
         return
-    for value in _reads(op):
+    for value in dict.fromkeys((*op.operands, *_captured(op))):
         if not is_static(value):
             continue
         read = memory(value)
@@ -134,14 +135,35 @@ def _separate_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int
                     user.operands[use.operand_number] = copy
 
 
-def _separate_from_later_uses(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
+def _separate_state(loop: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
+    """What a loop updates in place is nothing else's memory.
+
+    The compiler makes a constant once for all the loops that begin with it, and
+    does not see what a loop's body reads from outside.
+    """
+    written = _written_by_loop(loop)
+    around = _loop_around(loop)
+    captured = _captured(loop)
+    for i, value in written:
+        own = memory(value, within=around)
+        others = captured + [v for j, v in enumerate(loop.operands) if j != i]
+        if is_static(value) and (
+            any(constant_of(v) is not None for v in own)
+            or any(not own.isdisjoint(memory(v, within=around)) for v in others)
+        ):
+            loop.operands[i] = _copy(value, loop, numbers, hits, "loop_state_apart")
+    _separate_from_later_uses(loop, written, numbers, hits)
+
+
+def _separate_from_later_uses(
+    op: Any, written: list[tuple[int, Any]], numbers: Iterator[int], hits: dict[str, int]
+) -> None:
     """Beside control flow, what is needed after its update is copied before it.
 
     The compiler copies it too, but may then drop its own copy.
     """
-    written = _written_by_loop(op) if op.name == "stablehlo.while" else _written(op)
     for i, value in written:
-        if is_static(value) and _is_needed_after(op, value):
+        if op.operands[i] == value and is_static(value) and _is_needed_after(op, value):
             op.operands[i] = _copy(value, op, numbers, hits, "update_apart_from_later_uses")
 
 

@@ -171,7 +171,7 @@ def run(
                 _configure(library, invocation._inv_p, phases, until)
                 ok = invocation.parse_source(api.Source.wrap_buffer(session, _buffer(source)))
                 if ok:
-                    repairs.keep_order(invocation)
+                    repairs.prepare(invocation)
                     ok = invocation.execute()
                 found += linker.diagnostics() if linker is not None else []
                 if ok and not any(d.severity == "error" for d in found):

@@ -8,19 +8,22 @@ from typing import Any
 _BRANCHES = ("vm.br", "vm.cond_br")
 
 
-def keep_order(invocation: Any) -> None:
-    """Have the kernels run in the order of the program.
+def prepare(invocation: Any) -> None:
+    """Have the kernels run in the order of the program, and loops update their state in place.
 
     Where one kernel reads what a later one updates in place, the compiler's
     own schedules take the two for independent, and may run the update first.
+    What a loop carries has no device for it, so that each round would begin
+    with copies of all of it.
 
     Args:
       invocation: of `iree.compiler.api`, after the source is parsed.
     """
     module = invocation.export_module()
     with module.context:
-        order = _ir().Attribute.parse('#stream.partitioning_config<"debug">')
-    module.attributes["stream.partitioning"] = order
+        parse = _ir().Attribute.parse
+        module.attributes["stream.partitioning"] = parse('#stream.partitioning_config<"debug">')
+        module.attributes["stream.affinity"] = parse("#hal.device.promise<@__device_0>")
     invocation.import_module(module)
 
 
