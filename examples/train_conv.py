@@ -1,4 +1,4 @@
-"""Train a convolutional network on handwritten digits, beside scikit-learn's support vector machine.
+"""Train a convolutional network on handwritten digits, beside a network without convolutions.
 
 `python examples/train_conv.py` needs `pip install stagec[examples]`.
 """
@@ -14,14 +14,19 @@ from sklearn.svm import SVC
 import stagec
 import stagec.numpy as snp
 from stagec import lax, nn
-from training import arguments, batches, dense, digits, plot, train
+from training import arguments, batches, dense, digits, plot, scikit_learns_network, train
 
 
 class Result(NamedTuple):
-    """Accuracy on images not seen in training, by stagec and by scikit-learn, and stagec's losses."""
+    """Accuracy on images not seen in training, and the losses.
+
+    `expected_accuracy` is that of scikit-learn's network without convolutions, `best_accuracy` that of its support
+    vector machine, which on images as small as these is better than networks.
+    """
 
     accuracy: float
     expected_accuracy: float
+    best_accuracy: float
     losses: np.ndarray[Any, Any]
 
 
@@ -56,8 +61,8 @@ def accuracy(params: dict[str, Any], images: Any, labels: Any) -> Any:
     return snp.mean(snp.argmax(scores(params, images), axis=1) == labels)
 
 
-def run(steps: int = 800, channels: tuple[int, int] = (16, 32), size: int = 64) -> Result:
-    """Train the network on batches, and the machine on all images."""
+def run(steps: int = 400, channels: tuple[int, int] = (32, 64), size: int = 64) -> Result:
+    """Train all three."""
     data = digits()
     random = np.random.default_rng(0)
     widths = (1, *channels)
@@ -66,10 +71,11 @@ def run(steps: int = 800, channels: tuple[int, int] = (16, 32), size: int = 64) 
         "last": dense(random, channels[-1] * 2 * 2, 10, gain=1.0),
     }
     params, losses = train(
-        loss, params, batches(random, size, data.train, data.train_labels), steps=steps, rate=3e-3, title="conv net"
+        loss, params, batches(random, size, data.train, data.train_labels), steps=steps, rate=2e-3, title="conv net"
     )
     return Result(
         float(accuracy(params, data.test, data.test_labels)),
+        scikit_learns_network(data, (128, 64), passes=40, size=size),
         float(SVC().fit(data.train, data.train_labels).score(data.test, data.test_labels)),
         losses,
     )
@@ -77,10 +83,10 @@ def run(steps: int = 800, channels: tuple[int, int] = (16, 32), size: int = 64) 
 
 def main() -> None:
     """Train, print how the two compare, and draw the losses."""
-    options = arguments(__doc__, steps=800, plot="train_conv.png")
+    options = arguments(__doc__, steps=400, plot="train_conv.png")
     result = run(options.steps)
-    print(f"{'':24}{'stagec':>10}{'sklearn':>10}")
-    print(f"{'accuracy':24}{result.accuracy:10.4f}{result.expected_accuracy:10.4f}")
+    print(f"{'':24}{'stagec':>10}{'sklearn':>10}{'its SVM':>10}")
+    print(f"{'accuracy':24}{result.accuracy:10.4f}{result.expected_accuracy:10.4f}{result.best_accuracy:10.4f}")
     print(f"loss: {result.losses[0]:.3f} at first, {result.losses[-1]:.4f} at last")
     plot(options.plot, "Convolutional network on digits", {"cross-entropy": result.losses})
 

@@ -6,17 +6,14 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.neural_network import MLPClassifier
 
 import stagec
 import stagec.numpy as snp
 from stagec import nn
-from training import arguments, batches, dense, digits, plot, train
+from training import arguments, batches, dense, digits, plot, scikit_learns_network, train
 
 
 class Result(NamedTuple):
@@ -57,16 +54,9 @@ def run(steps: int = 800, hidden: tuple[int, ...] = (128, 64), size: int = 64) -
         loss, layers, batches(random, size, data.train, data.train_labels), steps=steps, rate=3e-3, title="MLP"
     )
 
-    passes = max(1, steps * size // len(data.train))
-    model = MLPClassifier(
-        hidden, batch_size=size, learning_rate_init=3e-3, max_iter=passes, n_iter_no_change=passes, random_state=0
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the number of passes is meant
-        model.fit(data.train, data.train_labels)
     return Result(
         float(accuracy(layers, data.test, data.test_labels)),
-        float(model.score(data.test, data.test_labels)),
+        scikit_learns_network(data, hidden, passes=steps * size // len(data.train), size=size),
         losses,
     )
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,25 +24,21 @@ class Result(NamedTuple):
     losses: np.ndarray[Any, Any]
 
 
-def cell(params: dict[str, Any], state: Any, character: Any) -> tuple[Any, Any]:
+def cell(params: dict[str, Any], state: Any, given: Any) -> tuple[Any, Any]:
     """One step of a gated recurrent unit (Cho et al., 2014).
 
     Args:
       params: of the network.
       state: (n, width).
-      character: (n,), numbers of characters.
+      given: (n, 3 * width), what the character adds to the gates and to the proposed state.
 
     Returns:
       The new state, twice: `scan` carries one on, and stacks the other.
     """
-    embedded = params["embedding"][character]
-    gates = params["gates"]
-    both = snp.concatenate([embedded, state], axis=-1) @ gates["weights"] + gates["biases"]
-    keep, reset = snp.split(nn.sigmoid(both), 2, axis=-1)
-    candidate = params["candidate"]
-    proposed = snp.tanh(
-        snp.concatenate([embedded, reset * state], axis=-1) @ candidate["weights"] + candidate["biases"]
-    )
+    width = state.shape[1]
+    gates = nn.sigmoid(given[:, : 2 * width] + state @ params["gates"])
+    keep, reset = gates[:, :width], gates[:, width:]
+    proposed = snp.tanh(given[:, 2 * width :] + (reset * state) @ params["proposed"])
     state = keep * state + (1 - keep) * proposed
     return state, state
 
@@ -49,23 +46,23 @@ def cell(params: dict[str, Any], state: Any, character: Any) -> tuple[Any, Any]:
 def loss(params: dict[str, Any], characters: Any) -> Any:
     """The mean cross-entropy of each next character, for rows (n, length + 1) of characters.
 
-    Only the states run through the loop; the scores of all steps are one product after it.
+    Only what depends on the state is in the loop; the rest is a product for all steps before it, and one after it.
     """
     steps = characters.T
-    state = snp.zeros((characters.shape[0], params["candidate"]["weights"].shape[1]))
-    _, states = lax.scan(lambda state, character: cell(params, state, character), state, steps[:-1])
+    given = params["embedding"][steps[:-1]] @ params["in"]["weights"] + params["in"]["biases"]
+    state = snp.zeros((characters.shape[0], params["proposed"].shape[0]))
+    _, states = lax.scan(functools.partial(cell, params), state, given)
     log_probabilities = nn.log_softmax(states @ params["last"]["weights"] + params["last"]["biases"])
     return -snp.mean(snp.take_along_axis(log_probabilities, steps[1:, :, None], axis=-1))
 
 
 def parameters(random: np.random.Generator, letters: int, width: int, embedded: int = 16) -> dict[str, Any]:
-    """Small random weights; of the state, most is kept at first."""
-    gates = dense(random, embedded + width, 2 * width, gain=1.0)
-    gates["biases"] = snp.ones(2 * width)
+    """Small random weights."""
     return {
         "embedding": snp.asarray(random.normal(0, 1, (letters, embedded)), np.float32),
-        "gates": gates,
-        "candidate": dense(random, embedded + width, width, gain=1.0),
+        "in": dense(random, embedded, 3 * width, gain=1.0),
+        "gates": dense(random, width, 2 * width, gain=1.0)["weights"],
+        "proposed": dense(random, width, width, gain=1.0)["weights"],
         "last": dense(random, width, letters, gain=1.0),
     }
 

@@ -34,25 +34,25 @@ def run_script(name, *arguments, forbid=None, folder):
 
 
 def test_the_network_reaches_scikit_learns_accuracy(example):
-    result = example("train_mlp").run()
+    result = example("train_mlp").run(steps=400)
     assert result.accuracy > result.expected_accuracy - 0.01
     assert result.accuracy > 0.96
 
 
-def test_the_convolutional_network_learns(example):
-    result = example("train_conv").run(steps=120)
-    assert result.accuracy > 0.95
-    assert result.losses[-10:].mean() < 0.2
+def test_the_convolutional_network_reaches_the_accuracy_of_one_without_convolutions(example):
+    result = example("train_conv").run()
+    assert result.accuracy > result.expected_accuracy - 0.005
+    assert result.accuracy > 0.97
 
 
 def test_the_recurrent_network_beats_counted_pairs(example):
-    result = example("train_rnn").run(steps=80)
-    assert result.loss < result.pair_loss
+    result = example("train_rnn").run(steps=60)
+    assert result.loss < result.pair_loss - 0.05
 
 
 def test_the_transformer_beats_counted_pairs_and_writes(example):
-    result = example("train_transformer").run(steps=200, width=32, heads=2, written=40)
-    assert result.loss < result.pair_loss
+    result = example("train_transformer").run(steps=200, blocks=1, written=40)
+    assert result.loss < result.pair_loss - 0.05
     assert len(result.sample) == 40
 
 
