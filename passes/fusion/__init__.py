@@ -9,7 +9,7 @@ from passes.fusion.reductions import compute_once, merge_reductions
 from passes.pattern import apply
 from passes.pipeline import Pass, PassOptions, pattern_pass
 
-__all__ = ["DOT_TRANSPOSES", "FUSION", "MERGE_DOTS", "MERGE_REDUCTIONS"]
+__all__ = ["COMPUTE_ONCE", "DOT_TRANSPOSES", "FUSION", "MERGE_DOTS", "MERGE_REDUCTIONS"]
 
 
 def _fusion(module: Any, options: PassOptions) -> dict[str, int]:
@@ -28,6 +28,11 @@ MERGE_DOTS = Pass(
     "merge_dots",
     lambda module, options: merge_shared_lhs(module),
     "Make products that share the left operand into one; slower on the CPU.",
+)
+COMPUTE_ONCE = Pass(
+    "compute_once",
+    lambda module, options: {"compute_once": count} if (count := compute_once(module)) else {},
+    "Compute a function once that a reduction and a later operation read.",
 )
 MERGE_REDUCTIONS = Pass(
     "merge_reductions", lambda module, options: merge_reductions(module), "Make reductions of one array into one."

@@ -10,7 +10,7 @@ import pytest
 from iree.compiler import ir
 
 from stagec.compiler import diagnostics, driver, log
-from stagec.compiler.driver import check, compile_module, run, serialize
+from stagec.compiler.driver import compile_module, prepared, run, serialize
 from stagec.compiler.flags import CompileOptions, ladder
 from stagec.compiler.targets import Target
 from stagec.core.errors import CompileError
@@ -193,7 +193,7 @@ def test_truncated_bytecode_is_refused():
         source = serialize(ir.Module.parse("func.func @main() { return }"))
     for size in range(4, len(source), 7):
         with pytest.raises(CompileError):
-            check(source[:size], "cut", CompileOptions())
+            prepared(source[:size], CPU, "cut", CompileOptions())
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_truncated_bytecode_is_refused():
     ],
 )
 def test_the_largest_product_is_measured_for_one_batch_element(text, size):
-    assert check(text.encode(), "main", CompileOptions()) == size
+    assert prepared(text.encode(), CPU, "main", CompileOptions())[1] == size
 
 
 def test_elementwise_sums_keep_their_order_inside_a_reduction():
@@ -239,6 +239,13 @@ def test_an_installation_path_with_spaces_can_link(tmp_path, monkeypatch):
 def test_large_products_are_compiled_with_packed_operands():
     text = product("1024x1024", "1024x1024", "1024x1024", "contracting_dims = [1] x [0]")
     assert compile_module(text, CPU).flags == "microkernels"
+
+
+def test_products_that_do_not_fill_whole_tiles_are_packed_too():
+    text = product("120x100", "100x130", "120x130", "contracting_dims = [1] x [0]")
+    assert compile_module(text, CPU).flags == "microkernels"
+    text = product("128x100", "100x128", "128x128", "contracting_dims = [1] x [0]")
+    assert compile_module(text, CPU).flags == "plain"
 
 
 def test_an_asynchronous_program_takes_fences():

@@ -34,6 +34,18 @@ def reductions(rows, columns, axis):
     return f"func.func @main(%x: {x}) -> ({out}, {out}, {out}) {{\n{lines}return %0, %1, %2 : {out}, {out}, {out}\n}}"
 
 
+def softmax(rows, columns):
+    x, row = tensor(rows, columns), tensor(rows)
+    return f"""func.func @main(%x: {x}) -> {x} {{
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %e = stablehlo.exponential %x : {x}
+  %s = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [1] : ({x}, tensor<f32>) -> {row}
+  %b = stablehlo.broadcast_in_dim %s, dims = [0] : ({row}) -> {x}
+  %0 = stablehlo.divide %e, %b : {x}
+  return %0 : {x}
+}}"""
+
+
 def transposed(size):
     x = tensor(size, size)
     return f"""func.func @main(%x: {x}, %w: {x}) -> {x} {{
@@ -90,6 +102,8 @@ CASES = {
     "merge_reductions 256x256 rows": ("merge_reductions", reductions(256, 256, 1)),
     "merge_reductions 256x256 columns": ("merge_reductions", reductions(256, 256, 0)),
     "merge_reductions 2048x512 rows": ("merge_reductions", reductions(2048, 512, 1)),
+    "compute_once 2048x1024": ("compute_once", softmax(2048, 1024)),
+    "compute_once 1000x1000": ("compute_once", softmax(1000, 1000)),
     "dot_transposes 256": ("dot_transposes", transposed(256)),
     "features_last 64x16x8x8": ("legalize", convolution(64, 16, 32, 8)),
     "features_last 8x64x28x28": ("legalize", convolution(8, 64, 64, 28)),

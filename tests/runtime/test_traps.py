@@ -178,3 +178,27 @@ def test_a_branch_may_give_back_one_value_twice(even):
     x = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
     for got, expected in zip(stagec.jit(f)(even, x), f(even, snp.asarray(x))):
         np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+def test_memory_filled_with_a_wide_number_is_not_shared():
+    def f(a, b):
+        padded = [lax.pad(x, np.float64(np.inf), [(0, 3, 0)]) for x in (a, b)]
+        whole = snp.full(9, 7.5)
+        widest = [lax.reduce_window(x, np.float64(-np.inf), lax.max, (3,), (1,), ((1, 1),)) for x in (a, b)]
+        return [*padded, whole.at[:5].set(a), whole.at[2:7].set(b), *widest]
+
+    with stagec.enable_x64():
+        a, b = np.arange(5.0), np.arange(5.0)[::-1] * 2
+        for got, expected in zip(stagec.jit(f)(a, b), f(snp.asarray(a), snp.asarray(b))):
+            assert np.array_equal(got, expected)
+
+
+def test_arrays_of_one_complex128_number_compile():
+    def f(x):
+        ends, rows = lax.scan(lambda c, row: (c + row, c * row), snp.zeros(3, np.complex128), x)
+        return snp.ones(4, np.complex128), ends, rows, snp.concatenate([x, snp.full((1, 3), 1 + 2j)])
+
+    with stagec.enable_x64():
+        x = np.arange(12.0).reshape(4, 3) * (1 + 1j)
+        for got, expected in zip(stagec.jit(f)(x), f(snp.asarray(x))):
+            assert np.array_equal(got, expected)
