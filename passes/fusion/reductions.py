@@ -113,7 +113,7 @@ def _takes_a_function(value: Any) -> bool:
 
 def _is_read_after(value: Any, reduction: Any) -> bool:
     """Whether `value` meets a result of its reduction again."""
-    others = {use.owner.operation for use in value.uses} - {reduction}
+    others = {use.owner.operation for use in value.uses if use.owner.operation.results} - {reduction}
     near = [use.owner.operation for result in reduction.results for use in result.uses] if others else []
     for op in near:
         if op in others:

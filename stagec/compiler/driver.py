@@ -75,7 +75,8 @@ def compile_module(
     """
     options = options or CompileOptions()
     started = time.perf_counter()
-    source, size = prepared(serialize(module), target, name, options)
+    given = serialize(module)
+    source, size = prepared(given, target, name, options)
     attempts: list[Attempt] = []
     with Progress(f"{name} for {target}"):
         for rung in ladder(target, options, matmul_size=size):
@@ -86,7 +87,7 @@ def compile_module(
             log.event("compile", "refused", name=name, flags=rung.name, error=attempt.error)
     seconds = time.perf_counter() - started
     if not vmfb:
-        saved = diag.save_module(source, name, options.dump)
+        saved = diag.save_module(given, name, options.dump)
         raise diag.compile_error(name, str(target), attempts, saved)
     log.event("compile", "compiled", name=name, target=str(target), flags=rung.name, seconds=seconds, bytes=len(vmfb))
     found = [d for a in attempts for d in a.diagnostics] if len(attempts) == 1 else attempts[-1].diagnostics

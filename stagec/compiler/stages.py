@@ -44,13 +44,13 @@ def stage_text(
     source = serialize(module)
     if stage in ("stablehlo", "optimized"):
         return _printed(source)
-    source, size = prepared(source, target, name, options)
+    ready, size = prepared(source, target, name, options)
     attempts = []
     for rung in ladder(target, options, matmul_size=size):
         if stage == "asm":
-            text, attempt = _assembly(source, rung, target)
+            text, attempt = _assembly(ready, rung, target)
         else:
-            output, attempt = run(source, rung.name, rung.flags, until=stage)
+            output, attempt = run(ready, rung.name, rung.flags, until=stage)
             text = output.decode(errors="replace")
         if attempt.ok:
             return text
