@@ -62,5 +62,5 @@ def test_structures_have_children_and_leaves():
 
 
 def test_errors_about_structures_name_the_line():
-    with pytest.raises(stagec.errors.PytreeError, match=r"test_tree\.py:\d+ in test_errors_about_structures"):
-        stagec.tree.map(lambda a, b: a + b, {"b": 1}, {"a": 1})
+    with pytest.raises(PytreeError, match=r"test_tree\.py:\d+ in test_errors_about_structures"):
+        tree.map(lambda a, b: a + b, {"b": 1}, {"a": 1})
