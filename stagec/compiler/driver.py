@@ -14,7 +14,7 @@ from typing import Any
 from passes.attributes import dot_dimensions
 from stagec.compiler import diagnostics as diag, log
 from stagec.compiler.diagnostics import Attempt, Diagnostic
-from stagec.compiler.flags import DATA_TILING_ROWS, CompileOptions, ladder
+from stagec.compiler.flags import DATA_TILING_ROWS, CompileOptions, Traits, ladder
 from stagec.compiler.progress import Progress
 from stagec.compiler.targets import Target
 from stagec.core.errors import CompileError, message
@@ -62,10 +62,10 @@ def compile_module(
     options = options or CompileOptions()
     started = time.perf_counter()
     source = for_target(serialize(module), target)
-    size = check(source, name, options)
+    traits = check(source, name, options)
     attempts: list[Attempt] = []
     with Progress(f"{name} for {target}"):
-        for rung in ladder(target, options, matmul_size=size):
+        for rung in ladder(target, options, **traits._asdict()):
             vmfb, attempt = run(source, rung.name, rung.flags, link=target.backend == "cpu")
             attempts.append(attempt)
             if vmfb:
@@ -110,8 +110,8 @@ def for_target(source: bytes, target: Target) -> bytes:
         return serialize(module)
 
 
-def check(source: bytes, name: str, options: CompileOptions) -> int:
-    """Refuse what would crash the compiler; return the multiply-adds of the largest product that is not thin.
+def check(source: bytes, name: str, options: CompileOptions) -> Traits:
+    """Refuse what would crash the compiler; return what the flags depend on.
 
     Raises:
       CompileError: an operation is unknown or malformed, or a constant's dtype cannot be compiled.
@@ -123,7 +123,8 @@ def check(source: bytes, name: str, options: CompileOptions) -> int:
         module = _parsed(source, session, name, options)
         constants: list[Any] = []
         products: list[Any] = []
-        kept = {"stablehlo.constant": constants, "stablehlo.dot_general": products}
+        numbers: list[Any] = []
+        kept = {"stablehlo.constant": constants, "stablehlo.dot_general": products, "stablehlo.complex": numbers}
         walk_on = _ir().WalkResult.ADVANCE
 
         def visit(operation: Any) -> Any:
@@ -135,7 +136,8 @@ def check(source: bytes, name: str, options: CompileOptions) -> int:
         module.operation.walk(visit)
         for operation in constants:
             _check_constant(operation, source, name, options)
-        return max(map(_product_size, products), default=0)
+        wide = any("complex<f64>" in str(o.results[0].type) for o in (*constants, *numbers))
+        return Traits(max(map(_product_size, products), default=0), wide)
 
 
 def run(

@@ -49,9 +49,9 @@ def stage_text(
     if stage in ("stablehlo", "optimized"):
         return _printed(source)
     source = for_target(source, target)
-    size = check(source, name, options)
+    traits = check(source, name, options)
     attempts = []
-    for rung in ladder(target, options, matmul_size=size):
+    for rung in ladder(target, options, **traits._asdict()):
         if stage == "asm":
             text, attempt = _assembly(source, rung, target)
         else:
@@ -80,12 +80,12 @@ def dump_all(
     """
     options = options or CompileOptions()
     source = serialize(module)
-    size = check(source, prefix, options)
+    traits = check(source, prefix, options)
     os.makedirs(directory, exist_ok=True)
     written = [_write(os.path.join(directory, f"{prefix}.00-stablehlo.mlir"), _printed(source))]
     source = for_target(source, target)
     with tempfile.TemporaryDirectory(prefix="stagec-stages-") as scratch:
-        for rung in ladder(target, options, matmul_size=size):
+        for rung in ladder(target, options, **traits._asdict()):
             phases = os.path.join(scratch, rung.name)
             os.makedirs(phases)
             asm, attempt = _assembly(source, rung, target, phases)
