@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from passes.attributes import dot_dimensions
-from stagec.compiler import diagnostics as diag, log
+from stagec.compiler import diagnostics as diag, log, repairs
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import DATA_TILING_ROWS, CompileOptions, Traits, ladder
 from stagec.compiler.progress import Progress
@@ -172,13 +172,16 @@ def run(
             try:
                 _configure(library, invocation._inv_p, phases, until)
                 ok = invocation.parse_source(api.Source.wrap_buffer(session, _buffer(source)))
-                ok = ok and invocation.execute()
+                if ok:
+                    repairs.prepare(invocation)
+                    ok = invocation.execute()
                 found += linker.diagnostics() if linker is not None else []
                 if ok and not any(d.severity == "error" for d in found):
                     with api.Output.open_membuffer() as memory:
                         if until:
                             invocation.output_ir(memory)
                         else:
+                            repairs.own_references(invocation)
                             invocation.output_vm_bytecode(memory)
                         output = bytes(memory.map_memory())
             except ValueError as error:

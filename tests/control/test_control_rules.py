@@ -251,14 +251,10 @@ def test_transformations_compose_in_every_order(program):
     close(vmap(second(grad, function))(batch), curvature, 2e-3)
 
 
-# The compiler refuses some of these programs' derivatives ("does not dominate this use"), or loses a
-# buffer of a loop's state when they run ("indirect buffer reference slot 0 is out range").
-_LOST = [carries_take_turns, closed_over, scan_in_scan, choice_in_scan, reversed_and_unrolled]
-_PARTS = [[p for p in PROGRAMS + LOOPS if p not in _LOST][i::3] for i in range(3)]
-_REFUSED = pytest.mark.xfail(raises=stagec.errors.CompileError, strict=False)
+_PARTS = [(PROGRAMS + LOOPS)[i::4] for i in range(4)]
 
 
-@pytest.mark.parametrize("chosen", [*_PARTS, *[pytest.param([p], marks=_REFUSED) for p in _LOST]])
+@pytest.mark.parametrize("chosen", _PARTS)
 def test_compiled_derivatives_are_the_eager_ones(chosen):
     def everything(x, batch):
         found = []

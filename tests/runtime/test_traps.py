@@ -134,3 +134,47 @@ def test_complex128_constants_do_not_abort_the_compiler():
     with stagec.enable_x64():
         c = np.array([1 + 2j, 3 - 4j], np.complex128)
         assert np.array_equal(stagec.jit(lambda x: x + c)(np.zeros(2, np.complex128)), c)
+
+
+def test_kernels_run_in_the_order_of_the_program():
+    # The four start from shared memory, that one of them updates while another has yet to read it.
+    def widest(x, least):
+        return lax.reduce_window(x, least, lax.max, (2, 3), (1, 2), ((1, 0), (0, 2)), (2, 1), (1, 2))
+
+    x = np.random.default_rng(0).integers(0, 100, (6, 9))
+    inputs = [x > 50, (x - 50).astype(np.int8), x.astype(np.uint8), x.astype(np.uint16)]
+    least = [np.bool_(False), np.int8(-128), np.uint8(0), np.uint16(0)]
+    results = stagec.jit(lambda xs: [widest(x, low) for x, low in zip(xs, least)])(inputs)
+    for got, given, low in zip(results, inputs, least):
+        assert np.array_equal(got, widest(snp.asarray(given), low))
+
+
+def test_loops_may_begin_with_one_value_twice():
+    def f(x):
+        def step(c, row):
+            n, a, b, d = c
+            return (n + 1, b, d, snp.tanh(d) * row + n), a
+
+        return lax.scan(step, (0, snp.zeros(3), snp.ones(3), snp.ones(3)), x)
+
+    x = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
+    for got, expected in zip(stagec.tree.leaves(stagec.jit(f)(x)), stagec.tree.leaves(f(snp.asarray(x)))):
+        np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("even", [True, False])
+def test_a_branch_may_give_back_one_value_twice(even):
+    def f(p, x):
+        def loop():
+            return lax.scan(lambda c, row: (c + row, (c * row, c)), x[0], x)[1]
+
+        outside = x * 2
+        constants, mixed = (
+            lax.cond(p, lambda: (snp.zeros((5, 3)),) * 2, loop),
+            lax.cond(p, lambda: (outside,) * 2, loop),
+        )
+        return [snp.tanh(v) for v in (*constants, *mixed, outside)]
+
+    x = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
+    for got, expected in zip(stagec.jit(f)(even, x), f(even, snp.asarray(x))):
+        np.testing.assert_allclose(got, expected, rtol=1e-6)
