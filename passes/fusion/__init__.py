@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from passes.fusion.dots import TRANSPOSES, merge_shared_lhs
-from passes.fusion.reductions import merge_reductions
+from passes.fusion.reductions import compute_once, merge_reductions
 from passes.pattern import apply
 from passes.pipeline import Pass, PassOptions, pattern_pass
 
@@ -14,8 +14,10 @@ __all__ = ["DOT_TRANSPOSES", "FUSION", "MERGE_DOTS", "MERGE_REDUCTIONS"]
 
 def _fusion(module: Any, options: PassOptions) -> dict[str, int]:
     hits = apply(module, TRANSPOSES)
-    merged = merge_reductions(module)
-    return {**hits, "merge_reductions": merged} if merged else hits
+    counts = {"merge_reductions": merge_reductions(module)}
+    if options.target.startswith("cpu"):
+        counts["compute_once"] = compute_once(module)
+    return hits | {name: count for name, count in counts.items() if count}
 
 
 # Measured on llvm-cpu by tests/passes/bench_fusion.py: merged reductions run
@@ -30,4 +32,6 @@ MERGE_DOTS = Pass(
 MERGE_REDUCTIONS = Pass(
     "merge_reductions", lambda module, options: merge_reductions(module), "Make reductions of one array into one."
 )
-FUSION = Pass("fusion", _fusion, "Transposes folded into products, and reductions of one array made into one.")
+FUSION = Pass(
+    "fusion", _fusion, "Transposes folded into products, reductions made into one, their operands computed once."
+)

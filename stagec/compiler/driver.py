@@ -14,10 +14,25 @@ from typing import Any
 from passes.attributes import dot_dimensions
 from stagec.compiler import diagnostics as diag, log, repairs
 from stagec.compiler.diagnostics import Attempt, Diagnostic
-from stagec.compiler.flags import DATA_TILING_ROWS, CompileOptions, Traits, ladder
+from stagec.compiler.flags import (
+    DATA_TILE,
+    DATA_TILING_ROWS,
+    DATA_TILING_SIZE,
+    DATA_TILING_UNEVEN_SIZE,
+    CompileOptions,
+    Traits,
+    ladder,
+)
 from stagec.compiler.progress import Progress
 from stagec.compiler.targets import Target
 from stagec.core.errors import CompileError, message
+
+# The compiler's phases, in its order. Between the first and the last ones a module is mended (`repairs`).
+FIRST_PHASES = ("input", "abi", "preprocessing", "global-optimization", "dispatch-creation", "flow")
+PHASES = (
+    *FIRST_PHASES,
+    *("stream", "executable-sources", "executable-configurations", "executable-targets", "hal", "vm"),
+)
 
 
 @dataclass(frozen=True)
@@ -61,8 +76,8 @@ def compile_module(
     """
     options = options or CompileOptions()
     started = time.perf_counter()
-    source = for_target(serialize(module), target)
-    traits = check(source, name, options)
+    given = serialize(module)
+    source, traits = prepared(given, target, name, options)
     attempts: list[Attempt] = []
     with Progress(f"{name} for {target}"):
         for rung in ladder(target, options, **traits._asdict()):
@@ -73,7 +88,7 @@ def compile_module(
             log.event("compile", "refused", name=name, flags=rung.name, error=attempt.error)
     seconds = time.perf_counter() - started
     if not vmfb:
-        saved = diag.save_module(source, name, options.dump)
+        saved = diag.save_module(given, name, options.dump)
         raise diag.compile_error(name, str(target), attempts, saved)
     log.event("compile", "compiled", name=name, target=str(target), flags=rung.name, seconds=seconds, bytes=len(vmfb))
     found = [d for a in attempts for d in a.diagnostics] if len(attempts) == 1 else attempts[-1].diagnostics
@@ -94,24 +109,11 @@ def serialize(module: Any) -> bytes:
     return buffer.getvalue()
 
 
-def for_target(source: bytes, target: Target) -> bytes:
-    """The module with its target's own description, where no flag of the compiler says it."""
-    if not target.description:
-        return source
-    ir = _ir()
-    with _api().Session() as session:
-        try:
-            module = ir.Module.parse(source, session.context)
-        except (ir.MLIRError, ValueError):
-            return source  # which `check` explains
-        device = ir.Attribute.parse(target.description, session.context)
-        with session.context:
-            module.operation.attributes["hal.device.targets"] = ir.ArrayAttr.get([device])
-        return serialize(module)
+def prepared(source: bytes, target: Target, name: str, options: CompileOptions) -> tuple[bytes, Traits]:
+    """The module as the compiler gets it: checked, and with its target's own description.
 
-
-def check(source: bytes, name: str, options: CompileOptions) -> Traits:
-    """Refuse what would crash the compiler; return what the flags depend on.
+    Returns:
+      the module, and what the flags depend on.
 
     Raises:
       CompileError: an operation is unknown or malformed, or a constant's dtype cannot be compiled.
@@ -136,17 +138,18 @@ def check(source: bytes, name: str, options: CompileOptions) -> Traits:
         module.operation.walk(visit)
         for operation in constants:
             _check_constant(operation, source, name, options)
+        repairs.describe(module.operation, target)
         wide = any("complex<f64>" in str(o.results[0].type) for o in (*constants, *numbers))
-        return Traits(max(map(_product_size, products), default=0), wide)
+        return serialize(module), Traits(max(map(_product_size, products), default=0), wide)
 
 
 def run(
     source: bytes, flag_set: str, flags: Sequence[str], *, link: bool = True, phases: str = "", until: str = ""
 ) -> tuple[bytes, Attempt]:
-    """Run the compiler once, on a module that `check` accepted.
+    """Run the compiler once, on a module that `prepared` returned.
 
     Args:
-      source: what `serialize` returned.
+      source: what `prepared` returned.
       flag_set: a name for the attempt.
       flags: command-line flags of the compiler.
       link: whether a linker takes part.
@@ -170,10 +173,13 @@ def run(
         invocation = session.invocation()
         with diag.collecting(library, invocation._inv_p) as found:
             try:
-                _configure(library, invocation._inv_p, phases, until)
+                first = until if until in FIRST_PHASES else FIRST_PHASES[-1]
+                _configure(library, invocation._inv_p, DumpCompilationPhasesTo=phases, CompileToPhase=first)
                 ok = invocation.parse_source(api.Source.wrap_buffer(session, _buffer(source)))
-                if ok:
-                    repairs.prepare(invocation)
+                ok = ok and invocation.execute()
+                if ok and until != first:
+                    repairs.before_stream(invocation)
+                    _configure(library, invocation._inv_p, CompileFromPhase=first, CompileToPhase=until or "end")
                     ok = invocation.execute()
                 found += linker.diagnostics() if linker is not None else []
                 if ok and not any(d.severity == "error" for d in found):
@@ -196,14 +202,11 @@ def _buffer(source: bytes) -> bytes:
     return source if source[:4] == b"ML\xefR" or source.endswith(b"\0") else source + b"\0"
 
 
-def _configure(library: Any, pointer: Any, phases: str, until: str) -> None:
-    for function, value in (
-        ("ireeCompilerInvocationSetDumpCompilationPhasesTo", phases),
-        ("ireeCompilerInvocationSetCompileToPhase", until),
-    ):
+def _configure(library: Any, pointer: Any, **values: str) -> None:
+    for name, value in values.items():
         if value:
             prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
-            address = ctypes.cast(getattr(library, function), ctypes.c_void_p).value
+            address = ctypes.cast(getattr(library, f"ireeCompilerInvocationSet{name}"), ctypes.c_void_p).value
             # The compiler keeps the pointer; `_kept` keeps the string.
             text = _kept.setdefault(value, value.encode())
             prototype(address or 0)(pointer, text)
@@ -257,7 +260,10 @@ def _check_constant(operation: Any, source: bytes, name: str, options: CompileOp
 
 
 def _product_size(operation: Any) -> int:
-    """Multiply-adds of one batch element of a dot_general; 0 if it is thin or its shape is not static."""
+    """Multiply-adds of one batch element of a dot_general; 0 if it is thin or its shape is not static.
+
+    One that does not fill whole tiles counts as large much sooner.
+    """
     ir = _ir()
     left, right = (ir.RankedTensorType(operand.type) for operand in operation.operands)
     if not (left.has_static_shape and right.has_static_shape):
@@ -268,7 +274,11 @@ def _product_size(operation: Any) -> int:
     if shared == 0:
         return 0
     rows, columns = math.prod(left.shape) // shared, math.prod(right.shape) // shared
-    return rows * columns * inner if min(rows, columns) >= DATA_TILING_ROWS else 0
+    size = rows * columns * inner
+    if min(rows, columns) < DATA_TILING_ROWS:
+        return 0
+    uneven = rows % DATA_TILE or columns % DATA_TILE
+    return max(size, DATA_TILING_SIZE) if uneven and size >= DATA_TILING_UNEVEN_SIZE else size
 
 
 def _api() -> Any:

@@ -10,7 +10,7 @@ import pytest
 from iree.compiler import ir
 
 from stagec.compiler import diagnostics, driver, log
-from stagec.compiler.driver import check, compile_module, run, serialize
+from stagec.compiler.driver import compile_module, prepared, run, serialize
 from stagec.compiler.flags import CompileOptions, ladder
 from stagec.compiler.targets import Target
 from stagec.core.errors import CompileError
@@ -193,7 +193,7 @@ def test_truncated_bytecode_is_refused():
         source = serialize(ir.Module.parse("func.func @main() { return }"))
     for size in range(4, len(source), 7):
         with pytest.raises(CompileError):
-            check(source[:size], "cut", CompileOptions())
+            prepared(source[:size], CPU, "cut", CompileOptions())
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_truncated_bytecode_is_refused():
     ],
 )
 def test_the_largest_product_is_measured_for_one_batch_element(text, size):
-    assert check(text.encode(), "main", CompileOptions()).matmul_size == size
+    assert prepared(text.encode(), CPU, "main", CompileOptions())[1].matmul_size == size
 
 
 def test_elementwise_sums_keep_their_order_inside_a_reduction():

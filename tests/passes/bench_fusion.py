@@ -1,4 +1,4 @@
-"""Run time of programs before and after each fusion pass: `python tests/passes/bench_fusion.py`."""
+"""Run time of programs before and after fusion passes and features_last: `python tests/passes/bench_fusion.py`."""
 
 import time
 
@@ -43,6 +43,16 @@ def transposed(size):
 }}"""
 
 
+def convolution(batch, inputs, outputs, size):
+    x, w, out = tensor(batch, inputs, size, size), tensor(outputs, inputs, 3, 3), tensor(batch, outputs, size, size)
+    return f"""func.func @main(%x: {x}, %w: {w}) -> {out} {{
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+       window = {{stride = [1, 1], pad = [[1, 1], [1, 1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1]}}
+       {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : ({x}, {w}) -> {out}
+  return %0 : {out}
+}}"""
+
+
 def microseconds(text, repeats=100):
     """The best of many runs on local-sync."""
     config = rt.Config("local-sync")
@@ -81,6 +91,8 @@ CASES = {
     "merge_reductions 256x256 columns": ("merge_reductions", reductions(256, 256, 0)),
     "merge_reductions 2048x512 rows": ("merge_reductions", reductions(2048, 512, 1)),
     "dot_transposes 256": ("dot_transposes", transposed(256)),
+    "features_last 64x16x8x8": ("legalize", convolution(64, 16, 32, 8)),
+    "features_last 8x64x28x28": ("legalize", convolution(8, 64, 64, 28)),
 }
 
 if __name__ == "__main__":
