@@ -20,6 +20,7 @@ from stagec.compiler.flags import (
     DATA_TILING_SIZE,
     DATA_TILING_UNEVEN_SIZE,
     CompileOptions,
+    Traits,
     ladder,
 )
 from stagec.compiler.progress import Progress
@@ -76,10 +77,10 @@ def compile_module(
     options = options or CompileOptions()
     started = time.perf_counter()
     given = serialize(module)
-    source, size = prepared(given, target, name, options)
+    source, traits = prepared(given, target, name, options)
     attempts: list[Attempt] = []
     with Progress(f"{name} for {target}"):
-        for rung in ladder(target, options, matmul_size=size):
+        for rung in ladder(target, options, **traits._asdict()):
             vmfb, attempt = run(source, rung.name, rung.flags, link=target.backend == "cpu")
             attempts.append(attempt)
             if vmfb:
@@ -108,11 +109,11 @@ def serialize(module: Any) -> bytes:
     return buffer.getvalue()
 
 
-def prepared(source: bytes, target: Target, name: str, options: CompileOptions) -> tuple[bytes, int]:
+def prepared(source: bytes, target: Target, name: str, options: CompileOptions) -> tuple[bytes, Traits]:
     """The module as the compiler gets it: checked, and with its target's own description.
 
     Returns:
-      the module, and the multiply-adds of its largest product that is not thin.
+      the module, and what the flags depend on.
 
     Raises:
       CompileError: an operation is unknown or malformed, or a constant's dtype cannot be compiled.
@@ -124,7 +125,8 @@ def prepared(source: bytes, target: Target, name: str, options: CompileOptions) 
         module = _parsed(source, session, name, options)
         constants: list[Any] = []
         products: list[Any] = []
-        kept = {"stablehlo.constant": constants, "stablehlo.dot_general": products}
+        numbers: list[Any] = []
+        kept = {"stablehlo.constant": constants, "stablehlo.dot_general": products, "stablehlo.complex": numbers}
         walk_on = _ir().WalkResult.ADVANCE
 
         def visit(operation: Any) -> Any:
@@ -137,7 +139,8 @@ def prepared(source: bytes, target: Target, name: str, options: CompileOptions) 
         for operation in constants:
             _check_constant(operation, source, name, options)
         repairs.describe(module.operation, target)
-        return serialize(module), max(map(_product_size, products), default=0)
+        wide = any("complex<f64>" in str(o.results[0].type) for o in (*constants, *numbers))
+        return serialize(module), Traits(max(map(_product_size, products), default=0), wide)
 
 
 def run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from stagec.compiler.targets import Target
 
@@ -40,6 +41,18 @@ class CompileOptions:
     dump: str = ""
 
 
+class Traits(NamedTuple):
+    """What the flags depend on in a program.
+
+    Args:
+      matmul_size: multiply-adds of the largest product that is not thin.
+      complex128: whether it makes complex128 values of constants or of parts.
+    """
+
+    matmul_size: int = 0
+    complex128: bool = False
+
+
 @dataclass(frozen=True)
 class FlagSet:
     """A named list of compiler flags."""
@@ -67,18 +80,21 @@ _VECTOR_SUMS = "--iree-llvmcpu-reassociate-fp-reductions=true"
 # --iree-dispatch-creation-enable-aggressive-fusion gives wrong results. `c / sum(c * c, 1)[None, :]` for a centred
 # `c` (as in `corrcoef`) reads the sums of rows that are not there yet; and one reduction to a maximum and a sum
 # goes wrong when that maximum and two arrays computed from both are returned, though no row needs another.
+_NO_HOISTING = "--iree-opt-const-expr-hoisting=false"
 _CAREFUL = (
     "--iree-llvmcpu-reassociate-fp-reductions=false",
     "--iree-opt-level=O0",
     "--iree-opt-const-eval=false",
     # The compiler does not come to an end with a loop that only counts from a constant.
-    "--iree-opt-const-expr-hoisting=false",
+    _NO_HOISTING,
 )
 FLAG_SETS = (*_FAST, "plain", "careful")
 
 
-def ladder(target: Target, options: CompileOptions | None = None, *, matmul_size: int = 0) -> tuple[FlagSet, ...]:
-    """The flag sets to try in order, for a program whose largest product has `matmul_size` multiply-adds.
+def ladder(
+    target: Target, options: CompileOptions | None = None, *, matmul_size: int = 0, complex128: bool = False
+) -> tuple[FlagSet, ...]:
+    """The flag sets to try in order, for a program with the given `Traits`.
 
     Raises:
       ValueError: `options.flag_set` is not a flag set of this target.
@@ -96,6 +112,9 @@ def ladder(target: Target, options: CompileOptions | None = None, *, matmul_size
     sets = {name: (*flags, _VECTOR_SUMS) for name, flags in _FAST.items()} if target.backend == "cpu" else {}
     sets["plain"] = (_VECTOR_SUMS,) if target.backend == "cpu" else ()
     sets["careful"] = _CAREFUL if target.backend == "cpu" else _CAREFUL[1:]
+    if complex128:
+        # What is computed from complex128 constants once, ahead of the first call, reads back wrong.
+        sets = {name: (*[f for f in flags if f != _NO_HOISTING], _NO_HOISTING) for name, flags in sets.items()}
     if options.flag_set:
         if options.flag_set not in sets:
             raise ValueError(f"unknown flag set {options.flag_set!r} for {target}; use {', '.join(map(repr, sets))}")

@@ -44,9 +44,9 @@ def stage_text(
     source = serialize(module)
     if stage in ("stablehlo", "optimized"):
         return _printed(source)
-    ready, size = prepared(source, target, name, options)
+    ready, traits = prepared(source, target, name, options)
     attempts = []
-    for rung in ladder(target, options, matmul_size=size):
+    for rung in ladder(target, options, **traits._asdict()):
         if stage == "asm":
             text, attempt = _assembly(ready, rung, target)
         else:
@@ -75,11 +75,11 @@ def dump_all(
     """
     options = options or CompileOptions()
     source = serialize(module)
-    ready, size = prepared(source, target, prefix, options)
+    ready, traits = prepared(source, target, prefix, options)
     os.makedirs(directory, exist_ok=True)
     written = [_write(os.path.join(directory, f"{prefix}.00-stablehlo.mlir"), _printed(source))]
     with tempfile.TemporaryDirectory(prefix="stagec-stages-") as scratch:
-        for rung in ladder(target, options, matmul_size=size):
+        for rung in ladder(target, options, **traits._asdict()):
             phases = os.path.join(scratch, rung.name)
             os.makedirs(phases)
             asm, attempt = _assembly(ready, rung, target, phases)

@@ -599,6 +599,28 @@ def test_nans_of_the_branch_not_taken_do_not_reach_the_gradient():
     assert float(stagec.jit(grad(function))(-1.0)) == 0.0
 
 
+def test_nans_of_the_branches_that_other_lanes_take_do_not_reach_the_gradient():
+    def function(x):
+        return lax.cond(x > 0, snp.sqrt, lambda v: 0.0 * v, x)
+
+    def switched(x):
+        return lax.switch((x > 0).astype("int32") * 2, [lambda v: 0.0 * v, lambda v: 1 / v, snp.sqrt], x)
+
+    x = np.array([0.0, 4.0, 0.0], np.float32)
+    for f in (function, switched):
+        total = lambda v, f=f: vmap(f)(v).sum()  # noqa: E731
+        for found in (
+            grad(total)(x),
+            stagec.jit(grad(total))(x),
+            vmap(grad(f))(x),
+            jvp(vmap(f), x, np.ones_like(x))[1],
+        ):
+            np.testing.assert_array_equal(found, [0, 0.25, 0])
+    _, push = stagec.linearize(function, np.float32(4))
+    mapped = stagec.vmap(push)
+    np.testing.assert_array_equal(stagec.linear_transpose(mapped, x)(x)[0], x / 4)
+
+
 @pytest.mark.parametrize(
     "transformed",
     [

@@ -170,7 +170,9 @@ def test_long_flat_tuples_work_past_the_shared_ones():
 
 
 def test_unflatten_checks_the_number_of_leaves():
-    with pytest.raises(PytreeError, match=r"unflatten: 1 leaves were given for a structure of 2\n(.|\n)*PyTreeDef\(\(\*, \*\)\)"):
+    with pytest.raises(
+        PytreeError, match=r"unflatten: 1 leaves were given for a structure of 2\n(.|\n)*PyTreeDef\(\(\*, \*\)\)"
+    ):
         structure((1, 2)).unflatten([1])
     with pytest.raises(PytreeError, match="3 leaves were given"):
         structure({"a": (1, 2)}).unflatten(iter([1, 2, 3]))
