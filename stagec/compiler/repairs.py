@@ -21,10 +21,17 @@ def describe(module: Any, target: Target) -> None:
     """Add the target's own description, where it has one, and that all values are on one device.
 
     The compiler knows no device for what a loop carries, and would begin each
-    round with copies of it.
+    round with copies of it. A program that calls Python keeps the copies: without
+    them, what is passed from a loop to Python may not have been computed yet.
     """
+    calls_python = any(
+        not len(function.regions[0].blocks)
+        for function in (op.operation for op in module.regions[0].blocks[0].operations)
+        if function.name == "func.func"
+    )
     with module.context:
-        module.attributes["stream.affinity"] = _ir().Attribute.parse("#hal.device.promise<@__device_0>")
+        if not calls_python:
+            module.attributes["stream.affinity"] = _ir().Attribute.parse("#hal.device.promise<@__device_0>")
         if target.description:
             module.attributes["hal.device.targets"] = _ir().Attribute.parse(f"[{target.description}]")
 
