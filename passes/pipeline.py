@@ -118,6 +118,7 @@ _PASSES = {
     "dot_transposes": "passes.fusion:DOT_TRANSPOSES",
     "merge_dots": "passes.fusion:MERGE_DOTS",
     "merge_reductions": "passes.fusion:MERGE_REDUCTIONS",
+    "compute_once": "passes.fusion:COMPUTE_ONCE",
     "legalize": "passes.legalize:LEGALIZE",
 }
 # Legalizing repeats constants and subexpressions; merging them is cheap.

@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from passes.fusion.dots import TRANSPOSES, merge_shared_lhs
-from passes.fusion.reductions import merge_reductions
+from passes.fusion.reductions import compute_once, merge_reductions
 from passes.pattern import apply
 from passes.pipeline import Pass, PassOptions, pattern_pass
 
-__all__ = ["DOT_TRANSPOSES", "FUSION", "MERGE_DOTS", "MERGE_REDUCTIONS"]
+__all__ = ["COMPUTE_ONCE", "DOT_TRANSPOSES", "FUSION", "MERGE_DOTS", "MERGE_REDUCTIONS"]
 
 
 def _fusion(module: Any, options: PassOptions) -> dict[str, int]:
     hits = apply(module, TRANSPOSES)
-    merged = merge_reductions(module)
-    return {**hits, "merge_reductions": merged} if merged else hits
+    counts = {"merge_reductions": merge_reductions(module)}
+    if options.target.startswith("cpu"):
+        counts["compute_once"] = compute_once(module)
+    return hits | {name: count for name, count in counts.items() if count}
 
 
 # Measured on llvm-cpu by tests/passes/bench_fusion.py: merged reductions run
@@ -27,7 +29,14 @@ MERGE_DOTS = Pass(
     lambda module, options: merge_shared_lhs(module),
     "Make products that share the left operand into one; slower on the CPU.",
 )
+COMPUTE_ONCE = Pass(
+    "compute_once",
+    lambda module, options: {"compute_once": count} if (count := compute_once(module)) else {},
+    "Compute a function once that a reduction and a later operation read.",
+)
 MERGE_REDUCTIONS = Pass(
     "merge_reductions", lambda module, options: merge_reductions(module), "Make reductions of one array into one."
 )
-FUSION = Pass("fusion", _fusion, "Transposes folded into products, and reductions of one array made into one.")
+FUSION = Pass(
+    "fusion", _fusion, "Transposes folded into products, reductions made into one, their operands computed once."
+)

@@ -1,4 +1,4 @@
-"""Reductions of one array made into one op of several results."""
+"""Reductions of one array made into one, and their operands computed once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from passes import attributes as attrs, bindings, build
 from passes.fusion.dots import blocks_inside_out
-from passes.match import producer, shape_of, single_op
+from passes.match import producer, shape_of, single_op, size_of
 
 
 def merge_reductions(module: Any) -> int:
@@ -61,3 +61,63 @@ def _merge(ops: list[Any], dimensions: tuple[int, ...]) -> None:
         assert shape_of(op.operation.results[0]) == shape_of(result)
         op.operation.results[0].replace_all_uses_with(result)
         op.operation.erase()
+
+
+# Where less is computed, what a kernel more costs is not won back.
+_LARGE = 1 << 13
+_FUNCTIONS = frozenset(
+    f"stablehlo.{name}"
+    for name in "cbrt cosine divide exponential exponential_minus_one log log_plus_one logistic power rsqrt sine sqrt "
+    "tan tanh".split()
+)
+_NEAR = 24  # how many operations are looked at on either side
+
+
+def compute_once(module: Any) -> int:
+    """Put a barrier on f(x) in f(x) / sum(f(x)); returns how many.
+
+    The compiler makes one kernel of it, which computes f(x) for the sum and then again. Behind a barrier
+    f(x) is made once, and read twice. Measured for a softmax on llvm-cpu: 1.2 times as fast for rows of
+    1024, and 30 times for rows of 1000, which the one kernel takes element by element.
+    """
+    return sum(_compute_once_in(block) for block in blocks_inside_out(module.operation))
+
+
+def _compute_once_in(block: Any) -> int:
+    count = 0
+    for op in list(block.operations):
+        if op.operation.name != "stablehlo.reduce":
+            continue
+        for value in dict.fromkeys(op.inputs):
+            if size_of(value) >= _LARGE and _takes_a_function(value) and _is_read_after(value, op.operation):
+                with bindings.ir.InsertionPoint.after(value.owner.operation), value.owner.location:
+                    held = build.op("stablehlo.optimization_barrier", [value])
+                value.replace_all_uses_except(held, [held.owner.operation])
+                count += 1
+    return count
+
+
+def _takes_a_function(value: Any) -> bool:
+    """Whether computing each element calls for more than arithmetic."""
+    near = [value]
+    for value in near:
+        op = producer(value)
+        if op is None or len(near) > _NEAR or op.operation.regions:
+            continue
+        if op.operation.name in _FUNCTIONS or op.operation.name.startswith("chlo."):
+            return True
+        if op.operation.name != "stablehlo.optimization_barrier":
+            near += [v for v in op.operation.operands if size_of(v) >= _LARGE]
+    return False
+
+
+def _is_read_after(value: Any, reduction: Any) -> bool:
+    """Whether `value` meets a result of its reduction again."""
+    others = {use.owner.operation for use in value.uses if use.owner.operation.results} - {reduction}
+    near = [use.owner.operation for result in reduction.results for use in result.uses] if others else []
+    for op in near:
+        if op in others:
+            return True
+        if len(near) < _NEAR:
+            near += [use.owner.operation for result in op.results for use in result.uses]
+    return False

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from passes import bindings
-from passes.legalize import complexes, control_flow, floats, integers, slices, sorting, spirv, unsigned, updates
+from passes.legalize import (
+    complexes,
+    control_flow,
+    convolutions,
+    floats,
+    integers,
+    slices,
+    sorting,
+    spirv,
+    unsigned,
+    updates,
+)
 from passes.legalize.number import Arithmetic, arithmetic
 from passes.legalize.separate import read_sorted
 from passes.pattern import Pattern, apply
@@ -13,7 +24,7 @@ from passes.pipeline import Pass, PassOptions
 
 __all__ = ["LEGALIZE", "PATTERNS_CPU", "PATTERNS_CUDA", "PATTERNS_VULKAN"]
 
-PATTERNS_CPU: list[Pattern] = [
+_COMMON: list[Pattern] = [
     *integers.PATTERNS,
     *unsigned.PATTERNS,
     *sorting.PATTERNS,
@@ -22,8 +33,9 @@ PATTERNS_CPU: list[Pattern] = [
     *slices.PATTERNS,
     *updates.PATTERNS,
 ]
-PATTERNS_VULKAN: list[Pattern] = [*spirv.PATTERNS, *PATTERNS_CPU]
-PATTERNS_CUDA: list[Pattern] = PATTERNS_CPU
+PATTERNS_CPU: list[Pattern] = [*convolutions.PATTERNS, *_COMMON]
+PATTERNS_VULKAN: list[Pattern] = [*spirv.PATTERNS, *_COMMON]
+PATTERNS_CUDA: list[Pattern] = _COMMON
 
 
 def _legalize(module: Any, options: PassOptions) -> dict[str, int]:

@@ -26,7 +26,7 @@ from passes.legalize.number import (
     sqrt,
     where,
 )
-from passes.match import is_static
+from passes.match import is_static, shape_of, splat_of
 from passes.pattern import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
@@ -309,4 +309,20 @@ def expand_complex_pad(op: Any) -> Any:
     return build.op("stablehlo.complex", parts, op.operation.results[0].type)
 
 
-PATTERNS = [*(_law(name, fn) for name, fn in _FUNCTIONS.items()), expand_complex_pad]
+@pattern("stablehlo.constant")
+def complex128_constant(op: Any) -> Any:
+    """An array of one complex128 number is computed from its parts. Exact.
+
+    The compiler cannot fill memory with 16-byte values, so it must not see that it could.
+    """
+    result = op.operation.results[0]
+    number = splat_of(result)
+    if number is None or number.itemsize < 16 or not shape_of(result) or 0 in shape_of(result):
+        return None
+    parts = [build.op("stablehlo.optimization_barrier", [build.constant(part)]) for part in (number.real, number.imag)]
+    return build.op(
+        "stablehlo.complex", [build.broadcast_in_dim(part, shape_of(result), ()) for part in parts], result.type
+    )
+
+
+PATTERNS = [*(_law(name, fn) for name, fn in _FUNCTIONS.items()), expand_complex_pad, complex128_constant]

@@ -1,9 +1,9 @@
-"""Arrays that are updated in place beside what reads them later, and control flow that reads them or gives them back.
+"""Arrays that are updated in place beside control flow that reads them or gives them back.
 
 The CPU backend runs control flow between its kernels. It takes an update in
 place that follows a loop or a choice for independent of it, and runs it first,
 even if the loop or the choice reads the same memory; and it does not see that a
-result may be the memory of what went in.
+result may be the memory of what went in, or of another result.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from passes import bindings
-from passes.legalize.memory import CHOICES, apart, block_of, is_inside, memory, shared_by
-from passes.match import functions, is_static, size_of
+from passes import bindings, build
+from passes.legalize.memory import CHOICES, apart, block_of, is_inside, is_view, memory, shared_by
+from passes.match import constant_of, functions, is_static, size_of, splat_of
 
 _UPDATES = ("stablehlo.sort", "stablehlo.dynamic_update_slice", "stablehlo.scatter", "chlo.top_k")
 _CONTROL = (*CHOICES, "stablehlo.while", "func.call")
@@ -36,14 +36,18 @@ def keep_apart(module: Any) -> dict[str, int]:
         updates = [op for op in everything if op.name in _UPDATES]
         for op in flow:
             if op.name == "stablehlo.while":
-                _separate_repeated_state(op, numbers, hits)
-        if not updates:
+                _own_results(op.regions[1].blocks[0], numbers, hits)
+            elif op.name in CHOICES:
+                for region in op.regions:
+                    _own_results(region.blocks[0], numbers, hits)
+        if not flow or not updates:
             continue
+        for op in (o for o in flow if o.name == "stablehlo.while"):
+            _separate_state(op, numbers, hits)
         for op in flow:
             _separate_later_updates(op, numbers, hits)
-        loops = [op for op in flow if op.name == "stablehlo.while"]
-        for op in (*updates, *loops):
-            _separate_from_later_uses(op, numbers, hits)
+        for op in updates:
+            _separate_from_later_uses(op, _written(op), numbers, hits)
     return hits
 
 
@@ -71,26 +75,34 @@ def _written(update: Any) -> list[tuple[int, Any]]:
     return operands
 
 
-def _separate_repeated_state(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
-    """A loop with a choice in it does not begin with one argument twice, which fails when it runs."""
-    if not any(inner.name in CHOICES for inner in _inner(op)):
-        return
-    before: set[Any] = set()
-    for i, value in enumerate(op.operands):
-        arguments = {v for v in memory(value) if _is_argument(v)}
-        if arguments & before and is_static(value):
-            op.operands[i] = _copy(value, op, numbers, hits, "loop_state_apart")
-        before |= arguments
+def _own_results(block: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
+    """A region gives back values that are made inside it, each of them once.
+
+    The compiler asks for the place and the size of a value in one region, and takes the answer for another one too.
+    """
+    end = list(block.operations)[-1].operation
+    given: set[Any] = set()
+    for i, value in enumerate(end.operands):
+        source = value
+        while is_view(source) and _is_made_in(source, block):
+            source = source.owner.operands[0]
+        constant = splat_of(source) is not None
+        if is_static(value) and (constant or source in given):
+            end.operands[i] = _copy(value, end, numbers, hits, "result_made_inside")
+        elif constant or not _is_made_in(source, block):
+            hits["result_bound_inside"] = hits.get("result_bound_inside", 0) + 1
+            with bindings.ir.InsertionPoint(end), end.location:
+                end.operands[i] = build.op("stablehlo.optimization_barrier", [value])
+        given.add(source)
 
 
-def _is_argument(value: Any) -> bool:
-    owner = value.owner
-    return isinstance(owner, bindings.ir.Block) and owner.owner.operation.name == "func.func"
+def _is_made_in(value: Any, block: Any) -> bool:
+    return block_of(value) == block or is_inside(block_of(value), block.owner.operation)
 
 
-def _reads(op: Any) -> list[Any]:
-    """The values from outside that control flow reads."""
-    found = dict.fromkeys(op.operands)
+def _captured(op: Any) -> list[Any]:
+    """The values from outside that the regions of control flow read."""
+    found: dict[Any, None] = {}
     for region in op.regions:
         for block in region.blocks:
             for inner in _operations(block):
@@ -105,7 +117,7 @@ def _separate_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int
     updates = [u for u in updates if u.name in _UPDATES]
     if not updates:
         return
-    for value in _reads(op):
+    for value in dict.fromkeys((*op.operands, *_captured(op))):
         if not is_static(value):
             continue
         read = memory(value)
@@ -123,15 +135,35 @@ def _separate_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int
                     user.operands[use.operand_number] = copy
 
 
-def _separate_from_later_uses(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
-    """What is needed after its update is copied before it.
+def _separate_state(loop: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
+    """What a loop updates in place is nothing else's memory.
 
-    The compiler copies it too, but beside control flow it may then drop its own copy, and where something else runs
-    at the same time it may copy too late.
+    The compiler makes a constant once for all the loops that begin with it, and
+    does not see what a loop's body reads from outside.
     """
-    written = _written_by_loop(op) if op.name == "stablehlo.while" else _written(op)
+    written = _written_by_loop(loop)
+    around = _loop_around(loop)
+    captured = _captured(loop)
     for i, value in written:
-        if is_static(value) and _is_needed_after(op, value):
+        own = memory(value, within=around)
+        others = captured + [v for j, v in enumerate(loop.operands) if j != i]
+        if is_static(value) and (
+            any(constant_of(v) is not None for v in own)
+            or any(not own.isdisjoint(memory(v, within=around)) for v in others)
+        ):
+            loop.operands[i] = _copy(value, loop, numbers, hits, "loop_state_apart")
+    _separate_from_later_uses(loop, written, numbers, hits)
+
+
+def _separate_from_later_uses(
+    op: Any, written: list[tuple[int, Any]], numbers: Iterator[int], hits: dict[str, int]
+) -> None:
+    """Beside control flow, what is needed after its update is copied before it.
+
+    The compiler copies it too, but may then drop its own copy.
+    """
+    for i, value in written:
+        if op.operands[i] == value and is_static(value) and _is_needed_after(op, value):
             op.operands[i] = _copy(value, op, numbers, hits, "update_apart_from_later_uses")
 
 

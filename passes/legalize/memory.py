@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from passes import bindings, build
-from passes.match import shape_of
-from passes.types import numpy_dtype
+from passes.match import constant_of, dtype_of, shape_of, splat_of
+from passes.types import tensor_type
 
 # A result of these may be (part of) the memory of as many of the first operands; -1 is any of them.
 _VIEWS = dict.fromkeys(
@@ -122,9 +122,9 @@ def number_along(shape: tuple[int, ...], axis: int) -> Any:
 
 def bits_as(value: Any, like: Any) -> Any:
     """An array of the element type of `like` that is computed from `value`, whatever its elements are."""
-    dtype = numpy_dtype(like.type.element_type)
-    if numpy_dtype(value.type.element_type).kind == "c" != dtype.kind:
-        half = np.float32 if numpy_dtype(value.type.element_type) == np.complex64 else np.float64
+    dtype = dtype_of(like)
+    if dtype_of(value).kind == "c" != dtype.kind:
+        half = np.float32 if dtype_of(value) == np.complex64 else np.float64
         value = build.op("stablehlo.real", [value], build.tensor_type(shape_of(value), half))
     return build.convert(value, dtype)
 
@@ -135,11 +135,15 @@ def apart(value: Any, copy: int = 0, other: Any = None) -> Any:
     Copies of one value with different numbers stay different. `other` is what is not chosen.
     """
     shape = shape_of(value)
-    zero = build.constant(np.zeros(shape, numpy_dtype(value.type.element_type))) if other is None else other
-    if max(shape, default=1) > 1:
+    filling = splat_of(value)
+    if filling is not None and shape and other is None:
+        number = build.full(filling, tensor_type((), value.type.element_type))
+        return build.broadcast_in_dim(apart(number, copy), shape, ())
+    if max(shape, default=1) > 1 and constant_of(value) is None:
         number = number_along(shape, int(np.argmax(shape)))
         always = build.compare(number, build.full(-copy, number), "GE")
-    else:  # the index of the only element is a constant
+    else:  # the index of the only element is a constant, and so is a choice between constants
         hidden = build.op("stablehlo.optimization_barrier", [build.constant(np.full(shape, copy, np.int32))])
         always = build.compare(hidden, build.full(copy, hidden), "EQ")
-    return build.select(always, value, zero)
+    other = build.full(filling is not None and filling == 0, value) if other is None else other
+    return build.select(always, value, other)

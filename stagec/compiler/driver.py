@@ -14,13 +14,29 @@ from typing import Any
 
 from passes.attributes import dot_dimensions
 from passes.legalize.separate import separate
-from stagec.compiler import diagnostics as diag, log
+from stagec.compiler import diagnostics as diag, log, repairs
 from stagec.compiler.diagnostics import Attempt, Diagnostic
-from stagec.compiler.flags import DATA_TILING_ROWS, CompileOptions, FlagSet, ladder
+from stagec.compiler.flags import (
+    DATA_TILE,
+    DATA_TILING_ROWS,
+    DATA_TILING_SIZE,
+    DATA_TILING_UNEVEN_SIZE,
+    CompileOptions,
+    FlagSet,
+    Traits,
+    ladder,
+)
 from stagec.compiler.progress import Progress
 from stagec.compiler.spirv import racing_kernels
 from stagec.compiler.targets import Target
 from stagec.core.errors import CompileError, message
+
+# The compiler's phases, in its order. Between the first and the last ones a module is mended (`repairs`).
+FIRST_PHASES = ("input", "abi", "preprocessing", "global-optimization", "dispatch-creation", "flow")
+PHASES = (
+    *FIRST_PHASES,
+    *("stream", "executable-sources", "executable-configurations", "executable-targets", "hal", "vm"),
+)
 
 
 @dataclass(frozen=True)
@@ -64,11 +80,11 @@ def compile_module(
     """
     options = options or CompileOptions()
     started = time.perf_counter()
-    source = for_target(serialize(module), target)
-    size = check(source, name, options)
+    given = serialize(module)
+    source, traits = prepared(given, target, name, options)
     attempts: list[Attempt] = []
     with Progress(f"{name} for {target}"):
-        for rung in ladder(target, options, matmul_size=size):
+        for rung in ladder(target, options, **traits._asdict()):
             vmfb, attempt = run(for_rung(source, rung), rung.name, rung.flags, link=target.backend == "cpu")
             if target.backend == "vulkan":
                 vmfb, attempt = _without_races(vmfb, attempt)
@@ -78,7 +94,7 @@ def compile_module(
             log.event("compile", "refused", name=name, flags=rung.name, error=attempt.error)
     seconds = time.perf_counter() - started
     if not vmfb:
-        saved = diag.save_module(source, name, options.dump)
+        saved = diag.save_module(given, name, options.dump)
         raise diag.compile_error(name, str(target), attempts, saved)
     log.event("compile", "compiled", name=name, target=str(target), flags=rung.name, seconds=seconds, bytes=len(vmfb))
     found = [d for a in attempts for d in a.diagnostics] if len(attempts) == 1 else attempts[-1].diagnostics
@@ -97,22 +113,6 @@ def serialize(module: Any) -> bytes:
     buffer = io.BytesIO()
     module.operation.write_bytecode(buffer)
     return buffer.getvalue()
-
-
-def for_target(source: bytes, target: Target) -> bytes:
-    """The module with its target's own description, where no flag of the compiler says it."""
-    if not target.description:
-        return source
-    ir = _ir()
-    with _api().Session() as session:
-        try:
-            module = ir.Module.parse(source, session.context)
-        except (ir.MLIRError, ValueError):
-            return source  # which `check` explains
-        device = ir.Attribute.parse(target.description, session.context)
-        with session.context:
-            module.operation.attributes["hal.device.targets"] = ir.ArrayAttr.get([device])
-        return serialize(module)
 
 
 def for_rung(source: bytes, rung: FlagSet) -> bytes:
@@ -135,8 +135,11 @@ def _without_races(vmfb: bytes, attempt: Attempt) -> tuple[bytes, Attempt]:
     return b"", dataclasses.replace(attempt, ok=False, diagnostics=found)
 
 
-def check(source: bytes, name: str, options: CompileOptions) -> int:
-    """Refuse what would crash the compiler; return the multiply-adds of the largest product that is not thin.
+def prepared(source: bytes, target: Target, name: str, options: CompileOptions) -> tuple[bytes, Traits]:
+    """The module as the compiler gets it: checked, and with its target's own description.
+
+    Returns:
+      the module, and what the flags depend on.
 
     Raises:
       CompileError: an operation is unknown or malformed, or a constant's dtype cannot be compiled.
@@ -148,7 +151,8 @@ def check(source: bytes, name: str, options: CompileOptions) -> int:
         module = _parsed(source, session, name, options)
         constants: list[Any] = []
         products: list[Any] = []
-        kept = {"stablehlo.constant": constants, "stablehlo.dot_general": products}
+        numbers: list[Any] = []
+        kept = {"stablehlo.constant": constants, "stablehlo.dot_general": products, "stablehlo.complex": numbers}
         walk_on = _ir().WalkResult.ADVANCE
 
         def visit(operation: Any) -> Any:
@@ -160,16 +164,18 @@ def check(source: bytes, name: str, options: CompileOptions) -> int:
         module.operation.walk(visit)
         for operation in constants:
             _check_constant(operation, source, name, options)
-        return max(map(_product_size, products), default=0)
+        repairs.describe(module.operation, target)
+        wide = any("complex<f64>" in str(o.results[0].type) for o in (*constants, *numbers))
+        return serialize(module), Traits(max(map(_product_size, products), default=0), wide)
 
 
 def run(
     source: bytes, flag_set: str, flags: Sequence[str], *, link: bool = True, phases: str = "", until: str = ""
 ) -> tuple[bytes, Attempt]:
-    """Run the compiler once, on a module that `check` accepted.
+    """Run the compiler once, on a module that `prepared` returned.
 
     Args:
-      source: what `serialize` returned.
+      source: what `prepared` returned.
       flag_set: a name for the attempt.
       flags: command-line flags of the compiler.
       link: whether a linker takes part.
@@ -193,15 +199,21 @@ def run(
         invocation = session.invocation()
         with diag.collecting(library, invocation._inv_p) as found:
             try:
-                _configure(library, invocation._inv_p, phases, until)
+                first = until if until in FIRST_PHASES else FIRST_PHASES[-1]
+                _configure(library, invocation._inv_p, DumpCompilationPhasesTo=phases, CompileToPhase=first)
                 ok = invocation.parse_source(api.Source.wrap_buffer(session, _buffer(source)))
                 ok = ok and invocation.execute()
+                if ok and until != first:
+                    repairs.before_stream(invocation)
+                    _configure(library, invocation._inv_p, CompileFromPhase=first, CompileToPhase=until or "end")
+                    ok = invocation.execute()
                 found += linker.diagnostics() if linker is not None else []
                 if ok and not any(d.severity == "error" for d in found):
                     with api.Output.open_membuffer() as memory:
                         if until:
                             invocation.output_ir(memory)
                         else:
+                            repairs.own_references(invocation)
                             invocation.output_vm_bytecode(memory)
                         output = bytes(memory.map_memory())
             except ValueError as error:
@@ -216,14 +228,11 @@ def _buffer(source: bytes) -> bytes:
     return source if source[:4] == b"ML\xefR" or source.endswith(b"\0") else source + b"\0"
 
 
-def _configure(library: Any, pointer: Any, phases: str, until: str) -> None:
-    for function, value in (
-        ("ireeCompilerInvocationSetDumpCompilationPhasesTo", phases),
-        ("ireeCompilerInvocationSetCompileToPhase", until),
-    ):
+def _configure(library: Any, pointer: Any, **values: str) -> None:
+    for name, value in values.items():
         if value:
             prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
-            address = ctypes.cast(getattr(library, function), ctypes.c_void_p).value
+            address = ctypes.cast(getattr(library, f"ireeCompilerInvocationSet{name}"), ctypes.c_void_p).value
             # The compiler keeps the pointer; `_kept` keeps the string.
             text = _kept.setdefault(value, value.encode())
             prototype(address or 0)(pointer, text)
@@ -277,7 +286,10 @@ def _check_constant(operation: Any, source: bytes, name: str, options: CompileOp
 
 
 def _product_size(operation: Any) -> int:
-    """Multiply-adds of one batch element of a dot_general; 0 if it is thin or its shape is not static."""
+    """Multiply-adds of one batch element of a dot_general; 0 if it is thin or its shape is not static.
+
+    One that does not fill whole tiles counts as large much sooner.
+    """
     ir = _ir()
     left, right = (ir.RankedTensorType(operand.type) for operand in operation.operands)
     if not (left.has_static_shape and right.has_static_shape):
@@ -288,7 +300,11 @@ def _product_size(operation: Any) -> int:
     if shared == 0:
         return 0
     rows, columns = math.prod(left.shape) // shared, math.prod(right.shape) // shared
-    return rows * columns * inner if min(rows, columns) >= DATA_TILING_ROWS else 0
+    size = rows * columns * inner
+    if min(rows, columns) < DATA_TILING_ROWS:
+        return 0
+    uneven = rows % DATA_TILE or columns % DATA_TILE
+    return max(size, DATA_TILING_SIZE) if uneven and size >= DATA_TILING_UNEVEN_SIZE else size
 
 
 def _api() -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from stagec.compiler.targets import Target
 
@@ -10,6 +11,10 @@ from stagec.compiler.targets import Target
 # float32: 768 cubed 0.97x, 512x512x2048 1.2x, 1024 cubed 1.4x, 2048 cubed 2.9x, for 0.15 s more to
 # compile. Batches of small products and thin ones (8 rows: 0.5x) are better off without.
 DATA_TILING_SIZE = 800**3
+# Without, rows or columns that do not fill tiles of 16 are computed element by element: 333 cubed 6x,
+# 512x512x500 2.5x, 100 cubed 1.5x slower.
+DATA_TILING_UNEVEN_SIZE = 100**3
+DATA_TILE = 16
 DATA_TILING_ROWS = 64
 
 
@@ -34,6 +39,18 @@ class CompileOptions:
     flag_set: str = ""
     extra_flags: tuple[str, ...] = ()
     dump: str = ""
+
+
+class Traits(NamedTuple):
+    """What the flags depend on in a program.
+
+    Args:
+      matmul_size: multiply-adds of the largest product that is not thin.
+      complex128: whether it makes complex128 values of constants or of parts.
+    """
+
+    matmul_size: int = 0
+    complex128: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,8 +97,10 @@ _CAREFUL = (
 FLAG_SETS = (*_FAST, "plain", "careful")
 
 
-def ladder(target: Target, options: CompileOptions | None = None, *, matmul_size: int = 0) -> tuple[FlagSet, ...]:
-    """The flag sets to try in order, for a program whose largest product has `matmul_size` multiply-adds.
+def ladder(
+    target: Target, options: CompileOptions | None = None, *, matmul_size: int = 0, complex128: bool = False
+) -> tuple[FlagSet, ...]:
+    """The flag sets to try in order, for a program with the given `Traits`.
 
     Raises:
       ValueError: `options.flag_set` is not a flag set of this target.
@@ -101,6 +120,9 @@ def ladder(target: Target, options: CompileOptions | None = None, *, matmul_size
     sets["careful"] = _CAREFUL if target.backend == "cpu" else _CAREFUL[1:]
     if target.backend == "vulkan":
         sets["separate"] = sets["careful"]
+    if complex128:
+        # What is computed from complex128 constants once, ahead of the first call, reads back wrong.
+        sets = {name: (*[f for f in flags if f != _NO_HOISTING], _NO_HOISTING) for name, flags in sets.items()}
     if options.flag_set:
         if options.flag_set not in sets:
             raise ValueError(f"unknown flag set {options.flag_set!r} for {target}; use {', '.join(map(repr, sets))}")

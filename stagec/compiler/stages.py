@@ -9,16 +9,12 @@ import subprocess
 import tempfile
 from typing import Any
 
-from stagec.compiler import diagnostics as diag, log
-from stagec.compiler.driver import check, for_rung, for_target, run, serialize
+from stagec.compiler import diagnostics as diag, log, repairs
+from stagec.compiler.driver import PHASES, for_rung, prepared, run, serialize
 from stagec.compiler.flags import CompileOptions, FlagSet, ladder
 from stagec.compiler.targets import Target
 
-# In the order of the compiler; `stablehlo` and `optimized` come before its first phase.
-PHASES = (
-    *("input", "abi", "preprocessing", "global-optimization", "dispatch-creation", "flow", "stream"),
-    *("executable-sources", "executable-configurations", "executable-targets", "hal", "vm"),
-)
+# `stablehlo` and `optimized` come before the compiler's first phase.
 STAGES = ("stablehlo", "optimized", *PHASES, "asm")
 
 
@@ -48,14 +44,13 @@ def stage_text(
     source = serialize(module)
     if stage in ("stablehlo", "optimized"):
         return _printed(source)
-    source = for_target(source, target)
-    size = check(source, name, options)
+    ready, traits = prepared(source, target, name, options)
     attempts = []
-    for rung in ladder(target, options, matmul_size=size):
+    for rung in ladder(target, options, **traits._asdict()):
         if stage == "asm":
-            text, attempt = _assembly(source, rung, target)
+            text, attempt = _assembly(ready, rung, target)
         else:
-            output, attempt = run(for_rung(source, rung), rung.name, rung.flags, until=stage)
+            output, attempt = run(for_rung(ready, rung), rung.name, rung.flags, until=stage)
             text = output.decode(errors="replace")
         if attempt.ok:
             return text
@@ -80,17 +75,16 @@ def dump_all(
     """
     options = options or CompileOptions()
     source = serialize(module)
-    size = check(source, prefix, options)
+    ready, traits = prepared(source, target, prefix, options)
     os.makedirs(directory, exist_ok=True)
     written = [_write(os.path.join(directory, f"{prefix}.00-stablehlo.mlir"), _printed(source))]
-    source = for_target(source, target)
     with tempfile.TemporaryDirectory(prefix="stagec-stages-") as scratch:
-        for rung in ladder(target, options, matmul_size=size):
+        for rung in ladder(target, options, **traits._asdict()):
             phases = os.path.join(scratch, rung.name)
             os.makedirs(phases)
-            asm, attempt = _assembly(source, rung, target, phases)
+            asm, attempt = _assembly(ready, rung, target, phases)
             if attempt.ok:
-                phases = _phases_with_lines(source, rung, scratch) or phases
+                phases = _phases_with_lines(ready, rung, scratch) or phases
                 break
         for number, phase in enumerate(PHASES, start=1):
             found = glob.glob(os.path.join(glob.escape(phases), f"*.{number}.{phase}.mlir"))
@@ -128,7 +122,7 @@ def _phases_with_lines(source: bytes, rung: FlagSet, scratch: str) -> str:
     os.makedirs(folder)
     with open(module, "wb") as file:
         file.write(source)
-    flags = [*rung.flags, "--mlir-print-debuginfo", f"--dump-compilation-phases-to={folder}"]
+    flags = [*rung.flags, *repairs.FLAGS, "--mlir-print-debuginfo", f"--dump-compilation-phases-to={folder}"]
     try:
         command = [binaries.find_tool("iree-compile"), module, *flags, "-o", os.devnull]
         subprocess.run(command, check=True, capture_output=True, timeout=600)

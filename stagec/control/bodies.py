@@ -263,40 +263,9 @@ def _to_bits(values: Sequence[Any]) -> list[Any]:
     ]
 
 
-def emit_case(
-    cx: Any, index: Any, branches: Sequence[Callable[[], Sequence[Any]]], outside: Sequence[Any] = ()
-) -> list[Any]:
-    """`stablehlo.case`.
-
-    Args:
-      branches: stagec functions of nothing.
-      outside: the `ir.Value`s that they read.
-    """
+def emit_case(cx: Any, index: Any, branches: Sequence[Callable[[], Sequence[Any]]]) -> list[Any]:
+    """`stablehlo.case`; `branches` are stagec functions of nothing."""
     carried = [_bits_aval(a) for a in cx.out_avals]
-    regions = [cx.region([], lambda branch=branch: _own(cx, _to_bits(branch()), outside)) for branch in branches]
+    regions = [cx.region([], lambda branch=branch: _to_bits(branch())) for branch in branches]
     results = cx.emit_all("stablehlo.case", [index], avals=carried, regions=regions)
     return [_bitcast(cx, r, a, b) for r, a, b in zip(results, cx.out_avals, carried)]
-
-
-def _own(cx: Any, outs: list[Any], outside: Sequence[Any]) -> list[Any]:
-    """A region's results, those that come from outside bound inside it.
-
-    The compiler asks for the size of such a value in one region, and takes the answer for another one too.
-    """
-    values = [cx.value(o) for o in outs]
-    foreign = [i for i, v in enumerate(values) if _source(v) in outside]
-    if not foreign:
-        return outs
-    avals = [aval_of(outs[i]) for i in foreign]
-    bound = cx.emit_all("stablehlo.optimization_barrier", [values[i] for i in foreign], avals=avals)
-    own = list(outs)
-    for i, value in zip(foreign, cx.tracers(bound, avals)):
-        own[i] = value
-    return own
-
-
-def _source(value: Any) -> Any:
-    """What an `ir.Value` was before it was given another shape."""
-    while getattr(value.owner, "name", "") in ("stablehlo.reshape", "stablehlo.bitcast_convert"):
-        value = value.owner.operands[0]
-    return value

@@ -12,8 +12,9 @@ from stagec.core import location
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, Literal, Var, prune, replay, trace_flat
 from stagec.core.primitive import Primitive
-from stagec.core.trace import bind
+from stagec.core.trace import bind, current
 from stagec.core.zero import is_linear, is_zero
+from stagec.primitives.operand import aval_of
 from stagec.primitives.rules import batch_elementwise, cotangents, linear
 from stagec.transforms.linearize import PartialTrace
 
@@ -98,7 +99,7 @@ def _partial(trace: PartialTrace, args: tuple[Any, ...], params: dict[str, Any])
     unknown = tuple([trace.is_unknown(a) for a in args])
     key = ("checkpoint", unknown, policy.policy)
     early, late, out_unknown, reads = graph.derived.get(key) or graph.derived.setdefault(
-        key, _split(graph, unknown, policy.policy, params["name"])
+        key, _split(_apart(graph, unknown, params["name"]), unknown, policy.policy, params["name"])
     )
     known = [a for a, u in zip(args, unknown) if not u]
     found = jit_p(*known, name=params["name"], graph=early)
@@ -112,6 +113,25 @@ def _partial(trace: PartialTrace, args: tuple[Any, ...], params: dict[str, Any])
     )
     a, b = iter(found[:first]), iter(rest)
     return [next(b) if u else next(a) for u in out_unknown]
+
+
+def _apart(graph: Graph, unknown: Sequence[bool], name: str) -> Graph:
+    """The graph with each loop, choice or call in two: what follows from known inputs, and what is linear."""
+    if not any(e.primitive.partial is not None for e in graph.equations):
+        return graph
+
+    def run(*values: Any) -> list[Any]:
+        partial = PartialTrace(name)
+        args = [partial.unknown.argument(aval_of(v)) if u else v for v, u in zip(values, unknown, strict=True)]
+        with current(partial):
+            outs = replay(graph, args)
+        late, residuals = partial.unknown.finish([o for o in outs if partial.is_unknown(o)])
+        found = iter(replay(late, [*residuals, *[v for v, u in zip(values, unknown) if u]]))
+        return [next(found) if partial.is_unknown(o) else o for o in outs]
+
+    made, captured = trace_flat(run, graph.in_avals, [v.name for v in graph.inputs], name=name)
+    assert not captured, "a graph closes over nothing"
+    return inlined(made, name)
 
 
 def _split(graph: Graph, unknown: Sequence[bool], policy: Policy | None, name: str) -> Any:

@@ -39,7 +39,7 @@ def _eval(index: Any, *arrays: Any, branches: tuple[Graph, ...]) -> list[Any]:
 def _lower(cx: Any, index: Any, *values: Any, branches: tuple[Graph, ...]) -> Any:
     operands = cx.tracers(values, cx.in_avals[1:])
     # A region of `case` takes no arguments: its operations read the values around it.
-    return bodies.emit_case(cx, index, [functools.partial(replay, graph, operands) for graph in branches], values)
+    return bodies.emit_case(cx, index, [functools.partial(replay, graph, operands) for graph in branches])
 
 
 cond_p = Primitive(

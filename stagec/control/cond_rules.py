@@ -21,8 +21,9 @@ from stagec.control.derived import (
 )
 from stagec.core.graph import Equation, Graph, Literal, Var, replay
 from stagec.core.primitive import Primitive
-from stagec.core.zero import Zero, is_linear, is_zero
+from stagec.core.zero import Zero, differentiable, is_linear, is_zero
 from stagec.primitives import logic
+from stagec.primitives.barrier import stop_gradient
 from stagec.primitives.operand import aval_of
 from stagec.primitives.rules import to_front, zeros
 from stagec.transforms.linearize import PartialTrace
@@ -143,10 +144,29 @@ def batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[st
         return primitive(args[0], *operands, branches=graphs), [0 if on else None for on in kinds]
     # Every lane has its own branch: all of them run, and each lane keeps what is its own.
     every = (True,) * len(branches[0].outputs)
-    columns = zip(*[replay(batched(g, which, size, every)[0], operands) for g in branches])
+    given = list(zip(operands, which))
     index = args[0] if len(branches) > 2 else logic.ne(args[0], 0)
+    columns = zip(
+        *[
+            replay(batched(g, which, size, every)[0], [_taken(index, i, len(branches), o, d) for o, d in given])
+            for i, g in enumerate(branches)
+        ]
+    )
     results = [_select(index, column, len(branches)) for column in columns]
     return results, [0] * len(results)
+
+
+def _taken(index: Any, branch: int, count: int, operand: Any, mapped: bool) -> Any:
+    """A branch's operand, which is a constant to derivatives in the lanes that take another branch.
+
+    Otherwise what is infinite there would be multiplied by a zero cotangent, and NaN.
+    """
+    if not mapped or count == 1 or not differentiable(aval_of(operand)):
+        return operand
+    constant = stop_gradient(operand)
+    cases = [constant] * count
+    cases[branch] = operand
+    return _select(index, cases, count)
 
 
 def _select(index: Any, cases: Any, count: int) -> Any:

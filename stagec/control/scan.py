@@ -76,7 +76,7 @@ def _lower(
 
     ys = cx.out_avals[num_carry:]
     avals = cx.in_avals[num_consts:first] + ys
-    state = [*values[num_consts:first], *[_zeros(cx, a) for a in ys]]
+    state = [*values[num_consts:first], *[cx.constant(np.zeros((), a.dtype), a) for a in ys]]
     rounds = length - length % unroll
     if rounds > unroll:
         start = cx.constant(np.zeros((), np.int32))
@@ -87,15 +87,6 @@ def _lower(
         return state
     rest = cx.tracers(state, avals)
     return cx.apply(lambda: _repeat(step, range(rounds, length), rest), avals=[])
-
-
-def _zeros(cx: Any, aval: ShapedArray) -> Any:
-    if aval.dtype != dtypes.complex128:
-        return cx.constant(np.zeros((), aval.dtype), aval)
-    # The compiler cannot fill memory with 16-byte values, so it must not see that this is one.
-    half = aval.update(dtype=dtypes.float64)
-    part = cx.emit("stablehlo.optimization_barrier", [cx.constant(np.zeros((), np.float64), half)], avals=[half])
-    return cx.emit("stablehlo.complex", [part, part], avals=[aval])
 
 
 def _repeat(step: Callable[..., list[Any]], places: range, state: list[Any]) -> list[Any]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from stagec.core import location
-from stagec.core.errors import PytreeError, brief, message
+from stagec.core.errors import PytreeError, brief
 
 # ---------------------------------------------------------------- paths
 
@@ -175,10 +175,12 @@ def register(cls: type, node: Node) -> None:
       PytreeError: `cls` is not a class, or is registered already.
     """
     if not isinstance(cls, type):
-        raise PytreeError(message(f"{cls!r} is not a class, so it cannot be registered", fix="pass the class itself."))
+        raise location.error(
+            PytreeError, f"{cls!r} is not a class, so it cannot be registered", fix="pass the class itself."
+        )
     if cls in _registered or (cls in REGISTRY and not is_named_tuple(cls)):
-        raise PytreeError(
-            message(f"{cls.__name__} is registered as a pytree already", fix="remove the second registration.")
+        raise location.error(
+            PytreeError, f"{cls.__name__} is registered as a pytree already", fix="remove the second registration."
         )
     _registered.add(cls)
     REGISTRY[cls] = node
@@ -318,7 +320,7 @@ def _split_fields(
     if data_fields is None or meta_fields is None:
         if not is_dataclass:
             fix = "put @dataclasses.dataclass below @register_dataclass, or pass data_fields and meta_fields."
-            raise PytreeError(message(f"register_dataclass: {name} is not a dataclass", fix=fix))
+            raise location.error(PytreeError, f"register_dataclass: {name} is not a dataclass", fix=fix)
         fields = [f for f in dataclasses.fields(cls) if f.init and f.name not in drop_fields]
         if data_fields is None and meta_fields is None:
             meta_fields = [f.name for f in fields if f.metadata.get("static", False)]
@@ -338,7 +340,7 @@ def _split_fields(
             problem = f"{', '.join(sorted(unknown))} is not a field"
     if problem:
         fix = "name each field of __init__ once."
-        raise PytreeError(message(f"register_dataclass: {problem} of {name}", fix=fix))
+        raise location.error(PytreeError, f"register_dataclass: {problem} of {name}", fix=fix)
     return tuple(data_fields), tuple(meta_fields)
 
 

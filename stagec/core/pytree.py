@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from stagec.core import location
 from stagec.core.containers import (
     DictKey,
     FlattenedIndexKey,
@@ -30,7 +31,7 @@ from stagec.core.containers import (
     register_pytree_with_keys_class,
     register_static,
 )
-from stagec.core.errors import PytreeError, message
+from stagec.core.errors import PytreeError
 from stagec.core.treedef import LEAF, PyTreeDef, make, structure_of, structure_until
 
 __all__ = [
@@ -144,20 +145,18 @@ def _explain_recursion(tree: Any) -> None:
         shown = keystr(path) if len(path) < 10 else keystr(path[:10]) + "..."
         if id(part) in above:
             again = keystr(path[: above.index(id(part))]) or "the tree itself"
-            raise PytreeError(
-                message(
-                    f"a {type(part).__name__} contains itself, so it is not a pytree",
-                    values=[("tree" + shown, "is the same object as", again)],
-                    fix="break the cycle; a pytree ends in leaves.",
-                )
+            raise location.error(
+                PytreeError,
+                f"a {type(part).__name__} contains itself, so it is not a pytree",
+                values=[("tree" + shown, "is the same object as", again)],
+                fix="break the cycle; a pytree ends in leaves.",
             )
         if len(path) >= limit:
-            raise PytreeError(
-                message(
-                    f"a pytree is nested more than {limit} levels deep",
-                    values=[("tree" + shown, type(part).__name__, "")],
-                    fix="flatten the nesting, for example by stacking the levels into one array.",
-                )
+            raise location.error(
+                PytreeError,
+                f"a pytree is nested more than {limit} levels deep",
+                values=[("tree" + shown, type(part).__name__, "")],
+                fix="flatten the nesting, for example by stacking the levels into one array.",
             )
         stack += [(child, (*path, key), (*above, id(part))) for key, child in below[0]]
 

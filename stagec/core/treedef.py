@@ -6,8 +6,9 @@ import collections
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from stagec.core import location
 from stagec.core.containers import REGISTRY, Key, children_with_keys, is_named_tuple, keystr, node_of
-from stagec.core.errors import PytreeError, brief, message
+from stagec.core.errors import PytreeError, brief
 
 
 class _Leaf:
@@ -62,12 +63,11 @@ class PyTreeDef:
         """
         leaves = leaves if isinstance(leaves, list | tuple) else list(leaves)
         if len(leaves) != self.num_leaves:
-            raise PytreeError(
-                message(
-                    f"unflatten: {len(leaves)} leaves were given for a structure of {self.num_leaves}",
-                    values=[("structure", str(self), "")],
-                    fix="pass as many leaves as `num_leaves` says.",
-                )
+            raise location.error(
+                PytreeError,
+                f"unflatten: {len(leaves)} leaves were given for a structure of {self.num_leaves}",
+                values=[("structure", str(self), "")],
+                fix="pass as many leaves as `num_leaves` says.",
             )
         if self._plain:
             return REGISTRY[self._type].unflatten(self._data, leaves)
@@ -118,12 +118,11 @@ class PyTreeDef:
             try:
                 self._hash = hash((self._type, self._data, self._children))
             except TypeError:
-                raise PytreeError(
-                    message(
-                        f"the static data of {self._type.__name__} is not hashable",
-                        values=[("data", brief(self._data), "")],
-                        fix="keep arrays and lists among its children (data fields), and static data hashable.",
-                    )
+                raise location.error(
+                    PytreeError,
+                    f"the static data of {self._type.__name__} is not hashable",
+                    values=[("data", brief(self._data), "")],
+                    fix="keep arrays and lists among its children (data fields), and static data hashable.",
                 ) from None
         return self._hash
 
@@ -152,12 +151,11 @@ def _same_data(definition: PyTreeDef, data: Any) -> bool:
     try:
         return bool(definition._data == data)
     except ValueError:
-        raise PytreeError(
-            message(
-                f"the static data of {definition._type.__name__} cannot be compared",
-                values=[("data", brief(data), "")],
-                fix="keep arrays among its children (data fields), not in its static data.",
-            )
+        raise location.error(
+            PytreeError,
+            f"the static data of {definition._type.__name__} cannot be compared",
+            values=[("data", brief(data), "")],
+            fix="keep arrays among its children (data fields), not in its static data.",
         ) from None
 
 
@@ -240,12 +238,11 @@ class _Mismatch(Exception):
 
     def error(self, definition: PyTreeDef, tree: Any) -> PytreeError:
         place = f"at {keystr(self.keys[::-1])}" if self.keys else "at the root"
-        return PytreeError(
-            message(
-                f"pytrees differ {place}: {self.reason}",
-                values=[("expected", str(definition), ""), ("found", str(structure_of(tree, [])), "")],
-                fix=self.fix,
-            )
+        return location.error(
+            PytreeError,
+            f"pytrees differ {place}: {self.reason}",
+            values=[("expected", str(definition), ""), ("found", str(structure_of(tree, [])), "")],
+            fix=self.fix,
         )
 
 

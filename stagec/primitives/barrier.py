@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stagec.core import dtypes, pytree
-from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR
+from stagec.core.primitive import NOT_DIFFERENTIABLE
 from stagec.primitives.operand import as_operand
 from stagec.primitives.rules import linear
 from stagec.primitives.table import elementwise
@@ -16,7 +16,8 @@ stop_gradient_p = elementwise(
     eval=lambda x: x,
     lower=lambda cx, x: x,
     jvp=NOT_DIFFERENTIABLE,
-    transpose=NOT_LINEAR,
+    # In a graph that is linear already, it is the identity.
+    transpose=lambda ct, x: [ct],
 )
 
 

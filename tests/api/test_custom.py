@@ -7,7 +7,7 @@ import pytest
 
 import stagec
 import stagec.numpy as snp
-from stagec import errors
+from stagec import errors, lax
 from stagec.ad_checkpoint import checkpoint_name, print_saved_residuals
 from stagec.api.remat import saved_residuals
 from stagec.control.checkpoint import checkpoint_p
@@ -305,6 +305,41 @@ def test_checkpoints_change_no_derivative(policy):
     for found in ([chain(f) for chain in chains], stagec.jit(lambda: [chain(f) for chain in chains])()):
         for e, g in zip(stagec.tree.leaves(expected), stagec.tree.leaves(found), strict=True):
             np.testing.assert_allclose(g, e, rtol=2e-4, atol=2e-5)
+
+
+def loop_of_steps(x):
+    def step(c, row):
+        return snp.sin(c) * row, c * row
+
+    end, ys = lax.scan(step, x[0], x)
+    return end + (ys * ys).sum()
+
+
+def choice_of_functions(x):
+    return (lax.cond(x.sum() > 0, snp.sin, snp.cos, x) ** 2).sum()
+
+
+def call_of_a_function(x):
+    return (stagec.jit(lambda v: snp.sin(v) * v)(x) ** 2).sum()
+
+
+def checkpoint_inside(x):
+    return (stagec.checkpoint(lambda v: snp.sin(v) * v)(x) ** 2).sum()
+
+
+@pytest.mark.parametrize("policy", [None, POLICIES.everything_saveable], ids=["nothing", "everything"])
+@pytest.mark.parametrize("f", [loop_of_steps, choice_of_functions, call_of_a_function, checkpoint_inside])
+def test_checkpoints_hold_loops_choices_calls_and_checkpoints(f, policy):
+    g = stagec.checkpoint(f, policy=policy)
+    np.testing.assert_allclose(stagec.grad(g)(X), stagec.grad(f)(X), rtol=1e-6)
+    np.testing.assert_allclose(stagec.hessian(g)(X), stagec.hessian(f)(X), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(stagec.grad(stagec.checkpoint(g))(X), stagec.grad(f)(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("f", [loop_of_steps, choice_of_functions, checkpoint_inside])
+def test_a_checkpoint_of_control_flow_keeps_its_arguments_only(f):
+    assert [where for _, where in saved_residuals(stagec.checkpoint(f), X)] == ["from the argument x"]
+    assert len(saved_residuals(f, X)) > 1 or f is checkpoint_inside
 
 
 def test_checkpoints_compute_again_behind_a_barrier():

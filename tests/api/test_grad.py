@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import re
 import warnings
 
 import numpy as np
@@ -313,6 +314,47 @@ def test_the_graph_of_a_gradient_grows_with_the_function():
         return len(stagec.make_graph(stagec.grad(functools.partial(chain, n)))(X).graph.equations)
 
     assert size(24) - size(16) == size(16) - size(8) <= 8 * 8
+
+
+def lines_of_operations(text):
+    """The user's line of each operation of a dumped module, None where there is none.
+
+    Constants are left out: equal ones are merged, and belong to many lines.
+    """
+    aliases = dict(re.findall(r"^(#loc\d*) = loc\((.*)\)$", text, re.MULTILINE))
+
+    def line(location):
+        while (inner := re.search(r"#loc\d*", location)) is not None:
+            location = aliases[inner[0]]
+        found = re.search(r'test_grad\.py":(\d+):', location)
+        return int(found[1]) if found else None
+
+    rows = [row for row in text.splitlines() if re.match(r"\s+%\S+ = .* loc\(", row)]
+    return [line(row[row.rindex("loc(") :]) for row in rows if "stablehlo.constant" not in row]
+
+
+@pytest.mark.parametrize("stage", ["stablehlo", "optimized"])
+def test_every_backward_operation_carries_the_line_of_its_forward_one(stage):
+    def f(x):
+        h = snp.sin(x)
+        w = h[::-1] * 2
+        c = snp.outer(w, x).sum(0)
+
+        def step(a, r):
+            return snp.cos(a) * r, a
+
+        e, ys = lax.scan(step, c[0], c)
+        return lax.cond(e > 0, lambda v: v * v, lambda v: v * 3, ys).sum()
+
+    text = stagec.jit(stagec.grad(f)).lower(X).as_text(stage, locations=True)
+    found = lines_of_operations(text)
+    first = f.__code__.co_firstlineno
+    body = range(first + 1, first + 10)
+    assert set(found) <= set(body)
+    # The backward pass goes back through the lines: past the loop, those before it.
+    after = found[len(found) - 1 - found[::-1].index(first + 8) :]
+    assert after == sorted(after, reverse=True)
+    assert set(after) == {first + 1, first + 2, first + 3, first + 8}
 
 
 def test_vjps_and_linear_functions_can_be_called_again():

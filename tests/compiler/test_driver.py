@@ -10,7 +10,7 @@ import pytest
 from iree.compiler import ir
 
 from stagec.compiler import diagnostics, driver, log
-from stagec.compiler.driver import check, compile_module, run, serialize
+from stagec.compiler.driver import compile_module, prepared, run, serialize
 from stagec.compiler.flags import CompileOptions, ladder
 from stagec.compiler.targets import Target
 from stagec.core.errors import CompileError
@@ -193,7 +193,7 @@ def test_truncated_bytecode_is_refused():
         source = serialize(ir.Module.parse("func.func @main() { return }"))
     for size in range(4, len(source), 7):
         with pytest.raises(CompileError):
-            check(source[:size], "cut", CompileOptions())
+            prepared(source[:size], CPU, "cut", CompileOptions())
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_truncated_bytecode_is_refused():
     ],
 )
 def test_the_largest_product_is_measured_for_one_batch_element(text, size):
-    assert check(text.encode(), "main", CompileOptions()) == size
+    assert prepared(text.encode(), CPU, "main", CompileOptions())[1].matmul_size == size
 
 
 def test_elementwise_sums_keep_their_order_inside_a_reduction():
@@ -241,6 +241,13 @@ def test_large_products_are_compiled_with_packed_operands():
     assert compile_module(text, CPU).flags == "microkernels"
 
 
+def test_products_that_do_not_fill_whole_tiles_are_packed_too():
+    text = product("120x100", "100x130", "120x130", "contracting_dims = [1] x [0]")
+    assert compile_module(text, CPU).flags == "microkernels"
+    text = product("128x100", "100x128", "128x128", "contracting_dims = [1] x [0]")
+    assert compile_module(text, CPU).flags == "plain"
+
+
 def test_an_asynchronous_program_takes_fences():
     output, attempt = run(
         unary("stablehlo.sqrt").encode(), "plain", ladder(CPU, CompileOptions(asynchronous=True))[0].flags, until="abi"
@@ -264,3 +271,30 @@ def test_the_log_option_prints_events_of_its_kinds_with_times():
     result = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     (line,) = result.stderr.splitlines()
     assert line.endswith("stagec compile: compiled seconds=1.23") and line[2] == ":" and not result.stdout
+
+
+def test_what_is_computed_from_complex128_constants_alone_is_right():
+    """Computed once, ahead of the first call, and kept, it would read back as other numbers."""
+    text = """func.func @main(%a: T, %b: T, %c: T, %d: T, %e: T, %f: T) -> T {
+      %0 = stablehlo.add %e, %d : T
+      %one = stablehlo.constant dense<(1.0,0.0)> : T
+      %1 = stablehlo.multiply %c, %c : T
+      %2 = stablehlo.divide %one, %1 : T
+      %re = stablehlo.constant dense<[0.5, -0.4]> : tensor<2xf64>
+      %im = stablehlo.constant dense<[0.1, -0.3]> : tensor<2xf64>
+      %3 = stablehlo.complex %re, %im : T
+      %4 = stablehlo.negate %3 : T
+      %5 = stablehlo.multiply %4, %f : T
+      %6 = stablehlo.multiply %5, %a : T
+      %7 = stablehlo.multiply %6, %b : T
+      %8 = stablehlo.multiply %a, %2 : T
+      %9 = stablehlo.multiply %8, %0 : T
+      %10 = stablehlo.negate %9 : T
+      %11 = stablehlo.add %7, %10 : T
+      return %11 : T
+    }""".replace("T", "tensor<2xcomplex<f64>>")
+    rng = np.random.default_rng(0)
+    a, b, c, d, e, f = (rng.normal(size=2) + 1j * rng.normal(size=2) for _ in range(6))
+    wanted = -np.array([0.5 + 0.1j, -0.4 - 0.3j]) * f * a * b - a / c**2 * (d + e)
+    np.testing.assert_allclose(execute(compile_module(text, CPU).vmfb, a, b, c, d, e, f), wanted, rtol=1e-12)
+    assert all("--iree-opt-const-expr-hoisting=false" in rung.flags for rung in ladder(CPU, complex128=True))

@@ -43,7 +43,8 @@ UPDATES = """func.func @main(%x: tensor<6xi32>, %i: tensor<i32>) -> (tensor<6xi3
 
 def plain(text):
     rung = ladder(VULKAN)[0]
-    vmfb, _ = driver.run(driver.for_target(text.encode(), VULKAN), rung.name, rung.flags)
+    source, _ = driver.prepared(text.encode(), VULKAN, "main", CompileOptions())
+    vmfb, _ = driver.run(source, rung.name, rung.flags)
     return vmfb
 
 

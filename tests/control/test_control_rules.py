@@ -251,14 +251,10 @@ def test_transformations_compose_in_every_order(program):
     close(vmap(second(grad, function))(batch), curvature, 2e-3)
 
 
-# The compiler refuses some of these programs' derivatives ("does not dominate this use"), or loses a
-# buffer of a loop's state when they run ("indirect buffer reference slot 0 is out range").
-_LOST = [carries_take_turns, closed_over, scan_in_scan, choice_in_scan, reversed_and_unrolled]
-_PARTS = [[p for p in PROGRAMS + LOOPS if p not in _LOST][i::3] for i in range(3)]
-_REFUSED = pytest.mark.xfail(raises=stagec.errors.CompileError, strict=False)
+_PARTS = [(PROGRAMS + LOOPS)[i::4] for i in range(4)]
 
 
-@pytest.mark.parametrize("chosen", [*_PARTS, *[pytest.param([p], marks=_REFUSED) for p in _LOST]])
+@pytest.mark.parametrize("chosen", _PARTS)
 def test_compiled_derivatives_are_the_eager_ones(chosen):
     def everything(x, batch):
         found = []
@@ -601,6 +597,28 @@ def test_nans_of_the_branch_not_taken_do_not_reach_the_gradient():
 
     assert float(grad(function)(-1.0)) == 0.0
     assert float(stagec.jit(grad(function))(-1.0)) == 0.0
+
+
+def test_nans_of_the_branches_that_other_lanes_take_do_not_reach_the_gradient():
+    def function(x):
+        return lax.cond(x > 0, snp.sqrt, lambda v: 0.0 * v, x)
+
+    def switched(x):
+        return lax.switch((x > 0).astype("int32") * 2, [lambda v: 0.0 * v, lambda v: 1 / v, snp.sqrt], x)
+
+    x = np.array([0.0, 4.0, 0.0], np.float32)
+    for f in (function, switched):
+        total = lambda v, f=f: vmap(f)(v).sum()  # noqa: E731
+        for found in (
+            grad(total)(x),
+            stagec.jit(grad(total))(x),
+            vmap(grad(f))(x),
+            jvp(vmap(f), x, np.ones_like(x))[1],
+        ):
+            np.testing.assert_array_equal(found, [0, 0.25, 0])
+    _, push = stagec.linearize(function, np.float32(4))
+    mapped = stagec.vmap(push)
+    np.testing.assert_array_equal(stagec.linear_transpose(mapped, x)(x)[0], x / 4)
 
 
 @pytest.mark.parametrize(

@@ -221,3 +221,10 @@ def test_a_python_choice_in_a_step_names_the_line_and_no_static_argument():
     text = str(caught.value)
     assert "test_scan.py" in text and "if x > 0:" in text and "depends on argument x of step" in text
     assert "lax.cond" in text and "static_argnames" not in text
+
+
+def test_a_step_writes_its_row_and_copies_nothing():
+    f = stagec.jit(lambda c, xs: lax.scan(lambda c, x: (c + x, (c * x, c)), c, xs))
+    stream = f.lower(np.zeros(8, np.float32), np.zeros((1000, 8), np.float32)).as_text("stream")
+    assert "stream.cmd.dispatch" in stream
+    assert "copy" not in stream

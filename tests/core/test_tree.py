@@ -59,3 +59,8 @@ def test_structures_have_children_and_leaves():
     assert [tree_util.treedef_is_leaf(child) for child in tree_util.treedef_children(pair)] == [True, False]
     assert tree_util.all_leaves([1, "a"])
     assert not tree_util.all_leaves([1, None])
+
+
+def test_errors_about_structures_name_the_line():
+    with pytest.raises(PytreeError, match=r"test_tree\.py:\d+ in test_errors_about_structures"):
+        tree.map(lambda a, b: a + b, {"b": 1}, {"a": 1})

@@ -1,4 +1,4 @@
-"""Run time of programs before and after each fusion pass: `python tests/passes/bench_fusion.py`."""
+"""Run time of programs before and after fusion passes and features_last: `python tests/passes/bench_fusion.py`."""
 
 import time
 
@@ -34,12 +34,34 @@ def reductions(rows, columns, axis):
     return f"func.func @main(%x: {x}) -> ({out}, {out}, {out}) {{\n{lines}return %0, %1, %2 : {out}, {out}, {out}\n}}"
 
 
+def softmax(rows, columns):
+    x, row = tensor(rows, columns), tensor(rows)
+    return f"""func.func @main(%x: {x}) -> {x} {{
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %e = stablehlo.exponential %x : {x}
+  %s = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [1] : ({x}, tensor<f32>) -> {row}
+  %b = stablehlo.broadcast_in_dim %s, dims = [0] : ({row}) -> {x}
+  %0 = stablehlo.divide %e, %b : {x}
+  return %0 : {x}
+}}"""
+
+
 def transposed(size):
     x = tensor(size, size)
     return f"""func.func @main(%x: {x}, %w: {x}) -> {x} {{
   %0 = stablehlo.transpose %w, dims = [1, 0] : ({x}) -> {x}
   %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0] : ({x}, {x}) -> {x}
   return %1 : {x}
+}}"""
+
+
+def convolution(batch, inputs, outputs, size):
+    x, w, out = tensor(batch, inputs, size, size), tensor(outputs, inputs, 3, 3), tensor(batch, outputs, size, size)
+    return f"""func.func @main(%x: {x}, %w: {w}) -> {out} {{
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+       window = {{stride = [1, 1], pad = [[1, 1], [1, 1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1]}}
+       {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : ({x}, {w}) -> {out}
+  return %0 : {out}
 }}"""
 
 
@@ -80,7 +102,11 @@ CASES = {
     "merge_reductions 256x256 rows": ("merge_reductions", reductions(256, 256, 1)),
     "merge_reductions 256x256 columns": ("merge_reductions", reductions(256, 256, 0)),
     "merge_reductions 2048x512 rows": ("merge_reductions", reductions(2048, 512, 1)),
+    "compute_once 2048x1024": ("compute_once", softmax(2048, 1024)),
+    "compute_once 1000x1000": ("compute_once", softmax(1000, 1000)),
     "dot_transposes 256": ("dot_transposes", transposed(256)),
+    "features_last 64x16x8x8": ("legalize", convolution(64, 16, 32, 8)),
+    "features_last 8x64x28x28": ("legalize", convolution(8, 64, 64, 28)),
 }
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ from hypothesis import given, settings, strategies as st
 from pass_helpers import parse, same_bits
 from test_pass_laws import sample_arguments
 
+import stagec
+import stagec.numpy as snp
 from passes import PassOptions, run
 from passes.numeric import interpret
 
@@ -179,3 +181,17 @@ func.func @main(%x: tensor<4x5xf32>, %a: tensor<5x3xf32>, %b: tensor<5x2xf32>, %
     assert once == str(module)
     for a, b in zip(expected, interpret(module, *arrays)):
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
+
+
+def barriers(f, *shape):
+    return stagec.jit(f).lower(np.ones(shape, np.float32)).as_text("optimized").count("optimization_barrier")
+
+
+def test_what_a_reduction_and_its_user_read_is_computed_once():
+    assert barriers(stagec.nn.softmax, 100, 100) == 1
+    assert barriers(lambda x: snp.exp(x) / snp.sum(snp.where(x > 0, snp.exp(x), 0)), 100, 100) == 0
+    assert barriers(stagec.nn.softmax, 10, 10) == 0  # small
+    assert barriers(lambda x: x / snp.sum(x, axis=1), 100, 100) == 0  # nothing is computed
+    assert barriers(lambda x: (snp.exp(x), snp.sum(snp.exp(x))), 100, 100) == 0  # the two do not meet
+    x = np.random.default_rng(0).normal(size=(100, 100)).astype(np.float32)
+    np.testing.assert_allclose(stagec.jit(stagec.nn.softmax)(x), stagec.nn.softmax(snp.asarray(x)), rtol=2e-6)

@@ -9,6 +9,7 @@ import pytest
 import stagec
 import stagec.numpy as snp
 from stagec import lax
+from stagec.compiler import repairs
 from stagec.runtime import device, memory
 
 
@@ -134,3 +135,85 @@ def test_complex128_constants_do_not_abort_the_compiler():
     with stagec.enable_x64():
         c = np.array([1 + 2j, 3 - 4j], np.complex128)
         assert np.array_equal(stagec.jit(lambda x: x + c)(np.zeros(2, np.complex128)), c)
+
+
+def test_kernels_run_in_the_order_of_the_program():
+    # The four start from shared memory, that one of them updates while another has yet to read it.
+    def widest(x, least):
+        return lax.reduce_window(x, least, lax.max, (2, 3), (1, 2), ((1, 0), (0, 2)), (2, 1), (1, 2))
+
+    x = np.random.default_rng(0).integers(0, 100, (6, 9))
+    inputs = [x > 50, (x - 50).astype(np.int8), x.astype(np.uint8), x.astype(np.uint16)]
+    least = [np.bool_(False), np.int8(-128), np.uint8(0), np.uint16(0)]
+    results = stagec.jit(lambda xs: [widest(x, low) for x, low in zip(xs, least)])(inputs)
+    for got, given, low in zip(results, inputs, least):
+        assert np.array_equal(got, widest(snp.asarray(given), low))
+
+
+def taking_turns(x):
+    """A loop that begins with one value twice, and whose carries take turns."""
+
+    def step(c, row):
+        n, a, b, d = c
+        return (n + 1, b, d, snp.sin(d) * row + n), a
+
+    (_, a, b, d), ys = lax.scan(step, (0, snp.zeros(3), snp.ones(3), snp.ones(3)), x)
+    return (a * b + d).sum() + (ys * ys).sum()
+
+
+def test_loops_may_begin_with_one_value_twice():
+    x = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
+    assert stagec.jit(taking_turns)(x) == pytest.approx(float(taking_turns(snp.asarray(x))), rel=1e-5)
+
+
+def test_a_program_whose_buffers_the_compiler_lost_runs_through_numpy(monkeypatch, tmp_path):
+    monkeypatch.setattr(repairs, "own_references", lambda invocation: 0)
+    x = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
+    stagec.clear_caches()  # the sound program may be there
+    warned = pytest.warns(stagec.errors.CompilerWarning, match="runs through NumPy")
+    with stagec.config.override(cache_dir=str(tmp_path)), warned:
+        result = stagec.jit(taking_turns)(x)
+    stagec.clear_caches()
+    assert result == pytest.approx(float(taking_turns(snp.asarray(x))), rel=1e-5)
+
+
+@pytest.mark.parametrize("even", [True, False])
+def test_a_branch_may_give_back_one_value_twice(even):
+    def f(p, x):
+        def loop():
+            return lax.scan(lambda c, row: (c + row, (c * row, c)), x[0], x)[1]
+
+        outside = x * 2
+        constants, mixed = (
+            lax.cond(p, lambda: (snp.zeros((5, 3)),) * 2, loop),
+            lax.cond(p, lambda: (outside,) * 2, loop),
+        )
+        return [snp.tanh(v) for v in (*constants, *mixed, outside)]
+
+    x = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
+    for got, expected in zip(stagec.jit(f)(even, x), f(even, snp.asarray(x))):
+        np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+def test_memory_filled_with_a_wide_number_is_not_shared():
+    def f(a, b):
+        padded = [lax.pad(x, np.float64(np.inf), [(0, 3, 0)]) for x in (a, b)]
+        whole = snp.full(9, 7.5)
+        widest = [lax.reduce_window(x, np.float64(-np.inf), lax.max, (3,), (1,), ((1, 1),)) for x in (a, b)]
+        return [*padded, whole.at[:5].set(a), whole.at[2:7].set(b), *widest]
+
+    with stagec.enable_x64():
+        a, b = np.arange(5.0), np.arange(5.0)[::-1] * 2
+        for got, expected in zip(stagec.jit(f)(a, b), f(snp.asarray(a), snp.asarray(b))):
+            assert np.array_equal(got, expected)
+
+
+def test_arrays_of_one_complex128_number_compile():
+    def f(x):
+        ends, rows = lax.scan(lambda c, row: (c + row, c * row), snp.zeros(3, np.complex128), x)
+        return snp.ones(4, np.complex128), ends, rows, snp.concatenate([x, snp.full((1, 3), 1 + 2j)])
+
+    with stagec.enable_x64():
+        x = np.arange(12.0).reshape(4, 3) * (1 + 1j)
+        for got, expected in zip(stagec.jit(f)(x), f(snp.asarray(x))):
+            assert np.array_equal(got, expected)

@@ -57,6 +57,21 @@ CASES = {
     "update after a loop that closes over it": on_double(
         lambda p, h: (lax.fori_loop(0, 3, lambda i, c: c + h, h * 3), h.at[2].set(5))
     ),
+    "loop that begins with what it reads": on_double(
+        lambda p, h: lax.fori_loop(0, 3, lambda i, c: c.at[i].set(h.sum(0)), h)
+    ),
+    "loop that begins with one value twice": on_double(
+        lambda p, h: lax.fori_loop(0, 3, lambda i, s: (s[0].at[i].set(s[1][i - 1]), s[1].at[i].set(1)), (h, h))
+    ),
+    "loops that begin with one constant": lambda p, x: [
+        lax.fori_loop(0, 3, lambda i, c, k=k: c.at[i].set(x[i] + k), snp.zeros_like(x)) for k in range(3)
+    ],
+    "loops in a loop that begin with one constant": lambda p, x: lax.fori_loop(
+        0, 3, lambda k, c: c + lax.fori_loop(0, 3, lambda i, c: c.at[i].add(x[i] + k), snp.zeros_like(x)), x
+    ),
+    "rows of a loop in a choice": lambda p, x: lax.cond(
+        p, lambda: (snp.zeros_like(x),) * 2, lambda: lax.scan(lambda c, r: (c + r, (c * r, c)), x[0], x)[1]
+    ),
     "update after a scan": on_double(lambda p, h: (lax.scan(lambda c, t: (c + t, c * t), h[0] * 0, h), h.at[2].set(5))),
     "update of what a loop returned": on_double(
         lambda p, h: (lax.fori_loop(0, p.astype(np.int32), lambda i, c: c + 1, h).at[0].set(3), h)

@@ -32,8 +32,7 @@ def _short() -> list[Case]:
 
 def _long() -> list[Case]:
     out = []
-    # Long sorts of complex128 do not compile: the compiler loses a resource of the loop ("stream.yield").
-    for d in [d if np.dtype(d) != np.complex128 else np.complex64 for d in ALL]:
+    for d in ALL:
         n = LONG + 90
         x = sample((n,), d, low=-100, high=100)
         x[: edges(d).size] = edges(d)

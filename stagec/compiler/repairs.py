@@ -1,0 +1,118 @@
+"""What the compiler gets wrong between its kernels, mended from outside it."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from stagec.compiler.targets import Target
+
+_WIDE = ("i64", "f64", "complex<f32>")
+
+
+# The kernels run in the order of the program. Where one reads what a later one updates in place, the
+# compiler's own schedules take the two for independent, and may run the update first.
+_IN_ORDER = "debug"
+# The same, for the compiler's command.
+FLAGS = (f"--iree-stream-partitioning-favor={_IN_ORDER}",)
+
+
+def describe(module: Any, target: Target) -> None:
+    """Add the target's own description, where it has one, and that all values are on one device.
+
+    The compiler knows no device for what a loop carries, and would begin each
+    round with copies of it. A program that calls Python keeps the copies: without
+    them, what is passed from a loop to Python may not have been computed yet.
+    """
+    calls_python = any(
+        not len(function.regions[0].blocks)
+        for function in (op.operation for op in module.regions[0].blocks[0].operations)
+        if function.name == "func.func"
+    )
+    with module.context:
+        if not calls_python:
+            module.attributes["stream.affinity"] = _ir().Attribute.parse("#hal.device.promise<@__device_0>")
+        if target.description:
+            module.attributes["hal.device.targets"] = _ir().Attribute.parse(f"[{target.description}]")
+
+
+def before_stream(invocation: Any) -> int:
+    """Have kernels run in order, and no memory that is filled with one 64-bit number written to twice.
+
+    The compiler fills it in a kernel, takes two such kernels for one, and lets
+    both of the operations that write into the memory have it.
+
+    Args:
+      invocation: of `iree.compiler.api`, after its pipeline has run to the phase `flow`.
+
+    Returns:
+      How many uses of such memory there are; each has its own afterwards.
+    """
+    ir = _ir()
+    module = invocation.export_module()
+    count = 0
+    for filling in _operations(module, ("flow.tensor.splat",)):
+        number, *sizes = filling.operands
+        if str(number.type) not in _WIDE:
+            continue
+        for use in list(filling.result.uses):
+            user = use.owner.operation
+            with ir.InsertionPoint(user), filling.location:
+                hidden = ir.Operation.create("util.optimization_barrier", [number.type], [number])
+                own = ir.Operation.create("flow.tensor.splat", [filling.result.type], [hidden.result, *sizes])
+            user.operands[use.operand_number] = own.result
+            count += 1
+        filling.erase()
+    with module.context:
+        order = ir.Attribute.parse(f'#stream.partitioning_config<"{_IN_ORDER}">')
+    module.attributes["stream.partitioning"] = order
+    invocation.import_module(module)
+    return count
+
+
+def own_references(invocation: Any) -> int:
+    """Have no branch between blocks pass one reference twice.
+
+    A loop or a choice becomes branches, and what it carries becomes their
+    operands. The compiler's register allocation may move a reference out of its
+    register for one operand, and then read it again for another: the program
+    runs with a buffer lost. Each further operand gets a reference of its own.
+
+    Args:
+      invocation: of `iree.compiler.api`, after its pipeline has run.
+
+    Returns:
+      How many operands were given a reference of their own.
+    """
+    ir = _ir()
+    module = invocation.export_module()
+    count = 0
+    for branch in _operations(module, ("vm.br", "vm.cond_br")):
+        seen: set[Any] = set()
+        for i, value in enumerate(branch.operands):
+            if value in seen:
+                with ir.InsertionPoint(branch), branch.location:
+                    own = ir.Operation.create("vm.assign.ref", results=[value.type], operands=[value])
+                branch.operands[i] = own.result
+                count += 1
+            elif str(value.type).startswith("!vm.ref"):
+                seen.add(value)
+    invocation.import_module(module)
+    return count
+
+
+def _operations(module: Any, names: tuple[str, ...]) -> list[Any]:
+    found: list[Any] = []
+    advance = _ir().WalkResult.ADVANCE
+
+    def visit(operation: Any) -> Any:
+        if operation.name in names:
+            found.append(operation)
+        return advance
+
+    module.walk(visit)
+    return found
+
+
+def _ir() -> Any:
+    return importlib.import_module("iree.compiler.ir")

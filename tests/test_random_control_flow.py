@@ -1,0 +1,96 @@
+"""Random programs of loops and choices in one another, and their derivatives: compiled as they are evaluated."""
+
+import random
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+from stagec import lax
+
+PLAIN = ("mix", "bend", "swap", "set", "constant")
+CONTROL = ("cond", "switch", "scan", "fori", "while")
+
+
+def random_function(rng, count, depth):
+    """A random function from a list of `count` vectors of 3 elements to one like it."""
+    steps = []
+    for _ in range(rng.randint(1, 4)):
+        kind = rng.choice(PLAIN + CONTROL if depth else PLAIN)
+        inner = {"cond": 2, "switch": 3, "scan": 1, "fori": 1, "while": 1}.get(kind, 0)
+        functions = [random_function(rng, count, depth - 1) for _ in range(inner)]
+        a, b, n, i = rng.randrange(count), rng.randrange(count), rng.randint(1, 4), rng.randint(0, 2)
+        steps.append((kind, a, b, functions, n, i, rng.random() < 0.5))
+
+    def function(vectors):
+        for step in steps:
+            vectors = apply(list(vectors), *step)
+        return vectors
+
+    return function
+
+
+def apply(v, kind, a, b, functions, n, i, flag):
+    if kind == "mix":
+        v[a] = v[a] * 0.5 + v[b] * v[a] * 0.25
+    elif kind == "bend":
+        v[a] = snp.tanh(v[b]) + 0.1 * v[a]
+    elif kind == "swap":
+        v[a], v[b] = v[b], v[a]
+    elif kind == "set":
+        v[a] = v[a].at[i].set(v[b][(i + 1) % 3])
+    elif kind == "constant":
+        v[a] = snp.full(3, float(i)) if flag else snp.zeros(3)
+    elif kind == "cond":
+        v = lax.cond(v[a].sum() > 0.3 * i, *functions, v)
+    elif kind == "switch":
+        v = lax.switch((v[a][0] * 4).astype(int), functions, v)
+    elif kind == "fori":
+        v = lax.fori_loop(0, n, lambda k, state: functions[0](state), v)
+    elif kind == "while":
+        v = lax.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, list(functions[0](s[1]))), (0, v))[1]
+    else:
+        v = scanned(v, a, b, functions[0], n, i == 1, flag)
+    return list(v)
+
+
+def scanned(v, a, b, function, n, reverse, two):
+    def step(carry, x):
+        carry = list(carry)
+        carry[a] = carry[a] + x * 0.1
+        carry = list(function(carry))
+        return carry, (carry[b], carry[a]) if two else carry[b]
+
+    v, ys = lax.scan(step, v, snp.stack([v[b]] * n), reverse=reverse)
+    v[b] = v[b] + snp.tanh(ys[0] + ys[1] * 0.5 if two else ys).sum(0)
+    return v
+
+
+def has_while(seed):
+    """Whether a program holds a loop that reverse mode cannot go through."""
+    found = []
+    rng = random.Random(seed)
+    choose = rng.choice
+    rng.choice = lambda kinds: found.append(choose(kinds)) or found[-1]
+    random_function(rng, rng.randint(2, 4), 3)
+    return "while" in found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_compiled_loops_and_choices_are_the_evaluated_ones(seed):
+    rng = random.Random(seed)
+    count = rng.randint(2, 4)
+    function = random_function(rng, count, 3)
+    x = np.random.default_rng(seed).normal(size=(count, 3)).astype(np.float32)
+
+    def size(x):
+        return sum((y * y).sum() for y in function(list(x)))
+
+    def everything(x):
+        slope = stagec.jvp(size, (x,), (snp.ones_like(x),))
+        return function(list(x)), slope, slope if has_while(seed) else stagec.grad(size)(x)
+
+    expected, found = everything(snp.asarray(x)), stagec.jit(everything)(x)
+    for want, got in zip(stagec.tree.leaves(expected), stagec.tree.leaves(found), strict=True):
+        np.testing.assert_allclose(got, want, rtol=2e-3, atol=2e-3)
