@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from passes import bindings, build
-from passes.legalize.memory import apart, bits_as, is_view
+from passes.legalize.memory import CHOICES, apart, bits_as, block_of, is_inside, is_view, memory
 from passes.match import functions, is_static, rank_of, uses
 
 # Regions of these run on the host, one operation after the other; those of others are parts of a kernel.
@@ -69,6 +69,37 @@ def read_sorted(module: Any) -> dict[str, int]:
         for use in readers:
             use.owner.operation.operands[use.operand_number] = made
     return {"read_sorted": len(found)} if found else {}
+
+
+def own_choices(module: Any) -> dict[str, int]:
+    """What a choice gives back has memory of its own. Exact.
+
+    The compiler frees it, though it may be the memory of a value that was there before; a Vulkan device refuses to
+    read that afterwards.
+
+    Returns:
+      How many values were copied, by the reason's name; empty if none.
+    """
+    choices = [op for f in functions(module).values() for op in _inside(f.operation) if op.name in CHOICES]
+    numbers = itertools.count(1)
+    count = 0
+    for op in choices:
+        for region in op.regions:
+            end = list(region.blocks[0].operations)[-1].operation
+            for i, value in enumerate(end.operands):
+                if is_static(value) and not all(is_inside(block_of(v), op) for v in memory(value)):
+                    with bindings.ir.InsertionPoint(end), end.location:
+                        end.operands[i] = apart(value, next(numbers))
+                    count += 1
+    return {"choice_with_own_memory": count} if count else {}
+
+
+def _inside(op: Any) -> Iterator[Any]:
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield inner.operation
+                yield from _inside(inner.operation)
 
 
 def _computing(module: Any) -> Iterator[tuple[Any, Any]]:

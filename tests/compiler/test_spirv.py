@@ -9,6 +9,7 @@ import stagec
 import stagec.numpy as snp
 from passes import bindings, numeric
 from passes.legalize.separate import read_sorted, separate
+from stagec import lax
 from stagec.compiler import driver
 from stagec.compiler.driver import compile_module
 from stagec.compiler.flags import CompileOptions, ladder
@@ -220,3 +221,17 @@ def test_what_a_sort_moves_along_may_have_any_dtype(ignored):
     kinds = {"complex<f32>": np.complex64, "i1": np.bool_, "f16": np.float16, "ui8": np.uint8}
     (result,) = numeric.interpret(module, x, np.ones(6, kinds[ignored]))
     np.testing.assert_array_equal(result, np.sort(x))
+
+
+@pytest.mark.parametrize("even", [2, 1])
+def test_what_a_choice_passes_on_is_still_there_afterwards(vulkan, even):
+    def program(x, i):
+        rounded = snp.rint(x)
+        one = lax.cond(i % 2 == 0, lambda a: a, lambda a: -a, rounded)
+        return rounded, snp.floor(snp.concatenate([one, one.at[-1].set(3), rounded]))
+
+    x = np.array([4.5, 3, -3, -1], np.float32)
+    rounded, joined = stagec.jit(program, device=vulkan)(x, np.int32(even))
+    np.testing.assert_array_equal(rounded, np.rint(x))
+    one = np.rint(x) if even == 2 else -np.rint(x)
+    np.testing.assert_array_equal(joined, np.concatenate([one, [*one[:3], 3], np.rint(x)]))
