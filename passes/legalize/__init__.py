@@ -53,8 +53,8 @@ def _legalize(module: Any, options: PassOptions) -> dict[str, int]:
         )
         for name, count in apply(module, laws).items():
             hits[name] = hits.get(name, 0) + count
-    hits |= control_flow.keep_apart(module)
-    return {**hits, **own_choices(module), **read_sorted(module)} if backend == "vulkan" else hits
+    hits |= control_flow.keep_apart(module) | own_choices(module)
+    return hits | read_sorted(module) if backend == "vulkan" else hits
 
 
 LEGALIZE = Pass("legalize", _legalize, "Rewrite what the target cannot do.")

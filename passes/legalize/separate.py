@@ -74,8 +74,8 @@ def read_sorted(module: Any) -> dict[str, int]:
 def own_choices(module: Any) -> dict[str, int]:
     """What a choice gives back has memory of its own. Exact.
 
-    The compiler frees it, though it may be the memory of a value that was there before; a Vulkan device refuses to
-    read that afterwards.
+    The compiler frees it, though it may be the memory of a value that was there before, and a device that does free
+    it refuses to read that afterwards. On the CPU memory is only counted.
 
     Returns:
       How many values were copied, by the reason's name; empty if none.
