@@ -229,6 +229,24 @@ def widen_once(op: Any) -> Any:
     return _stored(build.convert(operand, wide))
 
 
+@pattern("stablehlo.dot_general")
+def product_of_bfloat16(op: Any) -> Any:
+    """A product of bfloat16 is one of stored float32. Exact: so it is computed in any case.
+
+    The compiler's vectors of bfloat16 do not compile.
+    """
+    operation = op.operation
+    operands = list(operation.operands)
+    wide = np.dtype(np.float32)
+    if numpy_dtype(operation.results[0].type.element_type) != wide or not all(is_static(v) for v in operands):
+        return None
+    if not any(numpy_dtype(v.type.element_type).name == "bfloat16" for v in operands):
+        return None
+    operands = [v if numpy_dtype(v.type.element_type) == wide else _stored(build.convert(v, wide)) for v in operands]
+    made = build.op("stablehlo.dot_general", operands, operation.results[0].type, attributes=_attributes(operation))
+    return _stored(made)
+
+
 def _stored(value: Any) -> Any:
     # No barrier: the compiler does not let later updates of the same memory wait for those who read it behind one.
     return apart(value) if is_static(value) else build.op("stablehlo.optimization_barrier", [value])
@@ -260,5 +278,6 @@ PATTERNS: list[Pattern] = [
     reduce_window_of_memory,
     reduce_window_of_complex,
     widen_once,
+    product_of_bfloat16,
     select_complex,
 ]

@@ -235,3 +235,12 @@ def test_what_a_choice_passes_on_is_still_there_afterwards(vulkan, even):
     np.testing.assert_array_equal(rounded, np.rint(x))
     one = np.rint(x) if even == 2 else -np.rint(x)
     np.testing.assert_array_equal(joined, np.concatenate([one, [*one[:3], 3], np.rint(x)]))
+
+
+@pytest.mark.parametrize("shapes", [((64, 32), (32, 64)), ((5, 7), (7, 3)), ((2, 8, 8), (2, 8, 8))])
+def test_products_of_bfloat16_compile_and_are_rounded_once(vulkan, shapes):
+    rng = np.random.default_rng(len(shapes[0]))
+    a, b = (rng.integers(-9, 9, shape).astype(snp.bfloat16) for shape in shapes)
+    product = stagec.jit(lambda a, b: a @ b, device=vulkan)(a, b)
+    assert product.dtype == snp.bfloat16
+    np.testing.assert_array_equal(product, (a.astype(np.float64) @ b.astype(np.float64)).astype(snp.bfloat16))
