@@ -26,7 +26,7 @@ from stagec.core.graph import replay
 
 STEP = 1e-5
 # Of the chains of two that are compiled, each function has one in this many.
-SHARE = 1 if int(os.environ.get("STAGEC_FUZZ", "1")) > 1 else 7
+SHARE = 1 if int(os.environ.get("STAGEC_FUZZ", "1")) > 1 else 14
 
 # The transformations, of a function of one pytree to one of the same pytree. `m` is stagec or JAX.
 
