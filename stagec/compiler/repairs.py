@@ -7,7 +7,7 @@ from typing import Any
 
 from stagec.compiler.targets import Target
 
-_WIDE = ("i64", "f64", "complex<f32>")
+_WIDE = ("i64", "f64")
 
 
 # The kernels run in the order of the program. Where one reads what a later one updates in place, the
