@@ -310,14 +310,14 @@ def expand_complex_pad(op: Any) -> Any:
 
 
 @pattern("stablehlo.constant")
-def complex128_constant(op: Any) -> Any:
-    """An array of one complex128 number is computed from its parts. Exact.
+def complex_constant(op: Any) -> Any:
+    """An array of one complex number is computed from its parts. Exact.
 
-    The compiler cannot fill memory with 16-byte values, so it must not see that it could.
+    The compiler cannot fill memory with 16-byte values, and fails where it updates a constant of 8-byte ones.
     """
     result = op.operation.results[0]
     number = splat_of(result)
-    if number is None or number.itemsize < 16 or not shape_of(result) or 0 in shape_of(result):
+    if number is None or number.dtype.kind != "c" or not shape_of(result) or 0 in shape_of(result):
         return None
     parts = [build.op("stablehlo.optimization_barrier", [build.constant(part)]) for part in (number.real, number.imag)]
     return build.op(
@@ -325,4 +325,4 @@ def complex128_constant(op: Any) -> Any:
     )
 
 
-PATTERNS = [*(_law(name, fn) for name, fn in _FUNCTIONS.items()), expand_complex_pad, complex128_constant]
+PATTERNS = [*(_law(name, fn) for name, fn in _FUNCTIONS.items()), expand_complex_pad, complex_constant]
