@@ -13,6 +13,12 @@ _NUMBER = re.compile(r"(\w+) = (-?\d+)")
 _WORD = re.compile(r"(\w+)>?$")
 
 
+def copied(op: Any) -> dict[str, Any]:
+    """All attributes of an op, by name, for another op to take."""
+    attributes = op.operation.attributes
+    return {attributes[i].name: attributes[i].attr for i in range(len(attributes))}
+
+
 def ints(op: Any, name: str, default: tuple[int, ...] = ()) -> tuple[int, ...]:
     """An array attribute, `array<i64: ...>` or dense, as a flat tuple."""
     attributes = op.operation.attributes

@@ -194,6 +194,20 @@ def is_splat(value: Any, number: complex) -> bool:
     return True
 
 
+# The compiler does these in the memory of an operand.
+IN_PLACE = ("stablehlo.sort", "stablehlo.dynamic_update_slice", "stablehlo.scatter", "chlo.top_k")
+
+
+def written(operation: Any) -> list[tuple[int, Any]]:
+    """The operands that an operation of `IN_PLACE` may write to, with their positions."""
+    operands = list(enumerate(operation.operands))
+    if operation.name == "stablehlo.dynamic_update_slice":
+        return operands[:1]
+    if operation.name == "stablehlo.scatter":
+        return operands[: len(operands) // 2]
+    return operands
+
+
 def functions(module: Any) -> dict[str, Any]:
     """The operations of a module's functions, by name."""
     found = [op.operation for op in module.body.operations if op.operation.name == "func.func"]

@@ -13,10 +13,8 @@ import math
 from typing import Any
 
 from passes import attributes as attrs, bindings
-from passes.match import dtype_of, functions, is_boolean, is_floating, shape_of, splat_of
+from passes.match import IN_PLACE, dtype_of, functions, is_boolean, is_floating, shape_of, splat_of, written
 from passes.simplify.casts import is_lossless
-
-_IN_PLACE = ("stablehlo.sort", "stablehlo.dynamic_update_slice", "stablehlo.scatter", "chlo.top_k")
 
 # Results of these never share memory with an operand, whatever is folded: no
 # input makes the whole op the identity in a way that a compiler can know.
@@ -82,8 +80,8 @@ class Flow:
         operation = op.operation
         name = operation.name
         operands = list(operation.operands)
-        if name in _IN_PLACE:
-            self.found |= self.union(_written(op))
+        if name in IN_PLACE:
+            self.found |= self.union(value for _, value in written(operation))
         if operation.regions and name not in ("stablehlo.reduce", "stablehlo.reduce_window"):
             self.regions(op)
             return
@@ -136,13 +134,6 @@ class Flow:
             self.calls.pop()
         for result in operation.results:
             self.roots[result] = roots
-
-
-def _written(op: Any) -> list[Any]:
-    name = op.operation.name
-    if name == "stablehlo.dynamic_update_slice":
-        return [op.operand]
-    return list(op.inputs) if name == "stablehlo.scatter" else list(op.operation.operands)
 
 
 def _sources(op: Any, operands: list[Any]) -> list[Any]:

@@ -31,7 +31,7 @@ MERGE_DOTS = Pass(
 )
 COMPUTE_ONCE = Pass(
     "compute_once",
-    lambda module, options: {"compute_once": count} if (count := compute_once(module)) else {},
+    lambda module, options: compute_once(module),
     "Compute a function once that a reduction and a later operation read.",
 )
 MERGE_REDUCTIONS = Pass(

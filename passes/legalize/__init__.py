@@ -18,7 +18,7 @@ from passes.legalize import (
     updates,
 )
 from passes.legalize.number import Arithmetic, arithmetic
-from passes.legalize.separate import own_choices, read_sorted
+from passes.legalize.separate import read_sorted
 from passes.pattern import Pattern, apply
 from passes.pipeline import Pass, PassOptions
 
@@ -53,7 +53,7 @@ def _legalize(module: Any, options: PassOptions) -> dict[str, int]:
         )
         for name, count in apply(module, laws).items():
             hits[name] = hits.get(name, 0) + count
-    hits |= control_flow.keep_apart(module) | own_choices(module)
+    hits |= control_flow.keep_apart(module, freed=True)
     return hits | read_sorted(module) if backend == "vulkan" else hits
 
 

@@ -14,14 +14,17 @@ from typing import Any
 
 from passes import bindings, build
 from passes.legalize.memory import CHOICES, apart, block_of, is_inside, is_view, memory, shared_by
-from passes.match import constant_of, functions, is_static, size_of, splat_of
+from passes.match import IN_PLACE, constant_of, functions, is_static, size_of, splat_of, written
 
-_UPDATES = ("stablehlo.sort", "stablehlo.dynamic_update_slice", "stablehlo.scatter", "chlo.top_k")
 _CONTROL = (*CHOICES, "stablehlo.while", "func.call")
 
 
-def keep_apart(module: Any) -> dict[str, int]:
+def keep_apart(module: Any, freed: bool = False) -> dict[str, int]:
     """Give control flow and the updates beside it memory of their own. Exact.
+
+    Args:
+      freed: the device refuses to read memory that was freed. The compiler frees what a choice gives back,
+        though it may be the memory of a value from before; on the CPU memory is only counted.
 
     Returns:
       How many copies were made, by reason.
@@ -33,13 +36,13 @@ def keep_apart(module: Any) -> dict[str, int]:
             continue
         everything = list(_operations(function.regions[0].blocks[0]))
         flow = [op for op in everything if op.name in _CONTROL]
-        updates = [op for op in everything if op.name in _UPDATES]
+        updates = [op for op in everything if op.name in IN_PLACE]
         for op in flow:
             if op.name == "stablehlo.while":
-                _own_results(op.regions[1].blocks[0], numbers, hits)
+                _own_results(op.regions[1].blocks[0], False, numbers, hits)
             elif op.name in CHOICES:
                 for region in op.regions:
-                    _own_results(region.blocks[0], numbers, hits)
+                    _own_results(region.blocks[0], freed, numbers, hits)
         if not flow or not updates:
             continue
         for op in (o for o in flow if o.name == "stablehlo.while"):
@@ -47,7 +50,7 @@ def keep_apart(module: Any) -> dict[str, int]:
         for op in flow:
             _separate_later_updates(op, numbers, hits)
         for op in updates:
-            _separate_from_later_uses(op, _written(op), numbers, hits)
+            _separate_from_later_uses(op, written(op), numbers, hits)
     return hits
 
 
@@ -65,17 +68,7 @@ def _copy(value: Any, before: Any, numbers: Iterator[int], hits: dict[str, int],
         return apart(value, next(numbers))
 
 
-def _written(update: Any) -> list[tuple[int, Any]]:
-    """The operands that an update may write to, with their positions."""
-    operands = list(enumerate(update.operands))
-    if update.name == "stablehlo.dynamic_update_slice":
-        return operands[:1]
-    if update.name == "stablehlo.scatter":
-        return operands[: len(operands) // 2]
-    return operands
-
-
-def _own_results(block: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
+def _own_results(block: Any, freed: bool, numbers: Iterator[int], hits: dict[str, int]) -> None:
     """A region gives back values that are made inside it, each of them once.
 
     The compiler asks for the place and the size of a value in one region, and takes the answer for another one too.
@@ -87,7 +80,8 @@ def _own_results(block: Any, numbers: Iterator[int], hits: dict[str, int]) -> No
         while is_view(source) and _is_made_in(source, block):
             source = source.owner.operands[0]
         constant = splat_of(source) is not None
-        if is_static(value) and (constant or source in given):
+        foreign = freed and not all(_is_made_in(v, block) for v in memory(value))
+        if is_static(value) and (constant or foreign or source in given):
             end.operands[i] = _copy(value, end, numbers, hits, "result_made_inside")
         elif constant or not _is_made_in(source, block):
             hits["result_bound_inside"] = hits.get("result_bound_inside", 0) + 1
@@ -114,14 +108,14 @@ def _separate_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int
     """What is updated behind control flow is not what it reads: the smaller of the two becomes a copy."""
     later = list(itertools.dropwhile(lambda o: o.operation != op, op.block.operations))[1:]
     updates = [u for o in later for u in ((o.operation, *_inner(o.operation)))]
-    updates = [u for u in updates if u.name in _UPDATES]
+    updates = [u for u in updates if u.name in IN_PLACE]
     if not updates:
         return
     for value in dict.fromkeys((*op.operands, *_captured(op))):
         if not is_static(value):
             continue
         read = memory(value)
-        shared = [(u, i, v) for u in updates for i, v in _written(u) if is_static(v) and not memory(v).isdisjoint(read)]
+        shared = [(u, i, v) for u in updates for i, v in written(u) if is_static(v) and not memory(v).isdisjoint(read)]
         if not shared:
             continue
         if all(u.block == op.block and size_of(v) <= size_of(value) for u, _, v in shared):
@@ -141,10 +135,10 @@ def _separate_state(loop: Any, numbers: Iterator[int], hits: dict[str, int]) -> 
     The compiler makes a constant once for all the loops that begin with it, and
     does not see what a loop's body reads from outside.
     """
-    written = _written_by_loop(loop)
+    updated = _written_by_loop(loop)
     around = _loop_around(loop)
     captured = _captured(loop)
-    for i, value in written:
+    for i, value in updated:
         own = memory(value, within=around)
         others = captured + [v for j, v in enumerate(loop.operands) if j != i]
         if is_static(value) and (
@@ -152,17 +146,17 @@ def _separate_state(loop: Any, numbers: Iterator[int], hits: dict[str, int]) -> 
             or any(not own.isdisjoint(memory(v, within=around)) for v in others)
         ):
             loop.operands[i] = _copy(value, loop, numbers, hits, "loop_state_apart")
-    _separate_from_later_uses(loop, written, numbers, hits)
+    _separate_from_later_uses(loop, updated, numbers, hits)
 
 
 def _separate_from_later_uses(
-    op: Any, written: list[tuple[int, Any]], numbers: Iterator[int], hits: dict[str, int]
+    op: Any, updated: list[tuple[int, Any]], numbers: Iterator[int], hits: dict[str, int]
 ) -> None:
     """Beside control flow, what is needed after its update is copied before it.
 
     The compiler copies it too, but may then drop its own copy.
     """
-    for i, value in written:
+    for i, value in updated:
         if op.operands[i] == value and is_static(value) and _is_needed_after(op, value):
             op.operands[i] = _copy(value, op, numbers, hits, "update_apart_from_later_uses")
 
@@ -171,8 +165,8 @@ def _written_by_loop(loop: Any) -> list[tuple[int, Any]]:
     """The operands whose places in the loop's state an update in its body may write to."""
     found: set[Any] = set()
     for inner in _inner(loop):
-        if inner.name in _UPDATES:
-            for _, value in _written(inner):
+        if inner.name in IN_PLACE:
+            for _, value in written(inner):
                 found |= memory(value, within=loop)
     arguments = loop.regions[1].blocks[0].arguments
     return [(i, v) for i, v in enumerate(loop.operands) if arguments[i] in found]

@@ -44,8 +44,7 @@ def features_last(op: Any) -> Any:
     places = ", ".join(str(i) for i in range(len(out_order) - 2))
     comma = ", " if places else ""
     layout = f"[b, {places}{comma}f]x[{places}{comma}i, o]->[b, {places}{comma}f]"
-    attributes = {name: op.operation.attributes[name] for name in op.operation.attributes}
-    attributes["dimension_numbers"] = build.attribute(f"#stablehlo.conv<{layout}>")
+    attributes = attrs.copied(op) | {"dimension_numbers": build.attribute(f"#stablehlo.conv<{layout}>")}
     shape = [shape_of(result)[i] for i in out_order]
     made = build.op(
         "stablehlo.convolution",

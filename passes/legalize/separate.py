@@ -7,16 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from passes import bindings, build
-from passes.legalize.memory import CHOICES, apart, bits_as, block_of, is_inside, is_view, memory
-from passes.match import functions, is_static, rank_of, uses
+from passes.legalize.memory import apart, bits_as, is_view
+from passes.match import IN_PLACE, functions, is_static, rank_of, uses, written
 
 # Regions of these run on the host, one operation after the other; those of others are parts of a kernel.
 _CONTROL = ("stablehlo.while", "stablehlo.if", "stablehlo.case")
 _BARRIER = "stablehlo.optimization_barrier"
 _KEPT = ("stablehlo.constant", _BARRIER, "func.call", *_CONTROL)
-# Written over in place -> how many of the operands.
-_UPDATES = {"stablehlo.dynamic_update_slice": lambda n: 1, "stablehlo.scatter": lambda n: n // 2}
-_UPDATES |= {"stablehlo.sort": lambda n: n}
 
 
 def separate(module: Any) -> int:
@@ -34,10 +31,10 @@ def separate(module: Any) -> int:
     numbers = itertools.count(1)
     for op, following in found:
         # The compiler does not let an update wait for those who read the same memory on another side of a barrier.
-        for i in range(_UPDATES.get(op.name, lambda n: 0)(len(op.operands))):
-            if is_static(op.operands[i]):
+        for i, value in written(op) if op.name in IN_PLACE else ():
+            if is_static(value):
                 with bindings.ir.InsertionPoint(op), op.location:
-                    op.operands[i] = build.op(_BARRIER, [apart(op.operands[i], next(numbers))])
+                    op.operands[i] = build.op(_BARRIER, [apart(value, next(numbers))])
         if not all(is_view(result) and op.name != "stablehlo.convert" for result in op.results):
             _store(op, following)
     return len(found)
@@ -69,37 +66,6 @@ def read_sorted(module: Any) -> dict[str, int]:
         for use in readers:
             use.owner.operation.operands[use.operand_number] = made
     return {"read_sorted": len(found)} if found else {}
-
-
-def own_choices(module: Any) -> dict[str, int]:
-    """What a choice gives back has memory of its own. Exact.
-
-    The compiler frees it, though it may be the memory of a value that was there before, and a device that does free
-    it refuses to read that afterwards. On the CPU memory is only counted.
-
-    Returns:
-      How many values were copied, by the reason's name; empty if none.
-    """
-    choices = [op for f in functions(module).values() for op in _inside(f.operation) if op.name in CHOICES]
-    numbers = itertools.count(1)
-    count = 0
-    for op in choices:
-        for region in op.regions:
-            end = list(region.blocks[0].operations)[-1].operation
-            for i, value in enumerate(end.operands):
-                if is_static(value) and not all(is_inside(block_of(v), op) for v in memory(value)):
-                    with bindings.ir.InsertionPoint(end), end.location:
-                        end.operands[i] = apart(value, next(numbers))
-                    count += 1
-    return {"choice_with_own_memory": count} if count else {}
-
-
-def _inside(op: Any) -> Iterator[Any]:
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield inner.operation
-                yield from _inside(inner.operation)
 
 
 def _computing(module: Any) -> Iterator[tuple[Any, Any]]:

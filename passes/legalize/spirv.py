@@ -6,17 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from passes import build
+from passes import attributes as attrs, build
 from passes.legalize.memory import apart
 from passes.legalize.number import Number, copysign, mapped, power_of_two, where
 from passes.match import is_static, producer, single_op, uses
 from passes.pattern import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
-
-
-def _attributes(operation: Any, without: tuple[str, ...] = ()) -> dict[str, Any]:
-    found = [operation.attributes[i] for i in range(len(operation.attributes))]
-    return {a.name: a.attr for a in found if a.name not in without}
 
 
 def _is_integer(x: Number, kinds: str) -> bool:
@@ -171,7 +166,7 @@ def reduce_window_of_memory(op: Any) -> Any:
         "stablehlo.reduce_window",
         [_stored(value), start],
         tensor_type(operation.results[0].type.shape, inner),
-        attributes=_attributes(operation),
+        attributes=attrs.copied(operation),
         regions=1,
     )
     build.unary_region(made, 0, [start.type, start.type], lambda a, b: build.op(name, [a, b]))
@@ -199,7 +194,7 @@ def reduce_window_of_complex(op: Any) -> Any:
         "stablehlo.reduce_window",
         [*map(_stored, parts(value)), *parts(start)],
         [tensor_type(result.shape, half)] * 2,
-        attributes=_attributes(operation),
+        attributes=attrs.copied(operation),
         regions=1,
     )
     scalar = tensor_type((), half)
@@ -243,7 +238,7 @@ def product_of_bfloat16(op: Any) -> Any:
     if not any(numpy_dtype(v.type.element_type).name == "bfloat16" for v in operands):
         return None
     operands = [v if numpy_dtype(v.type.element_type) == wide else _stored(build.convert(v, wide)) for v in operands]
-    made = build.op("stablehlo.dot_general", operands, operation.results[0].type, attributes=_attributes(operation))
+    made = build.op("stablehlo.dot_general", operands, operation.results[0].type, attributes=attrs.copied(operation))
     return _stored(made)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import build
+from passes import attributes as attrs, build
 from passes.legalize.number import Number
 from passes.match import is_boolean, is_static, producer, single_op
 from passes.pattern import Pattern, pattern
@@ -22,18 +22,13 @@ def _signed(value: Any) -> Any:
     return Number(value).bits().value
 
 
-def _attributes(op: Any) -> dict[str, Any]:
-    attributes = op.operation.attributes
-    return {attributes[i].name: attributes[i].attr for i in range(len(attributes))}
-
-
 @pattern("stablehlo.reverse")
 def reverse_unsigned(op: Any) -> Any:
     """reverse of unsigned integers on their bits. Exact."""
     (operand,) = op.operation.operands
     if not _is_unsigned(operand):
         return None
-    reversed_ = build.op("stablehlo.reverse", [_signed(operand)], attributes=_attributes(op))
+    reversed_ = build.op("stablehlo.reverse", [_signed(operand)], attributes=attrs.copied(op))
     return Number(reversed_).bitcast(numpy_dtype(operand.type.element_type)).value
 
 
@@ -68,7 +63,7 @@ def reduce_window_unsigned(op: Any) -> Any:
         "stablehlo.reduce_window",
         [encode(value) for value in operands],
         result_type,
-        attributes=_attributes(op),
+        attributes=attrs.copied(op),
         regions=1,
     )
     scalar = tensor_type((), signed)
@@ -106,7 +101,7 @@ def dot_general_unsigned(op: Any) -> Any:
     operands = [_behind_barrier(value, result.element_type) for value in operation.operands]
     if operands == list(operation.operands):
         return None
-    return build.op("stablehlo.dot_general", operands, result, attributes=_attributes(op))
+    return build.op("stablehlo.dot_general", operands, result, attributes=attrs.copied(op))
 
 
 def _behind_barrier(value: Any, wanted: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,7 +23,7 @@ class _Keywords:
     """Parts positional from keyword arguments in a described signature."""
 
 
-class SignatureCalls:
+class SignatureCalls(abc.ABC):
     """A callable whose known signatures skip everything but the program.
 
     Args:
@@ -59,9 +60,9 @@ class SignatureCalls:
                 error.__traceback__ = location.user_traceback(error.__traceback__)
             raise
 
+    @abc.abstractmethod
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The long way; calls `_remember` where the next call may take the short one."""
-        raise NotImplementedError
 
     def _describe(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> tuple[Any, ...]:
         """The call's signature as a key; appends the dynamic leaves to `leaves`."""

@@ -90,8 +90,7 @@ class RunnableGraph(Runnable):
         self.used = [i for i, u in enumerate(used) if u]
         self.options = self._with_donation(options)
         self.direct = self.is_direct(len(graph.inputs))
-        self._executable: Executable | None = None
-        self._lock = threading.Lock()
+        super().__init__()
         self.source = ""
 
     def _with_donation(self, options: Options) -> Options:
@@ -139,20 +138,6 @@ class RunnableGraph(Runnable):
         hidden = len(self.captured)
         names = [f"captured{i}" for i in range(hidden)] + list(self.argument_names)
         return [names[i] if i < len(names) else "" for i in self.used]
-
-    def executable(self, committed: bool = False) -> Executable:
-        """Compile or load on first use.
-
-        Args:
-          committed: the results shall stay on the device.
-        """
-        found = self._executable
-        if found is None:
-            with self._lock:
-                found = self._executable
-                if found is None:
-                    found = self._executable = self._load()
-        return found.committed() if committed else found
 
     def key(self) -> str:
         """What the compiled program is found by."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import re
-import threading
 import zlib
 from collections.abc import Sequence
 from typing import Any, cast
@@ -107,18 +106,7 @@ class StoredProgram(Runnable):
         # Which variant runs, and where its module came from: "file", "disk" or "compiled".
         self.variant: Variant | None = None
         self.source = ""
-        self._executable: Executable | None = None
-        self._lock = threading.Lock()
-
-    def executable(self, committed: bool = False) -> Executable:
-        """The program, loaded on first use; compiled only where the file has none for the device."""
-        found = self._executable
-        if found is None:
-            with self._lock:
-                found = self._executable
-                if found is None:
-                    found = self._executable = self._load()
-        return found.committed() if committed else found
+        super().__init__()
 
     def preferred_device(self, device: Device) -> Device:
         """`device`, if the file has a variant for it; else one that there is a variant for; else `device`."""

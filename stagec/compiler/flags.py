@@ -55,15 +55,15 @@ class Traits(NamedTuple):
 
 @dataclass(frozen=True)
 class FlagSet:
-    """A named list of compiler flags.
-
-    Attributes:
-      separate: the compiler gets the program with every operation in a kernel of its own.
-    """
+    """A named list of compiler flags."""
 
     name: str
     flags: tuple[str, ...]
-    separate: bool = False
+
+    @property
+    def separate(self) -> bool:
+        """Whether the compiler gets the program with every operation in a kernel of its own."""
+        return self.name == "separate"
 
 
 _COMMON = (
@@ -81,7 +81,6 @@ _FAST: dict[str, tuple[str, ...]] = {
 # softmax 1.7x faster and round less than one long chain; elementwise arithmetic is not touched.
 # The optimization levels bring little more: O2 compiles a training step 1.3x slower and runs it 1.4x slower.
 _VECTOR_SUMS = "--iree-llvmcpu-reassociate-fp-reductions=true"
-# On Vulkan, arrays of indices that were hoisted out of a program and are sorted with it are wrong at its second call.
 _NO_HOISTING = "--iree-opt-const-expr-hoisting=false"
 # Left out although layer normalisation of 2048x1024 floats runs 2.1x faster with it:
 # --iree-dispatch-creation-enable-aggressive-fusion gives wrong results. `c / sum(c * c, 1)[None, :]` for a centred
@@ -115,28 +114,30 @@ def ladder(
     base = (*_COMMON, *_target_flags(target))
     if options.asynchronous:
         base += ("--iree-execution-model=async-external",)
+    # What is computed once, ahead of the first call, reads back wrong: from complex128 constants; and on Vulkan
+    # arrays of indices that are sorted with a program, at its second call.
+    if complex128 or target.backend == "vulkan":
+        base += (_NO_HOISTING,)
     sets = {name: (*flags, _VECTOR_SUMS) for name, flags in _FAST.items()} if target.backend == "cpu" else {}
     sets["plain"] = (_VECTOR_SUMS,) if target.backend == "cpu" else ()
     sets["careful"] = _CAREFUL if target.backend == "cpu" else _CAREFUL[1:]
     if target.backend == "vulkan":
         sets["separate"] = sets["careful"]
-    if complex128:
-        # What is computed from complex128 constants once, ahead of the first call, reads back wrong.
-        sets = {name: (*[f for f in flags if f != _NO_HOISTING], _NO_HOISTING) for name, flags in sets.items()}
     if options.flag_set:
         if options.flag_set not in sets:
             raise ValueError(f"unknown flag set {options.flag_set!r} for {target}; use {', '.join(map(repr, sets))}")
         names = [options.flag_set]
     else:
         names = [name for name in sets if name not in _FAST or size >= DATA_TILING_SIZE]
-    return tuple(FlagSet(name, (*base, *sets[name], *options.extra_flags), name == "separate") for name in names)
+    own = {name: [flag for flag in sets[name] if flag not in base] for name in names}
+    return tuple(FlagSet(name, (*base, *own[name], *options.extra_flags)) for name in names)
 
 
 def _target_flags(target: Target) -> tuple[str, ...]:
     if target.backend == "vulkan":
         if target.description:  # the module carries it
-            return (_NO_HOISTING,)
-        return ("--iree-hal-target-device=vulkan", f"--iree-vulkan-target={target.compiled_arch}", _NO_HOISTING)
+            return ()
+        return ("--iree-hal-target-device=vulkan", f"--iree-vulkan-target={target.compiled_arch}")
     if target.backend == "cuda":
         return ("--iree-hal-target-device=cuda", f"--iree-cuda-target={target.compiled_arch}")
     flags: tuple[str, ...] = (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import abc
 import functools
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +21,7 @@ from stagec.runtime.placement import placed
 _COMPILER_FAULTS = ("indirect buffer reference", "ref is null")
 
 
-class Runnable:
+class Runnable(abc.ABC):
     """Runs a program on arrays, and supplies what the program does not compute.
 
     Attributes:
@@ -44,6 +46,10 @@ class Runnable:
     device: Any
     direct: bool
 
+    def __init__(self) -> None:
+        self._executable: Executable | None = None
+        self._lock = threading.Lock()
+
     def is_direct(self, inputs: int) -> bool:
         """Whether the program takes all of so many inputs, and gives the results, as they are."""
         own = not self.captured and not self.donated and len(self.used) == inputs
@@ -55,12 +61,22 @@ class Runnable:
         return [a.on(self.device, a.committed) if type(a) is Array else a for a in self.captured]
 
     def executable(self, committed: bool = False) -> Executable:
-        """The loaded program.
+        """The program, compiled or loaded on first use.
 
         Args:
           committed: the results shall stay on the device.
         """
-        raise NotImplementedError
+        found = self._executable
+        if found is None:
+            with self._lock:
+                found = self._executable
+                if found is None:
+                    found = self._executable = self._load()
+        return found.committed() if committed else found
+
+    @abc.abstractmethod
+    def _load(self) -> Executable:
+        """Compile or load the program."""
 
     def recover(self, inputs: list[Any], error: Exception) -> list[Array]:
         """The results, though the compiled program turned out to be broken."""
