@@ -33,7 +33,8 @@ if _TYPE_CHECKING:
     )
     from stagec.api.arguments import ShapeDtypeStruct
     from stagec.api.batching import vmap
-    from stagec.api.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
+    from stagec.api.custom_jvp import custom_jvp
+    from stagec.api.custom_vjp import closure_convert, custom_gradient, custom_vjp
     from stagec.api.derivatives import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
     from stagec.api.devices import block_until_ready, device_get, device_put, memory_stats
     from stagec.api.explain import explain
@@ -153,7 +154,8 @@ _LAZY = {
         ("grad", "value_and_grad", "vjp", "jvp", "linearize", "linear_transpose"), ("stagec.api.derivatives", "{}")
     ),
     **dict.fromkeys(("hessian", "jacfwd", "jacobian", "jacrev"), ("stagec.api.jacobians", "{}")),
-    **dict.fromkeys(("closure_convert", "custom_gradient", "custom_jvp", "custom_vjp"), ("stagec.api.custom", "{}")),
+    "custom_jvp": ("stagec.api.custom_jvp", "{}"),
+    **dict.fromkeys(("closure_convert", "custom_gradient", "custom_vjp"), ("stagec.api.custom_vjp", "{}")),
     **dict.fromkeys(("checkpoint", "checkpoint_policies", "remat"), ("stagec.api.remat", "{}")),
     **dict.fromkeys(("named_call", "named_scope"), ("stagec.api.naming", "{}")),
     "vmap": ("stagec.api.batching", "{}"),

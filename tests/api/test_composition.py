@@ -4,9 +4,9 @@ Each chain is compared with what it transforms: a derivative with the
 differences of the chain without it, a batch with its elements, `jit` and
 `checkpoint` with nothing. What is compared with has been compared before.
 
-Chains of one transformation are run for every function, longer ones for a
-part of the functions. STAGEC_FUZZ=2 runs all chains of all functions, in
-some minutes.
+Chains of one transformation are compiled for every function, longer ones for
+a part of the functions. STAGEC_FUZZ=2 compiles all chains of all functions,
+which takes about an hour.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import functools
 import importlib
 import itertools
 import os
+import random
 
 import numpy as np
 import pytest
@@ -25,8 +26,12 @@ import stagec.numpy as snp
 from stagec.core.graph import replay
 
 STEP = 1e-5
-# Of the chains of two that are compiled, each function has one in this many.
-SHARE = 1 if int(os.environ.get("STAGEC_FUZZ", "1")) > 1 else 14
+ALL = int(os.environ.get("STAGEC_FUZZ", "1")) > 1
+# Of the chains of two that are compiled, each function has one in this many; of those of three, so many.
+SHARE = 1 if ALL else 14
+DEEP = 7**3 if ALL else 1
+# So many chains of three are one program.
+TOGETHER = 8
 
 # The transformations, of a function of one pytree to one of the same pytree. `m` is stagec or JAX.
 
@@ -147,15 +152,26 @@ def run_by_numpy(name):
     return numbers(found)
 
 
-def program(name):
-    """All compiled chains of a function, as one program."""
-    compiled, _ = chosen(name)
-    jitted = stagec.jit(lambda x: [transformed(stagec, name, c)(x) for c in compiled])
+def program(name, chains):
+    """Chains of a function, compiled as one program."""
+    jitted = stagec.jit(lambda x: [transformed(stagec, name, c)(x) for c in chains])
 
     def run(x):
-        return numbers(dict(zip(compiled, jitted(x))))
+        return numbers(dict(zip(chains, jitted(x))))
 
     return run
+
+
+def run_deep(name):
+    """Results of compiled chains of three."""
+    _, run = chosen(name)
+    chains = [c for c in run if len(c) == 3]
+    random.Random(name).shuffle(chains)
+    chains = chains[:DEEP]
+    found = {}
+    for i in range(0, len(chains), TOGETHER):
+        found |= program(name, chains[i : i + TOGETHER])(argument(name))
+    return found
 
 
 # What is expected
@@ -241,12 +257,12 @@ def report(name, wrong):
 def test_every_chain_gives_what_its_last_transformation_makes_of_the_one_before(name):
     with stagec.enable_x64():
         x = argument(name)
-        run = program(name)
+        run = program(name, chosen(name)[0])
         here, second = run(x), run(stagec.tree.map(beside, x))
         slopes = differences(run, x)
-        results = run_by_numpy(name)
+        results, deep = run_by_numpy(name), run_deep(name)
     loose = 3e-6 if name in NOT_SMOOTH else 1e-9
-    wrong = [(c, "compiled", differing(here[c], results[c], loose)) for c in here]
+    wrong = [(c, "compiled", differing(found, results[c], loose)) for c, found in (here | deep).items()]
     for chain, found in results.items():
         if not chain or (name in NOT_SMOOTH and chain[-1] not in SAME | {"vmap"}):
             continue

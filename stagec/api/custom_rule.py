@@ -1,0 +1,172 @@
+"""What functions with derivatives of their own share: their calls, and the checks of what a rule returns."""
+
+from __future__ import annotations
+
+import abc
+import functools
+import inspect
+import types
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from stagec.api.flat import given, is_float0, operand
+from stagec.control.custom import Rule, call
+from stagec.core import errors, location, pytree
+from stagec.core.aval import ShapedArray
+from stagec.core.zero import differentiable, is_zero, no_tangent
+from stagec.primitives.convert import as_array, convert_element_type
+from stagec.primitives.operand import aval_of
+from stagec.primitives.rules import instantiate
+
+
+class SymbolicZero:
+    """A tangent or cotangent that is known to be zero, for rules that ask for them (`symbolic_zeros=True`)."""
+
+    def __init__(self, aval: ShapedArray) -> None:
+        self.aval = aval
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.aval.dtype
+
+    def __repr__(self) -> str:
+        return f"SymbolicZero({self.aval.long()})"
+
+
+class CustomRule(abc.ABC):
+    """A function with a rule of its own: what `custom_jvp` and `custom_vjp` share."""
+
+    def __init__(
+        self, fun: Callable[..., Any], nondiff_argnums: Iterable[int] = (), nondiff_argnames: Iterable[str] = ()
+    ) -> None:
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self._name: str = getattr(fun, "__name__", type(fun).__name__)
+        try:
+            self._signature: inspect.Signature | None = inspect.signature(fun)
+        except (TypeError, ValueError):
+            self._signature = None
+        given_nums = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
+        names = list(self._signature.parameters) if self._signature else []
+        self._nondiff = frozenset(
+            [n % len(names) if n < 0 and names else n for n in given_nums] + [names.index(n) for n in nondiff_argnames]
+        )
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    @abc.abstractmethod
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function; under a derivative, its rule."""
+
+    @abc.abstractmethod
+    def _derive(self, used: Use) -> Callable[..., Any]:
+        """The rule, for the leaves of one call."""
+
+    def _positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """All arguments by position, defaults included."""
+        if self._signature is None:
+            if kwargs:
+                raise TypeError(f"{self._name}: keyword arguments need a signature\n  Fix: pass them by position")
+            return args
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        if bound.kwargs:
+            raise location.error(
+                TypeError,
+                f"{self._name}: keyword-only arguments {', '.join(bound.kwargs)} cannot pass a rule of its own",
+                fix="make them positional, and name those that are no arrays in nondiff_argnums",
+            )
+        return bound.args
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any], primitive: Any) -> Any:
+        everything = self._positional(args, kwargs)
+        static = [a for i, a in enumerate(everything) if i in self._nondiff]
+        dynamic = [a for i, a in enumerate(everything) if i not in self._nondiff]
+        found, tree = pytree.flatten_with_path(tuple(dynamic))
+        names = list(self._signature.parameters) if self._signature else []
+        places = [i for i in range(len(everything)) if i not in self._nondiff]
+        labels = [
+            (names[places[path[0].idx]] if places[path[0].idx] < len(names) else f"argument {places[path[0].idx]}")
+            + pytree.keystr(path[1:])
+            for path, _ in found
+        ]
+        values = [operand(v, name) for (_, v), name in zip(found, labels)]
+        used = Use(self, static, everything, tree)
+        outs = call(primitive, Rule(self._name, used.function, self._derive(used)), values)
+        assert used.out_tree is not None, "the function or its rule ran"
+        return used.out_tree.unflatten([as_array(o) for o in outs])
+
+
+class Use:
+    """One call of a function with a rule: its structures."""
+
+    def __init__(
+        self, owner: CustomRule, static: list[Any], everything: tuple[Any, ...], tree: pytree.PyTreeDef
+    ) -> None:
+        self.owner = owner
+        self.static = static
+        self.everything = everything
+        self.tree = tree
+        self.out_tree: pytree.PyTreeDef | None = None
+
+    def join(self, dynamic: Sequence[Any]) -> list[Any]:
+        """All arguments in their places."""
+        rest = iter(dynamic)
+        return [a if i in self.owner._nondiff else next(rest) for i, a in enumerate(self.everything)]
+
+    def function(self, *leaves: Any) -> list[Any]:
+        result = self.owner.fun(*self.join(self.tree.unflatten([given(v) for v in leaves])))
+        return self.results(result, self.owner.fun)
+
+    def results(self, result: Any, function: Any) -> list[Any]:
+        """The leaves of what the function, or a rule for it, returned."""
+        found, tree = pytree.flatten_with_path(result)
+        if self.out_tree is not None and tree != self.out_tree:
+            raise location.error(
+                errors.PytreeError,
+                f"{location.of_function(function)} must return the structure that {self.owner._name} returns",
+                [("function", str(self.out_tree), ""), ("rule", str(tree), "")],
+                "return the same containers",
+            )
+        self.out_tree = tree
+        return [operand(v, f"result{pytree.keystr(path)} of {self.owner._name}") for path, v in found]
+
+
+def user_tangent(tangent: Any, aval: ShapedArray, symbolic: bool) -> Any:
+    if not differentiable(aval):
+        return no_tangent(aval)
+    if is_zero(tangent):
+        return SymbolicZero(aval.strip_weak_type()) if symbolic else as_array(instantiate(tangent))
+    return as_array(tangent)
+
+
+def is_zero_leaf(leaf: Any) -> bool:
+    return leaf is None or isinstance(leaf, SymbolicZero) or is_zero(leaf) or is_float0(leaf)
+
+
+def no_rule(kind: str, method: str, owner: CustomRule) -> AttributeError:
+    return location.error(
+        AttributeError,
+        f"{kind} function {owner._name} has no rule",
+        fix=f"give it one with {owner._name}.{method}(...)",
+    )
+
+
+def fitted(leaf: Any, aval: ShapedArray, name: str, what: str, rule: Any) -> Any:
+    """What a rule returned for a value, with the value's aval."""
+    value = operand(leaf, name)
+    own = aval_of(value)
+    if own.shape != aval.shape or (own.dtype != aval.dtype and not own.weak_type):
+        kind: type[errors.StagecError] = errors.ShapeError if own.shape != aval.shape else errors.DtypeError
+        raise location.error(
+            kind,
+            f"{what}, {location.of_function(rule)}, must return {aval.long()}, but returned {own.long()}",
+            [(name, own.long(), f"for {aval.long()}")],
+            "sum over broadcast axes" if own.shape != aval.shape else f"convert it with astype({aval.dtype.name!r})",
+        )
+    return value if own.dtype == aval.dtype else convert_element_type(value, aval.dtype)

@@ -1,0 +1,250 @@
+"""`custom_vjp`, `custom_gradient` and `closure_convert`: functions whose reverse-mode derivative the user writes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stagec.api.custom_rule import CustomRule, Use, fitted, is_zero_leaf, no_rule, user_tangent
+from stagec.api.flat import given, operand, short_tracebacks
+from stagec.control.custom import custom_vjp_p
+from stagec.core import dtypes, errors, location, pytree
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import replay, trace_flat
+from stagec.core.trace import Tracer
+from stagec.core.zero import differentiable
+from stagec.primitives.convert import as_array
+from stagec.primitives.operand import aval_of
+
+
+class CustomVJPPrimal:
+    """What a forward function gets with `symbolic_zeros=True`: a value, and whether it is differentiated."""
+
+    def __init__(self, value: Any, perturbed: bool) -> None:
+        self.value = value
+        self.perturbed = perturbed
+
+    def __repr__(self) -> str:
+        return f"CustomVJPPrimal(value={self.value!r}, perturbed={self.perturbed})"
+
+
+class custom_vjp(CustomRule):
+    """A function whose reverse-mode derivative is given, not derived. It has no forward mode.
+
+    Args:
+      fun: the function.
+      nondiff_argnums: positions of arguments that are not differentiated, which may be anything; the
+        backward function gets them first, the forward one in their places.
+
+    `defvjp(fwd, bwd)` takes `fwd(*args) -> (result, residuals)` and
+    `bwd(*nondiff, residuals, ct) -> tuple of one cotangent for each argument`, None for zero.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> @stagec.custom_vjp
+    ... def clip_gradient(x):
+    ...     return x
+    >>> clip_gradient.defvjp(lambda x: (x, None), lambda _, ct: (snp.clip(ct, -1, 1),))
+    >>> float(stagec.grad(lambda x: 5 * clip_gradient(x))(2.0))
+    1.0
+    """
+
+    fwd: Callable[..., Any] | None = None
+    bwd: Callable[..., Any] | None = None
+    symbolic_zeros = False
+
+    @short_tracebacks
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.fwd is None:
+            raise no_rule("custom_vjp", "defvjp", self)
+        return self._call(args, kwargs, custom_vjp_p)
+
+    def defvjp(
+        self,
+        fwd: Callable[..., Any],
+        bwd: Callable[..., Any],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None:
+        """Give the two functions.
+
+        Args:
+          symbolic_zeros: `fwd` gets `CustomVJPPrimal`s, which say whether they are differentiated, and `bwd`
+            a `SymbolicZero` for each result that nothing depends on.
+          optimize_remat: accepted, and without meaning: what is not used is removed in any case.
+        """
+        self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
+
+    def _derive(self, used: Use) -> Callable[..., Any]:
+        fwd, bwd, symbolic = self.fwd, self.bwd, self.symbolic_zeros
+        assert fwd is not None and bwd is not None, "checked by the call"
+
+        def derive(primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
+            xs: list[Any] = [given(p) for p in primals]
+            if symbolic:
+                xs = [CustomVJPPrimal(x, p) for x, p in zip(xs, perturbed)]
+            result = fwd(*used.join(used.tree.unflatten(xs)))
+            if not isinstance(result, (tuple, list)) or len(result) != 2:
+                raise location.error(
+                    errors.OutputTypeError,
+                    f"the forward function of {self._name}, {location.of_function(fwd)}, must return "
+                    "(result, residuals)",
+                    [("returned", errors.brief(result), "")],
+                    "return a pair; residuals may be None",
+                )
+            outs = used.results(result[0], fwd)
+            out_tree, out_avals = used.out_tree, [aval_of(o) for o in outs]
+            found, residual_tree = pytree.flatten_with_path(result[1])
+            residuals = [operand(v, f"residuals{pytree.keystr(path)} of {self._name}") for path, v in found]
+            avals = [aval_of(p) for p in primals]
+
+            def pull(values: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+                assert out_tree is not None, "the forward function ran"
+                ct = out_tree.unflatten([user_tangent(c, a, symbolic) for c, a in zip(cts, out_avals)])
+                returned = bwd(*used.static, residual_tree.unflatten([given(v) for v in values]), ct)
+                return _argument_cotangents(self._name, bwd, returned, used.tree, avals)
+
+            return outs, residuals, pull
+
+        return derive
+
+
+def _argument_cotangents(name: str, bwd: Any, returned: Any, tree: Any, avals: Sequence[ShapedArray]) -> list[Any]:
+    """One cotangent for each leaf of the arguments; None where there is none."""
+    what = f"the backward function of {name}"
+    count = len(tree.children())
+    if not isinstance(returned, (tuple, list)) or len(returned) != count:
+        raise location.error(
+            errors.PytreeError,
+            f"{what}, {location.of_function(bwd)}, must return a tuple of one cotangent for each of the {count} "
+            "differentiable arguments",
+            [("returned", errors.brief(returned), f"a {type(returned).__name__}")],
+            "return a tuple, (ct,) for one argument; None stands for zero",
+        )
+    found: list[Any] = []
+    rest = iter(zip(avals, pytree.leaf_paths(tree)))
+    for definition, part in zip(tree.children(), returned):
+        if part is None:
+            leaves: list[Any] = [None] * definition.num_leaves
+        else:
+            flat, own = pytree.flatten(part, lambda x: x is None)
+            whole, expected = pytree.flatten(definition.unflatten(range(definition.num_leaves)), lambda x: x is None)
+            if own != expected:
+                raise location.error(
+                    errors.PytreeError,
+                    f"{what}, {location.of_function(bwd)}, must return cotangents with the structure of the arguments",
+                    [("argument", str(definition), ""), ("returned", str(own), "")],
+                    "return the same containers; None stands for zero",
+                )
+            leaves = [leaf for leaf, kept in zip(flat, whole) if kept is not None]
+        for leaf in leaves:
+            aval, path = next(rest)
+            if is_zero_leaf(leaf) or not differentiable(aval):
+                found.append(None)
+            else:
+                found.append(fitted(leaf, aval.strip_weak_type(), f"cotangents{pytree.keystr(path)}", what, bwd))
+    return found
+
+
+def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that returns its result and, beside it, how cotangents are pulled back.
+
+    Args:
+      fun: returns `(result, pull)`; `pull(ct)` returns a cotangent for each argument, or just one for one.
+
+    >>> import stagec
+    >>> @stagec.custom_gradient
+    ... def f(x):
+    ...     return x**2, lambda ct: (ct * x,)
+    >>> float(f(3.0)), float(stagec.grad(f)(3.0))
+    (9.0, 3.0)
+    """
+
+    @functools.wraps(fun)
+    def plain(*args: Any) -> Any:
+        return fun(*args)[0]
+
+    def fwd(*args: Any) -> Any:
+        result, pull = fun(*args)
+        found, tree = pytree.flatten(result)
+        in_tree = pytree.structure(tuple(args))
+        ct_avals = [aval_of(operand(v, "result")).strip_weak_type() for v in found]
+
+        def flat(*cts: Any) -> list[Any]:
+            pulled = pull(tree.unflatten(cts))
+            pulled = pulled if isinstance(pulled, (tuple, list)) else (pulled,)
+            leaves, own = pytree.flatten(tuple(pulled))
+            if own != in_tree:
+                raise location.error(
+                    errors.PytreeError,
+                    f"the function that {location.of_function(fun)} returns must give one cotangent for each argument",
+                    [("arguments", str(in_tree), ""), ("returned", str(own), "")],
+                    "return a tuple with the structure of the arguments",
+                )
+            return [operand(v, "cotangent") for v in leaves]
+
+        graph, captured = trace_flat(flat, ct_avals, name="pull")
+        return result, (list(captured), pytree.Partial(_Replayed(graph, in_tree)))
+
+    def bwd(residuals: Any, ct: Any) -> Any:
+        captured, pull = residuals
+        return pull(captured, ct)
+
+    made = custom_vjp(plain)
+    made._signature = None
+    made.defvjp(fwd, bwd)
+    return made
+
+
+class _Replayed:
+    """A graph as a function of captured values and a tree."""
+
+    def __init__(self, graph: Any, out_tree: Any) -> None:
+        self.graph = graph
+        self.out_tree = out_tree
+
+    def __call__(self, captured: Sequence[Any], tree: Any) -> Any:
+        leaves = [operand(v, "cotangent") for v in pytree.leaves(tree)]
+        return self.out_tree.unflatten([as_array(v) for v in replay(self.graph, [*captured, *leaves])])
+
+
+def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
+    """A function without the traced values that it closes over, and these values.
+
+    Args:
+      example_args: arguments like those of later calls.
+
+    Returns:
+      `(converted, values)`: `converted(*args, *values)` is `fun(*args)`. `custom_vjp` functions use it to
+      differentiate with respect to what a function argument closes over.
+    """
+    leaves, in_tree = pytree.flatten(example_args)
+    values = [operand(v, "example_args") for v in leaves]
+    out_tree = pytree.LEAF
+
+    def flat(*tracers: Any) -> list[Any]:
+        nonlocal out_tree
+        found, out_tree = pytree.flatten(fun(*in_tree.unflatten(tracers)))
+        return [operand(v, "result") for v in found]
+
+    graph, captured = trace_flat(flat, [aval_of(v) for v in values], name=getattr(fun, "__name__", "function"))
+    hoisted = [isinstance(c, Tracer) and dtypes.is_inexact(c.aval.dtype) for c in captured]
+
+    @functools.wraps(fun)
+    def converted(*args_and_values: Any) -> Any:
+        count = sum(hoisted)
+        split = len(args_and_values) - count
+        given_leaves, tree = pytree.flatten(args_and_values[:split])
+        if tree != in_tree:
+            raise location.error(
+                errors.PytreeError,
+                f"{location.of_function(fun)} was converted for other arguments",
+                [("converted for", str(in_tree), ""), ("called with", str(tree), "")],
+                "convert it with arguments of the structure that it is called with",
+            )
+        rest = iter(args_and_values[split:])
+        leading = [next(rest) if h else c for c, h in zip(captured, hoisted)]
+        operands = [operand(v, "argument") for v in (*leading, *given_leaves)]
+        return out_tree.unflatten([as_array(v) for v in replay(graph, operands)])
+
+    return converted, [c for c, h in zip(captured, hoisted) if h]
