@@ -7,9 +7,10 @@ from typing import Any
 
 from stagec.control import bodies
 from stagec.core import errors, location, pytree
+from stagec.primitives.axes import canonical_axis
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
-from stagec.primitives.shape import canonical_axis, concatenate, expand_dims, reshape, rev
+from stagec.primitives.shape import concatenate, expand_dims, reshape, rev
 from stagec.primitives.slicing import slice_in_dim
 
 

@@ -19,12 +19,13 @@ from stagec.numpy.elementary import exp, log, tanh as tanh
 from stagec.numpy.extremes import maximum
 from stagec.numpy.promotion import broadcast_to_shape, promote_inexact, truth
 from stagec.primitives import arithmetic as ar, logic
+from stagec.primitives.axes import canonical_axes, canonical_axis
 from stagec.primitives.barrier import stop_gradient
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import broadcasted_iota
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.reduce import reduce_max, reduce_sum
-from stagec.primitives.shape import broadcast_in_dim, canonical_axes, canonical_axis, expand_dims
+from stagec.primitives.shape import broadcast_in_dim, expand_dims
 from stagec.scipy.special import logsumexp as logsumexp
 
 

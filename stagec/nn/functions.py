@@ -21,9 +21,9 @@ from stagec.numpy.extremes import clip, logaddexp, maximum, minimum
 from stagec.numpy.logical import greater_equal
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives import arithmetic as ar, logic, special, transcendental as tr
+from stagec.primitives.axes import canonical_axis
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import as_operand, aval_of
-from stagec.primitives.shape import canonical_axis
 from stagec.primitives.slicing import slice_in_dim
 from stagec.scipy.special import logsumexp as logsumexp
 

@@ -13,11 +13,12 @@ from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
 from stagec.numpy.promotion import broadcast_to_shape, truth
 from stagec.numpy.reductions import count_over, mask_like, strong, with_axes
 from stagec.primitives import arithmetic as ar
+from stagec.primitives.axes import canonical_axes
 from stagec.primitives.complex import conj, real
 from stagec.primitives.logic import select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.reduce import HALF, reduce_sum
-from stagec.primitives.shape import broadcast_in_dim, canonical_axes, reshape, transpose
+from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
 
 Axis = Any
 

@@ -15,10 +15,11 @@ from stagec.numpy.promotion import broadcast_to_shape
 from stagec.numpy.values import array
 from stagec.primitives import iota as _iota
 from stagec.primitives.arithmetic import add, mul
+from stagec.primitives.axes import as_int, as_shape
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.logic import eq, ge
 from stagec.primitives.operand import as_operand, aval_of, is_array_like
-from stagec.primitives.shape import as_int, as_shape, concatenate, expand_dims
+from stagec.primitives.shape import concatenate, expand_dims
 
 
 def _dtype_or_float(dtype: Any, name: str) -> np.dtype[Any]:

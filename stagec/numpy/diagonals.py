@@ -16,16 +16,10 @@ from stagec.numpy.joining import stack
 from stagec.numpy.manipulation import moveaxis, ravel
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.primitives import arithmetic
+from stagec.primitives.axes import as_int, canonical_axes, shape_error
 from stagec.primitives.iota import full_like
 from stagec.primitives.logic import select
-from stagec.primitives.shape import (
-    as_int,
-    broadcast_in_dim,
-    canonical_axes,
-    pad,
-    reshape,
-    shape_error,
-)
+from stagec.primitives.shape import broadcast_in_dim, pad, reshape
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:

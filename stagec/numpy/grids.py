@@ -9,7 +9,7 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.numpy.arguments import array_argument, from_numpy
 from stagec.numpy.values import array
-from stagec.primitives.shape import canonical_axis
+from stagec.primitives.axes import canonical_axis
 
 
 class Grid:

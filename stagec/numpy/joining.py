@@ -15,9 +15,9 @@ from stagec.numpy.arguments import array_argument, concrete, refuse_out, request
 from stagec.numpy.indexing import getitem
 from stagec.numpy.manipulation import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
 from stagec.primitives import shape as _shape
+from stagec.primitives.axes import as_int, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import is_array_like
-from stagec.primitives.shape import as_int, canonical_axis
 from stagec.primitives.slicing import slice_in_dim, split as _split_sizes
 
 
@@ -25,7 +25,7 @@ def _sequence(arrays: Any, name: str) -> list[Any]:
     if is_array_like(arrays):
         arrays = array_argument(arrays, "arrays")
         if not arrays.ndim:
-            raise _shape.shape_error(name, "an array of rank 0 is not a sequence of arrays", "pass a list of arrays")
+            raise shape_error(name, "an array of rank 0 is not a sequence of arrays", "pass a list of arrays")
         out = [getitem(arrays, i) for i in range(arrays.shape[0])]
     else:
         out = list(arrays)
@@ -61,7 +61,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
         parts, axis = [ravel(p) for p in parts], 0
     if any(not p.ndim for p in parts):
         fix = "use stack, or reshape them to 1"
-        raise _shape.shape_error("concatenate", "arrays of rank 0 cannot be joined", fix, parts)
+        raise shape_error("concatenate", "arrays of rank 0 cannot be joined", fix, parts)
     return _shape.concatenate(parts, canonical_axis(axis, parts[0].ndim, "concatenate"))
 
 
@@ -84,7 +84,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, dtype: Any = None) -> Any
     parts = _joined(_sequence(arrays, "stack"), dtype, "stack")
     shapes = {p.shape for p in parts}
     if len(shapes) > 1:
-        raise _shape.shape_error(
+        raise shape_error(
             "stack",
             f"all input arrays must have the same shape, got {', '.join(p.aval.long() for p in parts)}",
             "concatenate joins arrays whose sizes differ along one axis",
@@ -161,10 +161,10 @@ def block(arrays: Any) -> Any:
         if not isinstance(nested, list):
             return 0
         if not nested:
-            raise _shape.shape_error("block", "a list of blocks is empty", "leave it out")
+            raise shape_error("block", "a list of blocks is empty", "leave it out")
         found = {depth(n) for n in nested}
         if len(found) > 1:
-            raise _shape.shape_error("block", "lists are nested to different depths", "nest all blocks alike")
+            raise shape_error("block", "lists are nested to different depths", "nest all blocks alike")
         return 1 + found.pop()
 
     levels = depth(arrays)
@@ -203,7 +203,7 @@ def _bounds(indices_or_sections: Any, size: int, name: str, even: bool) -> list[
     ):
         count = as_int(indices_or_sections, name, "the number of parts")
         if count < 1 or (even and size % count):
-            raise _shape.shape_error(
+            raise shape_error(
                 name, f"an axis of size {size} is not divided into {count} equal parts", "array_split allows a rest"
             )
         base, extra = divmod(size, count)

@@ -15,8 +15,9 @@ from stagec.numpy.linear import matmul
 from stagec.numpy.manipulation import matrix_transpose
 from stagec.numpy.promotion import broadcast_to_shape, promote_inexact
 from stagec.primitives import arithmetic
+from stagec.primitives.axes import as_int, canonical_axes, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.shape import as_int, canonical_axes, canonical_axis, expand_dims, shape_error
+from stagec.primitives.shape import expand_dims
 
 __all__ = [
     "cross",

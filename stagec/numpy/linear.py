@@ -14,21 +14,11 @@ from stagec.numpy.joining import stack
 from stagec.numpy.manipulation import moveaxis, ravel
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote, promote_dtypes
 from stagec.primitives import arithmetic
+from stagec.primitives.axes import as_int, canonical_axes, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.dot import dot_general
 from stagec.primitives.logic import bitwise_and
-from stagec.primitives.shape import (
-    as_int,
-    broadcast_in_dim,
-    canonical_axes,
-    canonical_axis,
-    expand_dims,
-    pad,
-    reshape,
-    shape_error,
-    squeeze,
-    transpose,
-)
+from stagec.primitives.shape import broadcast_in_dim, expand_dims, pad, reshape, squeeze, transpose
 
 
 def _pair(a: Any, b: Any) -> tuple[Any, Any]:

@@ -15,8 +15,8 @@ from stagec.numpy import promotion
 from stagec.numpy.arguments import array_argument, requested_dtype
 from stagec.numpy.indexing import getitem
 from stagec.primitives import shape as _shape
+from stagec.primitives.axes import as_int, as_shape, canonical_axes, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.shape import as_int, as_shape, canonical_axes, canonical_axis
 from stagec.primitives.slicing import dynamic_slice_in_dim, slice_in_dim
 
 
@@ -56,11 +56,11 @@ def _resolved(a: Any, shape: Any) -> tuple[int, ...]:
     sizes = [as_int(n, "reshape", "each size of a shape") for n in (shape if many else (shape,))]
     unknown = [i for i, n in enumerate(sizes) if n == -1]
     if len(unknown) > 1 or any(n < -1 for n in sizes):
-        raise _shape.shape_error("reshape", f"shape {tuple(sizes)} has more than one unknown size", "use -1 once")
+        raise shape_error("reshape", f"shape {tuple(sizes)} has more than one unknown size", "use -1 once")
     if unknown:
         rest = math.prod([n for n in sizes if n != -1])
         if rest == 0 or a.size % rest:
-            raise _shape.shape_error(
+            raise shape_error(
                 "reshape",
                 f"cannot reshape array of size {a.size} into shape {tuple(sizes)}",
                 f"the known sizes must divide {a.size}; {rest} does not",
@@ -108,7 +108,7 @@ def matrix_transpose(x: Any, /) -> Any:
     """
     x = array_argument(x, "x")
     if x.ndim < 2:
-        raise _shape.shape_error("matrix_transpose", f"{x.aval.long()} has less than two axes", "add one with None")
+        raise shape_error("matrix_transpose", f"{x.aval.long()} has less than two axes", "add one with None")
     return swapaxes(x, -1, -2)
 
 
@@ -137,7 +137,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     start = canonical_axes(source, a.ndim, "moveaxis")
     end = canonical_axes(destination, a.ndim, "moveaxis")
     if len(start) != len(end):
-        raise _shape.shape_error("moveaxis", f"source {source} and destination {destination} differ in length", "")
+        raise shape_error("moveaxis", f"source {source} and destination {destination} differ in length", "")
     order = [i for i in range(a.ndim) if i not in start]
     for where, axis in sorted(zip(end, start)):
         order.insert(where, axis)
@@ -192,7 +192,7 @@ def broadcast_to(array: Any, shape: Any) -> Any:
     array = array_argument(array, "array")
     sizes = as_shape(shape, "broadcast_to")
     if len(sizes) < array.ndim or promotion.broadcast_shapes(array.shape, sizes) != sizes:
-        raise _shape.shape_error(
+        raise shape_error(
             "broadcast_to", f"{array.aval.long()} does not broadcast to {sizes}", "only axes of size 1 stretch"
         )
     return promotion.broadcast_to_shape(array, sizes)
@@ -276,7 +276,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         shifts = [shift]
     count = max(len(axes), len(shifts))
     if len(axes) not in (1, count) or len(shifts) not in (1, count):
-        raise _shape.shape_error("roll", f"{len(shifts)} shifts do not fit {len(axes)} axes", "one for each axis")
+        raise shape_error("roll", f"{len(shifts)} shifts do not fit {len(axes)} axes", "one for each axis")
     for by, where in zip(shifts * (count // len(shifts)), axes * (count // len(axes))):
         size = a.shape[where]
         if not size:

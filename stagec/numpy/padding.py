@@ -17,9 +17,9 @@ from stagec.numpy.joining import stack
 from stagec.numpy.manipulation import ravel, reshape
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.primitives import arithmetic, shape as _shape
+from stagec.primitives.axes import as_int, as_shape, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import broadcasted_iota, full_like
-from stagec.primitives.shape import as_int, as_shape, canonical_axis
 from stagec.primitives.slicing import slice_in_dim
 
 _PARTS: dict[str, Callable[[Any, int], Any]] = {
@@ -94,7 +94,7 @@ def _pairs(value: Any, ndim: int, name: str) -> list[tuple[int, int]]:
     try:
         return [(int(a), int(b)) for a, b in np.broadcast_to(numbers, (ndim, 2))]
     except ValueError:
-        raise _shape.shape_error("pad", f"{name} {value!r} does not fit {ndim} axes", "a pair for each axis") from None
+        raise shape_error("pad", f"{name} {value!r} does not fit {ndim} axes", "a pair for each axis") from None
 
 
 def _side(values: Any, axis: int, ndim: int, side: int, dtype: Any) -> Any:

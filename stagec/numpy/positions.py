@@ -15,9 +15,9 @@ from stagec.numpy.joining import stack
 from stagec.numpy.manipulation import ravel, reshape
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
 from stagec.primitives import arithmetic, logic
+from stagec.primitives.axes import as_int, as_shape, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full_like, iota
-from stagec.primitives.shape import as_int, as_shape, shape_error
 from stagec.primitives.table import check_dtype
 
 

@@ -12,10 +12,11 @@ from stagec.core import dtypes, errors, location
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, truth
 from stagec.primitives import arithmetic as ar, reduce as rd
+from stagec.primitives.axes import canonical_axes, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.logic import bitwise_and, bitwise_or, select
 from stagec.primitives.operand import aval_of, literal
-from stagec.primitives.shape import canonical_axes, canonical_axis, expand_dims, reshape, shape_error
+from stagec.primitives.shape import expand_dims, reshape
 
 Axis = Any
 

@@ -13,9 +13,9 @@ from stagec.numpy.arguments import array_argument, concrete
 from stagec.numpy.indexing import getitem
 from stagec.numpy.manipulation import ravel
 from stagec.primitives import arithmetic, shape as _shape
+from stagec.primitives.axes import as_int, as_shape, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full_like, iota
-from stagec.primitives.shape import as_int, as_shape, canonical_axis
 
 
 def tile(A: Any, reps: Any) -> Any:
@@ -74,7 +74,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
             return _shape.reshape(x, (*a.shape[:axis], size * n, *a.shape[axis + 1 :]))
         counts = np.full(size, n)
     if counts.shape != (size,):
-        raise _shape.shape_error(
+        raise shape_error(
             "repeat", f"repeats of shape {counts.shape} do not fit axis {axis} of {a.aval.long()}", "one for each"
         )
     source = np.repeat(np.arange(size), counts)

@@ -16,10 +16,11 @@ from stagec.numpy.manipulation import ravel, reshape
 from stagec.numpy.positions import check_mode, integers, nonzero, wrapped
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote_dtypes
 from stagec.primitives import arithmetic
+from stagec.primitives.axes import canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.gather import GatherDimensionNumbers, gather
 from stagec.primitives.iota import full_like
-from stagec.primitives.shape import broadcast_in_dim, canonical_axis, expand_dims, shape_error
+from stagec.primitives.shape import broadcast_in_dim, expand_dims
 
 
 def take(

@@ -12,13 +12,14 @@ from stagec.numpy.arguments import array_argument, requested_dtype
 from stagec.numpy.promotion import promote_dtypes
 from stagec.numpy.reductions import strong
 from stagec.primitives import arithmetic as ar, sort as so
+from stagec.primitives.axes import canonical_axis
 from stagec.primitives.cumulative import cumsum
 from stagec.primitives.gather import GatherDimensionNumbers, gather
 from stagec.primitives.iota import broadcasted_iota, full
 from stagec.primitives.logic import bitwise_and, bitwise_not, bitwise_or, eq, lt, ne, select, shift_right_logical
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.reduce import reduce_sum
-from stagec.primitives.shape import broadcast_in_dim, canonical_axis, concatenate, reshape, rev
+from stagec.primitives.shape import broadcast_in_dim, concatenate, reshape, rev
 from stagec.primitives.slicing import slice_in_dim
 
 

@@ -10,11 +10,12 @@ from stagec.core import dtypes, location
 from stagec.numpy.arguments import requested_dtype, to_array
 from stagec.numpy.promotion import broadcast_to_shape, promote, promote_inexact
 from stagec.primitives import arithmetic, transcendental
+from stagec.primitives.axes import as_int, canonical_axis
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import broadcasted_iota, full_like
 from stagec.primitives.logic import eq, select
 from stagec.primitives.operand import aval_of
-from stagec.primitives.shape import as_int, canonical_axis, expand_dims, transpose
+from stagec.primitives.shape import expand_dims, transpose
 
 
 def linspace(

@@ -11,9 +11,10 @@ from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive
 from stagec.primitives import conv_rules as rules
+from stagec.primitives.axes import shape_error
 from stagec.primitives.operand import Operand, aval_of, uniform
 from stagec.primitives.reduce import HALF
-from stagec.primitives.shape import rev, shape_error
+from stagec.primitives.shape import rev
 from stagec.primitives.table import check_dtype, i64_array, same_dtype
 from stagec.primitives.window import Pairs, dilated, explicit_padding, padded, sizes, strided, windows
 

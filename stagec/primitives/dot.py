@@ -13,10 +13,11 @@ from stagec.core import dtypes, location
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive
 from stagec.core.zero import is_linear
+from stagec.primitives.axes import as_int, canonical_axes, shape_error
 from stagec.primitives.convert import convert_element_type, convert_value
 from stagec.primitives.operand import Operand, aval_of, uniform
 from stagec.primitives.rules import each
-from stagec.primitives.shape import as_int, canonical_axes, shape_error, transpose
+from stagec.primitives.shape import transpose
 from stagec.primitives.table import same_dtype
 
 Ints = tuple[int, ...]

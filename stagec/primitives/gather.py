@@ -12,10 +12,11 @@ from stagec.core import dtypes, location
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive
 from stagec.core.zero import is_zero, zero_of
+from stagec.primitives.axes import as_shape, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.rules import to_front, zeros
-from stagec.primitives.shape import as_shape, reshape_p, shape_error
+from stagec.primitives.shape import reshape_p
 from stagec.primitives.table import i64_array
 
 Ints = tuple[int, ...]

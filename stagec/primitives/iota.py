@@ -11,9 +11,10 @@ from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.primitive import NO_OPERANDS, Primitive
+from stagec.primitives.axes import as_shape, canonical_axis
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
-from stagec.primitives.shape import as_shape, broadcast_in_dim, canonical_axis
+from stagec.primitives.shape import broadcast_in_dim
 from stagec.primitives.table import check_dtype
 
 

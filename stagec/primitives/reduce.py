@@ -13,11 +13,12 @@ from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from stagec.core.zero import zero_of
 from stagec.primitives.arithmetic import add, add_p, div, max_p, min_p, mul, mul_p
+from stagec.primitives.axes import canonical_axes, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.logic import and_p, eq, or_p, xor_p
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.rules import linear
-from stagec.primitives.shape import broadcast_in_dim, canonical_axes, concatenate, reshape, shape_error, transpose
+from stagec.primitives.shape import broadcast_in_dim, concatenate, reshape, transpose
 from stagec.primitives.slicing import slice_in_dim
 from stagec.primitives.table import check_dtype, i64_array
 

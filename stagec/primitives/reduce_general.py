@@ -14,12 +14,13 @@ from stagec.core.graph import Graph, Literal, replay, trace_flat
 from stagec.core.primitive import NOT_LINEAR, Primitive
 from stagec.core.trace import current
 from stagec.primitives import reduce as named
+from stagec.primitives.axes import canonical_axes, shape_error
 from stagec.primitives.combining import by_graph, folded, with_tangents
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.reduce import remaining
 from stagec.primitives.rules import instantiate, to_front
-from stagec.primitives.shape import broadcast_in_dim, canonical_axes, reshape, shape_error, transpose
+from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
 from stagec.primitives.table import i64_array, same_dtype
 
 

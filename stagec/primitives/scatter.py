@@ -12,6 +12,7 @@ from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive
 from stagec.primitives import arithmetic
+from stagec.primitives.axes import shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.gather import (
     GatherScatterMode,
@@ -24,7 +25,6 @@ from stagec.primitives.gather import (
 )
 from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
 from stagec.primitives.scatter_rules import RULES, scatter_batch, window_sizes
-from stagec.primitives.shape import shape_error
 from stagec.primitives.table import check_dtype, i64_array, same_dtype
 
 

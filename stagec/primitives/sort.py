@@ -12,6 +12,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_LINEAR, Primitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.primitives import sort_network as network
+from stagec.primitives.axes import canonical_axis, shape_error
 from stagec.primitives.complex import imag, real
 from stagec.primitives.gather import along_axis
 from stagec.primitives.iota import iota_p
@@ -19,7 +20,7 @@ from stagec.primitives.logic import bitwise_and, bitwise_not, bitwise_or, eq, lt
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.reduce import HALF, ORDERED
 from stagec.primitives.rules import to_front
-from stagec.primitives.shape import canonical_axis, rev, shape_error
+from stagec.primitives.shape import rev
 from stagec.primitives.table import check_dtype
 
 

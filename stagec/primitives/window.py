@@ -13,6 +13,7 @@ from stagec.core.graph import Graph, Literal
 from stagec.core.primitive import NOT_LINEAR, Primitive
 from stagec.primitives import window_rules as rules
 from stagec.primitives.arithmetic import add_p, max_p, min_p, mul_p
+from stagec.primitives.axes import as_int, shape_error
 from stagec.primitives.combining import pair_of
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.cumulative import flip_sign
@@ -20,7 +21,6 @@ from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.reduce import HALF, ORDERED, highest, lowest
 from stagec.primitives.reduce_general import fold, single_operation, traced_computation
 from stagec.primitives.rules import linear
-from stagec.primitives.shape import as_int, shape_error
 from stagec.primitives.table import check_dtype, i64_array, same_dtype
 
 Pairs = tuple[tuple[int, int], ...]

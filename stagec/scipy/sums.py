@@ -11,10 +11,11 @@ from stagec.numpy.choice import where as choose
 from stagec.numpy.logical import isfinite
 from stagec.numpy.promotion import promote_floating, promote_inexact
 from stagec.primitives import arithmetic as ar, logic, transcendental as tr
+from stagec.primitives.axes import canonical_axes
 from stagec.primitives.barrier import stop_gradient
 from stagec.primitives.operand import Operand, aval_of
 from stagec.primitives.reduce import reduce_max, reduce_sum
-from stagec.primitives.shape import canonical_axes, expand_dims
+from stagec.primitives.shape import expand_dims
 
 
 def logsumexp(

@@ -1,0 +1,75 @@
+"""Sizes, shapes and axes as users give them: checked, and made canonical."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import errors, location
+from stagec.core.trace import operand_rows
+
+
+def shape_error(
+    name: str, text: str, fix: str, operands: Sequence[Any] = (), names: Sequence[str] = ()
+) -> errors.ShapeError:
+    """The error of an operation whose operands' shapes or sizes do not fit.
+
+    Args:
+      operands: shown with their origins; a primitive's shape rule leaves them to the trace, which knows more.
+      names: what the user calls them.
+    """
+    return location.error(errors.ShapeError, f"{name}: {text}", operand_rows(operands, names), fix)
+
+
+def as_int(value: Any, name: str, what: str) -> int:
+    """A Python integer from anything that is one; tracers raise their own error."""
+    try:
+        return operator.index(value)
+    except errors.StagecError:
+        raise
+    except TypeError:
+        raise location.error(
+            errors.ShapeError,
+            f"{name}: {what} must be an integer, got {type(value).__name__}: {value!r}",
+            fix="sizes and axes are Python integers; use // instead of / to compute them",
+        ) from None
+
+
+def as_shape(shape: Any, name: str) -> tuple[int, ...]:
+    """A shape from an integer or a sequence of integers."""
+    if isinstance(shape, (Sequence, np.ndarray)) or (hasattr(shape, "__iter__") and getattr(shape, "ndim", None) != 0):
+        sizes = tuple([as_int(n, name, "each size of a shape") for n in shape])
+    else:
+        sizes = (as_int(shape, name, "a shape"),)
+    for n in sizes:
+        if n < 0:
+            raise shape_error(name, f"shape {sizes} has a negative size", "sizes are 0 or more")
+    return sizes
+
+
+def canonical_axis(axis: Any, ndim: int, name: str) -> int:
+    """An axis in 0..ndim-1; negative ones count from the last."""
+    number = as_int(axis, name, "an axis")
+    if not -ndim <= number < ndim:
+        allowed = f"axes are {-ndim} to {ndim - 1}" if ndim else "an array of rank 0 has no axes"
+        raise location.error(
+            errors.AxisError, f"{name}: axis {number} is out of bounds for array of dimension {ndim}", fix=allowed
+        )
+    return number + ndim if number < 0 else number
+
+
+def canonical_axes(axes: Any, ndim: int, name: str) -> tuple[int, ...]:
+    """Distinct axes in 0..ndim-1, from one axis or several; `None` is all of them."""
+    if axes is None:
+        return tuple(range(ndim))
+    if not isinstance(axes, (Sequence, np.ndarray)):
+        axes = (axes,)
+    found = tuple([canonical_axis(a, ndim, name) for a in axes])
+    if len(set(found)) != len(found):
+        raise location.error(
+            errors.AxisError, f"{name}: duplicate value in axes {tuple(axes)}", fix="name each axis once"
+        )
+    return found
