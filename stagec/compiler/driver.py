@@ -8,13 +8,12 @@ import importlib
 import io
 import math
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from passes.attributes import dot_dimensions
 from passes.legalize.separate import separate
-from stagec.compiler import diagnostics as diag, log, repairs
+from stagec.compiler import diagnostics as diag, kernels, log, repairs
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import (
     DATA_TILE,
@@ -26,6 +25,7 @@ from stagec.compiler.flags import (
     Traits,
     ladder,
 )
+from stagec.compiler.mlir import ir, operations
 from stagec.compiler.progress import Progress
 from stagec.compiler.spirv import racing_kernels
 from stagec.compiler.targets import Target
@@ -37,6 +37,8 @@ PHASES = (
     *FIRST_PHASES,
     *("stream", "executable-sources", "executable-configurations", "executable-targets", "hal", "vm"),
 )
+# Behind it, kernels are changed for speed (`kernels`).
+LAID_OUT = "executable-configurations"
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def compile_module(
     attempts: list[Attempt] = []
     with Progress(f"{name} for {target}"):
         for rung in ladder(target, options, **traits._asdict()):
-            vmfb, attempt = run(for_rung(source, rung), rung.name, rung.flags, link=target.backend == "cpu")
+            vmfb, attempt = run(for_rung(source, rung), rung, link=target.backend == "cpu")
             if target.backend == "vulkan":
                 vmfb, attempt = _without_races(vmfb, attempt)
             attempts.append(attempt)
@@ -120,7 +122,7 @@ def for_rung(source: bytes, rung: FlagSet) -> bytes:
     if not rung.separate:
         return source
     with _api().Session() as session, session.context:
-        module = _ir().Module.parse(source, session.context)
+        module = ir().Module.parse(source, session.context)
         separate(module)
         return serialize(module)
 
@@ -149,19 +151,9 @@ def prepared(source: bytes, target: Target, name: str, options: CompileOptions) 
         # The compiler's own contexts let unknown dialects through, and crash on them later.
         session.context.allow_unregistered_dialects = False
         module = _parsed(source, session, name, options)
-        constants: list[Any] = []
-        products: list[Any] = []
-        numbers: list[Any] = []
-        kept = {"stablehlo.constant": constants, "stablehlo.dot_general": products, "stablehlo.complex": numbers}
-        walk_on = _ir().WalkResult.ADVANCE
-
-        def visit(operation: Any) -> Any:
-            rows = kept.get(operation.name)
-            if rows is not None:
-                rows.append(operation)
-            return walk_on
-
-        module.operation.walk(visit)
+        names = ("stablehlo.constant", "stablehlo.dot_general", "stablehlo.complex")
+        found = operations(module, *names)
+        constants, products, numbers = ([o for o in found if o.name == name] for name in names)
         for operation in constants:
             _check_constant(operation, source, name, options)
         repairs.describe(module.operation, target)
@@ -169,15 +161,12 @@ def prepared(source: bytes, target: Target, name: str, options: CompileOptions) 
         return serialize(module), Traits(max(map(_product_size, products), default=0), wide)
 
 
-def run(
-    source: bytes, flag_set: str, flags: Sequence[str], *, link: bool = True, phases: str = "", until: str = ""
-) -> tuple[bytes, Attempt]:
+def run(source: bytes, rung: FlagSet, *, link: bool = True, phases: str = "", until: str = "") -> tuple[bytes, Attempt]:
     """Run the compiler once, on a module that `prepared` returned.
 
     Args:
       source: what `prepared` returned.
-      flag_set: a name for the attempt.
-      flags: command-line flags of the compiler.
+      rung: a name for the attempt, and command-line flags of the compiler.
       link: whether a linker takes part.
       phases: a directory that gets the module after every phase.
       until: stop after this phase, and return MLIR text instead of an executable.
@@ -188,14 +177,14 @@ def run(
     api = _api()
     library = _library()
     started = time.perf_counter()
-    output = b""
+    output, flags = b"", rung.flags
     with diag.linker_log() as linker, api.Session() as session:
         if link and linker is not None:
             flags = (*linker.flags(), *flags)
         try:
             session.set_flags(*flags)
         except ValueError as error:
-            return b"", Attempt(flag_set, 0.0, False, (Diagnostic("error", " ".join(str(error).split())),))
+            return b"", Attempt(rung.name, 0.0, False, (Diagnostic("error", " ".join(str(error).split())),))
         invocation = session.invocation()
         with diag.collecting(library, invocation._inv_p) as found:
             try:
@@ -205,8 +194,7 @@ def run(
                 ok = ok and invocation.execute()
                 if ok and until != first:
                     repairs.before_stream(invocation)
-                    _configure(library, invocation._inv_p, CompileFromPhase=first, CompileToPhase=until or "end")
-                    ok = invocation.execute()
+                    ok = _go_on(library, invocation, first, until, rung.improved)
                 found += linker.diagnostics() if linker is not None else []
                 if ok and not any(d.severity == "error" for d in found):
                     with api.Output.open_membuffer() as memory:
@@ -220,7 +208,22 @@ def run(
                 found.append(Diagnostic("error", str(error)))
             finally:
                 invocation.close()
-    return output, Attempt(flag_set, time.perf_counter() - started, bool(output), tuple(found))
+    return output, Attempt(rung.name, time.perf_counter() - started, bool(output), tuple(found))
+
+
+def _go_on(library: Any, invocation: Any, phase: str, until: str, improved: bool) -> bool:
+    """Go on behind a phase; on the way, improve the kernels when they are laid out."""
+    stops = [until or "end"]
+    if improved and (not until or PHASES.index(until) >= PHASES.index(LAID_OUT)):
+        stops.insert(0, LAID_OUT)
+    for stop in dict.fromkeys(stops):
+        _configure(library, invocation._inv_p, CompileFromPhase=phase, CompileToPhase=stop)
+        if not invocation.execute():
+            return False
+        if improved and stop == LAID_OUT:
+            kernels.improve(invocation)
+        phase = stop
+    return True
 
 
 def _buffer(source: bytes) -> bytes:
@@ -242,10 +245,9 @@ _kept: dict[str, bytes] = {}
 
 
 def _parsed(source: bytes, session: Any, name: str, options: CompileOptions) -> Any:
-    ir = _ir()
     try:
-        return ir.Module.parse(source, session.context)
-    except (ir.MLIRError, ValueError) as error:
+        return ir().Module.parse(source, session.context)
+    except (ir().MLIRError, ValueError) as error:
         reason = _first_error(error)
         raise CompileError(
             message(
@@ -290,8 +292,7 @@ def _product_size(operation: Any) -> int:
 
     One that does not fill whole tiles counts as large much sooner.
     """
-    ir = _ir()
-    left, right = (ir.RankedTensorType(operand.type) for operand in operation.operands)
+    left, right = (ir().RankedTensorType(operand.type) for operand in operation.operands)
     if not (left.has_static_shape and right.has_static_shape):
         return 0
     numbers = dot_dimensions(operation)
@@ -309,10 +310,6 @@ def _product_size(operation: Any) -> int:
 
 def _api() -> Any:
     return importlib.import_module("iree.compiler.api")
-
-
-def _ir() -> Any:
-    return importlib.import_module("iree.compiler.ir")
 
 
 def _library() -> Any:

@@ -65,6 +65,11 @@ class FlagSet:
         """Whether the compiler gets the program with every operation in a kernel of its own."""
         return self.name == "separate"
 
+    @property
+    def improved(self) -> bool:
+        """Whether kernels are changed for speed where the compiler laid them out (`stagec.compiler.kernels`)."""
+        return self.name not in ("careful", "separate")
+
 
 _COMMON = (
     "--iree-input-type=stablehlo",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
+from stagec.compiler.mlir import ir, operations
 from stagec.compiler.targets import Target
 
 _WIDE = ("i64", "f64")
@@ -31,9 +31,9 @@ def describe(module: Any, target: Target) -> None:
     )
     with module.context:
         if not calls_python:
-            module.attributes["stream.affinity"] = _ir().Attribute.parse("#hal.device.promise<@__device_0>")
+            module.attributes["stream.affinity"] = ir().Attribute.parse("#hal.device.promise<@__device_0>")
         if target.description:
-            module.attributes["hal.device.targets"] = _ir().Attribute.parse(f"[{target.description}]")
+            module.attributes["hal.device.targets"] = ir().Attribute.parse(f"[{target.description}]")
 
 
 def before_stream(invocation: Any) -> int:
@@ -48,23 +48,22 @@ def before_stream(invocation: Any) -> int:
     Returns:
       How many uses of such memory there are; each has its own afterwards.
     """
-    ir = _ir()
     module = invocation.export_module()
     count = 0
-    for filling in _operations(module, ("flow.tensor.splat",)):
+    for filling in operations(module, "flow.tensor.splat"):
         number, *sizes = filling.operands
         if str(number.type) not in _WIDE:
             continue
         for use in list(filling.result.uses):
             user = use.owner.operation
-            with ir.InsertionPoint(user), filling.location:
-                hidden = ir.Operation.create("util.optimization_barrier", [number.type], [number])
-                own = ir.Operation.create("flow.tensor.splat", [filling.result.type], [hidden.result, *sizes])
+            with ir().InsertionPoint(user), filling.location:
+                hidden = ir().Operation.create("util.optimization_barrier", [number.type], [number])
+                own = ir().Operation.create("flow.tensor.splat", [filling.result.type], [hidden.result, *sizes])
             user.operands[use.operand_number] = own.result
             count += 1
         filling.erase()
     with module.context:
-        order = ir.Attribute.parse(f'#stream.partitioning_config<"{_IN_ORDER}">')
+        order = ir().Attribute.parse(f'#stream.partitioning_config<"{_IN_ORDER}">')
     module.attributes["stream.partitioning"] = order
     invocation.import_module(module)
     return count
@@ -84,35 +83,17 @@ def own_references(invocation: Any) -> int:
     Returns:
       How many operands were given a reference of their own.
     """
-    ir = _ir()
     module = invocation.export_module()
     count = 0
-    for branch in _operations(module, ("vm.br", "vm.cond_br")):
+    for branch in operations(module, "vm.br", "vm.cond_br"):
         seen: set[Any] = set()
         for i, value in enumerate(branch.operands):
             if value in seen:
-                with ir.InsertionPoint(branch), branch.location:
-                    own = ir.Operation.create("vm.assign.ref", results=[value.type], operands=[value])
+                with ir().InsertionPoint(branch), branch.location:
+                    own = ir().Operation.create("vm.assign.ref", results=[value.type], operands=[value])
                 branch.operands[i] = own.result
                 count += 1
             elif str(value.type).startswith("!vm.ref"):
                 seen.add(value)
     invocation.import_module(module)
     return count
-
-
-def _operations(module: Any, names: tuple[str, ...]) -> list[Any]:
-    found: list[Any] = []
-    advance = _ir().WalkResult.ADVANCE
-
-    def visit(operation: Any) -> Any:
-        if operation.name in names:
-            found.append(operation)
-        return advance
-
-    module.walk(visit)
-    return found
-
-
-def _ir() -> Any:
-    return importlib.import_module("iree.compiler.ir")

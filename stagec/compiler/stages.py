@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import glob
 import os
 import re
@@ -50,7 +51,7 @@ def stage_text(
         if stage == "asm":
             text, attempt = _assembly(ready, rung, target)
         else:
-            output, attempt = run(for_rung(ready, rung), rung.name, rung.flags, until=stage)
+            output, attempt = run(for_rung(ready, rung), rung, until=stage)
             text = output.decode(errors="replace")
         if attempt.ok:
             return text
@@ -100,8 +101,8 @@ def dump_all(
 def _assembly(source: bytes, rung: FlagSet, target: Target, phases: str = "") -> tuple[str, diag.Attempt]:
     """The kernels in the target's own language: assembly, PTX or SPIR-V's text, whichever is written."""
     with tempfile.TemporaryDirectory(prefix="stagec-asm-") as scratch:
-        flags = (*rung.flags, f"--iree-hal-dump-executable-files-to={scratch}")
-        _, attempt = run(for_rung(source, rung), rung.name, flags, link=target.backend == "cpu", phases=phases)
+        dumping = dataclasses.replace(rung, flags=(*rung.flags, f"--iree-hal-dump-executable-files-to={scratch}"))
+        _, attempt = run(for_rung(source, rung), dumping, link=target.backend == "cpu", phases=phases)
         parts = []
         for extension in (".s", ".ptx", ".spvasm", ".spirv.mlir"):
             for path in sorted(glob.glob(os.path.join(scratch, f"*{extension}")), key=_natural):

@@ -249,9 +249,8 @@ def test_products_that_do_not_fill_whole_tiles_are_packed_too():
 
 
 def test_an_asynchronous_program_takes_fences():
-    output, attempt = run(
-        unary("stablehlo.sqrt").encode(), "plain", ladder(CPU, CompileOptions(asynchronous=True))[0].flags, until="abi"
-    )
+    rung = ladder(CPU, CompileOptions(asynchronous=True))[0]
+    output, attempt = run(unary("stablehlo.sqrt").encode(), rung, until="abi")
     assert attempt.ok and output.count(b"!hal.fence") >= 2
 
 

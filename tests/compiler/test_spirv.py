@@ -45,7 +45,7 @@ UPDATES = """func.func @main(%x: tensor<6xi32>, %i: tensor<i32>) -> (tensor<6xi3
 def plain(text):
     rung = ladder(VULKAN)[0]
     source, _ = driver.prepared(text.encode(), VULKAN, "main", CompileOptions())
-    vmfb, _ = driver.run(source, rung.name, rung.flags)
+    vmfb, _ = driver.run(source, rung)
     return vmfb
 
 

@@ -1,0 +1,103 @@
+"""Kernels of reductions work in whole vectors, and give what NumPy gives."""
+
+import re
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+from stagec.compiler.flags import CompileOptions
+from stagec.compiler.stages import stage_text
+from stagec.compiler.targets import Target
+
+TARGET = Target.parse("cpu:x86-64-v4")  # vectors of 64 bytes
+
+
+def laid_out(function, *shapes, flag_set=None):
+    specs = [stagec.ShapeDtypeStruct(shape, "float32") for shape in shapes]
+    module = stagec.jit(function, target=str(TARGET)).lower(*specs).as_text("optimized")
+    return stage_text(module, TARGET, "executable-configurations", CompileOptions(flag_set=flag_set))
+
+
+def tiles(text, level):
+    return [[int(n) for n in found.split(",")] for found in re.findall(rf"{level} = \[([-\d, ]+)\]", text)]
+
+
+def row_sums(x):
+    return x.sum(axis=1)
+
+
+def test_rows_that_are_no_multiple_of_a_vector_have_a_rest():
+    text = laid_out(row_sums, (1000, 1000))
+    assert "enable_loop_peeling" in text
+    assert tiles(text, "vector_reduction") == [[0, 64]]
+    (rows, _), (inner, _) = *tiles(text, "distribution"), tiles(text, "vector_common_parallel")[-1]
+    assert 1000 % rows == 0 and rows % inner == 0
+
+
+@pytest.mark.parametrize("rows", [7, 97, 1001])
+def test_any_number_of_rows_is_taken_without_a_rest(rows):
+    text = laid_out(row_sums, (rows, 100))
+    (group, _), (inner, _) = *tiles(text, "distribution"), tiles(text, "vector_common_parallel")[-1]
+    assert group == 0 or group % max(inner, 1) == 0
+
+
+def test_rows_of_whole_vectors_have_none():
+    text = laid_out(row_sums, (1000, 1024))
+    assert "enable_loop_peeling" not in text and tiles(text, "vector_reduction") == [[0, 64]]
+
+
+def test_short_rows_are_taken_one_vector_at_a_time():
+    assert tiles(laid_out(row_sums, (1000, 100)), "vector_reduction") == [[0, 16]]
+
+
+def test_sums_over_columns_keep_their_layout():
+    assert "enable_loop_peeling" not in laid_out(lambda x: x.sum(axis=0), (1000, 1023))
+
+
+def test_products_are_hidden_from_their_sum():
+    hidden = r"(%\d+) = arith.mulf .*\n.*(%cst\w*) = .* 0.0.*\n.*(%\d+) = arith.addf \1, \2 .*\n.*addf %out, \3"
+    assert re.search(hidden, laid_out(lambda x: (x * x).sum(axis=1), (64, 64)))
+    assert re.search(hidden, laid_out(lambda x, y: (x * y).sum(axis=0), (64, 64), (64, 64)))
+    assert not re.search(hidden, laid_out(lambda x, y: x @ y, (64, 64), (64, 64)))
+    assert not re.search(hidden, laid_out(lambda x, v: x @ v, (64, 64), (64,)))
+
+
+def test_the_last_flag_set_leaves_kernels_as_they_are():
+    assert "enable_loop_peeling" not in laid_out(row_sums, (1000, 1000), flag_set="careful")
+
+
+def reductions(x):
+    found = [x.sum(-1), x.max(-1), x.min(-1), x.argmax(-1), (x == x[0]).any(-1), (x * x).sum(-1), (x * x[0]).sum(0)]
+    return [*found, (x * x).sum(), x - x.max(-1, keepdims=True), x + x.sum(-1, keepdims=True).astype(x.dtype)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int8", "uint16", "int32", "int64"])
+def test_reductions_of_uneven_rows_are_right(dtype):
+    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    random = np.random.default_rng(0)
+    xs = [(3 * random.normal(size=shape)).astype(kind) for shape in [(25, 1023), (8, 130), (3, 257), (1, 4099)]]
+    with stagec.enable_x64():
+        found = stagec.jit(lambda xs: [reductions(x) for x in xs])(xs)
+        expected = [reductions(snp.asarray(x)) for x in xs]
+    for want, got in zip(stagec.tree.leaves(expected), stagec.tree.leaves(found), strict=True):
+        want, got = np.asarray(want), np.asarray(got)
+        assert want.dtype == got.dtype
+        if want.dtype.kind in "biu":
+            np.testing.assert_array_equal(got, want)
+        else:
+            eps = float(ml_dtypes.finfo(want.dtype).eps)
+            wide = want.astype(np.float64)
+            bound = 64 * eps * max(1.0, np.abs(wide).max())
+            np.testing.assert_allclose(got.astype(np.float64), wide, rtol=64 * eps, atol=bound)
+
+
+@pytest.mark.parametrize("size", [130, 1023])
+def test_nan_and_infinities_pass_through(size):
+    x = np.ones((4, size), np.float32)
+    x[0, -1], x[1, 0], x[2, size // 2] = np.nan, np.inf, -np.inf
+    found = stagec.jit(lambda x: (x.sum(1), x.max(1), x.min(1), (x * x).sum(1)))(x)
+    for got, want in zip(found, (x.sum(1), x.max(1), x.min(1), (x * x).sum(1))):
+        np.testing.assert_array_equal(np.asarray(got), want)
