@@ -45,7 +45,7 @@ def improve(invocation: Any) -> int:
       elements are taken in the end. With loop peeling, the rest of a row is a
       piece of its own.
     - A row is added up in one vector, where each addition waits for the one
-      before. Several vectors at a time do not wait.
+      before. Several vectors at a time do not wait. The same holds for columns.
     - A sum of products becomes a contraction, which is taken element by element.
       `+ 0` in between hides it. It changes nothing but the sign of a zero, which
       the sum loses in any case.
@@ -61,7 +61,8 @@ def improve(invocation: Any) -> int:
     for function in operations(module, "func.func"):
         if "translation_info" in function.attributes and _PIPELINE in str(function.attributes["translation_info"]):
             reductions = [op for op in operations(function, "linalg.generic") if any(_loops(op).reduced)]
-            count += sum(map(_hide_product, reductions)) + _widen(function, reductions)
+            count += sum(map(_hide_product, reductions))
+            count += _widen_rows(function, reductions) or _widen_columns(function, reductions)
     invocation.import_module(module)
     return count
 
@@ -84,7 +85,7 @@ def _hide_product(op: Any) -> bool:
     return bool(places)
 
 
-def _widen(function: Any, reductions: list[Any]) -> bool:
+def _widen_rows(function: Any, reductions: list[Any]) -> bool:
     """Set the tiles of a kernel by the last of its reductions over rows."""
     roots = [op for op in reductions if _is_over_rows(op)]
     if not roots:
@@ -95,15 +96,42 @@ def _widen(function: Any, reductions: list[Any]) -> bool:
     elements = math.prod(n for n in inner if n)
     wide = next((width * k for k in (4, 2) if sizes[-1] >= 4 * k * width and elements * k <= _MOST), width)
     changes = {"vector_reduction": {width: wide}}
-    with function.context:
-        if sizes[-1] % wide:
-            changes |= _rows_at_a_time(sizes, tiles)
+    if sizes[-1] % wide:
+        changes |= _rows_at_a_time(sizes, tiles)
+        with function.context:
             info = str(function.attributes["translation_info"]).replace(_PIPELINE, _PEELING)
             function.attributes["translation_info"] = ir().Attribute.parse(info)
+    _set_tiles(function, changes)
+    return True
+
+
+def _widen_columns(function: Any, reductions: list[Any]) -> bool:
+    """Have a kernel that reduces columns take several vectors of them at a time, where that leaves no rest."""
+    if len(reductions) != 1:
+        return False
+    loops, tiles = _loops(reductions[0]), _tiles(reductions[0])
+    if loops.reduced != [False, True] or tiles.get("vector_reduction") != [0, 1]:
+        return False
+    (size, _), (group, _), (width, _) = loops.sizes, tiles["distribution"], tiles["vector_common_parallel"]
+    wide = next((k * width for k in (4, 2) if size % (k * width) == 0 and size >= 4 * k * width), 0)
+    if not wide or group <= 0:
+        return False
+    _set_tiles(function, {"distribution": {group: wide}, "vector_common_parallel": {width: wide}})
+    return True
+
+
+def _set_tiles(function: Any, changes: dict[str, dict[int, int]]) -> None:
+    """Put other numbers in the places of some, in the tiles of all operations."""
+
+    def replaced(level: re.Match[str]) -> str:
+        numbers = changes.get(level[1], {})
+        return f"{level[1]} = {[numbers.get(n, n) for n in _numbers(level[2])]}"
+
+    with function.context:
         for op in operations(function):
             if "lowering_config" in op.attributes:
-                op.attributes["lowering_config"] = ir().Attribute.parse(_changed(op, changes))
-    return True
+                text = _SIZES.sub(replaced, str(op.attributes["lowering_config"]))
+                op.attributes["lowering_config"] = ir().Attribute.parse(text)
 
 
 def _is_over_rows(op: Any) -> bool:
@@ -124,16 +152,6 @@ def _rows_at_a_time(sizes: list[int], tiles: Tiles) -> dict[str, dict[int, int]]
         else:
             changes["vector_common_parallel"][inner] = max(n for n in range(1, inner + 1) if group % n == 0)
     return changes
-
-
-def _changed(op: Any, changes: dict[str, dict[int, int]]) -> str:
-    """An operation's tiles with other numbers in the places of some."""
-
-    def replaced(level: re.Match[str]) -> str:
-        numbers = changes.get(level[1], {})
-        return f"{level[1]} = {[numbers.get(n, n) for n in _numbers(level[2])]}"
-
-    return _SIZES.sub(replaced, str(op.attributes["lowering_config"]))
 
 
 def _tiles(op: Any) -> Tiles:

@@ -53,8 +53,14 @@ def test_short_rows_are_taken_one_vector_at_a_time():
     assert tiles(laid_out(row_sums, (1000, 100)), "vector_reduction") == [[0, 16]]
 
 
-def test_sums_over_columns_keep_their_layout():
-    assert "enable_loop_peeling" not in laid_out(lambda x: x.sum(axis=0), (1000, 1023))
+def test_columns_are_taken_several_vectors_at_a_time():
+    text = laid_out(lambda x: x.sum(axis=0), (1000, 1024))
+    assert tiles(text, "distribution") == [[64, 0]] and [64, 0] in tiles(text, "vector_common_parallel")
+
+
+def test_columns_that_would_leave_a_rest_keep_their_layout():
+    text = laid_out(lambda x: x.sum(axis=0), (1000, 1023))
+    assert "enable_loop_peeling" not in text and [16, 0] in tiles(text, "vector_common_parallel")
 
 
 def test_products_are_hidden_from_their_sum():
@@ -78,7 +84,9 @@ def reductions(x):
 def test_reductions_of_uneven_rows_are_right(dtype):
     kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
     random = np.random.default_rng(0)
-    xs = [(3 * random.normal(size=shape)).astype(kind) for shape in [(25, 1023), (8, 130), (3, 257), (1, 4099)]]
+    xs = [
+        (3 * random.normal(size=shape)).astype(kind) for shape in [(25, 1023), (8, 130), (3, 257), (1, 4099), (9, 512)]
+    ]
     with stagec.enable_x64():
         found = stagec.jit(lambda xs: [reductions(x) for x in xs])(xs)
         expected = [reductions(snp.asarray(x)) for x in xs]
