@@ -174,6 +174,20 @@ def test_dump_takes_static_arguments_at_their_place(model):
         assert "mul a 7.0:f32[]" in result.output
 
 
+def test_dump_takes_arguments_by_name(model):
+    result = stagec_command("dump", f"{model}power", "n=7.0", "f32[2]", "y=f32[2]", "--stage", "graph")
+    assert "mul a 7.0:f32[]" in result.output, result.output
+    result = stagec_command("dump", f"{model}shapes", "f32[2]", "z=f32[2]")
+    assert result.exit_code == 2 and "missing a required argument: 'y'" in result.output
+
+
+def test_an_error_of_the_command_names_no_line(tmp_path):
+    path = tmp_path / "empty.stagec"
+    path.write_bytes(b"")
+    result = run("run", str(path))
+    assert result.returncode == 1 and "is not loaded" in result.stderr and ".py" not in result.stderr
+
+
 def test_dump_keeps_the_target_of_a_jitted_function_and_can_change_it(model):
     arguments = ("dump", f"{model}for_v3", "f32[64]", "--stage", "executable-targets")
     assert 'cpu = "x86-64-v3"' in stagec_command(*arguments).output

@@ -8,9 +8,8 @@ import time
 import click
 
 import stagec
-from stagec.commands import specs
+from stagec.commands.calls import described
 from stagec.commands.common import bytes_text, seconds_text
-from stagec.commands.dump import check_call, jitted
 from stagec.commands.warm import targets_option
 
 
@@ -50,16 +49,12 @@ def compile_function(
     """Compile FUNCTION (module:name or file.py:name) into a file.
 
     ARGUMENTS describe its arguments: f32[2,3] or i32[] for arrays, 2.0 for a
-    number, {'w': f32[3]} for a container. `stagec run` and `stagec.load` run
+    number, {'w': f32[3]} for a container, scale=f32[] for one by its name. `stagec run` and `stagec.load` run
     the file, without a compiler.
     """
     started = time.perf_counter()
     with stagec.config.override(**({"enable_x64": True} if x64 else {})):
-        given = [specs.parse_spec(a) for a in arguments]
-        fixed = dict(specs.parse_static(s) for s in static)
-        chosen = jitted(specs.load_function(function), tuple(fixed), None, fast_math)
-        args, kwargs = specs.place_arguments(chosen._function, given, fixed)
-        check_call(function, chosen._function, args, kwargs)
+        chosen, args, kwargs = described(function, arguments, static, fast_math=fast_math)
         exported = stagec.export(chosen, targets, weights=not no_weights)(*args, **kwargs)
         stagec.save(output, {name or exported.fun_name: exported})
     size, took = bytes_text(os.path.getsize(output)), seconds_text(time.perf_counter() - started)

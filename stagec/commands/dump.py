@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from typing import Any
-
 import click
 
 import stagec
-from stagec.api.jit import JitFunction, jit
-from stagec.commands import specs
+from stagec.commands.calls import described
 from stagec.commands.common import failure, usage
 from stagec.compiler.stages import STAGES
 from stagec.compiler.targets import Target
@@ -60,16 +55,12 @@ def dump(
     """Print FUNCTION (module:name or file.py:name) at a stage of its compilation.
 
     ARGUMENTS describe its arguments: f32[2,3] or i32[] for arrays, 2.0 for a
-    number, {'w': f32[3]} for a container.
+    number, {'w': f32[3]} for a container, scale=f32[] for one by its name.
     """
     if locations and stage not in _WITH_LOCATIONS:
         raise usage(f"--locations does not go with --stage {stage}", f"it works for {' and '.join(_WITH_LOCATIONS)}")
     with stagec.config.override(**({"enable_x64": True} if x64 else {})):
-        given = [specs.parse_spec(a) for a in arguments]
-        fixed = dict(specs.parse_static(s) for s in static)
-        chosen = jitted(specs.load_function(function), tuple(fixed), target, fast_math)
-        args, kwargs = specs.place_arguments(chosen._function, given, fixed)
-        check_call(function, chosen._function, args, kwargs)
+        chosen, args, kwargs = described(function, arguments, static, target, fast_math)
         text = chosen.lower(*args, **kwargs).as_text(stage, locations=locations)
     if not text.strip():
         raise failure(f"{stage} of {function} is empty", "a function that computes nothing has no kernels")
@@ -79,33 +70,3 @@ def dump(
     with open(output, "w", encoding="utf-8") as file:
         file.write(text.rstrip("\n") + "\n")
     click.echo(f"wrote {len(text.splitlines())} lines to {output}", err=True)
-
-
-def jitted(found: Any, static: tuple[str, ...], target: str | None, fast_math: bool) -> JitFunction:
-    if not isinstance(found, JitFunction):
-        return jit(found, static_argnames=static or None, target=target, fast_math=fast_math or None)
-    unknown = [name for name in static if name not in found._rules.static_names]
-    if unknown:
-        known = ", ".join(sorted(found._rules.static_names)) or "none"
-        raise usage(f"--static {unknown[0]}: the function was jitted with static arguments {known}")
-    return JitFunction(
-        found._function,
-        found._rules,
-        found._keep_unused,
-        found._inline,
-        Target.parse(target) if target else found._target,
-        None if target else found._device,
-        fast_math or found._fast_math,
-        found._passes,
-    )
-
-
-def check_call(place: str, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return
-    try:
-        signature.bind(*args, **kwargs)
-    except TypeError as error:
-        raise usage(f"{place}{signature}: {error}", 'describe each argument, such as "f32[2,3]"') from None

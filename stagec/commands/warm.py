@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from stagec.commands import specs
+from stagec.commands.calls import described
 from stagec.commands.common import bytes_text, describe, disk_cache, failure, print_json, seconds_text, usage
-from stagec.commands.dump import check_call, jitted
 from stagec.compiler import build, key
 from stagec.compiler.cache import DiskCache
 from stagec.compiler.progress import Progress
@@ -216,11 +215,7 @@ def _compile(job: Job, target: str, store: DiskCache) -> dict[str, Any]:
 
 
 def _obtain(job: Job, store: DiskCache, row: dict[str, Any]) -> None:
-    given = [specs.parse_spec(a) for a in job.arguments]
-    fixed = dict(specs.parse_static(s) for s in job.static)
-    function = jitted(specs.load_function(job.function), tuple(fixed), None, False)
-    args, kwargs = specs.place_arguments(function._function, given, fixed)
-    check_call(job.function, function._function, args, kwargs)
+    function, args, kwargs = described(job.function, job.arguments, job.static)
     runnable = function.lower(*args, **kwargs)._runnable
     # A function that was jitted for a target keeps it, as it does at a call.
     row["target"] = str(runnable.options.target)

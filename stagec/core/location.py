@@ -15,6 +15,7 @@ from stagec.core.errors import message
 
 E = TypeVar("E", bound=Exception)
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_COMMANDS = os.path.join(_PACKAGE, "cli.py")
 _internal_files: dict[str, bool] = {}
 
 
@@ -69,16 +70,17 @@ def _is_internal(file: str) -> bool:
         found = _internal_files[file] = (
             path.startswith(_PACKAGE)
             or file.startswith("<frozen")
+            or f"{os.sep}site-packages{os.sep}click{os.sep}" in path
             or (os.path.basename(file) in ("contextlib.py", "functools.py") and "lib" in path)
         )
     return found
 
 
 def user_frame(start: FrameType | None = None) -> FrameType | None:
-    """The innermost frame outside stagec."""
+    """The innermost frame outside stagec, if the user's code runs at all: not where the command line is at work."""
     frame: FrameType | None = start if start is not None else sys._getframe(1)
     while frame is not None and _is_internal(frame.f_code.co_filename):
-        frame = frame.f_back
+        frame = None if frame.f_code.co_filename == _COMMANDS else frame.f_back
     return frame
 
 

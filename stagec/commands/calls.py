@@ -1,0 +1,147 @@
+"""Calls of functions as the command line describes them."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stagec.api.jit import JitFunction, jit
+from stagec.commands.common import failure, usage
+from stagec.commands.specs import parse_argument, parse_static
+from stagec.compiler.targets import Target
+
+
+def described(
+    place: str, arguments: Sequence[str], static: Sequence[str], target: str | None = None, fast_math: bool = False
+) -> tuple[JitFunction, list[Any], dict[str, Any]]:
+    """The jitted function at a place, and the arguments that texts describe.
+
+    Args:
+      place: `module:name` or `path/to/file.py:name`; modules are looked for in this directory too.
+      arguments: as `parse_argument` takes them.
+      static: as `parse_static` takes them.
+      target, fast_math: instead of what the function was jitted with.
+
+    Raises:
+      click.ClickException: there is no such function, or it does not take these arguments.
+    """
+    found = [parse_argument(text) for text in arguments]
+    fixed = dict(parse_static(text) for text in static)
+    function = _jitted(_load_function(place), tuple(fixed), target, fast_math)
+    values = [value for name, value in found if not name]
+    named = fixed | {name: value for name, value in found if name}
+    args, kwargs = _placed(function._function, values, named)
+    _check(place, function._function, args, kwargs)
+    return function, args, kwargs
+
+
+def _load_function(place: str) -> Callable[..., Any]:
+    """The function at `module:name` or `path/to/file.py:name`; modules are looked for in this directory too."""
+    where, _, name = place.rpartition(":")
+    if not where or not name:
+        raise usage(f"{place!r} is not module:function", "name a module (train:loss) or a file (src/train.py:loss)")
+    found: Any = _module(where)
+    for part in name.split("."):
+        if not hasattr(found, part):
+            callables = [n for n, v in vars(found).items() if callable(v) and not n.startswith("_")]
+            fix = f"it has {', '.join(sorted(callables)[:20])}" if callables else ""
+            raise usage(f"{where} has no function {name!r}", fix)
+        found = getattr(found, part)
+    if not callable(found):
+        raise usage(f"{place} is not a function but a {type(found).__name__}")
+    return found
+
+
+def _module(where: str) -> Any:
+    if where.endswith(".py") or os.sep in where:
+        if not os.path.isfile(where):
+            raise usage(f"there is no file {where!r}")
+        return _file_module(os.path.abspath(where))
+    _add_import_path(os.getcwd())
+    try:
+        return importlib.import_module(where)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (where == error.name or where.startswith(error.name + ".")):
+            raise
+        raise failure(f"there is no module {where!r}", "run from its directory, or name its file") from None
+
+
+def _file_module(path: str) -> Any:
+    stem = name = os.path.splitext(os.path.basename(path))[0]
+    count = 0
+    while name in sys.modules:  # a file may be called `random.py`
+        count += 1
+        name = f"{stem}_{count}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise usage(f"{path!r} is not a Python file", "name a file that ends in .py")
+    _add_import_path(os.path.dirname(path))
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _add_import_path(directory: str) -> None:
+    # Not undone: the function may import more when it is traced.
+    if directory not in sys.path:
+        sys.path.insert(0, directory)
+
+
+def _placed(
+    function: Callable[..., Any], values: Sequence[Any], named: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Positional and keyword arguments: the values in order, with the named ones at the places of their names.
+
+    >>> _placed(lambda x, n, y: None, ["x's", "y's"], {"n": 3})
+    (["x's", 3, "y's"], {})
+    """
+    rest, by_name = list(values), dict(named)
+    args: list[Any] = []
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return rest, by_name
+    for p in parameters:
+        if p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) or not rest:
+            break
+        args.append(by_name.pop(p.name) if p.name in by_name else rest.pop(0))
+    return args + rest, by_name
+
+
+def _jitted(found: Any, static: tuple[str, ...], target: str | None, fast_math: bool) -> JitFunction:
+    if not isinstance(found, JitFunction):
+        return jit(found, static_argnames=static or None, target=target, fast_math=fast_math or None)
+    unknown = [name for name in static if name not in found._rules.static_names]
+    if unknown:
+        known = ", ".join(sorted(found._rules.static_names)) or "none"
+        raise usage(f"--static {unknown[0]}: the function was jitted with static arguments {known}")
+    return JitFunction(
+        found._function,
+        found._rules,
+        found._keep_unused,
+        found._inline,
+        Target.parse(target) if target else found._target,
+        None if target else found._device,
+        fast_math or found._fast_math,
+        found._passes,
+    )
+
+
+def _check(place: str, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise usage(f"{place}{signature}: {error}", 'describe each argument, such as "f32[2,3]"') from None
