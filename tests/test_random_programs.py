@@ -185,6 +185,10 @@ def programs(draw, floats=FLOATS):
             continue
         numbers = tuple(draw(st.sampled_from(c)) for c in choices) if beside is None else (beside,)
         beside = None
+        pairs = [(o, n) for o, n in steps if len(o.takes) == 2 and o.takes[0] == o.takes[1]]
+        if pairs and draw(st.integers(0, 5)) == 0:  # the same again, the other way round
+            op, numbers = draw(st.sampled_from(pairs))
+            numbers = numbers[::-1]
         try:
             with np.errstate(all="ignore"):
                 value = np.asarray(op.apply(np, *[values[i] for i in numbers]))

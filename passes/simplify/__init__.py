@@ -8,7 +8,7 @@ from typing import Any
 from passes import bindings
 from passes.pattern import apply
 from passes.pipeline import Pass, PassOptions, pattern_pass
-from passes.simplify import algebra, casts, constants, control_flow, fast_math, shapes
+from passes.simplify import algebra, casts, constants, control_flow, fast_math, shapes, twins
 
 __all__ = ["ALGEBRA", "CASTS", "CONSTANTS", "CONTROL_FLOW", "CSE", "DCE", "FAST_MATH", "SHAPES", "SIMPLIFY"]
 
@@ -24,6 +24,7 @@ FAST_MATH = fast_math.PATTERNS
 
 
 def _cse(module: Any, options: PassOptions) -> None:
+    twins.align(module)
     manager = bindings.passmanager.PassManager.parse("builtin.module(cse)", module.context)
     manager.run(module.operation)
 

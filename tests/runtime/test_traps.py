@@ -217,3 +217,14 @@ def test_arrays_of_one_complex128_number_compile():
         x = np.arange(12.0).reshape(4, 3) * (1 + 1j)
         for got, expected in zip(stagec.jit(f)(x), f(snp.asarray(x))):
             assert np.array_equal(got, expected)
+
+
+@pytest.mark.parametrize("function", [snp.multiply, snp.add, snp.maximum, snp.minimum])
+def test_a_kernel_may_compute_one_value_twice(function):
+    def f(x, y):
+        v = x * y - x
+        return v, function(v, x), function(x, v), snp.cos(function(v, x)), snp.cos(function(x, v))
+
+    x, y = np.float32([3, 5, 7]), np.float32([1, 2, 3])
+    for got, expected in zip(stagec.jit(f)(x, y), f(snp.asarray(x), snp.asarray(y))):
+        np.testing.assert_allclose(got, expected, rtol=1e-6)

@@ -1,0 +1,50 @@
+"""Ops that differ in the order of their operands only, for commutative ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+_COMMUTATIVE = ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
+_NAMES = frozenset(f"stablehlo.{name}" for name in _COMMUTATIVE)
+
+
+def align(module: Any) -> int:
+    """Give `y * x` the order of an `x * y` before it, so that equal ops are merged. Exact.
+
+    It is more than tidiness: the compiler merges the two inside of a kernel, and
+    where a kernel gives back one value twice, it reads another one for the second.
+
+    Returns:
+      How many ops were changed.
+    """
+    numbers: dict[Any, int] = {}
+    leaders: dict[Any, tuple[list[int], list[int]]] = {}
+    count = 0
+    for op in _operations(module.operation):
+        own = [numbers.setdefault(value, len(numbers)) for value in op.operands]
+        results = list(op.results)
+        if not results or not own or len(op.regions):
+            continue
+        commutes = op.name in _NAMES
+        attributes = op.attributes
+        key = (
+            op.name,
+            tuple(sorted(own) if commutes else own),
+            tuple(value.type for value in results),
+            tuple((attributes[i].name, attributes[i].attr) for i in range(len(attributes))),
+        )
+        order, made = leaders.setdefault(key, (own, [len(numbers) + i for i in range(len(results))]))
+        numbers.update(zip(results, made))
+        if order != own:
+            op.operands[0], op.operands[1] = op.operands[1], op.operands[0]
+            count += 1
+    return count
+
+
+def _operations(root: Any) -> Iterator[Any]:
+    for region in root.regions:
+        for block in region.blocks:
+            for op in block.operations:
+                yield op.operation
+                yield from _operations(op.operation)

@@ -1,0 +1,40 @@
+"""Ops that differ in the order of commutative operands become one."""
+
+import pytest
+from pass_helpers import op_names, parse
+
+import passes
+
+ARGUMENTS = "%x: tensor<4xi32>, %y: tensor<4xi32>"
+T = ": tensor<4xi32>"
+
+
+def merged(body, results):
+    types = ", ".join(["tensor<4xi32>"] * results)
+    values = ", ".join(f"%{i}" for i in range(results))
+    text = f"func.func @main({ARGUMENTS}) -> ({types}) {{ {body} return {values} : {types} }}"
+    module = parse(text)
+    passes.run(module, "cse")
+    return op_names(module)
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "maximum", "minimum", "and", "or", "xor"])
+def test_twins_become_one(name):
+    body = f"%0 = stablehlo.{name} %x, %y {T}\n%1 = stablehlo.{name} %y, %x {T}\n"
+    assert merged(body, 2) == [name]
+
+
+def test_twins_of_twins_become_one():
+    body = f"%0 = stablehlo.add %x, %y {T}\n%a = stablehlo.negate %0 {T}\n%1 = stablehlo.multiply %a, %x {T}\n"
+    body += f"%b = stablehlo.add %y, %x {T}\n%c = stablehlo.negate %b {T}\n%2 = stablehlo.multiply %x, %c {T}\n"
+    assert merged(body, 3) == ["add", "negate", "multiply"]
+
+
+def test_the_order_of_a_difference_stays():
+    body = f"%0 = stablehlo.subtract %x, %y {T}\n%1 = stablehlo.subtract %y, %x {T}\n"
+    assert merged(body, 2) == ["subtract", "subtract"]
+
+
+def test_the_same_operands_with_other_attributes_stay_apart():
+    body = f"%0 = stablehlo.reverse %x, dims = [0] {T}\n%1 = stablehlo.add %0, %x {T}\n%2 = stablehlo.add %x, %x {T}\n"
+    assert merged(body, 3) == ["reverse", "add", "add"]
