@@ -126,14 +126,23 @@ def test_results_may_live_until_the_interpreter_ends(vulkan, target):
     assert (done.returncode, done.stdout, done.stderr) == (0, "2.0\n", "")
 
 
-def test_memory_comes_back(vulkan):
+def test_memory_in_use_is_that_of_the_arrays_there(vulkan):
+    def used():
+        return stagec.memory_stats(vulkan)["bytes_in_use"]
+
+    before = used()
     x = stagec.device_put(sample(1000, 1000), vulkan)
+    assert used() == before + x.nbytes
     f = stagec.jit(lambda a: a * 2)
-    f(x).block_until_ready()
-    before = stagec.memory_stats(vulkan)["bytes_in_use"]
+    y = f(x).block_until_ready()
+    assert used() == before + 2 * x.nbytes
     for _ in range(20):
         f(x).block_until_ready()
-    assert stagec.memory_stats(vulkan)["bytes_in_use"] <= before + 2 * x.nbytes
+    assert used() == before + 2 * x.nbytes
+    assert stagec.memory_stats(vulkan)["bytes_allocated"] >= 2 * x.nbytes
+    del y
+    x.delete()
+    assert used() == before
 
 
 def test_eight_threads_share_the_device(vulkan):
