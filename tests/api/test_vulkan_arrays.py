@@ -145,6 +145,24 @@ def test_memory_in_use_is_that_of_the_arrays_there(vulkan):
     assert used() == before
 
 
+def test_threads_call_python_from_the_device(vulkan):
+    seen = []
+
+    @stagec.jit
+    def f(x):
+        doubled = stagec.pure_callback(lambda a: np.asarray(a) * 2, stagec.ShapeDtypeStruct(x.shape, x.dtype), x)
+        stagec.debug.callback(lambda v: seen.append(float(v)), doubled[0])
+        return snp.sum(doubled) + x[1]
+
+    def work(number):
+        inputs = [stagec.device_put(np.float32([number, k, 1]), vulkan) for k in range(10)]
+        return [float(f(x)) - (2 * (number + k + 1) + k) for k, x in enumerate(inputs)]
+
+    with ThreadPoolExecutor(6) as pool:
+        wrong = [error for errors in pool.map(work, range(6)) for error in errors if error]
+    assert not wrong and sorted(seen) == sorted(2.0 * number for number in range(6) for _ in range(10))
+
+
 def test_eight_threads_share_the_device(vulkan):
     f = stagec.jit(lambda x, k: snp.tanh(x) * k)
     x = stagec.device_put(sample(1000), vulkan)
