@@ -98,7 +98,7 @@ _CAREFUL = (
     # The compiler does not come to an end with a loop that only counts from a constant.
     _NO_HOISTING,
 )
-FLAG_SETS = (*_FAST, "plain", "careful")
+FLAG_SETS = (*_FAST, "plain", "careful", "separate")
 
 
 def ladder(
@@ -126,8 +126,7 @@ def ladder(
     sets = {name: (*flags, _VECTOR_SUMS) for name, flags in _FAST.items()} if target.backend == "cpu" else {}
     sets["plain"] = (_VECTOR_SUMS,) if target.backend == "cpu" else ()
     sets["careful"] = _CAREFUL if target.backend == "cpu" else _CAREFUL[1:]
-    if target.backend == "vulkan":
-        sets["separate"] = sets["careful"]
+    sets["separate"] = sets["careful"]
     if options.flag_set:
         if options.flag_set not in sets:
             raise ValueError(f"unknown flag set {options.flag_set!r} for {target}; use {', '.join(map(repr, sets))}")

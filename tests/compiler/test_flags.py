@@ -10,12 +10,12 @@ CPU = Target.parse("cpu")
 
 
 def test_small_programs_start_with_the_plain_set():
-    assert [rung.name for rung in ladder(CPU, matmul_size=64**3)] == ["plain", "careful"]
+    assert [rung.name for rung in ladder(CPU, matmul_size=64**3)] == ["plain", "careful", "separate"]
 
 
-def test_large_products_start_with_packed_operands_and_end_with_the_careful_set():
+def test_large_products_start_with_packed_operands_and_end_with_the_careful_ones():
     names = [rung.name for rung in ladder(CPU, matmul_size=DATA_TILING_SIZE)]
-    assert names == ["microkernels", "packed", "plain", "careful"]
+    assert names == ["microkernels", "packed", "plain", "careful", "separate"]
 
 
 def test_a_hint_replaces_the_measured_size():

@@ -228,3 +228,13 @@ def test_a_kernel_may_compute_one_value_twice(function):
     x, y = np.float32([3, 5, 7]), np.float32([1, 2, 3])
     for got, expected in zip(stagec.jit(f)(x, y), f(snp.asarray(x), snp.asarray(y))):
         np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+def test_a_value_may_be_computed_in_two_shapes():
+    def f(x, y):
+        v = x * y - x
+        return v, v * x, (v.reshape(-1) * x.reshape(-1)).reshape(2, 3)
+
+    x, y = np.arange(6, dtype=np.float32).reshape(2, 3), np.float32([[3, 1, 4], [1, 5, 9]])
+    for got, expected in zip(stagec.jit(f)(x, y), f(snp.asarray(x), snp.asarray(y))):
+        assert np.array_equal(got, expected)
