@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import stagec
 from stagec.cli import cli
-from stagec.commands import doctor as doctor_command
+from stagec.commands import demo as demo_command, doctor as doctor_command
 from stagec.compiler.stages import STAGES
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -410,6 +410,20 @@ def test_the_second_demo_comes_from_disk(tmp_path):
     assert found["ready_seconds"] < found["compile_seconds"]
     assert found["max_error"] < 1e-5
     assert os.path.exists(found["entry"])
+
+
+def test_the_demo_times_results_that_are_there(monkeypatch, cache_dir):
+    ready = []
+
+    def timed(call):
+        result = call()
+        ready.append(result.is_ready() if isinstance(result, stagec.Array) else True)
+        return 1.0
+
+    monkeypatch.setattr(demo_command, "_seconds_per_call", timed)
+    found = demo_command.measure(1_000_000)
+    assert found["queue"] == "local-task"  # its calls return before they are done
+    assert ready == [True, True]
 
 
 def test_the_demo_says_that_it_came_from_disk_and_works_without_a_cache(cache_dir):
