@@ -110,9 +110,9 @@ def ladder(
       ValueError: `options.flag_set` is not a flag set of this target.
 
     >>> [rung.name for rung in ladder(Target.parse("cpu"), matmul_size=1024**3)]
-    ['microkernels', 'packed', 'plain', 'careful']
+    ['microkernels', 'packed', 'plain', 'careful', 'separate']
     >>> [rung.name for rung in ladder(Target.parse("cpu"))]
-    ['plain', 'careful']
+    ['plain', 'careful', 'separate']
     """
     options = options or CompileOptions()
     size = matmul_size if options.matmul_size is None else options.matmul_size
