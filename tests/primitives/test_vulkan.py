@@ -1,18 +1,17 @@
 """The primitive table on other devices than the CPU: right, or refused before anything is compiled.
 
 Vulkan runs on Mesa's lavapipe where there is no GPU. `python -m pytest -m gpu` runs what needs a CUDA card.
-STAGEC_ALL_CASES=1 takes every case instead of up to three of each row.
+STAGEC_ALL_CASES=1 takes every case instead of one or two of each row.
 """
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 import pytest
 from cases import Case
-from test_registry import CASES, evaluate, mismatch
+from test_registry import bundles, evaluate, mismatch
 
 import stagec
 import stagec.numpy as snp
@@ -39,26 +38,6 @@ def device(request: pytest.FixtureRequest) -> str:
 on_devices = pytest.mark.parametrize("device", DEVICES, indirect=True)
 
 
-def _chosen(limit: int) -> list[Case]:
-    rows: dict[str, list[Case]] = {}
-    for case in CASES:
-        if not case.compiled and all(np.size(a) for a in case.args):
-            rows.setdefault(case.name, []).append(case)
-    if os.environ.get("STAGEC_ALL_CASES"):
-        return [c for cases in rows.values() for c in cases]
-    # Not the same places in every row, so that all dtypes have their turn.
-    return [
-        cases[i]
-        for turn, cases in enumerate(rows.values())
-        for i in sorted({(turn + k * len(cases) // limit) % len(cases) for k in range(limit)})
-    ]
-
-
-def _bundles(limit: int) -> list[list[Case]]:
-    cases = _chosen(limit)
-    return [cases[i : i + SIZE] for i in range(0, len(cases), SIZE)]
-
-
 def _name(bundle: list[Case]) -> str:
     return f"{bundle[0].name}..{bundle[-1].name}"
 
@@ -77,7 +56,7 @@ def _slack(case: Case, expected: Any) -> float:
 
 
 @on_devices
-@pytest.mark.parametrize("bundle", _bundles(2), ids=_name)
+@pytest.mark.parametrize("bundle", bundles(2, SIZE), ids=_name)
 def test_the_table_agrees_with_numpy(device: str, bundle: list[Case]) -> None:
     run = stagec.jit(lambda arguments: [_call(c, a) for c, a in zip(bundle, arguments)], device=device)
     wrong = []
@@ -99,7 +78,7 @@ def _compile(function: Any, avals: list[ShapedArray], target: str) -> None:
     build.compile_graph(graph, build.Options(Target.parse(target)), "program")
 
 
-@pytest.mark.parametrize("bundle", _bundles(1), ids=_name)
+@pytest.mark.parametrize("bundle", bundles(1, SIZE), ids=_name)
 def test_the_table_compiles_for_cuda_without_a_card(bundle: list[Case]) -> None:
     def program(*values: Any) -> list[Any]:
         rest = iter(values)
