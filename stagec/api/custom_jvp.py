@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stagec.api.custom_rule import CustomRule, Use, fitted, is_zero_leaf, no_rule, user_tangent
+from stagec.api.custom_rule import CustomRule, Use, fitted, is_zero_leaf, no_rule, pair, user_tangent
 from stagec.api.flat import given, short_tracebacks
 from stagec.control.custom import custom_jvp_p
 from stagec.core import errors, location, pytree
@@ -75,16 +75,10 @@ class custom_jvp(CustomRule):
         def derive(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
             xs = used.tree.unflatten([given(p) for p in primals])
             dots = used.tree.unflatten([user_tangent(t, aval_of(p), symbolic) for p, t in zip(primals, tangents)])
-            result = rule(*used.static, tuple(xs), tuple(dots))
-            if not isinstance(result, (tuple, list)) or len(result) != 2:
-                raise location.error(
-                    errors.OutputTypeError,
-                    f"the jvp rule of {self._name}, {location.of_function(rule)}, must return (result, tangent)",
-                    [("returned", errors.brief(result), "")],
-                    "return a pair",
-                )
-            outs = used.results(result[0], rule)
-            return outs, _result_tangents(self._name, rule, outs, used.out_tree, result[1])
+            returned = rule(*used.static, tuple(xs), tuple(dots))
+            result, dot = pair(returned, f"the jvp rule of {self._name}", rule, "(result, tangent)", "return a pair")
+            outs = used.results(result, rule)
+            return outs, _result_tangents(self._name, rule, outs, used.out_tree, dot)
 
         return derive
 

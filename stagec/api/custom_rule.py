@@ -170,3 +170,15 @@ def fitted(leaf: Any, aval: ShapedArray, name: str, what: str, rule: Any) -> Any
             "sum over broadcast axes" if own.shape != aval.shape else f"convert it with astype({aval.dtype.name!r})",
         )
     return value if own.dtype == aval.dtype else convert_element_type(value, aval.dtype)
+
+
+def pair(returned: Any, what: str, rule: Any, parts: str, fix: str) -> tuple[Any, Any]:
+    """What a rule returned, which must be two things; `what` and `parts` are for the error."""
+    if not isinstance(returned, (tuple, list)) or len(returned) != 2:
+        raise location.error(
+            errors.OutputTypeError,
+            f"{what}, {location.of_function(rule)}, must return {parts}",
+            [("returned", errors.brief(returned), "")],
+            fix,
+        )
+    return returned[0], returned[1]

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stagec.api.custom_rule import CustomRule, Use, fitted, is_zero_leaf, no_rule, user_tangent
+from stagec.api.custom_rule import CustomRule, Use, fitted, is_zero_leaf, no_rule, pair, user_tangent
 from stagec.api.flat import given, operand, short_tracebacks
 from stagec.control.custom import custom_vjp_p
 from stagec.core import dtypes, errors, location, pytree
@@ -83,18 +83,12 @@ class custom_vjp(CustomRule):
             xs: list[Any] = [given(p) for p in primals]
             if symbolic:
                 xs = [CustomVJPPrimal(x, p) for x, p in zip(xs, perturbed)]
-            result = fwd(*used.join(used.tree.unflatten(xs)))
-            if not isinstance(result, (tuple, list)) or len(result) != 2:
-                raise location.error(
-                    errors.OutputTypeError,
-                    f"the forward function of {self._name}, {location.of_function(fwd)}, must return "
-                    "(result, residuals)",
-                    [("returned", errors.brief(result), "")],
-                    "return a pair; residuals may be None",
-                )
-            outs = used.results(result[0], fwd)
+            returned = fwd(*used.join(used.tree.unflatten(xs)))
+            what, fix = f"the forward function of {self._name}", "return a pair; residuals may be None"
+            result, kept = pair(returned, what, fwd, "(result, residuals)", fix)
+            outs = used.results(result, fwd)
             out_tree, out_avals = used.out_tree, [aval_of(o) for o in outs]
-            found, residual_tree = pytree.flatten_with_path(result[1])
+            found, residual_tree = pytree.flatten_with_path(kept)
             residuals = [operand(v, f"residuals{pytree.keystr(path)} of {self._name}") for path, v in found]
             avals = [aval_of(p) for p in primals]
 
