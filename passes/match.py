@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -192,6 +193,15 @@ def is_splat(value: Any, number: complex) -> bool:
         )
         return all(bool(np.signbit(a)) == bool(np.signbit(b)) for a, b in pairs)
     return True
+
+
+def operations(root: Any) -> Iterator[Any]:
+    """The operations inside of one, each before those inside of it."""
+    for region in root.regions:
+        for block in region.blocks:
+            for op in block.operations:
+                yield op.operation
+                yield from operations(op.operation)
 
 
 # The compiler does these in the memory of an operand.

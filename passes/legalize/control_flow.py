@@ -14,7 +14,7 @@ from typing import Any
 
 from passes import bindings, build
 from passes.legalize.memory import CHOICES, apart, block_of, is_inside, is_view, memory, shared_by
-from passes.match import IN_PLACE, constant_of, functions, is_static, size_of, splat_of, written
+from passes.match import IN_PLACE, constant_of, functions, is_static, operations, size_of, splat_of, written
 
 _CONTROL = (*CHOICES, "stablehlo.while", "func.call")
 
@@ -34,7 +34,7 @@ def keep_apart(module: Any, freed: bool = False) -> dict[str, int]:
     for function in functions(module).values():
         if not len(function.regions[0].blocks):
             continue
-        everything = list(_operations(function.regions[0].blocks[0]))
+        everything = list(operations(function))
         flow = [op for op in everything if op.name in _CONTROL]
         updates = [op for op in everything if op.name in IN_PLACE]
         for op in flow:
@@ -52,14 +52,6 @@ def keep_apart(module: Any, freed: bool = False) -> dict[str, int]:
         for op in updates:
             _separate_from_later_uses(op, written(op), numbers, hits)
     return hits
-
-
-def _operations(block: Any) -> Iterator[Any]:
-    for op in block.operations:
-        yield op.operation
-        for region in op.operation.regions:
-            for inner in region.blocks:
-                yield from _operations(inner)
 
 
 def _copy(value: Any, before: Any, numbers: Iterator[int], hits: dict[str, int], reason: str) -> Any:
@@ -97,17 +89,15 @@ def _is_made_in(value: Any, block: Any) -> bool:
 def _captured(op: Any) -> list[Any]:
     """The values from outside that the regions of control flow read."""
     found: dict[Any, None] = {}
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in _operations(block):
-                found |= dict.fromkeys(v for v in inner.operands if not is_inside(block_of(v), op))
+    for inner in operations(op):
+        found |= dict.fromkeys(v for v in inner.operands if not is_inside(block_of(v), op))
     return list(found)
 
 
 def _separate_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
     """What is updated behind control flow is not what it reads: the smaller of the two becomes a copy."""
     later = list(itertools.dropwhile(lambda o: o.operation != op, op.block.operations))[1:]
-    updates = [u for o in later for u in ((o.operation, *_inner(o.operation)))]
+    updates = [u for o in later for u in ((o.operation, *operations(o.operation)))]
     updates = [u for u in updates if u.name in IN_PLACE]
     if not updates:
         return
@@ -164,7 +154,7 @@ def _separate_from_later_uses(
 def _written_by_loop(loop: Any) -> list[tuple[int, Any]]:
     """The operands whose places in the loop's state an update in its body may write to."""
     found: set[Any] = set()
-    for inner in _inner(loop):
+    for inner in operations(loop):
         if inner.name in IN_PLACE:
             for _, value in written(inner):
                 found |= memory(value, within=loop)
@@ -232,9 +222,3 @@ def _path(op: Any) -> list[Any]:
 
 def _position(op: Any) -> int:
     return next(i for i, other in enumerate(op.block.operations) if other.operation == op)
-
-
-def _inner(op: Any) -> Iterator[Any]:
-    for region in op.regions:
-        for block in region.blocks:
-            yield from _operations(block)

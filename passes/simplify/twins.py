@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
+
+from passes.match import operations
 
 _COMMUTATIVE = ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
 _NAMES = frozenset(f"stablehlo.{name}" for name in _COMMUTATIVE)
@@ -21,7 +22,7 @@ def align(module: Any) -> int:
     numbers: dict[Any, int] = {}
     leaders: dict[Any, tuple[list[int], list[int]]] = {}
     count = 0
-    for op in _operations(module.operation):
+    for op in operations(module.operation):
         own = [numbers.setdefault(value, len(numbers)) for value in op.operands]
         results = list(op.results)
         if not results or not own or len(op.regions):
@@ -40,11 +41,3 @@ def align(module: Any) -> int:
             op.operands[0], op.operands[1] = op.operands[1], op.operands[0]
             count += 1
     return count
-
-
-def _operations(root: Any) -> Iterator[Any]:
-    for region in root.regions:
-        for block in region.blocks:
-            for op in block.operations:
-                yield op.operation
-                yield from _operations(op.operation)
