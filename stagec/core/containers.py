@@ -215,8 +215,8 @@ def register_pytree_node(
     Args:
       nodetype: the class; its subclasses stay leaves.
       flatten_func: `object -> (children, static data)`; the data is hashable and has `==`.
-      unflatten_func: `(static data, children) -> object`. The children can be any objects:
-        tracers, None, placeholders. It should not convert or check them.
+      unflatten_func: `(static data, children) -> object`. The children can be any objects,
+        such as tracers, None or shapes. It should not convert or check them.
       flatten_with_keys_func: `object -> ((key, child) pairs, static data)`.
 
     Raises:
