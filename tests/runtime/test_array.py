@@ -223,6 +223,20 @@ def test_a_donated_array_is_taken_and_the_error_names_the_call():
     assert "donate_argnums" in text
 
 
+@pytest.mark.parametrize("by_name", [True, False])
+def test_donated_arguments_may_be_named(by_name):
+    step = stagec.jit(lambda x, state: x + state, donate_argnames="state")
+    x, state = snp.arange(1000.0), snp.arange(1000.0) * 2
+    result = step(x, state=state) if by_name else step(x, state)
+    np.testing.assert_array_equal(result, np.arange(1000.0) * 3)
+    assert state.is_deleted() and not x.is_deleted()
+
+
+def test_a_donated_name_has_to_exist():
+    with pytest.raises(stagec.errors.StaticArgumentError, match="no such parameter; it has x"):
+        stagec.jit(lambda x: x, donate_argnames="z")(snp.ones(3))
+
+
 def test_donation_works_in_place():
     step = stagec.jit(lambda x: x * 2 + 1, donate_argnums=0)
     x = stagec.jit(lambda: snp.ones(1 << 16))()
