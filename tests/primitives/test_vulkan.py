@@ -6,6 +6,12 @@ STAGEC_ALL_CASES=1 takes every case instead of one or two of each row.
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import pathlib
+import re
+import shutil
+import subprocess
 from typing import Any
 
 import numpy as np
@@ -69,24 +75,41 @@ def test_the_table_agrees_with_numpy(device: str, bundle: list[Case]) -> None:
     assert wrong == []
 
 
-def _compile(function: Any, avals: list[ShapedArray], target: str) -> None:
+def _compile(function: Any, avals: list[ShapedArray], target: str) -> bytes:
     def flat(*values: Any) -> list[Any]:
         return stagec.tree.leaves(function(*values))
 
     graph, captured = trace_flat(flat, avals, [""] * len(avals), "program")
     assert not captured
-    build.compile_graph(graph, build.Options(Target.parse(target)), "program")
+    return build.compile_graph(graph, build.Options(Target.parse(target)), "program")[0]
+
+
+def _assemble(module: bytes, folder: pathlib.Path) -> None:
+    """Have NVIDIA's assembler, from a CUDA toolkit or the package nvidia-cuda-nvcc, take a module's kernels."""
+    kernels = re.findall(rb"\.version [^\0]*", module)
+    assert kernels
+    packages = importlib.util.find_spec("nvidia")
+    places = [f"{place}/cuda_nvcc/bin" for place in (packages.submodule_search_locations or ())] if packages else []
+    assembler = shutil.which("ptxas", path=os.pathsep.join([*places, os.environ.get("PATH", "")]))
+    if not assembler:
+        pytest.skip("compiled, but not assembled: no ptxas here (pip install nvidia-cuda-nvcc-cu12 has it)")
+    for i, kernel in enumerate(kernels):
+        (folder / f"{i}.ptx").write_bytes(kernel)
+        for card in ("sm_80", "sm_90"):
+            command = [assembler, "-O1", f"-arch={card}", f"{i}.ptx", "-o", f"{i}.cubin"]
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("bundle", bundles(1, SIZE), ids=_name)
-def test_the_table_compiles_for_cuda_without_a_card(bundle: list[Case]) -> None:
+def test_the_table_compiles_for_cuda_without_a_card(bundle: list[Case], tmp_path: pathlib.Path) -> None:
     def program(*values: Any) -> list[Any]:
         rest = iter(values)
         return [r for c in bundle for r in _call(c, [next(rest) for _ in c.args])]
 
     with stagec.enable_x64():
         avals = [ShapedArray.of(np.shape(a), np.asarray(a).dtype) for c in bundle for a in c.args]
-        _compile(program, avals, "cuda:sm_80")
+        _assemble(_compile(program, avals, "cuda:sm_80"), tmp_path)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
@@ -159,6 +182,14 @@ PROGRAMS: dict[str, tuple[Any, list[Any]]] = {
     "while": (lambda x: lax.while_loop(lambda v: v.sum() < 1000, lambda v: v * 1.5, x), [abs(_data(5))]),
     "scan": (lambda x: lax.scan(lambda c, v: (snp.tanh(c + v), c * v), x[0], x), [_data(20, 8)]),
 }
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_whole_programs_compile_for_cuda_without_a_card(name: str, tmp_path: pathlib.Path) -> None:
+    function, args = PROGRAMS[name]
+    leaves, structure = stagec.tree.flatten(args)
+    avals = [ShapedArray.of(np.shape(a), np.asarray(a).dtype) for a in leaves]
+    _assemble(_compile(lambda *a: function(*structure.unflatten(a)), avals, "cuda:sm_80"), tmp_path)
 
 
 @on_devices
