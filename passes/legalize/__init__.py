@@ -6,6 +6,7 @@ from typing import Any
 
 from passes import bindings
 from passes.legalize import (
+    booleans,
     complexes,
     control_flow,
     convolutions,
@@ -33,7 +34,7 @@ _COMMON: list[Pattern] = [
     *slices.PATTERNS,
     *updates.PATTERNS,
 ]
-PATTERNS_CPU: list[Pattern] = [*convolutions.PATTERNS, *_COMMON]
+PATTERNS_CPU: list[Pattern] = [*convolutions.PATTERNS, *booleans.PATTERNS, *_COMMON]
 PATTERNS_VULKAN: list[Pattern] = [*spirv.PATTERNS, *_COMMON]
 PATTERNS_CUDA: list[Pattern] = _COMMON
 
