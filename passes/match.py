@@ -226,16 +226,21 @@ def functions(module: Any) -> dict[str, Any]:
 
 def single_op(region: Any) -> str | None:
     """The name of the only op of a reduction body `(a, b) -> op(a, b)`, or None."""
+    names = combinations(region)
+    return names[0] if names is not None and len(names) == 1 else None
+
+
+def combinations(region: Any) -> list[str] | None:
+    """The names of the ops of a body `(a, b, ..., c, d, ...) -> op(a, c), op(b, d), ...`, or None for another."""
     block = region.blocks[0]
-    ops = list(block.operations)
-    if len(ops) != 2 or len(block.arguments) != 2:
-        return None
-    body, end = ops[0].operation, ops[1].operation
-    if len(body.operands) != 2 or len(end.operands) != 1 or end.operands[0] != body.results[0]:
-        return None
-    pair = list(body.operands)
     arguments = list(block.arguments)
-    return body.name if pair in (arguments, arguments[::-1]) else None
+    *ops, end = (op.operation for op in block.operations)
+    if 2 * len(ops) != len(arguments) or list(end.operands) != [op.results[0] for op in ops]:
+        return None
+    for op, *pair in zip(ops, arguments, arguments[len(ops) :]):
+        if list(op.operands) not in (pair, pair[::-1]):
+            return None
+    return [op.name for op in ops]
 
 
 def same_type(a: Any, b: Any) -> bool:

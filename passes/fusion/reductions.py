@@ -6,7 +6,7 @@ from typing import Any
 
 from passes import attributes as attrs, bindings, build
 from passes.fusion.dots import blocks_inside_out
-from passes.match import is_boolean, producer, shape_of, single_op, size_of
+from passes.match import producer, shape_of, single_op, size_of
 
 
 def merge_reductions(module: Any) -> int:
@@ -24,10 +24,7 @@ def _merge_block(block: Any) -> int:
     for op in block.operations:
         if op.operation.name != "stablehlo.reduce" or len(op.operation.results) != 1:
             continue
-        # Those of booleans are taken on bytes where that is faster, each alone.
-        if is_boolean(op.inputs[0]) or single_op(op.operation.regions[0]) is None:
-            continue
-        if producer(op.init_values[0], "stablehlo.constant") is None:
+        if single_op(op.operation.regions[0]) is None or producer(op.init_values[0], "stablehlo.constant") is None:
             continue
         groups.setdefault((op.inputs[0], attrs.ints(op, "dimensions")), []).append(op)
     merged = 0

@@ -6,12 +6,12 @@ from typing import Any
 
 from passes import bindings
 from passes.legalize import (
-    booleans,
     complexes,
     control_flow,
     convolutions,
     floats,
     integers,
+    narrow,
     slices,
     sorting,
     spirv,
@@ -34,7 +34,7 @@ _COMMON: list[Pattern] = [
     *slices.PATTERNS,
     *updates.PATTERNS,
 ]
-PATTERNS_CPU: list[Pattern] = [*convolutions.PATTERNS, *booleans.PATTERNS, *_COMMON]
+PATTERNS_CPU: list[Pattern] = [*convolutions.PATTERNS, *narrow.PATTERNS, *_COMMON]
 PATTERNS_VULKAN: list[Pattern] = [*spirv.PATTERNS, *_COMMON]
 PATTERNS_CUDA: list[Pattern] = _COMMON
 

@@ -1,7 +1,8 @@
 """Kernels for CPUs as the compiler laid them out, changed where its vectors do not come about.
 
 Measured with AVX-512 on float32[1000,1000], the best of 60 calls in one process, with this step and without it: sums
-over rows 7 times as fast, maxima 3 times, positions of maxima 3 times, `sum(x * x)` over rows or columns 3 to 4 times.
+over rows 7 times as fast, maxima 3 times, positions of maxima 3 times, `sum(x * x)` over rows 3 to 4 times; over columns,
+sums, maxima and deviations 1.4 to 2.4 times, of booleans 4 to 6 times, of 9 to 37 columns 2 to 4 times.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def improve(invocation: Any) -> int:
       elements are taken in the end. With loop peeling, the rest of a row is a
       piece of its own.
     - A row is added up in one vector, where each addition waits for the one
-      before. Several vectors at a time do not wait. The same holds for columns.
+      before. Several vectors at a time do not wait. The same holds for columns;
+      where masks cost nothing, those that are left over take them.
     - A sum of products becomes a contraction, which is taken element by element.
       `+ 0` in between hides it. It changes nothing but the sign of a zero, which
       the sum loses in any case.
@@ -82,8 +84,9 @@ def _hide_product(reduction: _Reduction) -> bool:
     *_, product, total, _end = [None, None, *(o.operation for o in op.regions[0].blocks[0].operations)]
     if product is None or (product.name, total.name) != ("arith.mulf", "arith.addf"):
         return False
-    # Where an input has fewer loops than the sum, it is a matrix product, and those are vectorized well.
-    if any(len(places) != len(reduction.sizes) for places in reduction.inputs):
+    # Of numbers as they are read, where an input has fewer loops than the sum, it is a matrix product. Those go well.
+    as_read = all(isinstance(value, ir().BlockArgument) for value in product.operands)
+    if as_read and any(len(places) != len(reduction.sizes) for places in reduction.inputs):
         return False
     kind = product.result.type
     with ir().InsertionPoint(total), op.location:
@@ -115,18 +118,39 @@ def _widen_rows(function: Any, reductions: list[_Reduction]) -> bool:
 
 
 def _widen_columns(function: Any, reductions: list[_Reduction]) -> bool:
-    """Have a kernel that reduces columns take several vectors of them at a time, where that leaves no rest."""
+    """Have a kernel that reduces columns take several vectors of them at a time, the last ones with masks."""
     if len(reductions) != 1:
         return False
-    ((_, sizes, reduced, _, tiles),) = reductions
+    ((op, sizes, reduced, _, tiles),) = reductions
     if reduced != [False, True] or tiles.get("vector_reduction") != [0, 1]:
         return False
     (size, _), (group, _), (width, _) = sizes, tiles["distribution"], tiles["vector_common_parallel"]
-    wide = next((k * width for k in (4, 2) if size % (k * width) == 0 and size >= 4 * k * width), 0)
+    lanes = _masked_lanes(op)
+    if lanes:
+        wide = next((k * lanes for k in (4, 2) if size >= k * lanes), lanes)
+    else:
+        wide = next((k * width for k in (4, 2) if size % (k * width) == 0 and size >= 4 * k * width), 0)
     if not wide or group <= 0:
         return False
-    _set_tiles(function, {"distribution": {group: wide}, "vector_common_parallel": {width: wide}})
+    _set_tiles(function, {"distribution": {group: -(-group // wide) * wide}, "vector_common_parallel": {width: wide}})
     return True
+
+
+def _masked_lanes(op: Any) -> int:
+    """Elements of a vector, if the target reads and writes parts of vectors at the cost of whole ones; else 0."""
+    variant = op
+    while variant.name != "hal.executable.variant":
+        variant = variant.parent
+    target = str(variant.attributes["target"])
+    size = re.search(r"native_vector_size = (\d+)", target)
+    bits = [_bits(value.type.element_type) for value in op.operands]
+    if size and ("+avx512bw" in target or ("+avx2" in target and min(bits) >= 32)):
+        return int(size[1]) * 8 // max(*bits, 8)
+    return 0
+
+
+def _bits(kind: Any) -> int:
+    return kind.width if isinstance(kind, ir().IntegerType | ir().FloatType) else 0
 
 
 def _set_tiles(function: Any, changes: dict[str, dict[int, int]]) -> None:

@@ -15,10 +15,10 @@ from stagec.compiler.targets import Target
 TARGET = Target.parse("cpu:x86-64-v4")  # vectors of 64 bytes
 
 
-def laid_out(function, *shapes, flag_set=None):
-    specs = [stagec.ShapeDtypeStruct(shape, "float32") for shape in shapes]
-    module = stagec.jit(function, target=str(TARGET)).lower(*specs).as_text("optimized")
-    return stage_text(module, TARGET, "executable-configurations", CompileOptions(flag_set=flag_set))
+def laid_out(function, *shapes, flag_set=None, target=TARGET, dtype="float32"):
+    specs = [stagec.ShapeDtypeStruct(shape, dtype) for shape in shapes]
+    module = stagec.jit(function, target=str(target)).lower(*specs).as_text("optimized")
+    return stage_text(module, target, "executable-configurations", CompileOptions(flag_set=flag_set))
 
 
 def tiles(text, level):
@@ -58,9 +58,20 @@ def test_columns_are_taken_several_vectors_at_a_time():
     assert tiles(text, "distribution") == [[64, 0]] and [64, 0] in tiles(text, "vector_common_parallel")
 
 
-def test_columns_that_would_leave_a_rest_keep_their_layout():
-    text = laid_out(lambda x: x.sum(axis=0), (1000, 1023))
-    assert "enable_loop_peeling" not in text and [16, 0] in tiles(text, "vector_common_parallel")
+@pytest.mark.parametrize(("columns", "taken"), [(1023, 64), (100, 64), (37, 32), (17, 16)])
+def test_the_last_columns_are_taken_with_masks(columns, taken):
+    text = laid_out(lambda x: x.sum(axis=0), (1000, columns))
+    assert [taken, 0] in tiles(text, "vector_common_parallel")
+    assert all(group % taken == 0 for group, _ in tiles(text, "distribution"))
+    assert "enable_loop_peeling" not in text
+
+
+@pytest.mark.parametrize(
+    ("target", "dtype", "taken"), [("x86-64-v3", "float32", 32), ("x86-64-v3", "int8", 32), ("x86-64-v2", "float32", 4)]
+)
+def test_columns_are_taken_as_the_target_has_masks(target, dtype, taken):
+    text = laid_out(lambda x: x.max(axis=0), (1000, 1023), target=Target.parse(f"cpu:{target}"), dtype=dtype)
+    assert [taken, 0] in tiles(text, "vector_common_parallel")
 
 
 def test_products_are_hidden_from_their_sum():
@@ -69,6 +80,7 @@ def test_products_are_hidden_from_their_sum():
     assert re.search(hidden, laid_out(lambda x, y: (x * y).sum(axis=0), (64, 64), (64, 64)))
     assert not re.search(hidden, laid_out(lambda x, y: x @ y, (64, 64), (64, 64)))
     assert not re.search(hidden, laid_out(lambda x, v: x @ v, (64, 64), (64,)))
+    assert re.search(hidden, laid_out(lambda x, v: ((x - v) ** 2).sum(axis=0), (64, 64), (64,)))
 
 
 def test_the_last_flag_set_leaves_kernels_as_they_are():
