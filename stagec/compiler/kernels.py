@@ -25,8 +25,8 @@ _MOST = 2048
 Tiles = dict[str, list[int]]
 
 
-class _Reduction(NamedTuple):
-    """An operation with loops, some of which reduce.
+class _Nest(NamedTuple):
+    """An operation with loops.
 
     Attributes:
       op: the operation.
@@ -61,6 +61,8 @@ def improve(invocation: Any) -> int:
     - A sum of products becomes a contraction, which is taken element by element.
       `+ 0` in between hides it. It changes nothing but the sign of a zero, which
       the sum loses in any case.
+    - Where one array is read along the axis that is written and another across,
+      vectors of the other would be gathered. Squares are transposed in vectors.
 
     Args:
       invocation: of `iree.compiler.api`, after its pipeline has run to the phase `executable-configurations`.
@@ -72,14 +74,16 @@ def improve(invocation: Any) -> int:
     count = 0
     for function in operations(module, "func.func"):
         if "translation_info" in function.attributes and _PIPELINE in str(function.attributes["translation_info"]):
-            reductions = [r for r in map(_read, operations(function, "linalg.generic")) if any(r.reduced)]
+            nests = [_read(op) for op in operations(function, "linalg.generic")]
+            reductions = [nest for nest in nests if any(nest.reduced)]
             count += sum(map(_hide_product, reductions))
             count += _widen_rows(function, reductions) or _widen_columns(function, reductions)
+            count += not reductions and len(nests) == 1 and _take_squares(function, nests[0])
     invocation.import_module(module)
     return count
 
 
-def _hide_product(reduction: _Reduction) -> bool:
+def _hide_product(reduction: _Nest) -> bool:
     op = reduction.op
     *_, product, total, _end = [None, None, *(o.operation for o in op.regions[0].blocks[0].operations)]
     if product is None or (product.name, total.name) != ("arith.mulf", "arith.addf"):
@@ -98,7 +102,7 @@ def _hide_product(reduction: _Reduction) -> bool:
     return bool(places)
 
 
-def _widen_rows(function: Any, reductions: list[_Reduction]) -> bool:
+def _widen_rows(function: Any, reductions: list[_Nest]) -> bool:
     """Set the tiles of a kernel by the last of its reductions over rows."""
     roots = [r for r in reductions if r.width]
     if not roots:
@@ -117,7 +121,7 @@ def _widen_rows(function: Any, reductions: list[_Reduction]) -> bool:
     return True
 
 
-def _widen_columns(function: Any, reductions: list[_Reduction]) -> bool:
+def _widen_columns(function: Any, reductions: list[_Nest]) -> bool:
     """Have a kernel that reduces columns take several vectors of them at a time, the last ones with masks."""
     if len(reductions) != 1:
         return False
@@ -133,6 +137,31 @@ def _widen_columns(function: Any, reductions: list[_Reduction]) -> bool:
     if not wide or group <= 0:
         return False
     _set_tiles(function, {"distribution": {group: -(-group // wide) * wide}, "vector_common_parallel": {width: wide}})
+    return True
+
+
+def _take_squares(function: Any, nest: _Nest) -> bool:
+    """Have a kernel without reductions that reads an array across the innermost loop take squares of it."""
+    tiles, last = nest.tiles.get("vector_common_parallel", []), len(nest.sizes) - 1
+    across = {int(places[-1][1:]) for places in nest.inputs if len(places) > 1} - {last}
+    groups = nest.tiles.get("distribution", [])
+    if len(across) != 1 or len(groups) != len(tiles) or not tiles or tiles[-1] <= 1:
+        return False
+    (other,) = across
+    size = _masked_lanes(nest.op) or tiles[-1]
+    if (
+        tiles[other] != 1
+        or min(nest.sizes[other], nest.sizes[last]) < 2 * size
+        or min(groups[other], groups[last]) <= 0
+    ):
+        return False
+    for loop in (other, last):
+        # A square of half the size leaves no rest, where it does.
+        tiles[loop] = size if nest.sizes[loop] % size == 0 or nest.sizes[loop] % (size // 2) else size // 2
+        groups[loop] = -(-groups[loop] // tiles[loop]) * tiles[loop]
+    with function.context:
+        text = f"#iree_cpu.lowering_config<distribution = {groups}, vector_common_parallel = {tiles}>"
+        nest.op.attributes["lowering_config"] = ir().Attribute.parse(text)
     return True
 
 
@@ -185,14 +214,14 @@ def _numbers(text: str) -> list[int]:
     return [int(n) for n in text.split(",") if n.strip()]
 
 
-def _read(op: Any) -> _Reduction:
+def _read(op: Any) -> _Nest:
     found = _MAP.findall(str(op.attributes["indexing_maps"]))
     maps = [(names.split(", "), places.split(", ") if places else []) for names, places in found]
     sizes: dict[str, int] = {}
     for (_, places), operand in zip(maps, op.operands):
         sizes |= zip(places, getattr(operand.type, "shape", ()))
     chosen = str(op.attributes["lowering_config"]) if "lowering_config" in op.attributes else ""
-    return _Reduction(
+    return _Nest(
         op,
         [sizes.get(name, -1) for name in maps[0][0]],
         [kind == "reduction" for kind in _KIND.findall(str(op.attributes["iterator_types"]))],

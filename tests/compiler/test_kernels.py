@@ -121,3 +121,30 @@ def test_nan_and_infinities_pass_through(size):
     found = stagec.jit(lambda x: (x.sum(1), x.max(1), x.min(1), (x * x).sum(1)))(x)
     for got, want in zip(found, (x.sum(1), x.max(1), x.min(1), (x * x).sum(1))):
         np.testing.assert_array_equal(np.asarray(got), want)
+
+
+def test_arrays_read_across_are_taken_in_squares():
+    assert tiles(laid_out(lambda x: x.T + x, (1024, 1024)), "vector_common_parallel") == [[16, 16]]
+    assert tiles(laid_out(lambda x: x.T + x, (1000, 1000)), "vector_common_parallel") == [[8, 8]]
+    assert tiles(laid_out(lambda x: x.T + x, (999, 999)), "vector_common_parallel") == [[16, 16]]
+    inner = laid_out(lambda x, y: x.transpose(0, 2, 1) + y, (10, 64, 96), (10, 96, 64))
+    assert tiles(inner, "vector_common_parallel") == [[1, 16, 16]]
+    outer = laid_out(lambda x, y: x.transpose(1, 0, 2) + y, (64, 10, 96), (10, 64, 96))
+    assert tiles(outer, "vector_common_parallel")[0][-1] == 16 and sum(tiles(outer, "vector_common_parallel")[0]) == 18
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bool"])
+@pytest.mark.parametrize("shape", [(64, 96), (33, 50)])
+def test_squares_hold_what_numpy_gives(shape, dtype):
+    x, y = ((np.random.default_rng(i).normal(size=shape) * 9).astype(dtype) for i in range(2))
+    with stagec.enable_x64():
+        plain, batch, row = stagec.jit(
+            lambda x, y: (
+                x.T + y.reshape(shape[::-1]),
+                snp.stack([x, y]).transpose(0, 2, 1) * y.T,
+                x.T + x.ravel()[: shape[0]],
+            )
+        )(x, y)
+    np.testing.assert_array_equal(plain, x.T + y.reshape(shape[::-1]))
+    np.testing.assert_array_equal(batch, np.stack([x, y]).transpose(0, 2, 1) * y.T)
+    np.testing.assert_array_equal(row, x.T + x.ravel()[: shape[0]])
