@@ -214,6 +214,7 @@ def cold_compile(function: Callable[..., Any], *shapes: tuple[int, ...]) -> Call
 _COMPILERS = ("jax", "stagec")
 _MILLION = (1_000_000,)
 _ROWS = (2048, 1024)
+_SQUARE = (1000, 1000)
 _SMALL = (10,)
 
 CASES: list[Case] = [
@@ -234,6 +235,10 @@ CASES: list[Case] = [
     Case("kernels", "softmax 2048x1024", kernel(softmax, _ROWS), 1.0),
     Case("kernels", "layernorm 2048x1024", kernel(layernorm, _ROWS), 1.0),
     Case("kernels", "logsumexp 2048x1024", kernel(lambda lib, x: lib.logsumexp(x, axis=-1), _ROWS), 1.0),
+    Case("kernels", "sum of rows 1000x1000", kernel(lambda lib, x: lib.np.sum(x, axis=1), _SQUARE), 1.0),
+    Case("kernels", "max of columns 1000x1000", kernel(lambda lib, x: lib.np.max(x, axis=0), _SQUARE), 1.0),
+    Case("kernels", "std of columns 1000x1000", kernel(lambda lib, x: lib.np.std(x, axis=0), _SQUARE), 1.0),
+    Case("kernels", "any(x>3) of rows 1000x1000", kernel(lambda lib, x: lib.np.any(x > 3, axis=1), _SQUARE), 1.0),
     Case("kernels", "matmul 64", product(64)),
     Case("kernels", "matmul 256", product(256)),
     Case("kernels", "matmul 1024", product(1024)),
