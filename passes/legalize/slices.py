@@ -1,4 +1,4 @@
-"""Slices with a step, which the CPU backend fuses wrongly."""
+"""Slices that the compiler may not fuse with what follows or comes before: it gets that wrong, or fails."""
 
 from __future__ import annotations
 
@@ -70,13 +70,19 @@ def _cut_from(value: Any, cuts: Callable[[Any], bool]) -> bool:
         value = op.operation.operands[0]
 
 
+def _leaves_gaps(op: Any) -> bool:
+    """Whether what a slice leaves of the last axis are not neighbours in memory."""
+    if op.operation.name not in ("stablehlo.slice", "stablehlo.dynamic_slice"):
+        return False
+    whole, part = (shape_of(value) for value in (op.operation.operands[0], op.operation.results[0]))
+    is_column = bool(part) and part[-1] == 1 < whole[-1]
+    return is_column or (op.operation.name == "stablehlo.slice" and _steps(op))
+
+
 @pattern("stablehlo.gather")
-def gather_from_slice_with_step(op: Any) -> Any:
-    """gather(slice with a step) with a barrier between: the compiler merges them and then fails. Exact."""
-    operand = op.operation.operands[0]
-    if not _cut_from(operand, lambda inner: inner.operation.name == "stablehlo.slice" and _steps(inner)):
-        return None
-    return _behind_barriers(op, [0])
+def gather_from_gaps(op: Any) -> Any:
+    """gather(x[:, ::2]) or gather(x[:, 1]) with a barrier between: the compiler merges them and then fails. Exact."""
+    return _behind_barriers(op, [0]) if _cut_from(op.operation.operands[0], _leaves_gaps) else None
 
 
 _CUTS = tuple(
@@ -104,6 +110,6 @@ def _behind_barriers(op: Any, numbers: list[int]) -> Any:
 PATTERNS: list[Pattern] = [
     slice_with_step_of_computed,
     reverse_of_slice_with_step,
-    gather_from_slice_with_step,
+    gather_from_gaps,
     sort_of_part,
 ]

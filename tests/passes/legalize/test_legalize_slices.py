@@ -16,6 +16,9 @@ PADDED = [(0, 0, 1), (-1, 1, 0)]
 CASES = {
     "gather of a slice with a step": lambda x, i: (x[0, ::2][i], x[:, ::2][i], (x[:, 1::2] * 2).T[i]),
     "take": lambda x, i: (snp.take(x[0, ::2], i), snp.take_along_axis(x[:, ::2], i[:, None], 1)),
+    "gather of a column": lambda x, i: (x[:, 1][i], x[:, 2:3][i], (x * 2)[:, 1][i], x.reshape(4, 2, 4)[:, :, 3][i]),
+    "gather of a column at an index": lambda x, i: lax.dynamic_slice(x, (0, i[0]), (4, 1))[:, 0][i],
+    "sort and interpolate a column": lambda x, i: (snp.sort(x[:, 1]), snp.interp(x[:, 0], snp.arange(4), x[:, 1])),
     "sort of a slice with a step": lambda x, i: snp.sort(x[:, ::2], axis=0),
     "sort of a scatter": lambda x, i: (snp.sort(x.at[i].set(1), axis=0), snp.sort(x.at[i].set(2), axis=1)),
     "sort of a pad": lambda x, i: [snp.sort(lax.pad(x, np.float32(9), PADDED), axis=k) for k in (0, 1)],
@@ -37,6 +40,15 @@ def test_parts_of_arrays(name):
     actual, _ = pytree.flatten(stagec.jit(f)(x, i))
     for want, got in zip(expected, actual, strict=True):
         np.testing.assert_array_equal(np.asarray(got), np.asarray(want), err_msg=name)
+
+
+@pytest.mark.parametrize("target", ["cuda:sm_80", "vulkan"])
+def test_elements_of_parts_compile_for_other_targets(target):
+    def all_cases(x, i):
+        return [f(x, i) for name, f in CASES.items() if name.startswith("gather")]
+
+    specs = stagec.ShapeDtypeStruct((4, 8), "float32"), stagec.ShapeDtypeStruct((4,), "int32")
+    assert stagec.export(all_cases, target)(*specs).serialize()
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64])
