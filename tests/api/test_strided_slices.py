@@ -27,8 +27,8 @@ def test_slices_with_a_step_read_the_right_elements(dtype):
     x = np.random.default_rng(0).integers(0, 9, 16).astype(dtype)
     cases = {k: f for k, f in CASES.items() if dtype != np.bool_ or k != "backwards"}
     compiled = stagec.jit(lambda x: {k: f(x) for k, f in cases.items()})(x)
-    alone = {k: stagec.jit(f)(x) for k, f in cases.items()}
     for name, f in cases.items():
         expected = f(snp.asarray(x))
         assert np.array_equal(compiled[name], expected), name
-        assert np.array_equal(alone[name], expected), name
+        if dtype == np.int8:
+            assert np.array_equal(stagec.jit(f)(x), expected), name

@@ -1,7 +1,7 @@
 """The primitive table on other devices than the CPU: right, or refused before anything is compiled.
 
 Vulkan runs on Mesa's lavapipe where there is no GPU. `python -m pytest -m gpu` runs what needs a CUDA card.
-STAGEC_ALL_CASES=1 takes every case instead of one or two of each row.
+STAGEC_ALL_CASES=1 takes every case instead of one of each row.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _slack(case: Case, expected: Any) -> float:
 
 
 @on_devices
-@pytest.mark.parametrize("bundle", bundles(2, SIZE), ids=_name)
+@pytest.mark.parametrize("bundle", bundles(1, SIZE), ids=_name)
 def test_the_table_agrees_with_numpy(device: str, bundle: list[Case]) -> None:
     run = stagec.jit(lambda arguments: [_call(c, a) for c, a in zip(bundle, arguments)], device=device)
     wrong = []
