@@ -276,6 +276,25 @@ def dot_general(
     return op("stablehlo.dot_general", [lhs, rhs], type_, attributes=numbers, loc=loc)
 
 
+def reduce(names: Sequence[str], inputs: Sequence[Any], initial: Sequence[Any], dimensions: Sequence[int]) -> list[Any]:
+    """`stablehlo.reduce` of several arrays of one shape, each combined by the op of that name; its results."""
+    shape = [size for i, size in enumerate(inputs[0].type.shape) if i not in dimensions]
+    kinds = [value.type.element_type for value in initial]
+    made = op(
+        "stablehlo.reduce",
+        [*inputs, *initial],
+        [tensor_type(shape, kind) for kind in kinds],
+        attributes={"dimensions": i64_array(dimensions)},
+        regions=1,
+    )
+
+    def body(*arguments: Any) -> list[Any]:
+        return [op(name, [a, b]) for name, a, b in zip(names, arguments, arguments[len(names) :])]
+
+    unary_region(made, 0, 2 * [tensor_type((), kind) for kind in kinds], body)
+    return list(made.results)
+
+
 def unary_region(operation: Any, index: int, argument_types: Sequence[Any], body: Any, *, loc: Any = None) -> None:
     """Fill region `index` of `operation` with a block whose ops `body(*arguments)` emits.
 

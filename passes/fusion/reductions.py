@@ -40,24 +40,11 @@ def _merge(ops: list[Any], dimensions: tuple[int, ...]) -> None:
     # Initial values are constants, which can move up; so the first op's place is right for all.
     first = ops[0]
     location = ir.Location.fused([op.operation.location for op in ops])
-    names = [single_op(op.operation.regions[0]) for op in ops]
+    names = [str(single_op(op.operation.regions[0])) for op in ops]
     with ir.InsertionPoint(first), location:
         initial = [op.init_values[0].owner.operation.clone().operation.results[0] for op in ops]
-        made = build.op(
-            "stablehlo.reduce",
-            [op.inputs[0] for op in ops] + initial,
-            [op.operation.results[0].type for op in ops],
-            attributes={"dimensions": build.i64_array(dimensions)},
-            regions=1,
-        )
-        scalars = [build.tensor_type((), value.type.element_type) for value in initial]
-
-        def body(*arguments: Any) -> list[Any]:
-            count = len(ops)
-            return [build.op(str(name), [arguments[i], arguments[count + i]]) for i, name in enumerate(names)]
-
-        build.unary_region(made, 0, scalars + scalars, body)
-    for op, result in zip(ops, made.results):
+        made = build.reduce(names, [op.inputs[0] for op in ops], initial, dimensions)
+    for op, result in zip(ops, made):
         assert shape_of(op.operation.results[0]) == shape_of(result)
         op.operation.results[0].replace_all_uses_with(result)
         op.operation.erase()

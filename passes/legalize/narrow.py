@@ -40,20 +40,9 @@ def reduce_wider(op: Any) -> Any:
     wider = [_wider(name, value) for name, value in zip(names, op.inputs)]
     if [name for name, _ in wider] == names and all(d == dtype_of(v) for (_, d), v in zip(wider, op.inputs)):
         return None
-    made = build.op(
-        "stablehlo.reduce",
-        [_widened(v, d) for values in (op.inputs, op.init_values) for v, (_, d) in zip(values, wider)],
-        [tensor_type(result.type.shape, d) for result, (_, d) in zip(op.operation.results, wider)],
-        attributes=attrs.copied(op),
-        regions=1,
-    )
-    count = len(wider)
-
-    def body(*arguments: Any) -> list[Any]:
-        return [build.op(name, [arguments[i], arguments[count + i]]) for i, (name, _) in enumerate(wider)]
-
-    build.unary_region(made, 0, 2 * [tensor_type((), d) for _, d in wider], body)
-    return [Number(result).to(dtype_of(value)).value for result, value in zip(made.results, op.inputs)]
+    inputs, initial = ([_widened(v, d) for v, (_, d) in zip(vs, wider)] for vs in (op.inputs, op.init_values))
+    made = build.reduce([name for name, _ in wider], inputs, initial, attrs.ints(op, "dimensions"))
+    return [Number(result).to(dtype_of(value)).value for result, value in zip(made, op.inputs)]
 
 
 def _wider(name: str, value: Any) -> tuple[str, Any]:
@@ -81,16 +70,13 @@ def half_in_single(op: Any) -> Any:
     """Roots, roundings and remainders of float16 in float32.
 
     Exact: the result of each is a float16, or, for a root, a float32 precise enough to be rounded again.
-    Measured on 10^6 elements: 4 to 25 times as fast.
+    Measured on 10^6 elements: 2 to 7 times as fast.
     """
     operands = list(op.operation.operands)
     if dtype_of(operands[0]) != np.float16:
         return None
-    return (
-        Number(build.op(op.operation.name, [Number(value).to("float32").value for value in operands]))
-        .to("float16")
-        .value
-    )
+    wide = build.op(op.operation.name, [Number(value).to("float32").value for value in operands])
+    return Number(wide).to("float16").value
 
 
 PATTERNS: list[Pattern] = [reduce_wider, half_in_single]
