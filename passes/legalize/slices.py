@@ -43,17 +43,6 @@ def slice_with_step_of_computed(op: Any) -> Any:
     return build.slice_(build.op("stablehlo.optimization_barrier", [operand]), *bounds)
 
 
-@pattern("stablehlo.reverse")
-def reverse_of_slice_with_step(op: Any) -> Any:
-    """reverse(slice with a step) with a barrier between: the compiler merges them and then fails. Exact."""
-    (operand,) = op.operation.operands
-    inner = producer(operand, "stablehlo.slice")
-    if inner is None or not _steps(inner):
-        return None
-    dimensions = {"dimensions": build.i64_array(attrs.ints(op, "dimensions"))}
-    return build.op("stablehlo.reverse", [build.op("stablehlo.optimization_barrier", [operand])], attributes=dimensions)
-
-
 _LAYOUT = ("stablehlo.reshape", "stablehlo.transpose", "stablehlo.broadcast_in_dim", "stablehlo.convert")
 
 
@@ -71,17 +60,22 @@ def _cut_from(value: Any, cuts: Callable[[Any], bool]) -> bool:
 
 
 def _leaves_gaps(op: Any) -> bool:
-    """Whether what a slice leaves of the last axis are not neighbours in memory."""
+    """Whether neighbours in what a slice leaves may be apart in memory."""
     if op.operation.name not in ("stablehlo.slice", "stablehlo.dynamic_slice"):
         return False
-    whole, part = (shape_of(value) for value in (op.operation.operands[0], op.operation.results[0]))
-    is_column = bool(part) and part[-1] == 1 < whole[-1]
-    return is_column or (op.operation.name == "stablehlo.slice" and _steps(op))
+    operand, result = op.operation.operands[0], op.operation.results[0]
+    single = [axis for axis, (n, m) in enumerate(zip(shape_of(operand), shape_of(result))) if m == 1 < n]
+    if any(axis > 0 or producer(operand, "stablehlo.transpose") is not None for axis in single):
+        return True
+    return op.operation.name == "stablehlo.slice" and _steps(op)
 
 
-@pattern("stablehlo.gather")
-def gather_from_gaps(op: Any) -> Any:
-    """gather(x[:, ::2]) or gather(x[:, 1]) with a barrier between: the compiler merges them and then fails. Exact."""
+@pattern("stablehlo.gather", "stablehlo.reverse")
+def pick_from_gaps(op: Any) -> Any:
+    """x[:, ::2][i], x[:, 1][i] and the same with [::-1], with a barrier before what picks the elements. Exact.
+
+    The compiler merges the two and then fails: it has no code for elements picked at a distance.
+    """
     return _behind_barriers(op, [0]) if _cut_from(op.operation.operands[0], _leaves_gaps) else None
 
 
@@ -109,7 +103,6 @@ def _behind_barriers(op: Any, numbers: list[int]) -> Any:
 
 PATTERNS: list[Pattern] = [
     slice_with_step_of_computed,
-    reverse_of_slice_with_step,
-    gather_from_gaps,
+    pick_from_gaps,
     sort_of_part,
 ]

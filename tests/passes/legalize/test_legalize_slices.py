@@ -17,6 +17,12 @@ CASES = {
     "gather of a slice with a step": lambda x, i: (x[0, ::2][i], x[:, ::2][i], (x[:, 1::2] * 2).T[i]),
     "take": lambda x, i: (snp.take(x[0, ::2], i), snp.take_along_axis(x[:, ::2], i[:, None], 1)),
     "gather of a column": lambda x, i: (x[:, 1][i], x[:, 2:3][i], (x * 2)[:, 1][i], x.reshape(4, 2, 4)[:, :, 3][i]),
+    "reverse of a part": lambda x, i: (
+        (lambda y: (y[:, :, 1][::-1], y[:, :, 1][:, ::-1], y.transpose(1, 2, 0)[:, 1:2][::-1]))(x.reshape(2, 2, 8)),
+        x[:, 1][::-1],
+        x.T[1][::-1],
+        lax.dynamic_slice(x.reshape(2, 2, 8), (0, 0, i[0]), (2, 2, 1))[:, :, 0].T[::-1],
+    ),
     "gather of a column at an index": lambda x, i: lax.dynamic_slice(x, (0, i[0]), (4, 1))[:, 0][i],
     "sort and interpolate a column": lambda x, i: (snp.sort(x[:, 1]), snp.interp(x[:, 0], snp.arange(4), x[:, 1])),
     "sort of a slice with a step": lambda x, i: snp.sort(x[:, ::2], axis=0),
@@ -45,7 +51,7 @@ def test_parts_of_arrays(name):
 @pytest.mark.parametrize("target", ["cuda:sm_80", "vulkan"])
 def test_elements_of_parts_compile_for_other_targets(target):
     def all_cases(x, i):
-        return [f(x, i) for name, f in CASES.items() if name.startswith("gather")]
+        return [f(x, i) for name, f in CASES.items() if name.startswith(("gather", "reverse"))]
 
     specs = stagec.ShapeDtypeStruct((4, 8), "float32"), stagec.ShapeDtypeStruct((4,), "int32")
     assert stagec.export(all_cases, target)(*specs).serialize()
