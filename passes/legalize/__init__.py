@@ -12,6 +12,7 @@ from passes.legalize import (
     floats,
     integers,
     narrow,
+    scatters,
     slices,
     sorting,
     spirv,
@@ -35,8 +36,8 @@ _COMMON: list[Pattern] = [
     *updates.PATTERNS,
 ]
 PATTERNS_CPU: list[Pattern] = [*convolutions.PATTERNS, *narrow.PATTERNS, *_COMMON]
-PATTERNS_VULKAN: list[Pattern] = [*spirv.PATTERNS, *_COMMON]
-PATTERNS_CUDA: list[Pattern] = _COMMON
+PATTERNS_VULKAN: list[Pattern] = [*spirv.PATTERNS, *scatters.PATTERNS_GPU, *_COMMON]
+PATTERNS_CUDA: list[Pattern] = [*scatters.PATTERNS_GPU, *_COMMON]
 
 
 def _legalize(module: Any, options: PassOptions) -> dict[str, int]:

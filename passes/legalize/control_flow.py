@@ -37,6 +37,8 @@ def keep_apart(module: Any, freed: bool = False) -> dict[str, int]:
         everything = list(operations(function))
         flow = [op for op in everything if op.name in _CONTROL]
         updates = [op for op in everything if op.name in IN_PLACE]
+        for op in updates:
+            _separate_from_nothing(op, numbers, hits)
         for op in flow:
             if op.name == "stablehlo.while":
                 _own_results(op.regions[1].blocks[0], False, numbers, hits)
@@ -58,6 +60,28 @@ def _copy(value: Any, before: Any, numbers: Iterator[int], hits: dict[str, int],
     hits[reason] = hits.get(reason, 0) + 1
     with bindings.ir.InsertionPoint(before), before.location:
         return apart(value, next(numbers))
+
+
+def _separate_from_nothing(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
+    """What is computed from constants alone is not updated in place.
+
+    The compiler makes it once for all that read it, whatever shapes they give it, and lets each update have it.
+    """
+    for i, value in written(op):
+        if is_static(value) and splat_of(value) is None and _is_from_nothing(value):
+            op.operands[i] = _copy(value, op, numbers, hits, "update_apart_from_constants")
+
+
+def _is_from_nothing(value: Any) -> bool:
+    found, stack = {value}, [value]
+    while stack:
+        owner = stack.pop().owner
+        if isinstance(owner, bindings.ir.Block) or owner.name in _CONTROL:
+            return False
+        new = [v for v in owner.operands if v not in found]
+        found.update(new)
+        stack += new
+    return True
 
 
 def _own_results(block: Any, freed: bool, numbers: Iterator[int], hits: dict[str, int]) -> None:
