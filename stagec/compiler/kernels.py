@@ -20,6 +20,8 @@ _MAP = re.compile(r"affine_map<\(([^)]*)\) -> \(([^)]*)\)>")
 _KIND = re.compile(r"parallel|reduction")
 # Elements in the vectors of a kernel; the compiler refuses those of 32 KiB.
 _MOST = 2048
+# Elements along a side of what is transposed in registers.
+_LARGEST_SQUARE = 16
 
 # Tile sizes by level: `distribution` to workgroups, `vector_common_parallel` and `vector_reduction` of inner loops.
 Tiles = dict[str, list[int]]
@@ -142,20 +144,17 @@ def _widen_columns(function: Any, reductions: list[_Nest]) -> bool:
 
 def _take_squares(function: Any, nest: _Nest) -> bool:
     """Have a kernel without reductions that reads an array across the innermost loop take squares of it."""
-    tiles, last = nest.tiles.get("vector_common_parallel", []), len(nest.sizes) - 1
-    across = {int(places[-1][1:]) for places in nest.inputs if len(places) > 1} - {last}
-    groups = nest.tiles.get("distribution", [])
+    tiles, groups = (nest.tiles.get(level, []) for level in ("vector_common_parallel", "distribution"))
+    loops = {f"d{i}": i for i in range(len(nest.sizes))}
+    last = len(loops) - 1
+    across = {loops.get(places[-1], last) for places in nest.inputs if len(places) > 1} - {last}
     if len(across) != 1 or len(groups) != len(tiles) or not tiles or tiles[-1] <= 1:
         return False
-    (other,) = across
-    size = _masked_lanes(nest.op) or tiles[-1]
-    if (
-        tiles[other] != 1
-        or min(nest.sizes[other], nest.sizes[last]) < 2 * size
-        or min(groups[other], groups[last]) <= 0
-    ):
+    pair = (*across, last)
+    size = min(_masked_lanes(nest.op) or tiles[-1], _LARGEST_SQUARE)
+    if tiles[pair[0]] != 1 or any(nest.sizes[loop] < 2 * size or groups[loop] <= 0 for loop in pair):
         return False
-    for loop in (other, last):
+    for loop in pair:
         # A square of half the size leaves no rest, where it does.
         tiles[loop] = size if nest.sizes[loop] % size == 0 or nest.sizes[loop] % (size // 2) else size // 2
         groups[loop] = -(-groups[loop] // tiles[loop]) * tiles[loop]
