@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from passes import bindings, build
-from passes.legalize.memory import CHOICES, apart, block_of, is_inside, is_view, memory, shared_by
+from passes.legalize.memory import CHOICES, apart, block_of, is_apart, is_inside, is_view, memory, shared_by
 from passes.match import IN_PLACE, constant_of, functions, is_static, operations, size_of, splat_of, written
 
 _CONTROL = (*CHOICES, "stablehlo.while", "func.call")
@@ -68,7 +68,7 @@ def _separate_from_nothing(op: Any, numbers: Iterator[int], hits: dict[str, int]
     The compiler makes it once for all that read it, whatever shapes they give it, and lets each update have it.
     """
     for i, value in written(op):
-        if is_static(value) and splat_of(value) is None and _is_from_nothing(value):
+        if is_static(value) and splat_of(value) is None and not is_apart(value) and _is_from_nothing(value):
             op.operands[i] = _copy(value, op, numbers, hits, "update_apart_from_constants")
 
 

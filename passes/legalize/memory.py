@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from passes import bindings, build
-from passes.match import constant_of, dtype_of, shape_of, splat_of
+from passes import attributes as attrs, bindings, build
+from passes.match import constant_of, dtype_of, has_one_use, producer, shape_of, splat_of
 from passes.types import tensor_type
 
 # A result of these may be (part of) the memory of as many of the first operands; -1 is any of them.
@@ -127,6 +127,19 @@ def bits_as(value: Any, like: Any) -> Any:
         half = np.float32 if dtype_of(value) == np.complex64 else np.float64
         value = build.op("stablehlo.real", [value], build.tensor_type(shape_of(value), half))
     return build.convert(value, dtype)
+
+
+def is_apart(value: Any) -> bool:
+    """Whether `value` is a copy that `apart` made, for one use."""
+    choice = producer(value, "stablehlo.select")
+    test = producer(choice.operation.operands[0], "stablehlo.compare") if choice is not None else None
+    if test is None or not has_one_use(value):
+        return False
+    tested, bound = test.operation.operands
+    if attrs.word(test, "comparison_direction") == "EQ":
+        return producer(tested, "stablehlo.optimization_barrier") is not None
+    number = splat_of(bound)
+    return producer(tested, "stablehlo.iota") is not None and number is not None and number.item() < 0
 
 
 def apart(value: Any, copy: int = 0, other: Any = None) -> Any:
