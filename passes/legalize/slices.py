@@ -65,9 +65,13 @@ def _leaves_gaps(op: Any) -> bool:
         return False
     operand, result = op.operation.operands[0], op.operation.results[0]
     single = [axis for axis, (n, m) in enumerate(zip(shape_of(operand), shape_of(result))) if m == 1 < n]
-    if any(axis > 0 or producer(operand, "stablehlo.transpose") is not None for axis in single):
+    if any(axis > 0 or _cut_from(operand, _is_transpose) for axis in single):
         return True
     return op.operation.name == "stablehlo.slice" and _steps(op)
+
+
+def _is_transpose(op: Any) -> bool:
+    return op.operation.name == "stablehlo.transpose"
 
 
 @pattern("stablehlo.gather", "stablehlo.reverse")

@@ -17,6 +17,7 @@ CASES = {
     "gather of a slice with a step": lambda x, i: (x[0, ::2][i], x[:, ::2][i], (x[:, 1::2] * 2).T[i]),
     "take": lambda x, i: (snp.take(x[0, ::2], i), snp.take_along_axis(x[:, ::2], i[:, None], 1)),
     "gather of a column": lambda x, i: (x[:, 1][i], x[:, 2:3][i], (x * 2)[:, 1][i], x.reshape(4, 2, 4)[:, :, 3][i]),
+    "gather of a column of a turned array": lambda x, i: snp.take(snp.squeeze(x.T[:, :, None][:1]), i),
     "reverse of a part": lambda x, i: (
         (lambda y: (y[:, :, 1][::-1], y[:, :, 1][:, ::-1], y.transpose(1, 2, 0)[:, 1:2][::-1]))(x.reshape(2, 2, 8)),
         x[:, 1][::-1],
