@@ -3,7 +3,8 @@
 The CPU backend runs control flow between its kernels. It takes an update in
 place that follows a loop or a choice for independent of it, and runs it first,
 even if the loop or the choice reads the same memory; and it does not see that a
-result may be the memory of what went in, or of another result.
+result may be the memory of what went in, or of another result. What is computed
+from constants alone it makes once, for all updates and loops that begin with it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def keep_apart(module: Any, freed: bool = False) -> dict[str, int]:
         flow = [op for op in everything if op.name in _CONTROL]
         updates = [op for op in everything if op.name in IN_PLACE]
         for op in updates:
-            _separate_from_nothing(op, numbers, hits)
+            _separate_from_constants(op, numbers, hits)
         for op in flow:
             if op.name == "stablehlo.while":
                 _own_results(op.regions[1].blocks[0], False, numbers, hits)
@@ -62,17 +63,21 @@ def _copy(value: Any, before: Any, numbers: Iterator[int], hits: dict[str, int],
         return apart(value, next(numbers))
 
 
-def _separate_from_nothing(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
-    """What is computed from constants alone is not updated in place.
-
-    The compiler makes it once for all that read it, whatever shapes they give it, and lets each update have it.
-    """
+def _separate_from_constants(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
+    """What is computed from constants alone is not updated in place, with or without control flow beside it."""
     for i, value in written(op):
-        if is_static(value) and splat_of(value) is None and not is_apart(value) and _is_from_nothing(value):
+        if is_static(value) and _is_made_once(value):
             op.operands[i] = _copy(value, op, numbers, hits, "update_apart_from_constants")
 
 
-def _is_from_nothing(value: Any) -> bool:
+def _is_made_once(value: Any) -> bool:
+    """Whether a value is computed from constants alone, and is no copy.
+
+    The compiler makes it once for all that read it, whatever shapes they give it, and lets each of several updates
+    and loops have it, at every call.
+    """
+    if splat_of(value) is not None or is_apart(value):
+        return False
     found, stack = {value}, [value]
     while stack:
         owner = stack.pop().owner
@@ -146,8 +151,8 @@ def _separate_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int
 def _separate_state(loop: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
     """What a loop updates in place is nothing else's memory.
 
-    The compiler makes a constant once for all the loops that begin with it, and
-    does not see what a loop's body reads from outside.
+    The compiler makes a constant, and what follows from constants, once for all the loops that begin with it,
+    and does not see what a loop's body reads from outside.
     """
     updated = _written_by_loop(loop)
     around = _loop_around(loop)
@@ -156,7 +161,8 @@ def _separate_state(loop: Any, numbers: Iterator[int], hits: dict[str, int]) -> 
         own = memory(value, within=around)
         others = captured + [v for j, v in enumerate(loop.operands) if j != i]
         if is_static(value) and (
-            any(constant_of(v) is not None for v in own)
+            _is_made_once(value)
+            or any(constant_of(v) is not None for v in own)
             or any(not own.isdisjoint(memory(v, within=around)) for v in others)
         ):
             loop.operands[i] = _copy(value, loop, numbers, hits, "loop_state_apart")

@@ -131,9 +131,11 @@ def bits_as(value: Any, like: Any) -> Any:
 
 def is_apart(value: Any) -> bool:
     """Whether `value` is a copy that `apart` made, for one use."""
-    choice = producer(value, "stablehlo.select")
+    spread = producer(value, "stablehlo.broadcast_in_dim")
+    source = value if spread is None else spread.operation.operands[0]
+    choice = producer(source, "stablehlo.select")
     test = producer(choice.operation.operands[0], "stablehlo.compare") if choice is not None else None
-    if test is None or not has_one_use(value):
+    if test is None or not has_one_use(value) or not has_one_use(source):
         return False
     tested, bound = test.operation.operands
     if attrs.word(test, "comparison_direction") == "EQ":

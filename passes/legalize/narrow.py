@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from passes import attributes as attrs, build
+from passes.legalize.floats import BF16, F16, F32
 from passes.legalize.number import Number
 from passes.match import combinations, dtype_of, is_boolean, splat_of
 from passes.pattern import Pattern, pattern
 from passes.types import tensor_type
 
-_HALF = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 # The same of zeros and ones.
 _OF_BYTES = {
     "stablehlo.and": "stablehlo.and",
@@ -49,8 +48,8 @@ def _wider(name: str, value: Any) -> tuple[str, Any]:
     """By what and as which dtype values are combined."""
     if name in _OF_BYTES and is_boolean(value):
         return _OF_BYTES[name], np.dtype(np.int8)
-    if name in _EXTREMES and dtype_of(value) in _HALF:
-        return name, np.dtype(np.float32)
+    if name in _EXTREMES and dtype_of(value) in (F16, BF16):
+        return name, F32
     return name, dtype_of(value)
 
 
@@ -73,10 +72,10 @@ def half_in_single(op: Any) -> Any:
     Measured on 10^6 elements: 2 to 7 times as fast.
     """
     operands = list(op.operation.operands)
-    if dtype_of(operands[0]) != np.float16:
+    if dtype_of(operands[0]) != F16:
         return None
-    wide = build.op(op.operation.name, [Number(value).to("float32").value for value in operands])
-    return Number(wide).to("float16").value
+    wide = build.op(op.operation.name, [Number(value).to(F32).value for value in operands])
+    return Number(wide).to(F16).value
 
 
 PATTERNS: list[Pattern] = [reduce_wider, half_in_single]

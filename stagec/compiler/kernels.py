@@ -144,7 +144,7 @@ def _widen_columns(function: Any, reductions: list[_Nest]) -> bool:
 
 def _take_squares(function: Any, nest: _Nest) -> bool:
     """Have a kernel without reductions that reads an array across the innermost loop take squares of it."""
-    tiles, groups = (nest.tiles.get(level, []) for level in ("vector_common_parallel", "distribution"))
+    tiles, groups = ([*nest.tiles.get(level, ())] for level in ("vector_common_parallel", "distribution"))
     loops = {f"d{i}": i for i in range(len(nest.sizes))}
     last = len(loops) - 1
     across = {loops.get(places[-1], last) for places in nest.inputs if len(places) > 1} - {last}

@@ -21,6 +21,17 @@ PROGRAMS = {
     "in a loop, from outside": lambda i: (
         lambda x: lax.fori_loop(0, 3, lambda n, c: c + x.at[n].add(1.0) * x.at[i].set(n), snp.zeros(12))
     )(snp.arange(12.0)),
+    "two loops": lambda i: [
+        lax.fori_loop(0, 3, lambda n, c: c.at[n % 2].add(1.0), x)
+        for x in (snp.arange(12.0) ** 2, snp.arange(12.0).reshape(2, 6) ** 2, snp.arange(12.0).reshape(3, 4) ** 2)
+    ],
+    "two parts of a loop's state": lambda i: lax.fori_loop(
+        0, 3, lambda n, c: (c[0].at[n].add(1.0), c[1].at[n].add(2.0)), (snp.arange(12.0) ** 2, snp.arange(12.0) ** 2)
+    ),
+    "two loops over numbered rows": lambda i: [
+        lax.fori_loop(0, 3, lambda n, c: c.at[n % 2].add(i[0]), lax.broadcasted_iota("int32", shape, len(shape) - 1))
+        for shape in ((6, 8), (2, 3, 8))
+    ],
     "in branches": lambda i: (
         lambda x: [lax.cond(i[0] > n, lambda: x.at[i].add(1.0), lambda: x.at[i].add(2.0)) for n in (0, 3)]
     )(snp.arange(12.0)),
