@@ -8,6 +8,7 @@ import importlib
 import io
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -189,19 +190,20 @@ def run(source: bytes, rung: FlagSet, *, link: bool = True, phases: str = "", un
         with diag.collecting(library, invocation._inv_p) as found:
             try:
                 first = until if until in FIRST_PHASES else FIRST_PHASES[-1]
+                # Verification after every pass took up to a quarter of the time; `_change` does it between phases.
+                _set(library, "VerifyIR", invocation._inv_p, False)
                 _configure(library, invocation._inv_p, DumpCompilationPhasesTo=phases, CompileToPhase=first)
                 ok = invocation.parse_source(api.Source.wrap_buffer(session, _buffer(source)))
                 ok = ok and invocation.execute()
                 if ok and until != first:
-                    repairs.before_stream(invocation)
-                    ok = _go_on(library, invocation, first, until, rung.improved)
+                    ok = _change(library, invocation, repairs.before_stream)
+                    ok = ok and _go_on(library, invocation, first, until, rung.improved)
                 found += linker.diagnostics() if linker is not None else []
                 if ok and not any(d.severity == "error" for d in found):
                     with api.Output.open_membuffer() as memory:
                         if until:
                             invocation.output_ir(memory)
                         else:
-                            repairs.own_references(invocation)
                             invocation.output_vm_bytecode(memory)
                         output = bytes(memory.map_memory())
             except ValueError as error:
@@ -214,16 +216,34 @@ def run(source: bytes, rung: FlagSet, *, link: bool = True, phases: str = "", un
 def _go_on(library: Any, invocation: Any, phase: str, until: str, improved: bool) -> bool:
     """Go on behind a phase; on the way, improve the kernels when they are laid out."""
     stops = [until or "end"]
-    if improved and (not until or PHASES.index(until) >= PHASES.index(LAID_OUT)):
+    if not until or PHASES.index(until) >= PHASES.index(LAID_OUT):
         stops.insert(0, LAID_OUT)
+    changes = {LAID_OUT: [kernels.improve] if improved else [], "end": [repairs.own_references]}
     for stop in dict.fromkeys(stops):
         _configure(library, invocation._inv_p, CompileFromPhase=phase, CompileToPhase=stop)
-        if not invocation.execute():
+        if not (invocation.execute() and _change(library, invocation, *changes.get(stop, ()))):
             return False
-        if improved and stop == LAID_OUT:
-            kernels.improve(invocation)
         phase = stop
     return True
+
+
+def _change(library: Any, invocation: Any, *steps: Callable[[Any], int]) -> bool:
+    """Change the module between two phases; returns whether it is well-formed then.
+
+    What is wrong is among the invocation's diagnostics. The code of each kernel is verified by LLVM besides.
+    """
+    module = invocation.export_module()
+    for step in steps:
+        step(module)
+    invocation.import_module(module)
+    # `module.verify()` would keep Python's lock, which diagnostics from the compiler's own threads wait for.
+    get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+    pointer = get(("PyCapsule_GetPointer", ctypes.pythonapi))(module._CAPIPtr, _OPERATION)
+    return bool(ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(("mlirOperationVerify", library))(pointer))
+
+
+# What the bindings call their pointers.
+_OPERATION = b"iree.compiler.ir.Operation._CAPIPtr"
 
 
 def _buffer(source: bytes) -> bytes:
@@ -234,11 +254,15 @@ def _buffer(source: bytes) -> bytes:
 def _configure(library: Any, pointer: Any, **values: str) -> None:
     for name, value in values.items():
         if value:
-            prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
-            address = ctypes.cast(getattr(library, f"ireeCompilerInvocationSet{name}"), ctypes.c_void_p).value
             # The compiler keeps the pointer; `_kept` keeps the string.
-            text = _kept.setdefault(value, value.encode())
-            prototype(address or 0)(pointer, text)
+            _set(library, name, pointer, _kept.setdefault(value, value.encode()))
+
+
+def _set(library: Any, name: str, pointer: Any, value: bytes | bool) -> None:
+    address = ctypes.cast(getattr(library, f"ireeCompilerInvocationSet{name}"), ctypes.c_void_p).value
+    # A fresh prototype: argtypes set on the shared function would race between threads.
+    kind = ctypes.c_char_p if isinstance(value, bytes) else ctypes.c_bool
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, kind)(address or 0)(pointer, value)
 
 
 _kept: dict[str, bytes] = {}

@@ -51,7 +51,7 @@ class _Nest(NamedTuple):
         return width if self.reduced[-1] and 1 < width < self.sizes[-1] else 0
 
 
-def improve(invocation: Any) -> int:
+def improve(module: Any) -> int:
     """Have reductions work in whole vectors.
 
     - A row that is no multiple of a vector is read with masks, for which single
@@ -67,12 +67,11 @@ def improve(invocation: Any) -> int:
       vectors of the other would be gathered. Squares are transposed in vectors.
 
     Args:
-      invocation: of `iree.compiler.api`, after its pipeline has run to the phase `executable-configurations`.
+      module: at the compiler's phase `executable-configurations`.
 
     Returns:
       How many operations were changed.
     """
-    module = invocation.export_module()
     count = 0
     for function in operations(module, "func.func"):
         if "translation_info" in function.attributes and _PIPELINE in str(function.attributes["translation_info"]):
@@ -81,7 +80,6 @@ def improve(invocation: Any) -> int:
             count += sum(map(_hide_product, reductions))
             count += _widen_rows(function, reductions) or _widen_columns(function, reductions)
             count += not reductions and len(nests) == 1 and _take_squares(function, nests[0])
-    invocation.import_module(module)
     return count
 
 

@@ -36,19 +36,18 @@ def describe(module: Any, target: Target) -> None:
             module.attributes["hal.device.targets"] = ir().Attribute.parse(f"[{target.description}]")
 
 
-def before_stream(invocation: Any) -> int:
+def before_stream(module: Any) -> int:
     """Have kernels run in order, and no memory that is filled with one 64-bit number written to twice.
 
     The compiler fills it in a kernel, takes two such kernels for one, and lets
     both of the operations that write into the memory have it.
 
     Args:
-      invocation: of `iree.compiler.api`, after its pipeline has run to the phase `flow`.
+      module: at the compiler's phase `flow`.
 
     Returns:
       How many uses of such memory there are; each has its own afterwards.
     """
-    module = invocation.export_module()
     count = 0
     for filling in operations(module, "flow.tensor.splat"):
         number, *sizes = filling.operands
@@ -65,11 +64,10 @@ def before_stream(invocation: Any) -> int:
     with module.context:
         order = ir().Attribute.parse(f'#stream.partitioning_config<"{_IN_ORDER}">')
     module.attributes["stream.partitioning"] = order
-    invocation.import_module(module)
     return count
 
 
-def own_references(invocation: Any) -> int:
+def own_references(module: Any) -> int:
     """Have no branch between blocks pass one reference twice.
 
     A loop or a choice becomes branches, and what it carries becomes their
@@ -78,12 +76,11 @@ def own_references(invocation: Any) -> int:
     runs with a buffer lost. Each further operand gets a reference of its own.
 
     Args:
-      invocation: of `iree.compiler.api`, after its pipeline has run.
+      module: at the end of the compiler's pipeline.
 
     Returns:
       How many operands were given a reference of their own.
     """
-    module = invocation.export_module()
     count = 0
     for branch in operations(module, "vm.br", "vm.cond_br"):
         seen: set[Any] = set()
@@ -95,5 +92,4 @@ def own_references(invocation: Any) -> int:
                 count += 1
             elif str(value.type).startswith("!vm.ref"):
                 seen.add(value)
-    invocation.import_module(module)
     return count

@@ -14,7 +14,7 @@ from typing import Any
 
 from stagec.core import errors, location
 from stagec.core.config import config
-from stagec.runtime import vulkan_features
+from stagec.runtime import spinning, vulkan_features
 from stagec.runtime.timeline import Timeline
 
 _lock = threading.RLock()
@@ -79,7 +79,8 @@ class Device:
                 found = self._devices.get(driver)
                 if found is None:
                     hal = binding().get_cached_hal_driver(driver)
-                    found = hal.create_default_device() if self._handle is None else hal.create_device(self._handle)
+                    with spinning.put_last() if self._is_software() else contextlib.nullcontext():
+                        found = hal.create_default_device() if self._handle is None else hal.create_device(self._handle)
                     if not self.is_cpu:
                         # At exit, Python frees what is left in no order; a driver must outlive its buffers and fences.
                         for lasting in (hal, found):
@@ -113,6 +114,10 @@ class Device:
 
     def _info(self) -> str:
         return binding().get_cached_hal_driver(self.platform).dump_device_info(self._handle)
+
+    def _is_software(self) -> bool:
+        """Whether a graphics driver does the work on the CPU."""
+        return self.platform == "vulkan" and _is_type_cpu(self._info())
 
     def memory_stats(self) -> dict[str, int]:
         """Bytes that the runtime allocated on the device: `bytes_in_use`, `peak_bytes_in_use`, `bytes_freed`.
@@ -311,9 +316,13 @@ _PRODUCTS = (
 )
 
 
+def _is_type_cpu(info: str) -> bool:
+    return re.search(r"^type: cpu$", info, re.MULTILINE) is not None
+
+
 def _vulkan_profile(info: str, name: str) -> str:
     """The profile for a device, from what its driver says of it; the portable one where none is known."""
-    if re.search(r"^type: cpu$", info, re.MULTILINE) is None:
+    if not _is_type_cpu(info):
         for pattern, profile in _PRODUCTS:
             if re.search(pattern, name):
                 return profile

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from iree.compiler import ir
 
-from stagec.compiler import diagnostics, driver, log
+from stagec.compiler import diagnostics, driver, kernels, log, repairs
 from stagec.compiler.driver import compile_module, prepared, run, serialize
 from stagec.compiler.flags import CompileOptions, ladder
+from stagec.compiler.mlir import operations
 from stagec.compiler.targets import Target
 from stagec.core.errors import CompileError
 
@@ -137,6 +138,21 @@ def test_a_refused_operation_names_the_line_and_prints_nothing(capfd):
     assert "user.py:3" in str(caught.value)
     assert "'plain'" in str(caught.value) and "'careful'" in str(caught.value)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("step", [(repairs, "before_stream"), (kernels, "improve"), (repairs, "own_references")])
+def test_a_module_that_is_malformed_between_two_phases_is_refused(step, monkeypatch):
+    def spoil(module):
+        for end in operations(module, "util.return", "func.return", "vm.return"):
+            end.erase()
+
+    source, _ = prepared(unary("stablehlo.sqrt").encode(), CPU, "main", CompileOptions())
+    flags = ladder(CPU)[0]
+    assert run(source, flags)[1].ok
+    monkeypatch.setattr(*step, spoil)
+    output, attempt = run(source, flags)
+    assert not output and not attempt.ok
+    assert "terminator" in attempt.diagnostics[0].message
 
 
 def test_a_refused_module_is_saved_where_asked(tmp_path):
