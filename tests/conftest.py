@@ -17,6 +17,11 @@ hypothesis.settings.register_profile("hunt", derandomize=False, deadline=None)
 hypothesis.settings.load_profile("hunt" if int(os.environ.get("STAGEC_FUZZ", "1")) > 1 else "same")
 
 
+def pytest_collection_modifyitems(items):
+    """Tests of Vulkan come last: a process that made a device of Mesa's keeps a core busy (`stagec.runtime.spinning`)."""
+    items.sort(key=lambda item: "vulkan" in item.nodeid or "vulkan" in getattr(item, "fixturenames", ()))
+
+
 @pytest.fixture
 def compiles():
     """A context manager that lists the programs compiled, or fetched from disk, inside it."""

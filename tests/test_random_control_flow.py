@@ -68,7 +68,7 @@ def scanned(v, a, b, function, n, reverse, two):
     return v
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(8))
 def test_compiled_loops_and_choices_are_the_evaluated_ones(seed):
     rng = random.Random(seed)
     count = rng.randint(2, 4)

@@ -79,7 +79,7 @@ class Device:
                 found = self._devices.get(driver)
                 if found is None:
                     hal = binding().get_cached_hal_driver(driver)
-                    with spinning.put_last() if self._is_software() else contextlib.nullcontext():
+                    with spinning.kept_to_one_core() if self._is_software() else contextlib.nullcontext():
                         found = hal.create_default_device() if self._handle is None else hal.create_device(self._handle)
                     if not self.is_cpu:
                         # At exit, Python frees what is left in no order; a driver must outlive its buffers and fences.
