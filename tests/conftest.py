@@ -18,7 +18,7 @@ hypothesis.settings.load_profile("hunt" if int(os.environ.get("STAGEC_FUZZ", "1"
 
 
 def pytest_collection_modifyitems(items):
-    """Tests of Vulkan come last: a process that made a device of Mesa's keeps a core busy (`stagec.runtime.spinning`)."""
+    """Tests of Vulkan last: beside a device of Mesa's, a core is always busy (`stagec.runtime.spinning`)."""
     items.sort(key=lambda item: "vulkan" in item.nodeid or "vulkan" in getattr(item, "fixturenames", ()))
 
 
