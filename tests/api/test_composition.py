@@ -28,7 +28,7 @@ from stagec.core.graph import replay
 STEP = 1e-5
 ALL = int(os.environ.get("STAGEC_FUZZ", "1")) > 1
 # Of the chains of two that are compiled, each function has one in this many; of those of three, so many, or all.
-SHARE = 1 if ALL else 14
+SHARE = 1 if ALL else 25
 DEEP = None if ALL else 1
 # So many chains of three are one program.
 TOGETHER = 8
