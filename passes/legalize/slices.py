@@ -59,9 +59,12 @@ def _cut_from(value: Any, cuts: Callable[[Any], bool]) -> bool:
         value = op.operation.operands[0]
 
 
+_PARTS = ("stablehlo.slice", "stablehlo.dynamic_slice")
+
+
 def _leaves_gaps(op: Any) -> bool:
     """Whether neighbours in what a slice leaves may be apart in memory."""
-    if op.operation.name not in ("stablehlo.slice", "stablehlo.dynamic_slice"):
+    if op.operation.name not in _PARTS:
         return False
     operand, result = op.operation.operands[0], op.operation.results[0]
     single = [axis for axis, (n, m) in enumerate(zip(shape_of(operand), shape_of(result))) if m == 1 < n]
@@ -81,6 +84,20 @@ def pick_from_gaps(op: Any) -> Any:
     The compiler merges the two and then fails: it has no code for elements picked at a distance.
     """
     return _behind_barriers(op, [0]) if _cut_from(op.operation.operands[0], _leaves_gaps) else None
+
+
+@pattern("stablehlo.reshape")
+def one_element_with_more_axes(op: Any) -> Any:
+    """x[-1:][:, None], with a barrier between where x has fewer axes than the result. Exact.
+
+    The compiler merges the two into a slice of an array without these axes, and refuses it.
+    """
+    (operand,), (result,) = op.operation.operands, op.operation.results
+    cut = producer(operand)
+    if cut is None or cut.operation.name not in _PARTS or any(n != 1 for n in shape_of(result)):
+        return None
+    source = cut.operation.operands[0]
+    return _behind_barriers(op, [0]) if len(shape_of(source)) < len(shape_of(result)) else None
 
 
 _CUTS = tuple(
@@ -108,5 +125,6 @@ def _behind_barriers(op: Any, numbers: list[int]) -> Any:
 PATTERNS: list[Pattern] = [
     slice_with_step_of_computed,
     pick_from_gaps,
+    one_element_with_more_axes,
     sort_of_part,
 ]

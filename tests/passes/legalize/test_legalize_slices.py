@@ -25,6 +25,14 @@ CASES = {
         lax.dynamic_slice(x.reshape(2, 2, 8), (0, 0, i[0]), (2, 2, 1))[:, :, 0].T[::-1],
     ),
     "gather of a column at an index": lambda x, i: lax.dynamic_slice(x, (0, i[0]), (4, 1))[:, 0][i],
+    "element with more axes": lambda x, i: [
+        (v, v * row, v * snp.arange(8.0), (v * 2).sum())
+        for row in (x[0],)
+        for v in (row[-1:][:, None], row[-1].reshape(1, 1), row[2:3][None], x[1:2, :1].reshape(1, 1, 1))
+    ],
+    "element at an index with more axes": lambda x, i: (lambda v: (v, v * snp.arange(8.0)))(
+        lax.dynamic_slice(x[0], (i[0],), (1,))[:, None]
+    ),
     "sort and interpolate a column": lambda x, i: (snp.sort(x[:, 1]), snp.interp(x[:, 0], snp.arange(4), x[:, 1])),
     "sort of a slice with a step": lambda x, i: snp.sort(x[:, ::2], axis=0),
     "sort of a scatter": lambda x, i: (snp.sort(x.at[i].set(1), axis=0), snp.sort(x.at[i].set(2), axis=1)),
@@ -52,7 +60,7 @@ def test_parts_of_arrays(name):
 @pytest.mark.parametrize("target", ["cuda:sm_80", "vulkan"])
 def test_elements_of_parts_compile_for_other_targets(target):
     def all_cases(x, i):
-        return [f(x, i) for name, f in CASES.items() if name.startswith(("gather", "reverse"))]
+        return [f(x, i) for name, f in CASES.items() if name.startswith(("gather", "reverse", "element"))]
 
     specs = stagec.ShapeDtypeStruct((4, 8), "float32"), stagec.ShapeDtypeStruct((4,), "int32")
     assert stagec.export(all_cases, target)(*specs).serialize()
