@@ -11,7 +11,7 @@ from hypothesis import given, settings
 import stagec
 
 FINITE = [0.0, 1.0, -1.0, 0.5, -2.0, 3.0, 4.0]
-SETTINGS = {**random_programs.SETTINGS, "max_examples": 4 * random_programs.TIMES}
+SETTINGS = {**random_programs.SETTINGS, "max_examples": 10 * random_programs.TIMES}
 
 
 @pytest.fixture(scope="module")
