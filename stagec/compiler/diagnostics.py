@@ -89,10 +89,9 @@ def collecting(library: Any, invocation_pointer: Any) -> Iterator[list[Diagnosti
         found.append(parse(severity, text))
 
     callback = _CALLBACK(receive)
-    enable = library.ireeCompilerInvocationEnableCallbackDiagnostics
     # A fresh prototype: argtypes set on the shared function would race between threads.
     prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, _CALLBACK, ctypes.c_void_p)
-    prototype(ctypes.cast(enable, ctypes.c_void_p).value or 0)(invocation_pointer, 0, callback, None)
+    prototype(("ireeCompilerInvocationEnableCallbackDiagnostics", library))(invocation_pointer, 0, callback, None)
     yield found
     # The callback must outlive the invocation; this reference keeps it.
     del callback

@@ -237,13 +237,9 @@ def _change(library: Any, invocation: Any, *steps: Callable[[Any], int]) -> bool
         step(module)
     invocation.import_module(module)
     # `module.verify()` would keep Python's lock, which diagnostics from the compiler's own threads wait for.
-    get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
-    pointer = get(("PyCapsule_GetPointer", ctypes.pythonapi))(module._CAPIPtr, _OPERATION)
+    bindings = _bindings()
+    pointer = bindings.PyCapsule_GetPointer(module._CAPIPtr, bindings.MLIR_PYTHON_CAPSULE_OPERATION)
     return bool(ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(("mlirOperationVerify", library))(pointer))
-
-
-# What the bindings call their pointers.
-_OPERATION = b"iree.compiler.ir.Operation._CAPIPtr"
 
 
 def _buffer(source: bytes) -> bytes:
@@ -259,10 +255,9 @@ def _configure(library: Any, pointer: Any, **values: str) -> None:
 
 
 def _set(library: Any, name: str, pointer: Any, value: bytes | bool) -> None:
-    address = ctypes.cast(getattr(library, f"ireeCompilerInvocationSet{name}"), ctypes.c_void_p).value
     # A fresh prototype: argtypes set on the shared function would race between threads.
     kind = ctypes.c_char_p if isinstance(value, bytes) else ctypes.c_bool
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p, kind)(address or 0)(pointer, value)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, kind)((f"ireeCompilerInvocationSet{name}", library))(pointer, value)
 
 
 _kept: dict[str, bytes] = {}
@@ -336,5 +331,9 @@ def _api() -> Any:
     return importlib.import_module("iree.compiler.api")
 
 
+def _bindings() -> Any:
+    return importlib.import_module("iree.compiler.api.ctypes_dl")
+
+
 def _library() -> Any:
-    return importlib.import_module("iree.compiler.api.ctypes_dl")._dylib
+    return _bindings()._dylib
