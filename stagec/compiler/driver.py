@@ -8,13 +8,12 @@ import importlib
 import io
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from passes.attributes import dot_dimensions
 from passes.legalize.separate import separate
-from stagec.compiler import diagnostics as diag, kernels, log, repairs
+from stagec.compiler import diagnostics as diag, kernels, log, repairs, rows
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import (
     DATA_TILE,
@@ -32,14 +31,14 @@ from stagec.compiler.spirv import racing_kernels
 from stagec.compiler.targets import Target
 from stagec.core.errors import CompileError, message
 
-# The compiler's phases, in its order. Between the first and the last ones a module is mended (`repairs`).
-FIRST_PHASES = ("input", "abi", "preprocessing", "global-optimization", "dispatch-creation", "flow")
+# The compiler's phases, in its order.
 PHASES = (
-    *FIRST_PHASES,
+    *("input", "abi", "preprocessing", "global-optimization", "dispatch-creation", "flow"),
     *("stream", "executable-sources", "executable-configurations", "executable-targets", "hal", "vm"),
 )
-# Behind it, kernels are changed for speed (`kernels`).
-LAID_OUT = "executable-configurations"
+# Behind which phases a module is mended, and changed for speed.
+REPAIRS = {"flow": repairs.before_stream, "end": repairs.own_references}
+IMPROVEMENTS = {"dispatch-creation": rows.join, "executable-configurations": kernels.improve}
 
 
 @dataclass(frozen=True)
@@ -162,15 +161,17 @@ def prepared(source: bytes, target: Target, name: str, options: CompileOptions) 
         return serialize(module), Traits(max(map(_product_size, products), default=0), wide)
 
 
-def run(source: bytes, rung: FlagSet, *, link: bool = True, phases: str = "", until: str = "") -> tuple[bytes, Attempt]:
+def run(
+    source: bytes, rung: FlagSet, *, link: bool = True, until: str = "", texts: dict[str, str] | None = None
+) -> tuple[bytes, Attempt]:
     """Run the compiler once, on a module that `prepared` returned.
 
     Args:
       source: what `prepared` returned.
       rung: a name for the attempt, and command-line flags of the compiler.
       link: whether a linker takes part.
-      phases: a directory that gets the module after every phase.
       until: stop after this phase, and return MLIR text instead of an executable.
+      texts: gets the module behind every phase, with the user's lines.
 
     Returns:
       the output (empty if refused) and a record of the attempt.
@@ -189,15 +190,10 @@ def run(source: bytes, rung: FlagSet, *, link: bool = True, phases: str = "", un
         invocation = session.invocation()
         with diag.collecting(library, invocation._inv_p) as found:
             try:
-                first = until if until in FIRST_PHASES else FIRST_PHASES[-1]
-                # Verification after every pass took up to a quarter of the time; `_change` does it between phases.
+                # Verification after every pass took up to a quarter of the time; `_go_through` does it between phases.
                 _set(library, "VerifyIR", invocation._inv_p, False)
-                _configure(library, invocation._inv_p, DumpCompilationPhasesTo=phases, CompileToPhase=first)
                 ok = invocation.parse_source(api.Source.wrap_buffer(session, _buffer(source)))
-                ok = ok and invocation.execute()
-                if ok and until != first:
-                    ok = _change(library, invocation, repairs.before_stream)
-                    ok = ok and _go_on(library, invocation, first, until, rung.improved)
+                ok = ok and _go_through(library, invocation, until or "end", rung.improved, texts)
                 found += linker.diagnostics() if linker is not None else []
                 if ok and not any(d.severity == "error" for d in found):
                     with api.Output.open_membuffer() as memory:
@@ -213,29 +209,33 @@ def run(source: bytes, rung: FlagSet, *, link: bool = True, phases: str = "", un
     return output, Attempt(rung.name, time.perf_counter() - started, bool(output), tuple(found))
 
 
-def _go_on(library: Any, invocation: Any, phase: str, until: str, improved: bool) -> bool:
-    """Go on behind a phase; on the way, improve the kernels when they are laid out."""
-    stops = [until or "end"]
-    if not until or PHASES.index(until) >= PHASES.index(LAID_OUT):
-        stops.insert(0, LAID_OUT)
-    changes = {LAID_OUT: [kernels.improve] if improved else [], "end": [repairs.own_references]}
-    for stop in dict.fromkeys(stops):
-        _configure(library, invocation._inv_p, CompileFromPhase=phase, CompileToPhase=stop)
-        if not (invocation.execute() and _change(library, invocation, *changes.get(stop, ()))):
-            return False
-        phase = stop
-    return True
-
-
-def _change(library: Any, invocation: Any, *steps: Callable[[Any], int]) -> bool:
-    """Change the module between two phases; returns whether it is well-formed then.
+def _go_through(library: Any, invocation: Any, last: str, improved: bool, texts: dict[str, str] | None) -> bool:
+    """Go through the phases to the last one; between some of them, change the module and see that it is well-formed.
 
     What is wrong is among the invocation's diagnostics. The code of each kernel is verified by LLVM besides.
     """
-    module = invocation.export_module()
-    for step in steps:
-        step(module)
-    invocation.import_module(module)
+    phases = [*PHASES, "end"]
+    changes = REPAIRS | IMPROVEMENTS if improved else REPAIRS
+    before = ""
+    for phase in phases[: phases.index(last) + 1]:
+        if phase not in changes and phase != last and texts is None:
+            continue
+        _configure(library, invocation._inv_p, CompileFromPhase=before, CompileToPhase=phase)
+        if not invocation.execute():
+            return False
+        module = invocation.export_module()
+        if phase in changes:
+            changes[phase](module)
+        if texts is not None:
+            texts[phase] = str(module.operation.get_asm(enable_debug_info=True))
+        invocation.import_module(module)
+        if not _is_well_formed(library, module):
+            return False
+        before = phase
+    return True
+
+
+def _is_well_formed(library: Any, module: Any) -> bool:
     # `module.verify()` would keep Python's lock, which diagnostics from the compiler's own threads wait for.
     bindings = _bindings()
     pointer = bindings.PyCapsule_GetPointer(module._CAPIPtr, bindings.MLIR_PYTHON_CAPSULE_OPERATION)

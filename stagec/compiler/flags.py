@@ -87,10 +87,10 @@ _FAST: dict[str, tuple[str, ...]] = {
 # The optimization levels bring little more: O2 compiles a training step 1.3x slower and runs it 1.4x slower.
 _VECTOR_SUMS = "--iree-llvmcpu-reassociate-fp-reductions=true"
 _NO_HOISTING = "--iree-opt-const-expr-hoisting=false"
-# Left out although layer normalisation of 2048x1024 floats runs 2.1x faster with it:
-# --iree-dispatch-creation-enable-aggressive-fusion gives wrong results. `c / sum(c * c, 1)[None, :]` for a centred
-# `c` (as in `corrcoef`) reads the sums of rows that are not there yet; and one reduction to a maximum and a sum
-# goes wrong when that maximum and two arrays computed from both are returned, though no row needs another.
+# Left out, though it makes one kernel of a layer normalization, as `rows` does where it may be:
+# --iree-dispatch-creation-enable-aggressive-fusion gives wrong results. `c / sum(c * c, 1)[None, :]` for a centred `c`
+# (as in `corrcoef`) reads the sums of rows that are not there yet; and one reduction to a maximum and a sum goes wrong
+# when that maximum and two arrays computed from both are returned, though no row needs another.
 _CAREFUL = (
     "--iree-llvmcpu-reassociate-fp-reductions=false",
     "--iree-opt-level=O0",

@@ -8,13 +8,9 @@ from stagec.compiler.mlir import ir, operations
 from stagec.compiler.targets import Target
 
 _WIDE = ("i64", "f64")
-
-
 # The kernels run in the order of the program. Where one reads what a later one updates in place, the
 # compiler's own schedules take the two for independent, and may run the update first.
 _IN_ORDER = "debug"
-# The same, for the compiler's command.
-FLAGS = (f"--iree-stream-partitioning-favor={_IN_ORDER}",)
 
 
 def describe(module: Any, target: Target) -> None:

@@ -6,11 +6,10 @@ import dataclasses
 import glob
 import os
 import re
-import subprocess
 import tempfile
 from typing import Any
 
-from stagec.compiler import diagnostics as diag, log, repairs
+from stagec.compiler import diagnostics as diag
 from stagec.compiler.driver import PHASES, for_rung, prepared, run, serialize
 from stagec.compiler.flags import CompileOptions, FlagSet, ladder
 from stagec.compiler.targets import Target
@@ -79,58 +78,32 @@ def dump_all(
     ready, traits = prepared(source, target, prefix, options)
     os.makedirs(directory, exist_ok=True)
     written = [_write(os.path.join(directory, f"{prefix}.00-stablehlo.mlir"), _printed(source))]
-    with tempfile.TemporaryDirectory(prefix="stagec-stages-") as scratch:
-        for rung in ladder(target, options, **traits._asdict()):
-            phases = os.path.join(scratch, rung.name)
-            os.makedirs(phases)
-            asm, attempt = _assembly(ready, rung, target, phases)
-            if attempt.ok:
-                phases = _phases_with_lines(ready, rung, scratch) or phases
-                break
-        for number, phase in enumerate(PHASES, start=1):
-            found = glob.glob(os.path.join(glob.escape(phases), f"*.{number}.{phase}.mlir"))
-            if found:
-                with open(found[0], encoding="utf-8", errors="replace") as file:
-                    path = os.path.join(directory, f"{prefix}.{number:02}-{phase}.mlir")
-                    written.append(_write(path, file.read()))
+    for rung in ladder(target, options, **traits._asdict()):
+        texts: dict[str, str] = {}
+        asm, attempt = _assembly(ready, rung, target, texts)
+        if attempt.ok:
+            break
+    for number, phase in enumerate(PHASES, start=1):
+        if phase in texts:
+            written.append(_write(os.path.join(directory, f"{prefix}.{number:02}-{phase}.mlir"), texts[phase]))
     if asm:
         written.append(_write(os.path.join(directory, f"{prefix}.asm"), asm))
     return written
 
 
-def _assembly(source: bytes, rung: FlagSet, target: Target, phases: str = "") -> tuple[str, diag.Attempt]:
+def _assembly(
+    source: bytes, rung: FlagSet, target: Target, texts: dict[str, str] | None = None
+) -> tuple[str, diag.Attempt]:
     """The kernels in the target's own language: assembly, PTX or SPIR-V's text, whichever is written."""
     with tempfile.TemporaryDirectory(prefix="stagec-asm-") as scratch:
         dumping = dataclasses.replace(rung, flags=(*rung.flags, f"--iree-hal-dump-executable-files-to={scratch}"))
-        _, attempt = run(for_rung(source, rung), dumping, link=target.backend == "cpu", phases=phases)
+        _, attempt = run(for_rung(source, rung), dumping, link=target.backend == "cpu", texts=texts)
         parts = []
         for extension in (".s", ".ptx", ".spvasm", ".spirv.mlir"):
             for path in sorted(glob.glob(os.path.join(scratch, f"*{extension}")), key=_natural):
                 with open(path, encoding="utf-8", errors="replace") as file:
                     parts.append(file.read())
         return "\n".join(parts), attempt
-
-
-def _phases_with_lines(source: bytes, rung: FlagSet, scratch: str) -> str:
-    """A folder of the phases with the user's lines in them, or empty if the compiler's command does not work.
-
-    The library prints locations only after a switch that holds for the whole process and can be set once;
-    so this takes a process of its own.
-    """
-    from iree.compiler.tools import binaries
-
-    folder, module = os.path.join(scratch, "lines"), os.path.join(scratch, "main.mlirbc")
-    os.makedirs(folder)
-    with open(module, "wb") as file:
-        file.write(source)
-    flags = [*rung.flags, *repairs.FLAGS, "--mlir-print-debuginfo", f"--dump-compilation-phases-to={folder}"]
-    try:
-        command = [binaries.find_tool("iree-compile"), module, *flags, "-o", os.devnull]
-        subprocess.run(command, check=True, capture_output=True, timeout=600)
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        log.event("compile", "phases without lines", error=" ".join(str(error).split())[:200])
-        return ""
-    return folder
 
 
 def _natural(path: str) -> list[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from iree.compiler import ir
 
-from stagec.compiler import diagnostics, driver, kernels, log, repairs
+from stagec.compiler import diagnostics, driver, log
 from stagec.compiler.driver import compile_module, prepared, run, serialize
 from stagec.compiler.flags import CompileOptions, ladder
 from stagec.compiler.mlir import operations
@@ -140,8 +140,8 @@ def test_a_refused_operation_names_the_line_and_prints_nothing(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("step", [(repairs, "before_stream"), (kernels, "improve"), (repairs, "own_references")])
-def test_a_module_that_is_malformed_between_two_phases_is_refused(step, monkeypatch):
+@pytest.mark.parametrize("phase", [*driver.REPAIRS, *driver.IMPROVEMENTS])
+def test_a_module_that_is_malformed_between_two_phases_is_refused(phase, monkeypatch):
     def spoil(module):
         for end in operations(module, "util.return", "func.return", "vm.return"):
             end.erase()
@@ -149,7 +149,7 @@ def test_a_module_that_is_malformed_between_two_phases_is_refused(step, monkeypa
     source, _ = prepared(unary("stablehlo.sqrt").encode(), CPU, "main", CompileOptions())
     flags = ladder(CPU)[0]
     assert run(source, flags)[1].ok
-    monkeypatch.setattr(*step, spoil)
+    monkeypatch.setitem(driver.REPAIRS if phase in driver.REPAIRS else driver.IMPROVEMENTS, phase, spoil)
     output, attempt = run(source, flags)
     assert not output and not attempt.ok
     assert "terminator" in attempt.diagnostics[0].message
