@@ -9,8 +9,9 @@ from stagec.control import bodies
 from stagec.core import errors, location, pytree
 from stagec.primitives.axes import canonical_axis
 from stagec.primitives.convert import as_array
+from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import aval_of
-from stagec.primitives.shape import concatenate, expand_dims, reshape, rev
+from stagec.primitives.shape import expand_dims, reshape, rev
 from stagec.primitives.slicing import slice_in_dim
 
 

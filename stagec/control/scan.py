@@ -16,8 +16,9 @@ from stagec.core.primitive import Primitive
 from stagec.core.pytree import PyTreeDef
 from stagec.primitives import arithmetic, logic
 from stagec.primitives.convert import as_array
+from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import Operand, aval_of
-from stagec.primitives.shape import concatenate, expand_dims, reshape_p
+from stagec.primitives.shape import expand_dims, reshape_p
 from stagec.primitives.slicing import dynamic_slice_p, dynamic_update_slice_p, index_in_dim
 
 _COUNTER = ShapedArray.of((), dtypes.int32)

@@ -171,16 +171,18 @@ from stagec.primitives.transcendental import (
 )
 
 # shape, index, dot
+from stagec.primitives.joining import (
+    concatenate as concatenate,
+    concatenate_p as concatenate_p,
+    pad as pad,
+    pad_p as pad_p,
+)
 from stagec.primitives.shape import (
     broadcast as broadcast,
     broadcast_in_dim as broadcast_in_dim,
     broadcast_in_dim_p as broadcast_in_dim_p,
     collapse as collapse,
-    concatenate as concatenate,
-    concatenate_p as concatenate_p,
     expand_dims as expand_dims,
-    pad as pad,
-    pad_p as pad_p,
     reshape as reshape,
     reshape_p as reshape_p,
     rev as rev,

@@ -17,9 +17,10 @@ from stagec.primitives import iota as _iota
 from stagec.primitives.arithmetic import add, mul
 from stagec.primitives.axes import as_int, as_shape
 from stagec.primitives.convert import convert_element_type
+from stagec.primitives.joining import concatenate
 from stagec.primitives.logic import eq, ge
 from stagec.primitives.operand import as_operand, aval_of, is_array_like
-from stagec.primitives.shape import concatenate, expand_dims
+from stagec.primitives.shape import expand_dims
 
 
 def _dtype_or_float(dtype: Any, name: str) -> np.dtype[Any]:

@@ -18,8 +18,9 @@ from stagec.numpy.promotion import broadcast_to_shape
 from stagec.primitives import arithmetic
 from stagec.primitives.axes import as_int, canonical_axes, shape_error
 from stagec.primitives.iota import full_like
+from stagec.primitives.joining import pad
 from stagec.primitives.logic import select
-from stagec.primitives.shape import broadcast_in_dim, pad, reshape
+from stagec.primitives.shape import broadcast_in_dim, reshape
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:

@@ -13,8 +13,9 @@ from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.gather import GatherDimensionNumbers, GatherScatterMode, gather
 from stagec.primitives.iota import full
+from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import aval_of, literal
-from stagec.primitives.shape import concatenate, expand_dims, reshape, rev
+from stagec.primitives.shape import expand_dims, reshape, rev
 from stagec.primitives.slicing import dynamic_slice_p, slice_
 
 

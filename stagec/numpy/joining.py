@@ -14,7 +14,7 @@ from stagec.numpy import promotion
 from stagec.numpy.arguments import array_argument, concrete, refuse_out, requested_dtype, to_array
 from stagec.numpy.indexing import getitem
 from stagec.numpy.manipulation import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
-from stagec.primitives import shape as _shape
+from stagec.primitives import joining as _joining, shape as _shape
 from stagec.primitives.axes import as_int, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import is_array_like
@@ -62,7 +62,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     if any(not p.ndim for p in parts):
         fix = "use stack, or reshape them to 1"
         raise shape_error("concatenate", "arrays of rank 0 cannot be joined", fix, parts)
-    return _shape.concatenate(parts, canonical_axis(axis, parts[0].ndim, "concatenate"))
+    return _joining.concatenate(parts, canonical_axis(axis, parts[0].ndim, "concatenate"))
 
 
 concat = concatenate
@@ -91,7 +91,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, dtype: Any = None) -> Any
             parts,
         )
     where = canonical_axis(axis, parts[0].ndim + 1, "stack")
-    return _shape.concatenate([_shape.expand_dims(p, (where,)) for p in parts], where)
+    return _joining.concatenate([_shape.expand_dims(p, (where,)) for p in parts], where)
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:

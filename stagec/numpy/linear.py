@@ -17,8 +17,9 @@ from stagec.primitives import arithmetic
 from stagec.primitives.axes import as_int, canonical_axes, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.dot import dot_general
+from stagec.primitives.joining import pad
 from stagec.primitives.logic import bitwise_and
-from stagec.primitives.shape import broadcast_in_dim, expand_dims, pad, reshape, squeeze, transpose
+from stagec.primitives.shape import broadcast_in_dim, expand_dims, reshape, squeeze, transpose
 
 
 def _pair(a: Any, b: Any) -> tuple[Any, Any]:

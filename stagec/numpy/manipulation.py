@@ -14,7 +14,7 @@ from stagec.core.trace import Tracer
 from stagec.numpy import promotion
 from stagec.numpy.arguments import array_argument, requested_dtype
 from stagec.numpy.indexing import getitem
-from stagec.primitives import shape as _shape
+from stagec.primitives import joining as _joining, shape as _shape
 from stagec.primitives.axes import as_int, as_shape, canonical_axes, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.slicing import dynamic_slice_in_dim, slice_in_dim
@@ -283,13 +283,13 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
             continue
         if isinstance(by, Tracer):
             start = size - convert_element_type(by, dtypes.int32) % size
-            twice = _shape.concatenate([a, a], where)
+            twice = _joining.concatenate([a, a], where)
             a = dynamic_slice_in_dim(twice, start, size, where)
             continue
         cut = -as_int(by, "roll", "shift") % size
         if cut:
             head, tail = slice_in_dim(a, 0, cut, 1, where), slice_in_dim(a, cut, size, 1, where)
-            a = _shape.concatenate([tail, head], where)
+            a = _joining.concatenate([tail, head], where)
     return a
 
 

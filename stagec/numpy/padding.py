@@ -16,7 +16,7 @@ from stagec.numpy.indexing import getitem
 from stagec.numpy.joining import stack
 from stagec.numpy.manipulation import ravel, reshape
 from stagec.numpy.promotion import broadcast_to_shape
-from stagec.primitives import arithmetic, shape as _shape
+from stagec.primitives import arithmetic, joining as _joining, shape as _shape
 from stagec.primitives.axes import as_int, as_shape, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import broadcasted_iota, full_like
@@ -75,7 +75,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         values = array_argument(settings["constant_values"], "constant_values")
         if not values.ndim:
             config = [(before, after, 0) for before, after in width]
-            return _shape.pad(x, convert_element_type(values, x.dtype), config)
+            return _joining.pad(x, convert_element_type(values, x.dtype), config)
     for axis, (before, after) in enumerate(width):
         if before or after:
             x = _pad_axis(x, axis, before, after, mode, settings)
@@ -139,7 +139,7 @@ def _pad_axis(x: Any, axis: int, before: int, after: int, mode: str, settings: d
         return _mirrored(x, axis, before, after, mode, settings)
     lead = [end for side, end in ends if side == 0]
     tail = [end for side, end in ends if side == 1]
-    return _shape.concatenate([*lead, x, *tail], axis)
+    return _joining.concatenate([*lead, x, *tail], axis)
 
 
 def _ramp(x: Any, edge: Any, axis: int, shape: tuple[int, ...], side: int, value: Any) -> Any:
@@ -210,14 +210,14 @@ def _mirrored(x: Any, axis: int, before: int, after: int, mode: str, settings: d
             edge = slice_in_dim(x, size - 1, size, 1, axis)
             piece = _shape.rev(slice_in_dim(x, size - skip - tail, size - skip, 1, axis), (axis,))
             parts.append(arithmetic.sub(broadcast_to_shape(edge * 2, piece.shape), piece))
-        x = _shape.concatenate(parts, axis)
+        x = _joining.concatenate(parts, axis)
         before, after = before - lead, after - tail
     return x
 
 
 def _pad_function(x: Any, width: Sequence[tuple[int, int]], function: Callable[..., Any], kwargs: Any) -> Any:
     """NumPy's interface for a user's function, which returns the new line here."""
-    x = _shape.pad(x, np.zeros((), x.dtype), [(a, b, 0) for a, b in width])
+    x = _joining.pad(x, np.zeros((), x.dtype), [(a, b, 0) for a, b in width])
     for axis in range(x.ndim):
         order = [i for i in range(x.ndim) if i != axis]
         lines = _shape.transpose(x, [*order, axis])
@@ -273,7 +273,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     new[at] = True
     source[new] = size + order
     source[~new] = np.arange(size)
-    return getitem(_shape.concatenate([a, values], axis), (*[slice(None)] * axis, source))
+    return getitem(_joining.concatenate([a, values], axis), (*[slice(None)] * axis, source))
 
 
 def _moved(values: Any, axis: int) -> Any:

@@ -14,9 +14,10 @@ from stagec.numpy.reductions import integer_sum_dtype, strong, sum
 from stagec.primitives import arithmetic as ar, cumulative as cu
 from stagec.primitives.axes import canonical_axes, canonical_axis
 from stagec.primitives.iota import full
+from stagec.primitives.joining import concatenate
 from stagec.primitives.logic import bitwise_xor, ne, select
 from stagec.primitives.operand import aval_of, literal
-from stagec.primitives.shape import concatenate, reshape
+from stagec.primitives.shape import reshape
 from stagec.primitives.slicing import slice_in_dim
 
 

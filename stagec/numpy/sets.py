@@ -12,8 +12,9 @@ from stagec.numpy.extremes import minimum
 from stagec.numpy.promotion import promote_dtypes
 from stagec.numpy.reductions import strong
 from stagec.numpy.sorting import searchsorted, unique_sorted
+from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import aval_of
-from stagec.primitives.shape import concatenate, reshape
+from stagec.primitives.shape import reshape
 
 
 def unique(

@@ -16,10 +16,11 @@ from stagec.primitives.axes import canonical_axis
 from stagec.primitives.cumulative import cumsum
 from stagec.primitives.gather import GatherDimensionNumbers, gather
 from stagec.primitives.iota import broadcasted_iota, full
+from stagec.primitives.joining import concatenate
 from stagec.primitives.logic import bitwise_and, bitwise_not, bitwise_or, eq, lt, ne, select, shift_right_logical
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.reduce import reduce_sum
-from stagec.primitives.shape import broadcast_in_dim, concatenate, reshape, rev
+from stagec.primitives.shape import broadcast_in_dim, reshape, rev
 from stagec.primitives.slicing import slice_in_dim
 
 

@@ -13,8 +13,9 @@ from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import from_numpy, requested_dtype
 from stagec.primitives.convert import convert_element_type, convert_value
+from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import as_operand, aval_of, is_array_like
-from stagec.primitives.shape import concatenate, expand_dims
+from stagec.primitives.shape import expand_dims
 from stagec.runtime.array import Array
 
 

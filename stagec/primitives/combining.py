@@ -12,9 +12,9 @@ from typing import Any
 from stagec.core.graph import Graph, Literal, replay
 from stagec.core.primitive import NOT_DIFFERENTIABLE, Absent, Primitive
 from stagec.core.zero import is_zero, zero_of
+from stagec.primitives.joining import pad_p
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.rules import instantiate, no_rule, spread_to
-from stagec.primitives.shape import pad_p
 from stagec.primitives.slicing import slice_in_dim
 
 Arrays = list[Any]

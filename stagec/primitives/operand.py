@@ -58,6 +58,11 @@ def is_foreign_array(value: Any) -> bool:
     return hasattr(type(value), "__array__") and hasattr(value, "dtype") and hasattr(value, "shape")
 
 
+def is_own_array(operand: Operand) -> bool:
+    """Whether an operand may be given back as it is: literals and NumPy arrays go through a primitive first."""
+    return isinstance(operand, ArrayOperators)
+
+
 def literal(value: Any, dtype: np.dtype[Any], weak_type: bool = False) -> Literal:
     """A rank-0 constant. Python integers out of the dtype's range are an error."""
     if isinstance(value, int) and not isinstance(value, bool) and dtypes.is_integer(dtype):

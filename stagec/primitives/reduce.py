@@ -15,10 +15,11 @@ from stagec.core.zero import zero_of
 from stagec.primitives.arithmetic import add, add_p, div, max_p, min_p, mul, mul_p
 from stagec.primitives.axes import canonical_axes, shape_error
 from stagec.primitives.convert import convert_element_type
+from stagec.primitives.joining import concatenate
 from stagec.primitives.logic import and_p, eq, or_p, xor_p
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.rules import linear
-from stagec.primitives.shape import broadcast_in_dim, concatenate, reshape, transpose
+from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
 from stagec.primitives.slicing import slice_in_dim
 from stagec.primitives.table import check_dtype, i64_array
 

@@ -15,10 +15,11 @@ from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives import arithmetic
 from stagec.primitives.axes import as_int, as_shape, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
+from stagec.primitives.joining import concatenate, pad_p
 from stagec.primitives.logic import lt, select
 from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
 from stagec.primitives.rules import each, instantiate, linear, to_front, zeros
-from stagec.primitives.shape import broadcast_in_dim, concatenate, pad_p, squeeze
+from stagec.primitives.shape import broadcast_in_dim, squeeze
 from stagec.primitives.slicing_rules import dynamic_slice_batch, dynamic_update_batch
 from stagec.primitives.table import i64_array, same_dtype
 

@@ -9,10 +9,11 @@ from stagec.core.graph import Graph
 from stagec.core.primitive import Primitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.primitives.combining import Combine, by_graph, padded_arrays, slid, with_tangents
+from stagec.primitives.joining import pad_p
 from stagec.primitives.logic import gt, select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.rules import instantiate, spread_to, to_front, zeros
-from stagec.primitives.shape import broadcast_in_dim, pad_p
+from stagec.primitives.shape import broadcast_in_dim
 
 # What a window is along an axis that it does not reach over.
 _NOTHING: dict[str, Any] = {

@@ -99,7 +99,7 @@ def of_jax(device: str, size: str) -> tuple[float, float] | str:
 
 def correctness(device: str) -> str:
     """The last line of the table's tests on a device."""
-    path = pathlib.Path(__file__).resolve().parents[1] / "primitives" / "test_vulkan.py"
+    path = pathlib.Path(__file__).resolve().parents[1] / "primitives" / "test_gpus.py"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path), "-k", f"agree and {device}"]
     done = subprocess.run(command, cwd=path.parents[2], capture_output=True, text=True)
     return (done.stdout.strip().splitlines() or [done.stderr.strip()])[-1]
