@@ -9,7 +9,7 @@ import numpy as np
 from passes import attributes as attrs, build
 from passes.legalize.memory import apart
 from passes.legalize.number import Number, copysign, mapped, power_of_two, where
-from passes.match import is_static, producer, single_op, uses
+from passes.match import is_floating, is_static, producer, single_op, splat_of, uses
 from passes.pattern import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
@@ -263,6 +263,32 @@ def select_complex(op: Any) -> Any:
     return build.op("stablehlo.complex", parts, result)
 
 
+@pattern("stablehlo.multiply", "stablehlo.divide")
+def arithmetic_with_zero(op: Any) -> Any:
+    """x * 0, x / 0 and 0 / x read their zero from memory. Exact.
+
+    Where the driver is Mesa's lavapipe, a product with a zero that it sees is zero even for NaN and infinities, and a
+    quotient by such a zero is never written: the result is what the memory held before.
+    """
+    operation = op.operation
+    operands = list(operation.operands)
+    for i, value in enumerate(operands):
+        if is_static(value) and is_floating(value) and splat_of(value) == 0:
+            zero = build.full(splat_of(value), tensor_type((), value.type.element_type))
+            held = build.op("stablehlo.optimization_barrier", [zero])
+            operands[i] = build.broadcast_in_dim(held, value.type.shape, ())
+    return build.op(operation.name, operands) if operands != list(operation.operands) else None
+
+
+@pattern("stablehlo.subtract")
+def subtract_itself(op: Any) -> Any:
+    """x - x is 0 where x is finite, and NaN elsewhere. Exact: drivers take it for 0 everywhere."""
+    if op.lhs != op.rhs or not is_floating(op.lhs) or not is_static(op.lhs):
+        return None
+    finite = build.op("stablehlo.is_finite", [op.lhs], tensor_type(op.lhs.type.shape, np.dtype(bool)))
+    return build.select(finite, build.full(0, op.lhs), build.full(np.nan, op.lhs))
+
+
 PATTERNS: list[Pattern] = [
     remainder_by_division,
     divide_unsigned,
@@ -275,4 +301,6 @@ PATTERNS: list[Pattern] = [
     widen_once,
     product_of_bfloat16,
     select_complex,
+    arithmetic_with_zero,
+    subtract_itself,
 ]

@@ -1,0 +1,34 @@
+"""Arithmetic that drivers of Vulkan simplify as if there were no NaN: on the device as NumPy computes it."""
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+
+VALUES = [0.0, -0.0, 1.0, -2.0, np.inf, -np.inf, np.nan]
+FUNCTIONS = {
+    "product with 0": lambda x: x * 0.0,
+    "product with -0": lambda x: -0.0 * x,
+    "quotient by 0": lambda x: x / 0.0,
+    "quotient by -0": lambda x: x / -0.0,
+    "quotient of 0": lambda x: 0.0 / x,
+    "quotient by zeros": lambda x: x / snp.zeros(x.shape, x.dtype),
+    "chosen": lambda x: snp.where(x > 0, x * 0.0, x / 0.0),
+    "difference from itself": lambda x: x - x,
+    "of a root": lambda x: snp.sqrt(x) * 0.0,
+    "of a sum": lambda x: x.sum() / 0.0,
+    "covariance of one observation": lambda x: snp.cov(x.astype(np.float32)[:, None]),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_arithmetic_with_zeros_makes_the_nan_that_numpy_makes(vulkan, name, dtype):
+    x = np.asarray(VALUES, dtype)
+    found = np.asarray(stagec.jit(FUNCTIONS[name], device=vulkan)(x))
+    with stagec.disable_jit(), np.errstate(all="ignore"):
+        expected = np.asarray(FUNCTIONS[name](snp.asarray(x)))
+    np.testing.assert_array_equal(found, expected)
+    numbers = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found)[numbers], np.signbit(expected)[numbers])
