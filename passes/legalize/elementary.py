@@ -195,11 +195,16 @@ def log_pair(x: Number) -> tuple[Number, Number]:
     return fast_two_sum(b, a_low + b_low + (s_low * 2 + u_low + n * _LN2_LOW[8]))
 
 
+def _within(x: Number, limit: float) -> Number:
+    """`x` below a limit, and 0 from there on; NaN for infinities and NaN: drivers would take `x * 0` for 0."""
+    return where(abs(x) < limit, x, where(abs(x) < math.inf, x.like(0), x.like(math.nan)))
+
+
 def _reduced(x: Number) -> tuple[Number, Number, Number]:
     """`x - k * pi/2` as an unevaluated sum, and the integer `k`."""
     if _is_double(x):
         # From the limit on the phase is rounding noise of x: sin 0, cos 1; NaN for infinities.
-        x = where(abs(x) < TRIGONOMETRIC_LIMIT, x, x * 0)
+        x = _within(x, TRIGONOMETRIC_LIMIT)
         n, k = _nearest(x * (2 / math.pi))
         p, p_low = two_product(n, x.like(_HALF_PI[0]))
         q, q_low = two_product(n, x.like(_HALF_PI[1]))
@@ -208,12 +213,12 @@ def _reduced(x: Number) -> tuple[Number, Number, Number]:
         r, r_low = fast_two_sum(b, (a_low + b_low) - (q_low + n * _HALF_PI[2]))
         return r, r_low, k
     if not has_doubles():
-        x = where(abs(x) < TRIGONOMETRIC_LIMIT_SINGLE, x, x * 0)
+        x = _within(x, TRIGONOMETRIC_LIMIT_SINGLE)
         n, k = _nearest(x * (2 / math.pi))
         for piece in _HALF_PI_SINGLE[:-1]:
             x = x - n * piece
         return x, -(n * _HALF_PI_SINGLE[-1]), k
-    wide = where(abs(x) < TRIGONOMETRIC_LIMIT_F32, x, x * 0).to(np.float64)
+    wide = _within(x, TRIGONOMETRIC_LIMIT_F32).to(np.float64)
     n, k = _nearest(wide * (2 / math.pi))
     rest = (wide - n * _HALF_PI_25) - n * _HALF_PI_REST
     r = rest.to(np.float32)

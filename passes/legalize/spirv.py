@@ -13,6 +13,9 @@ from passes.match import is_floating, is_static, producer, single_op, splat_of, 
 from passes.pattern import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
+# Operations whose bodies compute with single elements, and cannot hold a value apart.
+_OF_ELEMENTS = tuple(f"stablehlo.{name}" for name in "map reduce reduce_window scatter select_and_scatter sort".split())
+
 
 def _is_integer(x: Number, kinds: str) -> bool:
     return is_static(x.value) and x.dtype.kind in kinds and not x.dtype.name.endswith(("int2", "int4"))
@@ -271,6 +274,8 @@ def arithmetic_with_zero(op: Any) -> Any:
     quotient by such a zero is never written: the result is what the memory held before.
     """
     operation = op.operation
+    if operation.parent.name in _OF_ELEMENTS:
+        return None
     operands = list(operation.operands)
     for i, value in enumerate(operands):
         if is_static(value) and is_floating(value) and splat_of(value) == 0:

@@ -5,6 +5,7 @@ import pytest
 
 import stagec
 import stagec.numpy as snp
+from stagec import lax
 
 VALUES = [0.0, -0.0, 1.0, -2.0, np.inf, -np.inf, np.nan]
 FUNCTIONS = {
@@ -17,6 +18,10 @@ FUNCTIONS = {
     "chosen": lambda x: snp.where(x > 0, x * 0.0, x / 0.0),
     "difference from itself": lambda x: x - x,
     "of a root": lambda x: snp.sqrt(x) * 0.0,
+    "of a sine": lambda x: snp.sin(x) * 0.0,
+    "sines": lambda x: snp.stack([snp.sin(x), snp.cos(x), snp.tan(x)]) * 0.0,
+    "in a loop": lambda x: lax.fori_loop(0, 2, lambda i, y: y * 0.0 + x / 0.0, x),
+    "in a choice": lambda x: lax.cond(x[0] == 0, lambda: x / 0.0, lambda: x * 0.0),
     "of a sum": lambda x: x.sum() / 0.0,
     "covariance of one observation": lambda x: snp.cov(x.astype(np.float32)[:, None]),
 }
