@@ -98,7 +98,8 @@ def _widen_rows(function: Any, nests: list[Nest]) -> bool:
             function.attributes["translation_info"] = ir().Attribute.parse(info)
     if any(_goes_back(nest, last, reductions) for nest in nests):
         taken = [changes.get("vector_common_parallel", {}).get(n, n) for n in rows]
-        changes["distribution"] = {group: n for group, n, size in zip(groups, taken, sizes) if n and size % n == 0}
+        pairs = {(group, n) for group, n, size in zip(groups, taken, sizes) if group > 0 < n and size % n == 0}
+        changes["distribution"] = dict(pairs) if len(dict(pairs)) == len(pairs) else {}
     _set_tiles(function, changes)
     return True
 
@@ -108,7 +109,7 @@ def _goes_back(nest: Nest, last: Nest, reductions: list[Nest]) -> bool:
 
     The compiler computes that again for a workgroup that takes its rows in several steps.
     """
-    read = {value.owner.operation for value in nest.op.operands}
+    read = {value.owner.operation for value in nest.op.operands if not isinstance(value, ir().BlockArgument)}
     return last.op in read and any(other.op in read for other in reductions if other.op != last.op)
 
 

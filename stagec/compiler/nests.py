@@ -20,7 +20,7 @@ class Nest(NamedTuple):
 
     Attributes:
       op: the operation.
-      loops: names of its loops, the outermost first.
+      loops: names of its loops, the outermost first; none, and nothing else below, for one that indexes oddly.
       sizes: of its loops; -1 if unknown.
       reduced: by loop, whether it is a reduction.
       inputs: for each input, what it is indexed by: loops, or other terms.
@@ -40,6 +40,8 @@ class Nest(NamedTuple):
     def read(cls, op: Any) -> Nest:
         """The nest of a `linalg.generic`."""
         found = _MAP.findall(str(op.attributes["indexing_maps"]))
+        if len(found) != len(op.operands):
+            return cls(op, [], [], [], [], [], tiles_of(op))
         loops = found[0][0].split(", ") if found[0][0] else []
         maps = [places.split(", ") if places else [] for _, places in found]
         sizes: dict[str, int] = {}

@@ -14,8 +14,13 @@ _BARRIER, _RESHAPE = "util.optimization_barrier", "flow.tensor.reshape"
 _GENERIC, _INDEX, _YIELD = "linalg.generic", "linalg.index", "linalg.yield"
 _PLAIN = {_DISPATCH, _COUNT, _LOAD, _STORE, _GENERIC, _INDEX, _YIELD, "flow.return", "tensor.empty", "linalg.fill"}
 _ARITHMETIC = ("arith.", "math.")
-# Reductions in a kernel. The time to compile it grows slowly up to 8 of them, and without end from there on.
+# What is cheap enough to be computed again by each that reads it, as the compiler has it within a kernel.
+_CHEAP = {"math.sqrt", "math.rsqrt", "math.absf", "math.absi", "math.copysign", "math.floor", "math.ceil"}
+_FEW = 16
+# Reductions in a kernel. The time to compile it grows slowly up to 8 of them, and 8 times with each two from there on.
 _MOST = 6
+# Arrays computed in a kernel, each of which may be computed again for those that read it.
+_MOST_ARRAYS = 2
 # Bytes of a row that a kernel may keep: it does so on its stack, for several rows at a time.
 _LONGEST = 1 << 15
 
@@ -84,7 +89,8 @@ def join(module: Any) -> int:
     computed in the two: then each row can be done by itself.
 
     What is behind a barrier between the two is computed once, beside the reduction
-    that reads it.
+    that reads it. All else may be computed again for each that reads it, so that
+    kernels stay apart where that is much.
 
     Args:
       module: at the compiler's phase `dispatch-creation`.
@@ -121,8 +127,17 @@ def _join_with_a_producer(op: Any) -> Any:
         first = _Kernel.read(producer)
         if first is None or len(found) != len(first.stores) or not _are_of_the_same_rows(first, second, found):
             continue
+        if any(_keeps(nest) for nest in first.nests):
+            continue
         if not any(link.is_kept for link in found):
-            return _joined(first, second, found)
+            reduces = any(any(nest.reduced) for nest in first.nests)
+            if (
+                reduces
+                and _reads_no_more(first, second, found)
+                and all(_is_cheap(first, second, link) for link in found)
+            ):
+                return _joined(first, second, found)
+            continue
         reader = _reader(first, second, found[0]) if len(found) == 1 else None
         if reader is not None:
             joined = _joined(first, second, found)
@@ -167,11 +182,15 @@ def _is_whole(argument: Any, value: Any, access: str) -> bool:
 def _are_of_the_same_rows(first: _Kernel, second: _Kernel, links: list[_Link]) -> bool:
     nests = [*first.nests, *second.nests]
     handed = [value for link in links for value in link.loads]
-    shapes = [tuple(nest.sizes[: nest.reduced.index(True)]) for nest in nests if any(nest.reduced)]
-    rows = set(shapes)
-    if len(rows) != 1 or len(shapes) > _MOST or not any(any(nest.reduced) for nest in second.nests):
+    reductions = [nest for nest in nests if any(nest.reduced)]
+    rows = {(len(nest.loops), *nest.sizes[: nest.reduced.index(True)]) for nest in reductions}
+    if len(rows) != 1 or len(reductions) > _MOST or not any(any(nest.reduced) for nest in second.nests):
         return False
-    ((*sizes,),) = rows
+    ((loops, *sizes),) = rows
+    arrays = [nest for nest in nests if len(nest.loops) == loops and not any(nest.reduced)]
+    begins = next(nest for nest in second.nests if len(nest.loops) == loops)
+    if len(arrays) > _MOST_ARRAYS or not any(begins.reduced):
+        return False
     axes = len(sizes)
 
     def stays_in_its_row(nest: Nest) -> bool:
@@ -180,6 +199,7 @@ def _are_of_the_same_rows(first: _Kernel, second: _Kernel, links: list[_Link]) -
         ]
         return (
             nest.sizes[:axes] == sizes
+            and len(nest.loops) <= loops
             and min(nest.sizes) > 0
             and not any(nest.reduced[:axes])
             and (all(nest.reduced[axes:]) or not any(nest.reduced))
@@ -190,13 +210,41 @@ def _are_of_the_same_rows(first: _Kernel, second: _Kernel, links: list[_Link]) -
     return axes > 0 and all(map(stays_in_its_row, nests))
 
 
+def _reads_no_more(first: _Kernel, second: _Kernel, links: list[_Link]) -> bool:
+    """Whether the first kernel reduces, and the second has no arrays of its own to read that are as large."""
+    if not any(any(nest.reduced) for nest in first.nests):
+        return False
+    handed = {link.place for link in links}
+    own = {operand for place, operand in enumerate(second.op.operands) if place not in handed}
+    known = {operand: math.prod(operand.type.shape) for operand in first.op.operands}
+    return all(math.prod(operand.type.shape) < max(known.values(), default=0) for operand in own - {*known})
+
+
+def _keeps(nest: Nest) -> bool:
+    """Whether a reduction computes an array beside, which another reduction would have it do again."""
+    return any(nest.reduced) and len(nest.outputs) > 1
+
+
+def _is_cheap(first: _Kernel, second: _Kernel, link: _Link) -> bool:
+    """Whether what the second kernel reads may be computed for each that reads it."""
+    value = first.results[link.result]
+    if len([use for load in link.loads for use in load.uses]) < 2 or not _is_computed(value):
+        return True
+    work = [op.operation.name for op in value.owner.operation.regions[0].blocks[0].operations]
+    reduced = any(nest.op == value.owner.operation and any(nest.reduced) for nest in first.nests)
+    return reduced or (len(work) <= _FEW and all(name in _CHEAP or not name.startswith("math.") for name in work))
+
+
 def _reader(first: _Kernel, second: _Kernel, link: _Link) -> Nest | None:
     """The reduction that can compute what it reads of the first kernel by itself; None if there is none."""
-    made, (value,) = first.nests[-1], first.results
+    (value,) = first.results
     readers = [nest for nest in second.nests if any(operand in link.loads for operand in nest.op.operands)]
-    if not readers or not any(readers[0].reduced) or any(made.reduced) or made.op.results[0] != value:
+    reductions = [nest for nest in second.nests if any(nest.reduced)]
+    if not first.nests or not readers or readers[0].op != reductions[-1].op:
         return None
-    reader = readers[0]
+    made, reader = first.nests[-1], readers[0]
+    if any(made.reduced) or made.op.results[0] != value:
+        return None
     places = [places for places, operand in zip(reader.inputs, reader.op.operands) if operand in link.loads]
     one_by_one = made.outputs == [made.loops] and places == [reader.loops] and len(reader.outputs) == 1
     row = math.prod(made.sizes[reader.reduced.index(True) :]) * value.type.element_type.width // 8

@@ -58,18 +58,20 @@ def kernels(*args, **options):
     return flow(*args, **options).count("flow.executable private")
 
 
-@pytest.mark.parametrize("name", [name for name in ROWS if name != "normalized and scaled"])
+@pytest.mark.parametrize("name", [*ROWS][: [*ROWS].index("entropy")])
 def test_rows_are_done_by_one_kernel(name):
     assert [kernels(ROWS[name], shape) for shape in [(64, 256), (33, 1000), (2, 3, 40, 64)]] == [1] * 3
 
 
-def test_a_chain_of_rows_is_done_by_kernels_of_some_length():
+def test_a_chain_of_rows_is_not_all_one_kernel():
     def chain(x):
-        for _ in range(8):
+        for _ in range(4):
             x = normalized(1.5 * x)
         return x
 
-    assert kernels(chain, (64, 256)) == 3
+    assert 1 < kernels(chain, (64, 256)) <= 4
+    # What is kept for one reduction would be computed again for another one behind it.
+    assert flow(entropy, (64, 256)).count("math.exp") == flow(entropy, (64, 256)).count("math.log") == 1
 
 
 def test_what_all_rows_share_is_read_by_the_same_kernel():
