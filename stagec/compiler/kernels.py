@@ -51,7 +51,7 @@ def improve(module: Any) -> int:
         info = str(function.attributes["translation_info"]) if "translation_info" in function.attributes else ""
         if _PIPELINE in info or _PEELING in info:
             nests = [Nest.read(op) for op in operations(function, "linalg.generic")]
-            reductions = [nest for nest in nests if any(nest.reduced)]
+            reductions = [nest for nest in nests if nest.reduces]
             count += sum(map(_hide_product, reductions))
             count += _widen_rows(function, nests) or _widen_columns(function, reductions)
             count += not reductions and len(nests) == 1 and _take_squares(function, nests[0])

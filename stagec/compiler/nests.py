@@ -36,6 +36,11 @@ class Nest(NamedTuple):
     outputs: list[list[str]]
     tiles: Tiles
 
+    @property
+    def reduces(self) -> bool:
+        """Whether one of its loops is a reduction."""
+        return any(self.reduced)
+
     @classmethod
     def read(cls, op: Any) -> Nest:
         """The nest of a `linalg.generic`."""

@@ -64,12 +64,14 @@ class _Link(NamedTuple):
 
     Attributes:
       place: of the operand that reads.
-      result: of the kernel that writes: its place.
+      producer: the dispatch of the kernel that writes.
+      result: of the producer: its place.
       loads: what is read, in the body.
       between: operations on the way, from the reader to the writer.
     """
 
     place: int
+    producer: Any
     result: int
     loads: list[Any]
     between: list[Any]
@@ -120,34 +122,28 @@ def _join_with_a_producer(op: Any) -> Any:
         return None
     links: dict[Any, list[_Link]] = {}
     for place in range(len(op.operands)):
-        producer, link = _link(second, place)
+        link = _link(second, place)
         if link is not None:
-            links.setdefault(producer, []).append(link)
+            links.setdefault(link.producer, []).append(link)
     for producer, found in links.items():
         first = _Kernel.read(producer)
-        if first is None or len(found) != len(first.stores) or not _are_of_the_same_rows(first, second, found):
+        if first is None or len(found) != len(first.stores):
             continue
-        if any(_keeps(nest) for nest in first.nests):
+        if not _are_of_the_same_rows(first, second, found) or not _stay_small(first, second):
             continue
-        if not any(link.is_kept for link in found):
-            reduces = any(any(nest.reduced) for nest in first.nests)
-            if (
-                reduces
-                and _reads_no_more(first, second, found)
-                and all(_is_cheap(first, second, link) for link in found)
-            ):
-                return _joined(first, second, found)
-            continue
-        reader = _reader(first, second, found[0]) if len(found) == 1 else None
-        if reader is not None:
-            joined = _joined(first, second, found)
-            _compute_beside(first.nests[-1], reader)
-            return joined
+        if any(link.is_kept for link in found):
+            reader = _reader(first, second, found[0]) if len(found) == 1 else None
+            if reader is not None:
+                joined = _joined(first, second, found)
+                _compute_beside(first.nests[-1], reader)
+                return joined
+        elif _reads_no_more(first, second, found) and all(_is_cheap(first, second, link) for link in found):
+            return _joined(first, second, found)
     return None
 
 
-def _link(second: _Kernel, place: int) -> tuple[Any, _Link | None]:
-    """The kernel that alone writes an operand for this one alone, and how it comes here; None if there is none."""
+def _link(second: _Kernel, place: int) -> _Link | None:
+    """How an operand comes from the kernel that alone writes it, for this one alone; None if there is none."""
     value, between = second.op.operands[place], []
     while _is_read_once(value) and value.owner.operation.name in (_BARRIER, _RESHAPE):
         if len(value.owner.operands) != 1:
@@ -155,15 +151,13 @@ def _link(second: _Kernel, place: int) -> tuple[Any, _Link | None]:
         between.append(value.owner.operation)
         value = value.owner.operands[0]
     if not _is_read_once(value) or value.type != second.op.operands[place].type:
-        return None, None
-    producer = value.owner.operation
-    argument = second.block.arguments[place]
-    loads = [use.owner.results[0] for use in argument.uses]
+        return None
+    producer, argument = value.owner.operation, second.block.arguments[place]
     if producer.name != _DISPATCH or producer.block != second.op.block:
-        return None, None
-    if not all(_is_whole(argument, load, "readonly") for load in loads):
-        return None, None
-    return producer, _Link(place, list(producer.results).index(value), loads, between)
+        return None
+    loads = [use.owner.results[0] for use in argument.uses]
+    whole = all(_is_whole(argument, load, "readonly") for load in loads)
+    return _Link(place, producer, list(producer.results).index(value), loads, between) if whole else None
 
 
 def _is_read_once(value: Any) -> bool:
@@ -180,17 +174,13 @@ def _is_whole(argument: Any, value: Any, access: str) -> bool:
 
 
 def _are_of_the_same_rows(first: _Kernel, second: _Kernel, links: list[_Link]) -> bool:
+    """Whether no row of what the two compute needs another row of it."""
     nests = [*first.nests, *second.nests]
     handed = [value for link in links for value in link.loads]
-    reductions = [nest for nest in nests if any(nest.reduced)]
-    rows = {(len(nest.loops), *nest.sizes[: nest.reduced.index(True)]) for nest in reductions}
-    if len(rows) != 1 or len(reductions) > _MOST or not any(any(nest.reduced) for nest in second.nests):
+    rows = {(len(nest.loops), *nest.sizes[: nest.reduced.index(True)]) for nest in nests if nest.reduces}
+    if len(rows) != 1:
         return False
     ((loops, *sizes),) = rows
-    arrays = [nest for nest in nests if len(nest.loops) == loops and not any(nest.reduced)]
-    begins = next(nest for nest in second.nests if len(nest.loops) == loops)
-    if len(arrays) > _MOST_ARRAYS or not any(begins.reduced):
-        return False
     axes = len(sizes)
 
     def stays_in_its_row(nest: Nest) -> bool:
@@ -202,7 +192,7 @@ def _are_of_the_same_rows(first: _Kernel, second: _Kernel, links: list[_Link]) -
             and len(nest.loops) <= loops
             and min(nest.sizes) > 0
             and not any(nest.reduced[:axes])
-            and (all(nest.reduced[axes:]) or not any(nest.reduced))
+            and (all(nest.reduced[axes:]) or not nest.reduces)
             and all(places[:axes] == nest.loops[:axes] for places in (*computed, *nest.outputs))
             and not any(nest.loops[-1] in places[:-1] for places in nest.inputs)
         )
@@ -210,19 +200,33 @@ def _are_of_the_same_rows(first: _Kernel, second: _Kernel, links: list[_Link]) -
     return axes > 0 and all(map(stays_in_its_row, nests))
 
 
+def _stay_small(first: _Kernel, second: _Kernel) -> bool:
+    """Whether the two together do not compute much again.
+
+    The second begins with a reduction: what it computed before would be computed for each that reads it. So would an
+    array that a reduction of the first keeps, for the reductions of the second.
+    """
+    reductions = [nest for nest in (*first.nests, *second.nests) if nest.reduces]
+    loops = len(reductions[0].loops)
+    arrays = [nest for nest in (*first.nests, *second.nests) if len(nest.loops) == loops and not nest.reduces]
+    begins = next((nest for nest in second.nests if len(nest.loops) == loops), None)
+    if begins is None or not begins.reduces or any(nest.reduces and len(nest.outputs) > 1 for nest in first.nests):
+        return False
+    return len(reductions) <= _MOST and len(arrays) <= _MOST_ARRAYS
+
+
 def _reads_no_more(first: _Kernel, second: _Kernel, links: list[_Link]) -> bool:
     """Whether the first kernel reduces, and the second has no arrays of its own to read that are as large."""
-    if not any(any(nest.reduced) for nest in first.nests):
-        return False
     handed = {link.place for link in links}
     own = {operand for place, operand in enumerate(second.op.operands) if place not in handed}
-    known = {operand: math.prod(operand.type.shape) for operand in first.op.operands}
-    return all(math.prod(operand.type.shape) < max(known.values(), default=0) for operand in own - {*known})
+    largest = max(map(_size, first.op.operands), default=0)
+    smaller = all(_size(operand) < largest for operand in own - {*first.op.operands})
+    return smaller and any(nest.reduces for nest in first.nests)
 
 
-def _keeps(nest: Nest) -> bool:
-    """Whether a reduction computes an array beside, which another reduction would have it do again."""
-    return any(nest.reduced) and len(nest.outputs) > 1
+def _size(operand: Any) -> int:
+    """Elements of an array; 1 for a number."""
+    return math.prod(getattr(operand.type, "shape", ()))
 
 
 def _is_cheap(first: _Kernel, second: _Kernel, link: _Link) -> bool:
@@ -231,7 +235,7 @@ def _is_cheap(first: _Kernel, second: _Kernel, link: _Link) -> bool:
     if len([use for load in link.loads for use in load.uses]) < 2 or not _is_computed(value):
         return True
     work = [op.operation.name for op in value.owner.operation.regions[0].blocks[0].operations]
-    reduced = any(nest.op == value.owner.operation and any(nest.reduced) for nest in first.nests)
+    reduced = any(nest.op == value.owner.operation and nest.reduces for nest in first.nests)
     return reduced or (len(work) <= _FEW and all(name in _CHEAP or not name.startswith("math.") for name in work))
 
 
@@ -239,11 +243,11 @@ def _reader(first: _Kernel, second: _Kernel, link: _Link) -> Nest | None:
     """The reduction that can compute what it reads of the first kernel by itself; None if there is none."""
     (value,) = first.results
     readers = [nest for nest in second.nests if any(operand in link.loads for operand in nest.op.operands)]
-    reductions = [nest for nest in second.nests if any(nest.reduced)]
+    reductions = [nest for nest in second.nests if nest.reduces]
     if not first.nests or not readers or readers[0].op != reductions[-1].op:
         return None
     made, reader = first.nests[-1], readers[0]
-    if any(made.reduced) or made.op.results[0] != value:
+    if made.reduces or made.op.results[0] != value:
         return None
     places = [places for places, operand in zip(reader.inputs, reader.op.operands) if operand in link.loads]
     one_by_one = made.outputs == [made.loops] and places == [reader.loops] and len(reader.outputs) == 1
