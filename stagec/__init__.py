@@ -26,6 +26,7 @@ if _TYPE_CHECKING:
         lax,
         nn,
         numpy,
+        random,
         scipy,
         tree,
         tree_util,
@@ -109,6 +110,7 @@ __all__ = [
     "numpy",
     "pattern",
     "pure_callback",
+    "random",
     "remat",
     "save",
     "scipy",
@@ -133,6 +135,7 @@ _LAZY = {
             "lax",
             "nn",
             "numpy",
+            "random",
             "scipy",
             "tree",
             "tree_util",
@@ -164,7 +167,6 @@ _LAZY = {
 # Names that JAX's users try, and what to do without them.
 _MISSING = {
     **dict.fromkeys(("pmap", "shard_map", "ffi"), ""),
-    "random": "make numbers with numpy.random.default_rng(), and pass them as arguments",
     "effects_barrier": "callbacks have run when a call returns: there is nothing to wait for",
     "tree_map": "use stagec.tree.map",
 }

@@ -111,7 +111,7 @@ def test_public_names_are_these():
         custom_jvp custom_vjp debug debug_infs debug_nans default_backend default_device device_get device_put
         devices disable_jit dtypes enable_x64 errors eval_shape experimental explain export grad hessian jacfwd
         jacobian jacrev jit jvp lax linear_transpose linearize load local_device_count make_graph make_jaxpr
-        memory_stats named_call named_scope nn numpy pattern pure_callback remat save scipy tree tree_util typing
+        memory_stats named_call named_scope nn numpy pattern pure_callback random remat save scipy tree tree_util typing
         value_and_grad vjp vmap
         """.split()
     )

@@ -147,6 +147,10 @@ class FormatError(StagecError, ValueError, LookupError):
     """A format string of `debug.print` and its arguments do not belong together."""
 
 
+class KeyReuseError(StagecError, RuntimeError):
+    """A random key was used twice while `debug_key_reuse` was on."""
+
+
 class DonationError(StagecError, RuntimeError):
     """An array was used after a call took its buffer (`donate_argnums`)."""
 

@@ -1,0 +1,114 @@
+"""The block cipher behind `stagec.random`: Threefry-2x32 with 20 rounds.
+
+Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+from stagec.core.aval import ShapedArray
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
+from stagec.primitives.rules import batch_elementwise
+from stagec.primitives.sort_network import Emitter
+from stagec.primitives.table import check_dtype, elementwise_shape, spread
+
+# How far each of four rounds rotates the second word; the two rows take turns.
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_PARITY = 0x1BD11BDA
+# Elements evaluated at a time: the eight temporary arrays of 32 KiB stay in a core's own cache.
+_BLOCK = 1 << 13
+
+
+def _threefry_shape(*avals: ShapedArray) -> list[ShapedArray]:
+    for aval in avals:
+        check_dtype("threefry2x32", aval.dtype, frozenset({dtypes.uint32}))
+    return [ShapedArray.of(elementwise_shape("threefry2x32", avals), dtypes.uint32)] * 2
+
+
+def _threefry_eval(*words: Any) -> list[Any]:
+    shape = np.broadcast_shapes(*[np.shape(w) for w in words])
+    columns = [np.reshape(w, -1) for w in words]
+    out = [np.empty(int(np.prod(shape, dtype=np.int64)), np.uint32) for _ in (0, 1)]
+    for start in range(0, out[0].size, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        key1, key2, x0, x1 = (c if c.size == 1 and out[0].size != 1 else c[part] for c in columns)
+        a, b = out[0][part], out[1][part]
+        a[...], b[...] = x0, x1
+        _encrypt(key1, key2, a, b)
+    return [o.reshape(shape) for o in out]
+
+
+def _encrypt(key1: Any, key2: Any, a: Any, b: Any) -> None:
+    """Encrypt the block `(a, b)` in place."""
+    keys = (key1, key2, key1 ^ key2 ^ np.uint32(_PARITY))
+    high = np.empty_like(b)
+    a += keys[0]
+    b += keys[1]
+    for group in range(5):
+        for distance in _ROTATIONS[group % 2]:
+            a += b
+            np.right_shift(b, np.uint32(32 - distance), out=high)
+            np.left_shift(b, np.uint32(distance), out=b)
+            b |= high
+            b ^= a
+        a += keys[(group + 1) % 3]
+        b += keys[(group + 2) % 3]
+        b += np.uint32(group + 1)
+
+
+def _threefry_lower(cx: Any, *words: Any) -> list[Any]:
+    (aval, _) = cx.out_avals
+    e = Emitter(cx)
+    key1, key2, a, b = spread(cx, words)
+    keys = (key1, key2, e("xor", aval, e("xor", aval, key1, key2), e.fill(_PARITY, aval)))
+    a, b = e("add", aval, a, key1), e("add", aval, b, key2)
+    for group in range(5):
+        for distance in _ROTATIONS[group % 2]:
+            a = e("add", aval, a, b)
+            low = e("shift_left", aval, b, e.fill(distance, aval))
+            high = e("shift_right_logical", aval, b, e.fill(32 - distance, aval))
+            b = e("xor", aval, e("or", aval, low, high), a)
+        a = e("add", aval, a, keys[(group + 1) % 3])
+        b = e("add", aval, b, e("add", aval, keys[(group + 2) % 3], e.fill(group + 1, aval)))
+    return [a, b]
+
+
+def _threefry_batch(
+    primitive: Primitive, args: Sequence[Any], dims: Sequence[int | None], size: int, params: dict[str, Any]
+) -> tuple[Any, list[int]]:
+    results, dim = batch_elementwise(primitive, args, dims, size, params)
+    return results, [dim, dim]
+
+
+threefry2x32_p = Primitive(
+    "threefry2x32",
+    shape=_threefry_shape,
+    eval=_threefry_eval,
+    lower=_threefry_lower,
+    jvp=NOT_DIFFERENTIABLE,
+    transpose=NOT_LINEAR,
+    batch=_threefry_batch,
+    multiple=True,
+)
+
+
+def threefry2x32(key1: Any, key2: Any, x0: Any, x1: Any) -> list[Any]:
+    """Encrypt blocks of two 32-bit words.
+
+    Args:
+      key1, key2: uint32; the key.
+      x0, x1: uint32; the blocks. All four have one shape, or rank 0.
+
+    Returns:
+      The two words of the encrypted blocks.
+
+    >>> import numpy as np
+    >>> threefry2x32(*np.zeros(4, np.uint32))
+    [Array(1797259609, dtype=uint32), Array(2579123966, dtype=uint32)]
+    """
+    return threefry2x32_p(key1, key2, x0, x1)

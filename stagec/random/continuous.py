@@ -1,0 +1,226 @@
+"""Continuous distributions that are a function of uniform or normal numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+from stagec.core.dtype_info import finfo
+from stagec.numpy.linalg import norm
+from stagec.primitives import arithmetic as ar, logic, transcendental as tr
+from stagec.primitives.axes import as_shape
+from stagec.primitives.operand import Operand
+from stagec.random.discrete import draw_signs
+from stagec.random.draws import (
+    draw_normal,
+    draw_uniform,
+    drawn_shape,
+    float_dtype,
+    parameter,
+    wanted_dtype,
+)
+from stagec.random.keys import PRNGKeyArray, as_key, split_key
+
+
+def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
+    """Numbers of the exponential distribution with a mean of 1.
+
+    >>> from stagec import random
+    >>> random.exponential(random.key(0), (2,))
+    Array([2.9486682 , 0.71920174], dtype=float32)
+    """
+    wanted = float_dtype("exponential", dtype)
+    return draw_exponential(as_key("exponential", key), as_shape(shape, "exponential"), wanted)
+
+
+def draw_exponential(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Operand:
+    """`exponential` of checked arguments."""
+    return -tr.log1p(-draw_uniform(key, shape, dtype))
+
+
+def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
+    """Numbers of the standard Cauchy distribution.
+
+    >>> from stagec import random
+    >>> random.cauchy(random.key(0), (3,)).shape
+    (3,)
+    """
+    wanted = float_dtype("cauchy", dtype)
+    unit = draw_uniform(as_key("cauchy", key), as_shape(shape, "cauchy"), wanted, float(finfo(wanted).eps), 1.0)
+    return tr.tan(np.pi * (unit - 0.5))
+
+
+def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
+    """Numbers of the standard Laplace distribution.
+
+    >>> from stagec import random
+    >>> random.laplace(random.key(0), (3,)).shape
+    (3,)
+    """
+    wanted = float_dtype("laplace", dtype)
+    low = -1.0 + float(finfo(wanted).epsneg)
+    unit = draw_uniform(as_key("laplace", key), as_shape(shape, "laplace"), wanted, low, 1.0)
+    return ar.sign(unit) * tr.log1p(-ar.abs(unit))
+
+
+def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
+    """Numbers of the standard logistic distribution.
+
+    >>> from stagec import random
+    >>> random.logistic(random.key(0), (3,)).shape
+    (3,)
+    """
+    wanted = float_dtype("logistic", dtype)
+    low = float(finfo(wanted).tiny)
+    unit = draw_uniform(as_key("logistic", key), as_shape(shape, "logistic"), wanted, low, 1.0)
+    return tr.log(unit) - tr.log1p(-unit)
+
+
+def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None) -> Operand:
+    """Numbers of the standard Gumbel distribution.
+
+    Args:
+      mode: `"low"`, the default, or `"high"`, which takes two uniform numbers for each result
+        and reaches values that are about twice as rare in the tail.
+
+    >>> from stagec import random
+    >>> random.gumbel(random.key(0), (3,)).shape
+    (3,)
+    """
+    wanted = float_dtype("gumbel", dtype)
+    return draw_gumbel(as_key("gumbel", key), as_shape(shape, "gumbel"), wanted, mode)
+
+
+def draw_gumbel(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any, mode: str | None) -> Operand:
+    """`gumbel` of checked arguments but for the mode."""
+    if mode not in (None, "low", "high"):
+        raise ValueError(f"gumbel: mode is 'low' or 'high', got {mode!r}")
+    info = finfo(dtype)
+    if mode == "high":
+        both = draw_uniform(key, (2, *shape), dtype)
+        high, low = both[0], both[1]
+        fine = high + 2.0**-info.nmant * low + float(info.tiny)
+        return -tr.log(-tr.log1p(-logic.select(high >= 0.5, high, fine)))
+    return -tr.log(-tr.log(draw_uniform(key, shape, dtype, float(info.tiny), 1.0)))
+
+
+def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Operand:
+    """Numbers of the Pareto distribution of shape `b` and scale 1.
+
+    >>> from stagec import random
+    >>> bool((random.pareto(random.key(0), 2.0, (100,)) >= 1).all())
+    True
+    """
+    wanted = float_dtype("pareto", dtype)
+    sizes = drawn_shape("pareto", shape, b)
+    return tr.exp(draw_exponential(as_key("pareto", key), sizes, wanted) / parameter("pareto", b, wanted, sizes))
+
+
+def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Operand:
+    """Numbers of the Rayleigh distribution.
+
+    >>> from stagec import random
+    >>> bool((random.rayleigh(random.key(0), 2.0, (100,)) >= 0).all())
+    True
+    """
+    wanted = float_dtype("rayleigh", dtype)
+    sizes = drawn_shape("rayleigh", shape, scale)
+    unit = draw_uniform(as_key("rayleigh", key), sizes, wanted)
+    return parameter("rayleigh", scale, wanted, sizes) * ar.sqrt(-2 * tr.log(unit))
+
+
+def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = None, dtype: Any = None) -> Operand:
+    """Numbers of the Weibull distribution of minima.
+
+    >>> from stagec import random
+    >>> bool((random.weibull_min(random.key(0), 1.0, 2.0, (100,)) >= 0).all())
+    True
+    """
+    wanted = float_dtype("weibull_min", dtype)
+    sizes = drawn_shape("weibull_min", shape, scale, concentration)
+    scale, concentration = (parameter("weibull_min", v, wanted, sizes) for v in (scale, concentration))
+    unit = draw_uniform(as_key("weibull_min", key), sizes, wanted)
+    return ar.pow(-tr.log1p(-unit), 1.0 / concentration) * scale
+
+
+def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None) -> Operand:
+    """Exponentials of normal numbers with a deviation of `sigma`.
+
+    >>> from stagec import random
+    >>> bool((random.lognormal(random.key(0), 0.5, (100,)) > 0).all())
+    True
+    """
+    wanted = wanted_dtype("lognormal", dtype, dtypes.INEXACT, "a floating-point or complex dtype")
+    sizes = drawn_shape("lognormal", shape, sigma)
+    single = as_key("lognormal", key)
+    return tr.exp(draw_normal(single, sizes, wanted) * parameter("lognormal", sigma, wanted, sizes))
+
+
+def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
+    """Lengths of vectors of three normal numbers.
+
+    >>> from stagec import random
+    >>> random.maxwell(random.key(0), (3,)).shape
+    (3,)
+    """
+    wanted = float_dtype("maxwell", dtype)
+    return _draw_maxwell(as_key("maxwell", key), as_shape(shape, "maxwell"), wanted)
+
+
+def _draw_maxwell(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Operand:
+    return norm(draw_normal(key, (*shape, 3), dtype), axis=-1)
+
+
+def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Operand:
+    """Numbers of the Maxwell distribution with a random sign, scaled and moved.
+
+    Args:
+      shape: what leads the axes of `loc` and `scale` in the result; without it the result has these axes twice,
+        as in JAX.
+
+    >>> from stagec import random
+    >>> random.double_sided_maxwell(random.key(0), 0.0, 1.0, (3,)).shape
+    (3,)
+    """
+    wanted = float_dtype("double_sided_maxwell", dtype)
+    own = np.broadcast_shapes(np.shape(loc), np.shape(scale))
+    sizes = (as_shape(shape, "double_sided_maxwell") or own) + own
+    loc, scale = (parameter("double_sided_maxwell", v, wanted, sizes) for v in (loc, scale))
+    keys = split_key(as_key("double_sided_maxwell", key), (2,))
+    return draw_signs(keys[1], sizes, wanted) * _draw_maxwell(keys[0], sizes, wanted) * scale + loc
+
+
+def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None) -> Operand:
+    """Numbers of the triangular distribution on [left, right] with its peak at `mode`.
+
+    >>> from stagec import random
+    >>> bool((random.triangular(random.key(0), 1.0, 2.0, 4.0, (100,)) >= 1).all())
+    True
+    """
+    wanted = float_dtype("triangular", dtype)
+    sizes = drawn_shape("triangular", shape, left, mode, right)
+    left, mode, right = (parameter("triangular", v, wanted, sizes) for v in (left, mode, right))
+    unit = draw_uniform(as_key("triangular", key), sizes, wanted)
+    rising = left + ar.sqrt(unit * (right - left) * (mode - left))
+    falling = right - ar.sqrt((1 - unit) * (right - left) * (right - mode))
+    return logic.select(unit < (mode - left) / (right - left), rising, falling)
+
+
+def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Operand:
+    """Numbers of the inverse Gaussian distribution with this mean and scale 1.
+
+    >>> from stagec import random
+    >>> bool((random.wald(random.key(0), 2.0, (100,)) > 0).all())
+    True
+    """
+    wanted = float_dtype("wald", dtype)
+    sizes = drawn_shape("wald", shape, mean)
+    mean = parameter("wald", mean, wanted, sizes)
+    keys = split_key(as_key("wald", key), (2,))
+    drawn, unit = draw_normal(keys[0], sizes, wanted), draw_uniform(keys[1], sizes, wanted)
+    y, mean_squared = ar.square(drawn), ar.square(mean)
+    root = ar.sqrt(4 * mean * y + mean_squared * ar.square(y))
+    x = mean + mean_squared * y / 2 - mean / 2 * root
+    return logic.select(unit <= mean / (mean + x), x, mean_squared / x)

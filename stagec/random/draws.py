@@ -1,0 +1,193 @@
+"""Bits, and the draws that others are made of: uniform, normal, integers, coin tosses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location
+from stagec.core.dtype_info import finfo
+from stagec.numpy.arguments import array_argument, requested_dtype
+from stagec.numpy.promotion import broadcast_to_shape
+from stagec.primitives import arithmetic as ar, logic
+from stagec.primitives.axes import as_shape
+from stagec.primitives.barrier import stop_gradient
+from stagec.primitives.complex import complex
+from stagec.primitives.convert import bitcast_convert_type, convert_element_type
+from stagec.primitives.iota import full
+from stagec.primitives.operand import Operand, aval_of, literal
+from stagec.primitives.special import erf, erf_inv
+from stagec.random.keys import PRNGKeyArray, as_key, encrypted_counter, split_key
+
+_UNSIGNED = {8: dtypes.uint8, 16: dtypes.uint16, 32: dtypes.uint32, 64: dtypes.uint64}
+
+
+def wanted_dtype(name: str, dtype: Any, kinds: frozenset[np.dtype[Any]], what: str, default: Any = float) -> Any:
+    """The dtype that a draw was asked for.
+
+    Args:
+      kinds: those it can have; `what` says so in words.
+    """
+    found = dtypes.canonicalize(default) if dtype is None else requested_dtype(dtype, name)
+    if found not in kinds:
+        raise location.error(
+            errors.DtypeError, f"{name}: dtype must be {what}, got {found.name}", fix=f"leave dtype out, or use {what}"
+        )
+    return found
+
+
+def float_dtype(name: str, dtype: Any) -> Any:
+    """The floating dtype that a draw was asked for."""
+    return wanted_dtype(name, dtype, dtypes.FLOATING, "a floating-point dtype")
+
+
+def drawn_shape(name: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
+    """The shape of a draw: what the user asked for, or that of its parameters.
+
+    Raises:
+      ShapeError: the parameters do not broadcast to it.
+    """
+    shapes = [np.shape(p) for p in parameters]
+    if shape is None:
+        return np.broadcast_shapes(*shapes)
+    sizes = as_shape(shape, name)
+    try:
+        fits = np.broadcast_shapes(sizes, *shapes) == sizes
+    except ValueError:
+        fits = False
+    if not fits:
+        raise location.error(
+            errors.ShapeError,
+            f"{name}: parameters of shape {', '.join(map(str, shapes))} do not broadcast to shape={sizes}",
+            fix="give the shape of the result, which includes the axes of the parameters",
+        )
+    return sizes
+
+
+def parameter(name: str, value: Any, dtype: Any, shape: tuple[int, ...]) -> Operand:
+    """A parameter of a distribution in the dtype and shape of the result."""
+    operand = array_argument(value, name)
+    if dtypes.is_complex(operand.dtype) and not dtypes.is_complex(dtype):
+        raise location.error(
+            errors.DtypeError, f"{name}: a parameter is {aval_of(operand).long()}", fix="use real numbers"
+        )
+    return broadcast_to_shape(convert_element_type(operand, dtype), shape)
+
+
+def mixed(width: int, first: Any, second: Any) -> Operand:
+    """Encrypted blocks as random bits of a width."""
+    dtype = _UNSIGNED[width]
+    if width == 64:
+        high, low = convert_element_type(first, dtype), convert_element_type(second, dtype)
+        return logic.bitwise_or(logic.shift_left(high, literal(32, dtype)), low)
+    return convert_element_type(logic.bitwise_xor(first, second), dtype)
+
+
+def random_bits(key: PRNGKeyArray, width: int, shape: tuple[int, ...]) -> Operand:
+    """Random bits as unsigned integers of a width."""
+    return mixed(width, *encrypted_counter(key, shape))
+
+
+def bits(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
+    """Uniform bits as unsigned integers; uint32 by default, uint64 with 64-bit types.
+
+    The bits are those of `jax.random.bits`, for every shape and dtype.
+
+    >>> from stagec import random
+    >>> random.bits(random.key(0), (2,))
+    Array([4070199207, 2202396498], dtype=uint32)
+    """
+    kinds = frozenset(_UNSIGNED.values())
+    wanted = wanted_dtype("bits", dtype, kinds, "an unsigned integer dtype", dtypes.canonicalize(dtypes.uint64))
+    return random_bits(as_key("bits", key), 8 * wanted.itemsize, as_shape(shape, "bits"))
+
+
+def mantissa_bits(dtype: Any) -> int:
+    """How many random bits a uniform draw of a dtype takes."""
+    return 8 if finfo(dtype).nmant < 8 else 8 * dtype.itemsize
+
+
+def unit_interval(random: Any, dtype: Any) -> Operand:
+    """Bits as floats in [0, 1): they become the mantissa of a number in [1, 2)."""
+    wide = _UNSIGNED[8 * dtype.itemsize]
+    width = 8 * aval_of(random).dtype.itemsize
+    random = convert_element_type(random, wide)
+    fraction = logic.shift_right_logical(random, literal(width - finfo(dtype).nmant, wide))
+    one = literal(int(np.ones((), dtype).view(wide)), wide)
+    return ar.sub(bitcast_convert_type(logic.bitwise_or(fraction, one), dtype), literal(1, dtype))
+
+
+def scaled(unit: Any, low: Any, high: Any) -> Operand:
+    """Floats in [0, 1) moved to [low, high)."""
+    return ar.max(low, ar.add(ar.mul(unit, ar.sub(high, low)), low))
+
+
+def draw_uniform(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any, low: Any = 0.0, high: Any = 1.0) -> Operand:
+    """`uniform` of checked arguments."""
+    unit = unit_interval(random_bits(key, mantissa_bits(dtype), shape), dtype)
+    if isinstance(low, float) and isinstance(high, float):
+        if (low, high) == (0.0, 1.0):
+            return unit
+        return scaled(unit, literal(low, dtype), literal(high, dtype))
+    return scaled(unit, parameter("uniform", low, dtype, shape), parameter("uniform", high, dtype, shape))
+
+
+def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Operand:
+    """Uniform floats in [minval, maxval).
+
+    >>> from stagec import random
+    >>> random.uniform(random.key(0), (2,), minval=-1.0)
+    Array([0.89533424, 0.02557576], dtype=float32)
+    """
+    wanted = float_dtype("uniform", dtype)
+    sizes = drawn_shape("uniform", shape, minval, maxval)
+    return draw_uniform(as_key("uniform", key), sizes, wanted, minval, maxval)
+
+
+def normal_of(unit: Any, dtype: Any) -> Operand:
+    """Floats in [0, 1) as normal ones, by the inverse of the distribution function."""
+    low = literal(np.nextafter(np.array(-1.0, dtype), np.array(0.0, dtype), dtype=dtype), dtype)
+    return ar.mul(erf_inv(scaled(unit, low, literal(1, dtype))), literal(np.sqrt(2.0), dtype))
+
+
+def draw_normal(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Operand:
+    """`normal` of checked arguments."""
+    if not dtypes.is_complex(dtype):
+        return normal_of(draw_uniform(key, shape, dtype), dtype)
+    real = dtypes.real_dtype(dtype)
+    keys = split_key(key, (2,))
+    parts = [ar.div(draw_normal(k, shape, real), literal(np.sqrt(2.0), real)) for k in keys]
+    return complex(*parts)
+
+
+def normal(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
+    """Numbers of the standard normal distribution; complex ones have a variance of 1 in all.
+
+    >>> from stagec import random
+    >>> random.normal(random.key(0), (2,))
+    Array([1.6226422, 0.0320599], dtype=float32)
+    """
+    wanted = wanted_dtype("normal", dtype, dtypes.INEXACT, "a floating-point or complex dtype")
+    return draw_normal(as_key("normal", key), as_shape(shape, "normal"), wanted)
+
+
+def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None) -> Operand:
+    """Normal numbers between two bounds.
+
+    >>> from stagec import random
+    >>> bool((abs(random.truncated_normal(random.key(0), -2.0, 2.0, (100,))) < 2).all())
+    True
+    """
+    wanted = float_dtype("truncated_normal", dtype)
+    sizes = drawn_shape("truncated_normal", shape, lower, upper)
+    low, high = (parameter("truncated_normal", v, wanted, sizes) for v in (lower, upper))
+    root = literal(np.sqrt(2.0), wanted)
+    single = as_key("truncated_normal", key)
+    between = draw_uniform(single, sizes, wanted, erf(ar.div(low, root)), erf(ar.div(high, root)))
+    drawn = ar.mul(erf_inv(between), root)
+    return logic.clamp(_next(low, np.inf, wanted), drawn, _next(high, -np.inf, wanted))
+
+
+def _next(bound: Any, towards: float, dtype: Any) -> Operand:
+    return ar.nextafter(stop_gradient(bound), full(aval_of(bound).shape, literal(towards, dtype)))

@@ -1,0 +1,374 @@
+"""Random keys: how they are made, split, and taken apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location
+from stagec.core.config import config
+from stagec.core.containers import GetAttrKey, register_pytree_with_keys
+from stagec.core.trace import Tracer
+from stagec.numpy.arguments import array_argument, to_array
+from stagec.numpy.joining import stack
+from stagec.primitives import logic
+from stagec.primitives.axes import as_shape
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.iota import full, iota
+from stagec.primitives.operand import Operand, aval_of, literal
+from stagec.primitives.shape import reshape
+from stagec.primitives.threefry import threefry2x32
+
+IMPLEMENTATION = "threefry2x32"
+_LEGACY = "an array of uint32[2]"
+
+
+class KeyDtype(dtypes.ExtendedDtype):
+    """The dtype of keys. There is one: `key<fry>`, keys of Threefry-2x32."""
+
+    type = dtypes.prng_key
+    name = "key<fry>"
+    itemsize = 8
+
+    def __repr__(self) -> str:
+        return self.name
+
+    __str__ = __repr__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KeyDtype)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+_DTYPE = KeyDtype()
+
+
+class PRNGKeyArray:
+    """An array of random keys; `key` and `split` make them.
+
+    A pytree of two arrays of uint32, which have the keys' shape, so `jit`, `vmap`, `scan` and the like
+    see the axes that the user sees.
+
+    >>> from stagec import random
+    >>> keys = random.split(random.key(0), 3)
+    >>> keys.shape, keys.dtype
+    ((3,), key<fry>)
+    >>> keys[0]
+    PRNGKeyArray((), key<fry>): [1797259609 2579123966]
+    """
+
+    __slots__ = ("_used", "_words")
+
+    def __init__(self, first: Any, second: Any) -> None:
+        self._words = (first, second)
+        # Where the key was drawn from, for `debug_key_reuse`.
+        self._used = ""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return np.shape(self._words[0])
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def dtype(self) -> KeyDtype:
+        return _DTYPE
+
+    def _map(self, method: str, *args: Any, **kwargs: Any) -> PRNGKeyArray:
+        return PRNGKeyArray(*(getattr(w, method)(*args, **kwargs) for w in self._words))
+
+    def __getitem__(self, index: Any) -> PRNGKeyArray:
+        return self._map("__getitem__", index)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a single key")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[PRNGKeyArray]:
+        if not self.shape:
+            raise TypeError("a single key cannot be iterated over; random.split makes several")
+        return (self[i] for i in range(len(self)))
+
+    def reshape(self, *shape: Any) -> PRNGKeyArray:
+        """The keys in another shape."""
+        return self._map("reshape", *shape)
+
+    def ravel(self) -> PRNGKeyArray:
+        """The keys along one axis."""
+        return self._map("ravel")
+
+    flatten = ravel
+
+    def transpose(self, *axes: Any) -> PRNGKeyArray:
+        """The keys with their axes permuted."""
+        return self._map("transpose", *axes)
+
+    def squeeze(self, axis: Any = None) -> PRNGKeyArray:
+        """The keys without axes of length 1."""
+        return self._map("squeeze", axis)
+
+    @property
+    def T(self) -> PRNGKeyArray:
+        return self.transpose()
+
+    def block_until_ready(self) -> PRNGKeyArray:
+        """Wait until the keys are computed."""
+        return self._map("block_until_ready")
+
+    def copy(self) -> PRNGKeyArray:
+        """The same keys; as `clone`."""
+        return PRNGKeyArray(*self._words)
+
+    def __eq__(self, other: object) -> Any:
+        if not isinstance(other, PRNGKeyArray):
+            return NotImplemented
+        return (self._words[0] == other._words[0]) & (self._words[1] == other._words[1])
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise location.error(
+            errors.ArgumentTypeError,
+            "random keys are not numbers, and cannot become a NumPy array",
+            fix="random.key_data(key) returns the bits of a key",
+        )
+
+    def __repr__(self) -> str:
+        if any(isinstance(w, Tracer) for w in self._words):
+            return f"PRNGKeyArray({self.shape}, {_DTYPE}): traced"
+        return f"PRNGKeyArray({self.shape}, {_DTYPE}): {np.asarray(key_data(self))}"
+
+
+register_pytree_with_keys(
+    PRNGKeyArray,
+    lambda k: (((GetAttrKey("word0"), k._words[0]), (GetAttrKey("word1"), k._words[1])), None),
+    lambda _, words: PRNGKeyArray(*words),
+    lambda k: (k._words, None),
+)
+
+
+def _refuse(name: str, value: Any) -> Exception:
+    return location.error(
+        errors.ArgumentTypeError,
+        f"{name}: expected a random key, got {errors.brief(value)}",
+        [("key", errors.brief(value), f"of type {type(value).__name__}")],
+        "make one with stagec.random.key(seed)",
+    )
+
+
+def as_keys(name: str, key: Any) -> PRNGKeyArray:
+    """The keys that a user gave: typed ones, or uint32 words along a last axis of 2."""
+    if isinstance(key, PRNGKeyArray):
+        return key
+    if not hasattr(key, "dtype") or not hasattr(key, "shape"):
+        raise _refuse(name, key)
+    words = array_argument(key, name)
+    if words.dtype != np.uint32 or not words.shape or words.shape[-1] != 2:
+        raise _refuse(name, key)
+    return PRNGKeyArray(words[..., 0], words[..., 1])
+
+
+def as_key(name: str, key: Any) -> PRNGKeyArray:
+    """A single key, which a draw uses up."""
+    keys = as_keys(name, key)
+    if keys.shape:
+        raise location.error(
+            errors.ShapeError,
+            f"{name} accepts a single key, got an array of keys of shape {keys.shape}",
+            fix=f"map over them: stagec.vmap(lambda key: random.{name}(key, ...))(keys)",
+        )
+    if config.debug_key_reuse and isinstance(key, PRNGKeyArray):
+        if key._used:
+            raise location.error(
+                errors.KeyReuseError,
+                f"{name}: the key was used before, by {key._used}, and would return numbers that depend on the earlier",
+                fix="split it first: key, subkey = random.split(key); random.clone(key) allows one more use",
+            )
+        key._used = f"{name} at {location.capture()}"
+    return keys
+
+
+def words_of(key: PRNGKeyArray) -> tuple[Any, Any]:
+    """The two halves of each key."""
+    return key._words
+
+
+def _seed(name: str, seed: Any) -> PRNGKeyArray:
+    if isinstance(seed, PRNGKeyArray):
+        raise location.error(
+            errors.ArgumentTypeError, f"{name}: expected an integer seed, got a key", fix="use the key as it is"
+        )
+    if isinstance(seed, (int, np.integer)) and not isinstance(seed, (bool, np.bool_)):
+        value = int(seed)
+        if not -(1 << 63) <= value < 1 << 64:
+            raise location.error(
+                OverflowError, f"{name}: seed {value} does not fit 64 bits", fix="take it modulo 2**64"
+            )
+        # As in JAX, seeds have the width of the default integer.
+        high = value >> 32 & 0xFFFFFFFF if config.enable_x64 else 0
+        return PRNGKeyArray(*(to_array(literal(w, dtypes.uint32)) for w in (high, value & 0xFFFFFFFF)))
+    operand = array_argument(seed, name)
+    aval = aval_of(operand)
+    if aval.shape or not dtypes.is_integer(aval.dtype):
+        raise location.error(
+            errors.ArgumentTypeError,
+            f"{name}: expected an integer seed, got {aval.long()}",
+            fix="give one integer; stagec.vmap(random.key)(seeds) makes several keys",
+        )
+    low = convert_element_type(operand, dtypes.uint32)
+    if aval.dtype.itemsize < 8:
+        return PRNGKeyArray(full((), literal(0, dtypes.uint32)), low)
+    high = logic.shift_right_logical(operand, literal(32, aval.dtype))
+    return PRNGKeyArray(convert_element_type(high, dtypes.uint32), low)
+
+
+def _check_implementation(name: str, impl: Any) -> None:
+    if impl not in (None, IMPLEMENTATION, "fry", _DTYPE):
+        raise location.error(
+            errors.UnsupportedError,
+            f"{name}: there is no generator named {impl!r}",
+            fix=f"use {IMPLEMENTATION!r}, the default",
+        )
+
+
+def key(seed: Any, *, impl: Any = None) -> PRNGKeyArray:
+    """A random key from an integer.
+
+    Args:
+      seed: an integer of rank 0, which may be traced. Without 64-bit types, its lower 32 bits count.
+      impl: the generator, `"threefry2x32"`.
+
+    >>> from stagec import random
+    >>> random.normal(random.key(42), (2,))
+    Array([-0.02830462,  0.46713185], dtype=float32)
+    """
+    _check_implementation("key", impl)
+    return _seed("key", seed)
+
+
+def PRNGKey(seed: Any, *, impl: Any = None) -> Operand:
+    """A random key of the older kind: an array of two uint32.
+
+    >>> from stagec import random
+    >>> random.PRNGKey(7)
+    Array([0, 7], dtype=uint32)
+    """
+    _check_implementation("PRNGKey", impl)
+    return key_data(_seed("PRNGKey", seed))
+
+
+def _as_given(given: Any, keys: PRNGKeyArray) -> Any:
+    return keys if isinstance(given, PRNGKeyArray) else key_data(keys)
+
+
+def split(key: Any, num: int | Sequence[int] = 2) -> Any:
+    """New keys from one, which should not be used again.
+
+    Args:
+      key: a single key.
+      num: how many, or the shape of the array of keys.
+
+    Returns:
+      Keys of the kind that was given.
+
+    >>> from stagec import random
+    >>> first, second = random.split(random.key(0))
+    """
+    return _as_given(key, split_key(as_key("split", key), as_shape(num, "split")))
+
+
+def split_key(key: PRNGKeyArray, shape: tuple[int, ...]) -> PRNGKeyArray:
+    """`split` of a typed key."""
+    return PRNGKeyArray(*encrypted_counter(key, shape))
+
+
+def encrypted_counter(key: PRNGKeyArray, shape: tuple[int, ...]) -> Sequence[Any]:
+    """The blocks with the numbers 0, 1, 2, ... in row-major order, encrypted with one key."""
+    size = math.prod(shape)
+    if size > 1 << 32:
+        raise location.error(
+            errors.ShapeError,
+            f"one key makes at most 2**32 numbers, {size} were asked for",
+            fix="split the key, and draw in parts",
+        )
+    zero = literal(0, dtypes.uint32)
+    counter = reshape(iota(dtypes.uint32, size), shape) if shape else zero
+    return threefry2x32(*key._words, zero, counter)
+
+
+def fold_in(key: Any, data: Any) -> Any:
+    """A new key from a key and an integer, such as the number of a step.
+
+    Args:
+      key: a single key.
+      data: an integer of rank 0, which may be traced; its lower 32 bits count.
+
+    >>> from stagec import random
+    >>> step_key = random.fold_in(random.key(0), 17)
+    """
+    single = as_key("fold_in", key)
+    value = array_argument(data & 0xFFFFFFFF if isinstance(data, int) else data, "fold_in")
+    if aval_of(value).shape or not (dtypes.is_integer(value.dtype) or dtypes.is_bool(value.dtype)):
+        raise location.error(
+            errors.ArgumentTypeError,
+            f"fold_in: expected an integer, got {aval_of(value).long()}",
+            fix="give one integer; stagec.vmap maps over several",
+        )
+    word = convert_element_type(value, dtypes.uint32)
+    return _as_given(key, PRNGKeyArray(*threefry2x32(*single._words, literal(0, dtypes.uint32), word)))
+
+
+def key_data(keys: Any) -> Operand:
+    """The bits of keys: uint32, with a last axis of 2.
+
+    >>> from stagec import random
+    >>> random.key_data(random.key(7))
+    Array([0, 7], dtype=uint32)
+    """
+    return stack(list(as_keys("key_data", keys)._words), axis=-1)
+
+
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> PRNGKeyArray:
+    """Keys from their bits, as `key_data` returns them.
+
+    >>> import stagec.numpy as snp
+    >>> from stagec import random
+    >>> random.wrap_key_data(snp.array([0, 7], "uint32"))
+    PRNGKeyArray((), key<fry>): [0 7]
+    """
+    _check_implementation("wrap_key_data", impl)
+    return as_keys("wrap_key_data", key_bits_array)
+
+
+def key_impl(keys: Any) -> str:
+    """The name of the generator that keys are for.
+
+    >>> from stagec import random
+    >>> random.key_impl(random.key(0))
+    'threefry2x32'
+    """
+    as_keys("key_impl", keys)
+    return IMPLEMENTATION
+
+
+def clone(key: Any) -> Any:
+    """The same key, for one more use where `debug_key_reuse` is on.
+
+    >>> from stagec import random
+    >>> key = random.key(0)
+    >>> bool(random.clone(key) == key)
+    True
+    """
+    return _as_given(key, as_keys("clone", key).copy())
