@@ -57,7 +57,14 @@ def public_names(module):
     return {name for name, value in values.items() if not isinstance(value, types.ModuleType)}
 
 
-FUNCTION_MODULES = ["stagec.numpy", "stagec.numpy.linalg", "stagec.lax", "stagec.nn", "stagec.scipy.special"]
+FUNCTION_MODULES = [
+    "stagec.numpy",
+    "stagec.numpy.linalg",
+    "stagec.lax",
+    "stagec.nn",
+    "stagec.scipy.special",
+    "stagec.random",
+]
 
 
 @pytest.mark.parametrize("name", FUNCTION_MODULES)

@@ -43,7 +43,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "dump": ("STAGEC_DUMP", str, "", False),
     "debug_nans": ("STAGEC_DEBUG_NANS", _flag, False, False),
     "debug_infs": ("STAGEC_DEBUG_INFS", _flag, False, False),
-    "debug_key_reuse": ("STAGEC_DEBUG_KEY_REUSE", _flag, False, False),
+    "debug_key_reuse": ("STAGEC_DEBUG_KEY_REUSE", _flag, False, True),
     "full_tracebacks": ("STAGEC_FULL_TRACEBACKS", _flag, False, False),
     "enable_cache": ("STAGEC_CACHE", _flag, True, False),
     "cache_dir": ("STAGEC_CACHE_DIR", str, "", False),

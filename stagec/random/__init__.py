@@ -51,6 +51,7 @@ from stagec.random.gammas import (
 )
 from stagec.random.keys import (
     PRNGKey as PRNGKey,
+    PRNGKeyArray as PRNGKeyArray,
     clone as clone,
     fold_in as fold_in,
     key as key,

@@ -28,8 +28,8 @@ def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
     """Numbers of the exponential distribution with a mean of 1.
 
     >>> from stagec import random
-    >>> random.exponential(random.key(0), (2,))
-    Array([2.9486682 , 0.71920174], dtype=float32)
+    >>> random.exponential(random.key(0), (2,)).round(3)
+    Array([2.95 , 3.843], dtype=float32)
     """
     wanted = float_dtype("exponential", dtype)
     return draw_exponential(as_key("exponential", key), as_shape(shape, "exponential"), wanted)

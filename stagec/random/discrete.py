@@ -43,7 +43,7 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -
 
     >>> from stagec import random
     >>> random.randint(random.key(0), (5,), 0, 10)
-    Array([5, 7, 4, 6, 8], dtype=int32)
+    Array([9, 0, 2, 3, 1], dtype=int32)
     """
     wanted = _integer_dtype("randint", dtype)
     sizes = drawn_shape("randint", shape, minval, maxval)
@@ -135,7 +135,7 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
 
     >>> from stagec import random
     >>> random.rademacher(random.key(0), (4,))
-    Array([-1, -1,  1, -1], dtype=int32)
+    Array([-1, -1,  1,  1], dtype=int32)
     """
     kinds = dtypes.NUMERIC
     wanted = wanted_dtype("rademacher", dtype, kinds, "a numeric dtype", int)

@@ -12,6 +12,7 @@ from stagec.core.dtype_info import finfo
 from stagec.core.primitive import NOT_LINEAR
 from stagec.numpy.reductions import any as any_of
 from stagec.primitives import arithmetic as ar, logic, transcendental as tr
+from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full
 from stagec.primitives.operand import Operand, literal
 from stagec.primitives.rules import each
@@ -59,7 +60,7 @@ def _by_series(a: Any, x: Any) -> Operand:
         return n + 1, r, term, total + term, slope, slope_sum + slope
 
     # The slope begins above what ends the sum.
-    start = (literal(0, np.dtype(np.int32)), a, zero + 1, zero + 1, zero, zero)
+    start = (full((), literal(0, dtypes.int32)), a, zero + 1, zero + 1, zero, zero)
     state = step(start)
     _, _, _, total, _, slope_sum = while_loop(unfinished, step, state)
     return -(slope_sum + total * (tr.log(x) - digamma(a + 1))) * x / a
@@ -77,7 +78,7 @@ def _by_fraction(a: Any, x: Any) -> Operand:
     def step(state: Any) -> Any:
         n, y, z, values, slopes, value, slope, _ = state
         n, y, z = n + 1, y + 1, z + 2
-        c = full(x.shape, 1) * n.astype(x.dtype) if hasattr(n, "astype") else n
+        c = convert_element_type(n, x.dtype)
         yc = y * c
         (p1, p2), (q1, q2) = values
         (dp1, dp2), (dq1, dq2) = slopes
@@ -100,7 +101,7 @@ def _by_fraction(a: Any, x: Any) -> Operand:
     slopes = (zero, zero), (-x, zero)
     value = values[0][0] / values[1][0]
     slope = value * x / values[1][0]
-    start = (full((), literal(0, np.dtype(np.int32))), y, z, values, slopes, value, slope, zero + 1)
+    start = (full((), literal(0, dtypes.int32)), y, z, values, slopes, value, slope, zero + 1)
     _, _, _, _, _, value, slope, _ = while_loop(unfinished, step, start)
     return (slope + value * (tr.log(x) - digamma(a))) * x
 

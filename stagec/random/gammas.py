@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stagec.control.loops import while_loop
-from stagec.core import errors, location
+from stagec.core import dtypes, errors, location
 from stagec.nn.axes import softmax
 from stagec.numpy.reductions import any as any_of
 from stagec.numpy.values import array
@@ -36,14 +36,14 @@ from stagec.random.keys import PRNGKeyArray, as_key, split_key, words_of
 
 def _split_each(keys: Any, count: int) -> list[Any]:
     """Each key split into so many."""
-    zero = literal(0, np.dtype(np.uint32))
-    return [threefry2x32(*keys, zero, literal(i, np.dtype(np.uint32))) for i in range(count)]
+    zero = literal(0, dtypes.uint32)
+    return [threefry2x32(keys[0], keys[1], zero, literal(i, dtypes.uint32)) for i in range(count)]
 
 
 def _uniform_each(keys: Any, dtype: Any) -> Operand:
     """One uniform number from each key."""
-    zero = literal(0, np.dtype(np.uint32))
-    return unit_interval(mixed(mantissa_bits(dtype), *threefry2x32(*keys, zero, zero)), dtype)
+    zero = literal(0, dtypes.uint32)
+    return unit_interval(mixed(mantissa_bits(dtype), *threefry2x32(keys[0], keys[1], zero, zero)), dtype)
 
 
 def _select_each(mask: Any, new: Any, old: Any) -> Any:

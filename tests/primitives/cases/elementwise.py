@@ -152,3 +152,8 @@ for dtype in FLOATS:
         CASES.append(Case("reduce_precision", [edges(dtype)], params))
 unary("stop_gradient", ALL)
 unary("optimization_barrier", ALL)
+
+# The cipher behind random numbers: two results, and operands of rank 0 with any.
+_WORDS = [sample((3, 7), np.dtype("uint32"), seed) for seed in range(4)]
+CASES.append(Case("threefry2x32", _WORDS))
+CASES.append(Case("threefry2x32", [np.uint32(1), np.uint32(2), np.uint32(3), np.arange(9, dtype=np.uint32)]))
