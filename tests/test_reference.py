@@ -62,6 +62,8 @@ FUNCTION_MODULES = [
     "stagec.numpy.linalg",
     "stagec.lax",
     "stagec.nn",
+    "stagec.numpy.fft",
+    "stagec.scipy.fft",
     "stagec.scipy.special",
     "stagec.random",
 ]

@@ -2,6 +2,8 @@
 
 # ruff: noqa: I001
 
+from stagec.lax.fourier import FftType as FftType, fft as fft
+from stagec.primitives.fft import fft_p as fft_p
 from stagec.primitives.arithmetic import (
     RoundingMethod as RoundingMethod,
     abs as abs,

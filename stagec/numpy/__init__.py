@@ -6,7 +6,7 @@ Names, signatures and results are NumPy's; dtypes follow JAX: 32 bits unless
 
 # ruff: noqa: I001
 
-from stagec.numpy import linalg as linalg, methods
+from stagec.numpy import fft as fft, linalg as linalg, methods
 from stagec.numpy.arithmetic import (
     abs as abs,
     absolute as absolute,

@@ -1,3 +1,3 @@
 """Functions of SciPy, on arrays that may be traced."""
 
-from stagec.scipy import special as special
+from stagec.scipy import fft as fft, special as special

@@ -1,0 +1,288 @@
+"""Discrete Fourier transforms, by the names of `numpy.fft`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, location
+from stagec.numpy.arguments import array_argument, from_numpy, requested_dtype
+from stagec.numpy.fft_arguments import along, back, chosen_axes, complex_argument, fitted, length, listed, real_argument
+from stagec.numpy.manipulation import roll
+from stagec.primitives.axes import canonical_axes, canonical_axis
+from stagec.primitives.complex import complex, conj, imag, real
+from stagec.primitives.fft import fft_last
+from stagec.primitives.fft_plan import roots_of_unity
+from stagec.primitives.joining import concatenate
+from stagec.primitives.operand import Operand, aval_of
+from stagec.primitives.rules import zeros
+from stagec.primitives.shape import reshape, rev
+from stagec.primitives.slicing import slice_in_dim
+
+# What each direction is scaled by, by the name of the norm: forward, inverse.
+_NORMS = {None: (0, 1), "backward": (0, 1), "ortho": (0.5, 0.5), "forward": (1, 0)}
+
+
+def _scale(name: str, norm: Any, n: int, inverse: bool) -> float:
+    """What the unscaled transform is multiplied by."""
+    if norm not in _NORMS:
+        raise location.error(
+            ValueError, f"{name}: there is no norm {norm!r}", fix="use 'backward', 'ortho' or 'forward'"
+        )
+    return float(n ** -_NORMS[norm][inverse])
+
+
+def _scaled(x: Operand, scale: float) -> Operand:
+    return x if scale == 1 else x * scale
+
+
+def _transform(name: str, a: Any, n: Any, axis: Any, norm: Any, inverse: bool) -> Operand:
+    x, place = along(name, complex_argument(name, a), axis)
+    points = length(name, n, x.shape[-1])
+    # The inverse is scaled already.
+    scale = _scale(name, norm, points, inverse) * (points if inverse else 1)
+    return back(_scaled(fft_last(fitted(x, points), inverse), scale), place)
+
+
+def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The discrete Fourier transform along an axis, of any length.
+
+    Args:
+      n: how many points; the axis is cut or filled with zeros.
+      norm: which direction is scaled by 1/n: `"backward"`, `"forward"`, or each by its root with `"ortho"`.
+
+    >>> fft([1.0, 2.0, 3.0, 4.0])
+    Array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j], dtype=complex64)
+    """
+    return _transform("fft", listed(a), n, axis, norm, False)
+
+
+def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The inverse of `fft`.
+
+    >>> ifft(fft([1.0, 2.0])).real
+    Array([1., 2.], dtype=float32)
+    """
+    return _transform("ifft", listed(a), n, axis, norm, True)
+
+
+def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The first half of the transform of real numbers; the other half is its mirrored conjugate.
+
+    >>> rfft([1.0, 2.0, 3.0, 4.0])
+    Array([10.+0.j, -2.+2.j, -2.+0.j], dtype=complex64)
+    """
+    x, place = along("rfft", real_argument("rfft", listed(a)), axis)
+    points = length("rfft", n, x.shape[-1])
+    half = _half_transform(fitted(x, points), points)
+    return back(_scaled(half, _scale("rfft", norm, points, False)), place)
+
+
+def _half_transform(x: Operand, n: int) -> Operand:
+    """The first n // 2 + 1 numbers of the transform of `n` real ones."""
+    last = x.ndim - 1
+    if n % 2:
+        return slice_in_dim(fft_last(complex(x, zeros(aval_of(x)))), 0, n // 2 + 1, axis=last)
+    # Even and odd elements are the parts of half as many complex numbers.
+    pairs = reshape(x, (*x.shape[:-1], n // 2, 2))
+    mixed = fft_last(complex(pairs[..., 0], pairs[..., 1]))
+    mixed = concatenate([mixed, slice_in_dim(mixed, 0, 1, axis=last)], last)
+    mirrored = conj(rev(mixed, (last,)))
+    even, odd = (mixed + mirrored) * 0.5, (mixed - mirrored) * 0.5
+    cosines, sines = roots_of_unity(np.arange(n // 2 + 1), n, x.dtype)
+    # The root times -i: exp(-2 pi i k / n) (mixed - mirrored) / 2i.
+    real_part, imag_part = real(odd), imag(odd)
+    return even + complex(cosines * imag_part + sines * real_part, sines * imag_part - cosines * real_part)
+
+
+def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The inverse of `rfft`: real numbers from the first half of their transform.
+
+    Args:
+      n: how many there are; 2 (m - 1) of m by default, so an odd number must be said.
+
+    >>> irfft(rfft([1.0, 2.0, 3.0]), n=3).round(5)
+    Array([1., 2., 3.], dtype=float32)
+    """
+    x, place = along("irfft", complex_argument("irfft", listed(a)), axis)
+    points = length("irfft", n, 2 * (x.shape[-1] - 1))
+    found = _from_half(fitted(x, points // 2 + 1), points)
+    return back(_scaled(found, _scale("irfft", norm, points, True) * points), place)
+
+
+def _from_half(x: Operand, n: int) -> Operand:
+    """The inverse transform of the `n` numbers whose first half these are, scaled by 1/n."""
+    last = x.ndim - 1
+    rest = slice_in_dim(x, 1, n - n // 2, axis=last)
+    return real(fft_last(concatenate([x, conj(rev(rest, (last,)))], last), True))
+
+
+def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The real transform of numbers that are the mirrored conjugates of each other, from their first half.
+
+    >>> hfft([1.0, 2.0, 3.0])
+    Array([ 8., -2.,  0., -2.], dtype=float32)
+    """
+    x = complex_argument("hfft", listed(a))
+    points = length("hfft", n, 2 * (x.shape[canonical_axis(axis, x.ndim, "hfft")] - 1))
+    return irfft(conj(x), points, axis, _opposite("hfft", norm))
+
+
+def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The inverse of `hfft`.
+
+    >>> ihfft([8.0, -2.0, 0.0, -2.0]).real
+    Array([1., 2., 3.], dtype=float32)
+    """
+    return conj(rfft(listed(a), n, axis, _opposite("ihfft", norm)))
+
+
+def _opposite(name: str, norm: Any) -> str:
+    _scale(name, norm, 1, False)
+    return {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}[norm]
+
+
+def fftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+    """`fft` along several axes, all by default.
+
+    Args:
+      s: how many points each axis has; without `axes`, the last ones.
+
+    >>> fftn([[1.0, 2.0], [3.0, 4.0]]).real
+    Array([[10., -2.],
+           [-4.,  0.]], dtype=float32)
+    """
+    return _several("fftn", fft, a, s, axes, norm)
+
+
+def ifftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+    """The inverse of `fftn`.
+
+    >>> ifftn(fftn([[1.0, 2.0], [3.0, 4.0]])).real
+    Array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    """
+    return _several("ifftn", ifft, a, s, axes, norm)
+
+
+def _several(name: str, one: Any, a: Any, s: Any, axes: Any, norm: Any) -> Any:
+    x = complex_argument(name, listed(a))
+    for place, points in reversed([*zip(*chosen_axes(name, x, s, axes))]):
+        x = one(x, points, place, norm)
+    return x
+
+
+def rfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+    """`rfft` along the last of several axes, and `fft` along the others.
+
+    >>> rfftn([[1.0, 2.0], [3.0, 4.0]]).real
+    Array([[10., -2.],
+           [-4.,  0.]], dtype=float32)
+    """
+    x = real_argument("rfftn", listed(a))
+    places, sizes = chosen_axes("rfftn", x, s, axes)
+    if not places:
+        raise location.error(ValueError, "rfftn: at least 1 axis must be transformed", fix="name one in axes")
+    x = rfft(x, sizes[-1], places[-1], norm)
+    return fftn(x, sizes[:-1], places[:-1], norm) if places[:-1] else x
+
+
+def irfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+    """The inverse of `rfftn`.
+
+    >>> irfftn(rfftn([[1.0, 2.0], [3.0, 4.0]]))
+    Array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    """
+    x = complex_argument("irfftn", listed(a))
+    places, sizes = chosen_axes("irfftn", x, s, axes)
+    if not places:
+        raise location.error(ValueError, "irfftn: at least 1 axis must be transformed", fix="name one in axes")
+    last = None if s is None or s[-1] == -1 else sizes[-1]
+    x = ifftn(x, sizes[:-1], places[:-1], norm) if places[:-1] else x
+    return irfft(x, last, places[-1], norm)
+
+
+def fft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+    """`fftn` along two axes.
+
+    >>> fft2([[1.0, 2.0], [3.0, 4.0]]).shape
+    (2, 2)
+    """
+    return fftn(a, s, axes, norm)
+
+
+def ifft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+    """The inverse of `fft2`.
+
+    >>> ifft2([[1.0, 2.0], [3.0, 4.0]]).shape
+    (2, 2)
+    """
+    return ifftn(a, s, axes, norm)
+
+
+def rfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+    """`rfftn` along two axes.
+
+    >>> rfft2([[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]]).shape
+    (2, 2)
+    """
+    return rfftn(a, s, axes, norm)
+
+
+def irfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+    """The inverse of `rfft2`.
+
+    >>> irfft2([[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]]).shape
+    (2, 4)
+    """
+    return irfftn(a, s, axes, norm)
+
+
+def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+    """The frequencies of the elements of a transform of `n` points at a distance of `d`.
+
+    >>> fftfreq(4, 0.5)
+    Array([ 0. ,  0.5, -1. , -0.5], dtype=float32)
+    """
+    return _frequencies("fftfreq", np.fft.fftfreq, n, d, dtype)
+
+
+def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+    """The frequencies of the elements of `rfft`.
+
+    >>> rfftfreq(4, 0.5)
+    Array([0. , 0.5, 1. ], dtype=float32)
+    """
+    return _frequencies("rfftfreq", np.fft.rfftfreq, n, d, dtype)
+
+
+def _frequencies(name: str, of: Any, n: Any, d: Any, dtype: Any) -> Any:
+    wanted = dtypes.default_float() if dtype is None else requested_dtype(dtype, name)
+    return from_numpy(of(length(name, n, 0)), wanted) / d
+
+
+def fftshift(x: Any, axes: Any = None) -> Any:
+    """Move the frequency 0 from the start to the middle of each axis.
+
+    >>> fftshift(fftfreq(4))
+    Array([-0.5 , -0.25,  0.  ,  0.25], dtype=float32)
+    """
+    return _shifted("fftshift", x, axes, lambda n: n // 2)
+
+
+def ifftshift(x: Any, axes: Any = None) -> Any:
+    """The inverse of `fftshift`.
+
+    >>> ifftshift(fftshift(fftfreq(3)))
+    Array([ 0.        ,  0.33333334, -0.33333334], dtype=float32)
+    """
+    return _shifted("ifftshift", x, axes, lambda n: -(n // 2))
+
+
+def _shifted(name: str, x: Any, axes: Any, by: Any) -> Any:
+    values = array_argument(listed(x), name)
+    places = canonical_axes(range(values.ndim) if axes is None else axes, values.ndim, name)
+    return roll(values, [by(values.shape[p]) for p in places], places)

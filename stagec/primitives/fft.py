@@ -1,0 +1,68 @@
+"""The discrete Fourier transform of complex numbers along the last axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+from stagec.core.aval import ShapedArray
+from stagec.core.primitive import Primitive
+from stagec.primitives import arithmetic as ar
+from stagec.primitives.complex import complex, imag, real
+from stagec.primitives.fft_plan import Parts, transform
+from stagec.primitives.operand import Operand, aval_of, literal
+from stagec.primitives.rules import cotangents, linear, to_front
+from stagec.primitives.table import check_dtype
+
+
+def _fft_shape(x: ShapedArray, *, inverse: bool) -> ShapedArray:
+    check_dtype("fft", x.dtype, dtypes.COMPLEX)
+    return x.strip_weak_type()
+
+
+def _fft_eval(x: Any, *, inverse: bool) -> Any:
+    return (np.fft.ifft if inverse else np.fft.fft)(x).astype(x.dtype)
+
+
+def _fft_lower(cx: Any, x: Any, *, inverse: bool) -> Any:
+    def compute(x: Any) -> Operand:
+        n = aval_of(x).shape[-1]
+        parts = Parts(real(x), imag(x))
+        if not inverse:
+            return complex(*transform(parts, n))
+        # The inverse is the transform with the parts in each other's place.
+        turned = transform(Parts(parts.imag, parts.real), n)
+        scale = literal(1 / n, aval_of(parts.real).dtype)
+        return complex(ar.mul(turned.imag, scale), ar.mul(turned.real, scale))
+
+    return cx.apply(compute, x)
+
+
+def _fft_transposed(ct: Any, x: Any, *, inverse: bool) -> Operand:
+    # The matrix is symmetric.
+    return fft_p(ct, inverse=inverse)
+
+
+def _fft_batch(
+    primitive: Primitive, args: Sequence[Any], dims: Sequence[int | None], size: int, params: dict[str, Any]
+) -> tuple[Any, int]:
+    return primitive(to_front(args[0], dims[0]), **params), 0
+
+
+fft_p = Primitive(
+    "fft",
+    shape=_fft_shape,
+    eval=_fft_eval,
+    lower=_fft_lower,
+    jvp=linear(),
+    transpose=cotangents(_fft_transposed),
+    batch=_fft_batch,
+)
+
+
+def fft_last(x: Any, inverse: bool = False) -> Operand:
+    """The transform along the last axis of a complex array; the inverse is scaled by 1/n."""
+    return fft_p(x, inverse=inverse)

@@ -1,0 +1,173 @@
+"""Fourier and cosine transforms, by the names of `scipy.fft`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import location
+from stagec.numpy.fft import (
+    along,
+    back,
+    chosen_axes,
+    fft as fft,
+    fft2 as fft2,
+    fftfreq as fftfreq,
+    fftn as fftn,
+    fftshift as fftshift,
+    fitted,
+    hfft as hfft,
+    ifft as ifft,
+    ifft2 as ifft2,
+    ifftn as ifftn,
+    ifftshift as ifftshift,
+    ihfft as ihfft,
+    irfft as irfft,
+    irfft2 as irfft2,
+    irfftn as irfftn,
+    length,
+    listed,
+    real_argument,
+    rfft as rfft,
+    rfft2 as rfft2,
+    rfftfreq as rfftfreq,
+    rfftn as rfftn,
+)
+from stagec.primitives.complex import complex, real
+from stagec.primitives.fft import fft_last
+from stagec.primitives.fft_plan import roots_of_unity
+from stagec.primitives.joining import concatenate
+from stagec.primitives.operand import Operand, aval_of
+from stagec.primitives.rules import zeros
+from stagec.primitives.shape import rev
+
+
+def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The discrete cosine transform of real numbers.
+
+    Args:
+      type: 2, or 3, its inverse but for a scale.
+      n: how many points; the axis is cut or filled with zeros.
+      norm: `None` or `"backward"` for no scale, or `"ortho"` for an orthogonal matrix.
+
+    >>> dct([1.0, 2.0, 3.0]).round(4)
+    Array([12.    , -3.4641,  0.    ], dtype=float32)
+    """
+    _check("dct", type, norm)
+    values, place = along("dct", real_argument("dct", listed(x)), axis)
+    points = length("dct", n, values.shape[-1])
+    values = fitted(values, points)
+    found = _second(values, norm == "ortho") if type == 2 else _third(values, norm == "ortho")
+    return back(found, place)
+
+
+def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The inverse of `dct`.
+
+    >>> idct(dct([1.0, 2.0, 3.0])).round(4)
+    Array([1., 2., 3.], dtype=float32)
+    """
+    _check("idct", type, norm)
+    values, place = along("idct", real_argument("idct", listed(x)), axis)
+    points = length("idct", n, values.shape[-1])
+    values = fitted(values, points)
+    ortho = norm == "ortho"
+    found = _third(values, ortho) if type == 2 else _second(values, ortho)
+    return back(found if ortho else found / (2 * points), place)
+
+
+def _check(name: str, type: Any, norm: Any) -> None:
+    if type not in (2, 3):
+        raise location.error(NotImplementedError, f"{name}: type {type!r} does not exist", fix="use type 2 or 3")
+    if norm not in (None, "backward", "ortho"):
+        raise location.error(ValueError, f"{name}: there is no norm {norm!r}", fix="use 'backward' or 'ortho'")
+
+
+def _quarter_roots(n: int, dtype: Any) -> Any:
+    """exp(-pi i k / 2n)."""
+    return roots_of_unity(np.arange(n), 4 * n, dtype)
+
+
+def _weights(n: int, dtype: Any) -> Any:
+    """What makes the matrix of type 2 orthogonal."""
+    weights = np.full(n, np.sqrt(0.5 / n))
+    weights[0] = np.sqrt(0.25 / n)
+    return weights.astype(dtype)
+
+
+def _second(x: Operand, ortho: bool) -> Operand:
+    """sum over j of 2 x_j cos(pi k (2j + 1) / 2n).
+
+    Source: Makhoul, "A fast cosine transform in one and two dimensions" (1980).
+    """
+    last, n = x.ndim - 1, x.shape[-1]
+    folded = concatenate([x[..., ::2], rev(x[..., 1::2], (last,))], last)
+    turned = fft_last(complex(folded, zeros(aval_of(folded))))
+    cosines, sines = _quarter_roots(n, x.dtype)
+    found = 2 * (turned.real * cosines - turned.imag * sines)
+    return found * _weights(n, x.dtype) if ortho else found
+
+
+def _third(x: Operand, ortho: bool) -> Operand:
+    """x_0 + sum over j > 0 of 2 x_j cos(pi j (2k + 1) / 2n): the transpose of `_second`, whose first row is halved."""
+    last, n = x.ndim - 1, x.shape[-1]
+    if ortho:
+        x = x / (2 * n * _weights(n, x.dtype))
+    cosines, sines = _quarter_roots(n, x.dtype)
+    mirrored = concatenate([zeros(aval_of(x[..., :1])), rev(x[..., 1:], (last,))], last)
+    turned = complex(x, -mirrored) * complex(cosines + zeros(aval_of(x)), -sines + zeros(aval_of(x)))
+    folded = real(fft_last(turned, True)) * n
+    order = np.empty(n, np.int32)
+    order[::2], order[1::2] = np.arange((n + 1) // 2), n - 1 - np.arange(n // 2)
+    return folded[..., order]
+
+
+def dctn(
+    x: Any, type: int = 2, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
+) -> Any:
+    """`dct` along several axes, all by default.
+
+    >>> dctn([[1.0, 2.0], [3.0, 4.0]])[0, 0]
+    Array(40., dtype=float32)
+    """
+    return _several("dctn", dct, x, type, s, axes, norm)
+
+
+def idctn(
+    x: Any, type: int = 2, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
+) -> Any:
+    """The inverse of `dctn`.
+
+    >>> idctn(dctn([[1.0, 2.0], [3.0, 4.0]])).round(4)
+    Array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    """
+    return _several("idctn", idct, x, type, s, axes, norm)
+
+
+def _several(name: str, one: Any, x: Any, type: int, s: Any, axes: Any, norm: Any) -> Any:
+    values = real_argument(name, listed(x))
+    for place, points in zip(*chosen_axes(name, values, s, axes)):
+        values = one(values, type, points, place, norm)
+    return values
+
+
+def next_fast_len(target: int, real: bool = False) -> int:
+    """The least length from `target` on whose transform takes few steps.
+
+    Its prime factors are at most 11; for transforms of real numbers at most 5.
+
+    >>> next_fast_len(1009)
+    1024
+    """
+    found = max(int(target), 1)
+    while True:
+        rest = found
+        for factor in (2, 3, 5) if real else (2, 3, 5, 7, 11):
+            while rest % factor == 0:
+                rest //= factor
+        if rest == 1:
+            return found
+        found += 1
