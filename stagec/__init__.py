@@ -5,11 +5,12 @@ compiled once and kept on disk. Names and meaning follow JAX.
 """
 
 import importlib as _importlib
+from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
 from stagec.core import operators as _operators
 from stagec.core.config import config, debug_infs, debug_nans, disable_jit, enable_x64
-from stagec.core.errors import StagecError
+from stagec.core.errors import StagecError, not_installed as _not_installed
 from stagec.runtime import eager as _eager  # noqa: F401  what runs outside jit
 from stagec.runtime.array import Array
 from stagec.runtime.device import Device, default_backend, default_device, devices, local_device_count
@@ -178,12 +179,21 @@ def __getattr__(name: str) -> _Any:
         raise AttributeError(f"stagec.{name} does not exist yet\n  Fix: {fix}")
     if name not in _LAZY:
         raise AttributeError(f"module 'stagec' has no attribute {name!r}")
-    module, attribute = (text.format(name) for text in _LAZY[name])
-    found = _importlib.import_module(module)
+    module, attribute = _place(name)
+    try:
+        found = _importlib.import_module(module)
+    except ModuleNotFoundError as missing:
+        raise _not_installed(f"stagec.{name}", missing) from None
     value = getattr(found, attribute) if attribute else found
     globals()[name] = value
     return value
 
 
+def _place(name: str) -> tuple[str, str]:
+    """The module that a lazy name is in, and what it is called there; no name stands for the module itself."""
+    module, attribute = (text.format(name) for text in _LAZY[name])
+    return module, attribute
+
+
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(name for name in __all__ if name not in _LAZY or _find_spec(_place(name)[0]) is not None)

@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import click
 
-from stagec.commands.cache import cache
-from stagec.commands.common import describe
-from stagec.commands.compile import compile_function
-from stagec.commands.demo import demo
-from stagec.commands.doctor import doctor, versions
-from stagec.commands.dump import dump
-from stagec.commands.inspect import inspect
-from stagec.commands.run import run
-from stagec.commands.warm import warm
+from stagec.commands.common import describe, versions
+from stagec.core.errors import NotInstalledError, not_installed
+
+# Modules of `stagec.commands`, each with the name of its command; imported when the command is used.
+_COMMANDS = {
+    "demo": "demo",
+    "dump": "dump",
+    "compile": "compile_function",
+    "run": "run",
+    "inspect": "inspect",
+    "cache": "cache",
+    "warm": "warm",
+    "doctor": "doctor",
+}
 
 
 class Commands(click.Group):
-    """A group whose commands fail with one message instead of a traceback."""
+    """A group whose commands are imported when used, and fail with one message instead of a traceback."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        try:
+            module = importlib.import_module(f"stagec.commands.{cmd_name}")
+        except ModuleNotFoundError as missing:
+            return _Absent(cmd_name, not_installed(f"stagec {cmd_name}", missing))
+        command: click.Command = getattr(module, _COMMANDS[cmd_name])
+        return command
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -29,6 +48,19 @@ class Commands(click.Group):
             if ctx.params.get("traceback"):
                 raise
             raise click.ClickException(describe(error)) from error
+
+
+class _Absent(click.Command):
+    """A command that this installation does not have; whatever its arguments, it says why."""
+
+    def __init__(self, name: str, reason: ImportError) -> None:
+        if not isinstance(reason, NotInstalledError):
+            raise reason
+        super().__init__(name, short_help="Not part of stagec-runtime.", add_help_option=False)
+        self._reason = reason
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        raise click.ClickException(str(self._reason))
 
 
 _SHOWN = ("iree-base-compiler", "iree-base-runtime", "numpy", "python")
@@ -47,16 +79,6 @@ def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 @click.option("--traceback", is_flag=True, help="Show the traceback of an error.")
 def cli(traceback: bool) -> None:
     """Compile NumPy-style Python functions, and see what became of them."""
-
-
-cli.add_command(demo)
-cli.add_command(dump)
-cli.add_command(compile_function)
-cli.add_command(run)
-cli.add_command(inspect)
-cli.add_command(cache)
-cli.add_command(warm)
-cli.add_command(doctor)
 
 
 def main() -> None:

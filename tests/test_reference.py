@@ -175,7 +175,9 @@ def test_the_folders_of_the_architecture_page_exist():
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "path", [ROOT / "README.md", ROOT / "runtime" / "README.md", *sorted(DOCS.rglob("*.md"))], ids=lambda p: p.name
+)
 def test_links_lead_somewhere(path):
     for target, _ in LINK.findall(path.read_text()):
         if "://" not in target:

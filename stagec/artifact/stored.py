@@ -163,7 +163,9 @@ class StoredProgram(Runnable):
     def _compiled(self) -> tuple[Any, Variant, str]:
         """A module made here from the file's StableHLO, for want of a variant."""
         signature, text = self.signature, self.signature.stablehlo
-        if text is None or importlib.util.find_spec("iree.compiler") is None:
+        # `stagec-runtime` has no part that compiles, even where somebody installed the compiler.
+        parts = ("iree.compiler", "stagec.compiler.build")
+        if text is None or any(importlib.util.find_spec(part) is None for part in parts):
             raise self._nothing_fits()
         from stagec.compiler import build  # only where the file has no module for this machine
         from stagec.compiler.targets import Target
@@ -204,7 +206,7 @@ class StoredProgram(Runnable):
                 f"{self.file.container.path} holds no variant of {self.name} that {self.device} can run, "
                 "and there is no compiler to make one",
                 values=[*rows, (f"{self.device}", describe_device(self.device), "this machine")],
-                fix="install iree-base-compiler here, or export the function for this target too",
+                fix="install stagec with its compiler here, or export the function for this target too",
             )
         )
 

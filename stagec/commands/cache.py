@@ -7,9 +7,19 @@ from datetime import datetime, timezone
 
 import click
 
-from stagec.commands.common import ago_text, bytes_text, disk_cache, failure, print_json, seconds_text, unwritable
-from stagec.compiler.cache import DiskCache
+from stagec.commands.common import ago_text, bytes_text, failure, print_json, seconds_text, unwritable
+from stagec.compiler.cache import DiskCache, default_cache
 from stagec.compiler.cache_file import EntryHeader
+
+
+def disk_cache() -> DiskCache:
+    """The disk cache, or the error that says why there is none."""
+    store = default_cache()
+    if store is None:
+        raise failure(
+            "the disk cache is off", "unset STAGEC_CACHE, and set STAGEC_CACHE_MAX_BYTES to a positive number"
+        )
+    return store
 
 
 @click.group()

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import tempfile
 import time
 import traceback
+from importlib import metadata
 from typing import Any
 
 import click
 
-from stagec.compiler import cache
+import stagec
 from stagec.core import location
 from stagec.core.errors import StagecError, message
+
+_PACKAGES = ("numpy", "ml_dtypes", "iree-base-compiler", "iree-base-runtime", "platformdirs", "click", "rich")
 
 
 def failure(what: str, fix: str = "") -> click.ClickException:
@@ -43,16 +47,6 @@ def describe(error: Exception) -> str:
     return text if "\n  Fix: " in text else text + "\n  Fix: see the whole traceback with `stagec --traceback ...`"
 
 
-def disk_cache() -> cache.DiskCache:
-    """The disk cache, or the error that says why there is none."""
-    store = cache.default_cache()
-    if store is None:
-        raise failure(
-            "the disk cache is off", "unset STAGEC_CACHE, and set STAGEC_CACHE_MAX_BYTES to a positive number"
-        )
-    return store
-
-
 def unwritable(directory: str) -> str:
     """Why nothing can be put into a directory, which need not exist yet, or an empty string."""
     parent = os.path.abspath(directory)
@@ -66,6 +60,17 @@ def unwritable(directory: str) -> str:
     except OSError as error:
         return f"{parent} cannot be written to: {error.strerror or type(error).__name__}"
     return ""
+
+
+def versions() -> dict[str, str | None]:
+    """The versions of Python, of stagec and of the packages it uses; None for what is not installed."""
+    found: dict[str, str | None] = {"python": platform.python_version(), "stagec": stagec.__version__}
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = None
+    return found
 
 
 def print_json(value: Any) -> None:

@@ -6,19 +6,16 @@ import os
 import platform
 import sys
 import time
-from importlib import metadata
 from typing import Any
 
 import click
 import numpy as np
 
 import stagec
-from stagec.commands.common import bytes_text, print_json, seconds_text, unwritable
+from stagec.commands.common import bytes_text, print_json, seconds_text, unwritable, versions
 from stagec.compiler import cache, targets
 from stagec.core.config import config
 from stagec.runtime import device
-
-_PACKAGES = ("numpy", "ml_dtypes", "iree-base-compiler", "iree-base-runtime", "platformdirs", "click", "rich")
 
 
 @click.command()
@@ -54,17 +51,6 @@ def examine() -> dict[str, Any]:
     missing = [name for name, version in report["versions"].items() if version is None]
     report["ok"] = not missing and all(row["ok"] for row in checks.values())
     return report
-
-
-def versions() -> dict[str, str | None]:
-    """The versions of Python, stagec and what stagec stands on; None for what is not installed."""
-    found: dict[str, str | None] = {"python": platform.python_version(), "stagec": stagec.__version__}
-    for name in _PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = None
-    return found
 
 
 def _cache() -> dict[str, Any]:

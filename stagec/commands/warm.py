@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import click
 
+from stagec.commands.cache import disk_cache
 from stagec.commands.calls import described
-from stagec.commands.common import bytes_text, describe, disk_cache, failure, print_json, seconds_text, usage
+from stagec.commands.common import bytes_text, describe, failure, print_json, seconds_text, usage
 from stagec.compiler import build, key
 from stagec.compiler.cache import DiskCache
 from stagec.compiler.progress import Progress

@@ -57,6 +57,18 @@ def brief(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def not_installed(what: str, missing: ModuleNotFoundError) -> ImportError:
+    """The error for a use of what `stagec-runtime` leaves out; `missing` itself if a foreign package is missing."""
+    if not (missing.name or "").startswith(("stagec.", "passes")):
+        return missing
+    return NotInstalledError(
+        message(
+            f"{what} is not part of stagec-runtime, which is installed here: it loads and runs compiled functions",
+            fix="install stagec itself, which brings the compiler; both may be installed together",
+        )
+    )
+
+
 class StagecError(Exception):
     """The base of every error that stagec raises on purpose."""
 
@@ -193,6 +205,10 @@ class ArtifactError(StagecError, ValueError):
     Nothing of such a file is executed. The message names the file, what is
     wrong with it, and what to do.
     """
+
+
+class NotInstalledError(StagecError, ImportError):
+    """This part of stagec is not on this machine: `stagec-runtime` is installed, which has no compiler."""
 
 
 class UnsupportedError(StagecError, NotImplementedError):

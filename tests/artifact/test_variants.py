@@ -106,7 +106,7 @@ def test_code_for_v4_never_runs_without_it(monkeypatch):
         assert "holds no variant of f that CPU_0 can run" in text
         assert "needs avx512bw avx512cd avx512dq avx512f avx512vl" in text
         assert "cpu:x86-64-v3" in text and "this machine" in text
-        assert "Fix: install iree-base-compiler here, or export" in text
+        assert "Fix: install stagec with its compiler here, or export" in text
 
 
 def test_code_for_another_architecture_is_not_run(monkeypatch):
