@@ -11,6 +11,7 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
+from stagec.core.foreign import from_foreign
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer, leaked
@@ -77,7 +78,8 @@ def leaf_value(leaf: Any) -> Any:
         return as_operand(leaf)
     if isinstance(leaf, ShapeDtypeStruct):
         return leaf
-    return None
+    foreign = from_foreign(leaf)
+    return None if foreign is None else as_operand(foreign)
 
 
 def leaf_aval(value: Any) -> ShapedArray:

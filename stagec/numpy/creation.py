@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.aval import ShapedArray
+from stagec.core.foreign import import_tensor
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument, from_numpy, requested_dtype, to_array
 from stagec.numpy.promotion import broadcast_to_shape
@@ -21,6 +23,8 @@ from stagec.primitives.joining import concatenate
 from stagec.primitives.logic import eq, ge
 from stagec.primitives.operand import as_operand, aval_of, is_array_like
 from stagec.primitives.shape import expand_dims
+from stagec.runtime.array import Array
+from stagec.runtime.memory import is_importable
 
 
 def _dtype_or_float(dtype: Any, name: str) -> np.dtype[Any]:
@@ -284,12 +288,35 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """A copy of an array of another library, through the DLPack protocol.
+    """An array of another library, through the DLPack protocol.
+
+    Its memory is shared where compiled code can read it: on the CPU, in
+    row-major order, aligned to 64 bytes, of a dtype that is enabled. Then
+    nobody may write to it any more. Otherwise it is copied.
+
+    Args:
+      x: a tensor of the CPU.
+      device: must be the CPU or `None`.
+      copy: `True` always copies, `False` never does.
+
+    Raises:
+      ArgumentTypeError: the library or the device does not let its data be read.
+      BufferError: `copy=False`, and a copy is needed.
 
     >>> from_dlpack(np.arange(2, dtype="int32"))
     Array([0, 1], dtype=int32)
     """
-    return array(np.from_dlpack(x))
+    value = import_tensor(x, "from_dlpack")
+    dtype = dtypes.canonicalize(value.dtype)
+    if not copy and value.size and value.dtype == dtype and is_importable(value):
+        return Array.of(value, ShapedArray.of(value.shape, dtype))
+    if copy is False:
+        reason = "its memory is not aligned to 64 bytes, or not in row-major order"
+        if value.dtype != dtype:
+            reason = f"{value.dtype.name} becomes {dtype.name}"
+        what = f"from_dlpack: {value.dtype.name}{list(value.shape)} cannot be shared, as {reason}"
+        raise location.error(BufferError, what, fix="leave copy=False out")
+    return array(value)
 
 
 def copy(a: Any, order: str | None = None) -> Any:

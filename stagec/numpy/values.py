@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.foreign import from_foreign
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
@@ -189,8 +190,9 @@ def _stack(nested: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _from_numpy_like(value: Any, dtype: np.dtype[Any] | None) -> Any:
+    foreign = from_foreign(value, "array")
     try:
-        found = np.asarray(value)
+        found = np.asarray(value) if foreign is None else foreign
     except errors.StagecError:
         raise
     except Exception:

@@ -8,6 +8,7 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
+from stagec.core.foreign import from_foreign
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 
@@ -41,6 +42,9 @@ def as_operand(value: Any, name: str = "argument") -> Operand:
         return np.asarray(value, dtype)
     if hasattr(value, "__stagec_array__"):
         return as_operand(value.__stagec_array__(), name)
+    foreign = from_foreign(value, name)
+    if foreign is not None:
+        return as_operand(foreign, name)
     fix = "keep values that are not numbers outside of arrays"
     if isinstance(value, (list, tuple)):
         fix = "wrap it in stagec.numpy.array"

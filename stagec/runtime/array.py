@@ -274,15 +274,10 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         """The data for another library: read-only without a copy if the library knows of DLPack 1.0, else a copy.
 
         Raises:
-          BufferError: DLPack has no such dtype or device, or `copy=False` and the library could write to the data.
+          BufferError: there is no such device, or `copy=False` and the library could write to the data.
         """
-        if self.aval.dtype == dtypes.bfloat16:
-            raise location.error(
-                BufferError,
-                "NumPy cannot export bfloat16 through DLPack",
-                [("array", self.aval.long(), "")],
-                "export x.view('uint16'), or x.astype('float32')",
-            )
+        from stagec.core.dlpack import export_array  # needed by other libraries only
+
         value = self.numpy()
         flagged = max_version is not None and tuple(max_version) >= (1, 0) and _READ_ONLY_DLPACK
         if not copy and not flagged:
@@ -298,7 +293,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         if _READ_ONLY_DLPACK:
             options |= {"max_version": max_version, "dl_device": dl_device}
         # A copy is the consumer's own.
-        return (value.copy() if copy else value).__dlpack__(**options)
+        return export_array(value.copy() if copy else value, **options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
