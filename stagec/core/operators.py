@@ -150,6 +150,7 @@ class ArrayOperators:
         )
 
     __getitem__ = _method("__getitem__")
+    __array_namespace__ = _method("__array_namespace__")
 
     __add__, __radd__ = _binary("add"), _binary("add", True)
     __sub__, __rsub__ = _binary("subtract"), _binary("subtract", True)

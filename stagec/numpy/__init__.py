@@ -289,6 +289,11 @@ from stagec.numpy.repetition import (
     repeat as repeat,
     tile as tile,
 )
+from stagec.numpy.namespace import (
+    __array_api_version__ as __array_api_version__,
+    __array_namespace_info__ as __array_namespace_info__,
+    can_cast as can_cast,
+)
 from stagec.numpy.nan_reductions import (
     nanargmax as nanargmax,
     nanargmin as nanargmin,

@@ -10,6 +10,7 @@ from stagec.numpy import creation, manipulation
 from stagec.numpy.arguments import requested_dtype
 from stagec.numpy.at import at
 from stagec.numpy.indexing import getitem, iterate
+from stagec.numpy.namespace import array_namespace
 from stagec.primitives.convert import bitcast_convert_type
 
 # Operators and methods that are the function of the same name, with the array as first argument.
@@ -31,6 +32,7 @@ def install(namespace: Mapping[str, Callable[..., Any]]) -> None:
     operators.install({name: namespace[name] for name in NAMES.split()})
     operators.install(
         {
+            "__array_namespace__": array_namespace,
             "__getitem__": lambda x, index: getitem(x, index),
             "__iter__": iterate,
             "at": at,

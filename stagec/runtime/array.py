@@ -11,7 +11,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.runtime import memory
-from stagec.runtime.device import Device, cpu
+from stagec.runtime.device import Device, cpu, find
 from stagec.runtime.timeline import Timeline
 
 
@@ -225,6 +225,14 @@ class Array(ArrayOperators, metaclass=_ArrayType):
     def devices(self) -> set[Device]:
         """The device that holds the data, as a set of one."""
         return {self.device}
+
+    def to_device(self, device: Any, *, stream: Any = None) -> Array:
+        """The same data, committed to a device; the name that the array API standard has for `device_put`.
+
+        Raises:
+          DeviceError: there is no such device.
+        """
+        return self.on(find(device), True)
 
     @property
     def committed(self) -> bool:

@@ -1,0 +1,83 @@
+"""What the Python array API standard asks of a namespace, besides functions: what there is, and from when."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtype_info, dtypes, errors, location
+from stagec.primitives.operand import aval_of, is_array_like
+from stagec.runtime import device as _device
+
+__array_api_version__ = "2024.12"
+
+
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+    """Whether NumPy's rules convert one dtype, or an array's, to another.
+
+    >>> can_cast("int8", "int32"), can_cast("float32", "int32")
+    (True, False)
+    """
+    found = aval_of(from_).dtype if is_array_like(from_) and hasattr(from_, "dtype") else dtypes.parse(from_)
+    return np.can_cast(found, dtypes.parse(to), casting)
+
+
+class NamespaceInfo:
+    """What `stagec.numpy` can do, in the words of the Python array API standard."""
+
+    def capabilities(self) -> dict[str, Any]:
+        """Shapes may depend on data outside `jit` only, so portable code has to do without."""
+        return {"boolean indexing": True, "data-dependent shapes": False, "max dimensions": 64}
+
+    def default_device(self) -> Any:
+        """Where arrays live when nothing else is said."""
+        return _device.default()
+
+    def devices(self) -> list[Any]:
+        """The devices of the default platform."""
+        return list(_device.devices())
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
+        """The dtypes of Python numbers under the options in force."""
+        integer = dtypes.default_int()
+        return {
+            "real floating": dtypes.default_float(),
+            "complex floating": dtypes.canonicalize("complex128"),
+            "integral": integer,
+            "indexing": integer,
+        }
+
+    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
+        """The standard's dtypes that are enabled, all or those of a kind."""
+        sizes = (8, 16, 32, 64)
+        names = ["bool", *[f"{sign}int{n}" for sign in ("", "u") for n in sizes]]
+        names += ["float32", "float64", "complex64", "complex128"]
+        found = {name: np.dtype(name) for name in names if dtypes.canonicalize(name) == np.dtype(name)}
+        return {n: d for n, d in found.items() if kind is None or dtype_info.isdtype(d, kind)}
+
+
+def __array_namespace_info__() -> NamespaceInfo:
+    """The capabilities, dtypes and devices of this namespace.
+
+    >>> __array_namespace_info__().default_dtypes()["real floating"]
+    dtype('float32')
+    """
+    return NamespaceInfo()
+
+
+def array_namespace(x: Any, *, api_version: str | None = None) -> Any:
+    """The module of functions for an array: `x.__array_namespace__()`.
+
+    Raises:
+      UnsupportedError: another version of the standard is asked for.
+    """
+    known = ("2021.12", "2022.12", "2023.12", __array_api_version__)
+    if api_version not in (None, *known):
+        raise location.error(
+            errors.UnsupportedError,
+            f"stagec.numpy does not follow version {api_version} of the array API standard",
+            fix=f"one of {', '.join(known)}",
+        )
+    return sys.modules["stagec.numpy"]
