@@ -1,6 +1,6 @@
 """Group handwritten digits without their labels: Lloyd's k-means, each step compiled.
 
-`python examples/digits_kmeans.py` needs scikit-learn (`pip install stagec[examples]`), for the images only.
+`python examples/digits_kmeans.py` needs scikit-learn (`pip install '.[examples]'`), for the images only.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Principal components of handwritten digits: orthogonal iteration, each step compiled, beside NumPy's SVD.
 
-`python examples/digits_pca.py` needs scikit-learn (`pip install stagec[examples]`), for the images only.
+`python examples/digits_pca.py` needs scikit-learn (`pip install '.[examples]'`), for the images only.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Ship the digits' classifier: compiled into one file for several machines, and run where no compiler is loaded.
 
-`python examples/digits_shipped.py` needs scikit-learn (`pip install stagec[examples]`).
+`python examples/digits_shipped.py` needs scikit-learn (`pip install '.[examples]'`).
 """
 
 from __future__ import annotations

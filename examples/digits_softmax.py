@@ -1,6 +1,6 @@
 """Classify handwritten digits: a network trained by scikit-learn, run by stagec.
 
-`python examples/digits_softmax.py` needs scikit-learn (`pip install stagec[examples]`).
+`python examples/digits_softmax.py` needs scikit-learn (`pip install '.[examples]'`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Minimize functions by two methods, each one compiled program: truncated Newton, and L-BFGS.
 
-`python examples/minimize.py` needs `pip install stagec[examples]`, for the data and for SciPy, to compare with.
+`python examples/minimize.py` needs `pip install '.[examples]'`, for the data and for SciPy, to compare with.
 """
 
 from __future__ import annotations

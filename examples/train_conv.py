@@ -1,6 +1,6 @@
 """Train a convolutional network on handwritten digits, beside a network without convolutions.
 
-`python examples/train_conv.py` needs `pip install stagec[examples]`.
+`python examples/train_conv.py` needs `pip install '.[examples]'`.
 """
 
 from __future__ import annotations

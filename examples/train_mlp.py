@@ -1,6 +1,6 @@
 """Train a network on handwritten digits, beside scikit-learn's network of the same size.
 
-`python examples/train_mlp.py` needs `pip install stagec[examples]`.
+`python examples/train_mlp.py` needs `pip install '.[examples]'`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Train a recurrent network to predict the next character of a text, beside counts of pairs of characters.
 
-`python examples/train_rnn.py` reads the repository's LICENSE; it needs `pip install stagec[examples]`.
+`python examples/train_rnn.py` reads the repository's LICENSE; it needs `pip install '.[examples]'`.
 """
 
 from __future__ import annotations

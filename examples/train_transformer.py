@@ -1,6 +1,6 @@
 """Train a causal transformer to predict the next character of a text, and let it write some.
 
-`python examples/train_transformer.py` reads the repository's LICENSE; it needs `pip install stagec[examples]`.
+`python examples/train_transformer.py` reads the repository's LICENSE; it needs `pip install '.[examples]'`.
 """
 
 from __future__ import annotations

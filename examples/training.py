@@ -1,6 +1,6 @@
 """What the training examples share: the digits, batches, Adam, the loop with its progress bar, and the plot.
 
-Only the plot needs matplotlib, the rest `pip install stagec[examples]`; without matplotlib the plot is left out.
+Only the plot needs matplotlib, the rest `pip install '.[examples]'`; without matplotlib the plot is left out.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def plot(path: str, title: str, curves: dict[str, Any], levels: dict[str, float]
     try:
         import matplotlib
     except ImportError:
-        print("no plot: it needs matplotlib (pip install stagec[examples])")
+        print("no plot: it needs matplotlib (pip install '.[examples]')")
         return False
     matplotlib.use("Agg")
     from matplotlib import pyplot

@@ -10,7 +10,7 @@ import pytest
 
 from stagec.compiler.targets import Target
 
-pytest.importorskip("sklearn", reason="scikit-learn has the examples' data: pip install stagec[examples]")
+pytest.importorskip("sklearn", reason="scikit-learn has the examples' data: pip install '.[examples]'")
 
 EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples"
 

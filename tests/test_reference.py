@@ -188,3 +188,14 @@ def test_the_index_links_every_page():
     linked = {(DOCS / target).resolve() for target, _ in LINK.findall(page("index.md"))}
     pages = {path.resolve() for path in DOCS.rglob("*.md")} - {(DOCS / "index.md").resolve()}
     assert sorted(map(str, pages - linked)) == []
+
+
+def test_what_is_not_published_is_not_installed_by_name():
+    """`pip install stagec` would fetch what somebody else uploads under the name."""
+    texts = [
+        ROOT / "README.md",
+        *(p for top in ("docs", "examples", "stagec", "runtime") for p in (ROOT / top).rglob("*")),
+    ]
+    for path in texts:
+        if path.suffix in (".md", ".py", ".toml") and "stagec_runtime" not in path.parts:
+            assert not re.search(r"pip3? install [^\n`]*(?<![/.\w-])stagec\b", path.read_text()), path

@@ -10,7 +10,7 @@ import pytest
 
 import stagec
 
-pytest.importorskip("sklearn", reason="scikit-learn has the examples' data: pip install stagec[examples]")
+pytest.importorskip("sklearn", reason="scikit-learn has the examples' data: pip install '.[examples]'")
 
 EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples"
 
@@ -80,7 +80,7 @@ def test_the_losses_are_drawn_into_a_png(tmp_path):
 
 def test_without_matplotlib_the_example_trains_and_says_that_the_plot_is_left_out(tmp_path):
     printed = run_script("train_mlp.py", "--steps", 40, "--plot", "losses.png", forbid="matplotlib", folder=tmp_path)
-    assert "no plot" in printed and "pip install stagec[examples]" in printed
+    assert "no plot" in printed and "pip install '.[examples]'" in printed
     assert "stagec" in printed and "sklearn" in printed
     assert not list(tmp_path.iterdir())
 

@@ -64,7 +64,8 @@ def not_installed(what: str, missing: ModuleNotFoundError) -> ImportError:
     return NotInstalledError(
         message(
             f"{what} is not part of stagec-runtime, which is installed here: it loads and runs compiled functions",
-            fix="install stagec itself, which brings the compiler; both may be installed together",
+            fix="install stagec itself, which brings the compiler: `pip install .` in a clone; "
+            "both may be installed together",
         )
     )
 

@@ -65,7 +65,8 @@ def test_other_commands_say_what_to_install(runtime, models):
     said = runtime.command("dump", "model.py:f", "f32[2]", "--stage", "asm", cwd=models, code=1)
     assert said == (
         "Error: stagec dump is not part of stagec-runtime, which is installed here: it loads and runs compiled "
-        "functions\n  Fix: install stagec itself, which brings the compiler; both may be installed together\n"
+        "functions\n  Fix: install stagec itself, which brings the compiler: `pip install .` in a clone; both may be "
+        "installed together\n"
     )
     assert "dump     Not part of stagec-runtime." in runtime.command("--help", cwd=models)
 

@@ -1,0 +1,36 @@
+"""The page of what JAX has and stagec has not is true."""
+
+import pytest
+from missing import NAMES, PAGE, arguments, jax_names, lists, page
+
+import stagec
+
+
+def test_the_page_fits_the_code():
+    assert page() == PAGE.read_text(), "run `python tests/missing.py`"
+
+
+def test_a_name_that_is_missing_is_listed(monkeypatch):
+    """Or the test above would pass on lists that leave everything out."""
+    names = lists().partition("### Names")[2].partition("### Modules")[0]
+    assert "`numpy`" not in names and "`jit`" not in names
+    monkeypatch.delattr(stagec.numpy, "sinc")
+    assert "`sinc`" in lists() and "`sinc`" not in names
+
+
+def test_an_argument_that_is_missing_is_listed(monkeypatch):
+    assert "`numpy.flip` (" not in lists()
+    monkeypatch.setattr(stagec.numpy, "flip", lambda m: m)
+    assert "`numpy.flip` (`axis`)" in lists()
+
+
+def test_only_arguments_with_names_count():
+    assert arguments(lambda a, /, b, *c, d=1, _e=2, **f: 0) == ["b", "d"]
+    assert arguments(int) == arguments(3) == []
+
+
+def test_the_names_are_those_of_jax():
+    jax = pytest.importorskip("jax", reason="the names of JAX were read when it was installed")
+    if NAMES.read_text().splitlines()[0] != f"# JAX {jax.__version__}":
+        pytest.skip("the names are those of another version of JAX: python tests/missing.py --names")
+    assert jax_names() == NAMES.read_text()
