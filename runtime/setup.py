@@ -18,9 +18,10 @@ PACKAGE = HERE / "stagec_runtime"
 ROOTS = """
 stagec stagec.__main__ stagec.cli stagec.commands.run stagec.commands.inspect
 stagec.api.load stagec.api.devices stagec.api.arguments
-stagec.numpy stagec.lax stagec.nn stagec.scipy stagec.scipy.special
 stagec.dtypes stagec.errors stagec.tree stagec.tree_util stagec.typing
 """.split()
+# Functions of arrays, which NumPy computes outside `jit`: all modules of these packages.
+FUNCTIONS = "numpy lax nn random scipy".split()
 # Imported inside a function, where the compiler is installed.
 LEFT_OUT = {"stagec.compiler.build"}
 
@@ -49,7 +50,8 @@ def imports(file: pathlib.Path) -> Iterator[str]:
 def part() -> dict[str, pathlib.Path]:
     """The modules of the runtime, with their files."""
     found: dict[str, pathlib.Path] = {}
-    todo = list(ROOTS)
+    functions = [file for name in FUNCTIONS for file in (TREE / "stagec" / name).rglob("*.py")]
+    todo = [*ROOTS, *[".".join(f.relative_to(TREE).with_suffix("").parts).removesuffix(".__init__") for f in functions]]
     while todo:
         name = todo.pop()
         file = source(name)

@@ -58,7 +58,7 @@ def test_both_may_be_installed_and_either_removed(wheels, tmp_path, models):
 
 def test_a_working_copy_comes_before_the_runtime(wheels, tmp_path):
     """`pip install -e` adds a finder that Python asks after the folders of its path."""
-    made = Environment(tmp_path / "venv", [*required(ROOT), "setuptools", "wheel"])
+    made = Environment(tmp_path / "venv", [*required(ROOT), "setuptools"])
     made.install(wheels[1])
     copy = wheels[0].parent.parent / "build" / "source"
     made.pip("install", "--quiet", "--no-index", "--no-build-isolation", "--editable", copy)
