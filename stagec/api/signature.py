@@ -13,6 +13,8 @@ from stagec.core import dtypes, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config
 from stagec.core.containers import node_of
+from stagec.core.errors import StagecError
+from stagec.core.foreign import from_foreign
 from stagec.core.treedef import structure_of
 from stagec.runtime import memory
 from stagec.runtime.array import Array, borrow
@@ -78,6 +80,24 @@ def _sorted_keys(tree: dict[Any, Any]) -> tuple[Any, ...]:
     return found
 
 
+def _described_numpy(value: Any, leaves: list[Any]) -> ShapedArray:
+    leaves.append(value)
+    known = _numpy_avals.get((value.shape, value.dtype))
+    return known if known is not None else _numpy_aval(value)
+
+
+def _foreign(value: Any) -> np.ndarray[Any, Any]:
+    """An array of another library as NumPy sees it."""
+    try:
+        found = from_foreign(value)
+    except StagecError:
+        # The long way raises it again, with the argument's name.
+        raise Unusual from None
+    if found is None:
+        raise Unusual
+    return found
+
+
 def describe(value: Any, leaves: list[Any]) -> Any:
     """A hashable that is equal for values of one structure and equal avals; the leaves are appended to `leaves`.
 
@@ -99,9 +119,7 @@ def describe(value: Any, leaves: list[Any]) -> Any:
         leaves.append(value)
         return scalar.aval
     if kind is np.ndarray or issubclass(kind, np.generic):
-        leaves.append(value)
-        known = _numpy_avals.get((value.shape, value.dtype))
-        return known if known is not None else _numpy_aval(value)
+        return _described_numpy(value, leaves)
     if kind is dict:
         keys = _sorted_keys(value)
         description: list[Any] = [dict, keys]
@@ -118,7 +136,7 @@ def describe(value: Any, leaves: list[Any]) -> Any:
     if value is None:
         return None
     if node_of(kind) is None:
-        raise Unusual
+        return _described_numpy(_foreign(value), leaves)
     inner: list[Any] = []
     return (structure_of(value, inner), *[describe(v, leaves) for v in inner])
 
