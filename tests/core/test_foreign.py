@@ -13,7 +13,7 @@ double = stagec.jit(lambda x: x * 2)
 
 @pytest.fixture
 def torch():
-    return pytest.importorskip("torch", reason="a gigabyte, and not a requirement of the tests")
+    return pytest.importorskip("torch", reason="PyTorch is not here: it is large, and no requirement of the tests")
 
 
 @pytest.fixture
