@@ -91,7 +91,7 @@ def _foreign(value: Any) -> np.ndarray[Any, Any]:
     try:
         found = from_foreign(value)
     except StagecError:
-        # The long way raises it again, with the argument's name.
+        # The slow path raises it again, with the argument's name.
         raise Unusual from None
     if found is None:
         raise Unusual

@@ -50,7 +50,7 @@ def import_tensor(value: Any, name: str = "") -> np.ndarray[Any, Any]:
         return import_array(value)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         what = _title(name, f"a {type(value).__name__}")
-        fix = "move it to the CPU and make it a dense array of numbers there"
+        fix = "pass a dense array of numbers that is on the CPU"
         if getattr(value, "requires_grad", False) is True:
             fix = "x.detach() leaves the gradient out, which stagec could not continue"
         raise location.error(

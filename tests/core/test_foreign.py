@@ -146,8 +146,8 @@ def test_a_column_of_a_frame_that_holds_no_numbers_is_named(pd):
     assert double(x["name"].astype("category").cat.codes).tolist() == [0, 2]
 
 
-def test_they_take_the_short_way_of_a_call(torch, pd):
-    """Which describes the arguments in one walk; the long way costs ten times as much."""
+def test_they_take_the_fast_path_of_a_call(torch, pd):
+    """The fast path describes the arguments in one walk; the other costs ten times as much."""
     numbers = np.arange(3, dtype=np.float32)
     expected = describe(numbers, [])
     for value in (pd.Series(numbers), torch.from_numpy(numbers)):

@@ -6,19 +6,23 @@ import zipfile
 import pytest
 from environments import ROOT, RUNTIME, Environment, required
 
+import stagec
+
 COMPILE = "import stagec, numpy as np; print(stagec.jit(lambda x: x * 2)(np.ones(2, np.float32)).tolist())"
 
 
 @pytest.fixture(scope="module")
 def wheels(archives):
     found = sorted(archives.glob("*.whl"))
-    assert [wheel.name.split("-")[0] for wheel in found] == ["stagec", "stagec_runtime"]
+    assert [wheel.name.split("-")[:2] for wheel in found] == [
+        [n, stagec.__version__] for n in ("stagec", "stagec_runtime")
+    ]
     return found
 
 
 def test_the_wheel_holds_the_packages_and_nothing_else(wheels):
     names = zipfile.ZipFile(wheels[0]).namelist()
-    assert {name.split("/")[0] for name in names} == {"stagec", "passes", "stagec-0.1.0.dist-info"}
+    assert {name.split("/")[0] for name in names} == {"stagec", "passes", f"stagec-{stagec.__version__}.dist-info"}
     sources = {str(p.relative_to(ROOT)) for top in ("stagec", "passes") for p in (ROOT / top).rglob("*.py")}
     assert sources | {"stagec/py.typed", "passes/py.typed"} == {n for n in names if "dist-info" not in n}
 
@@ -32,15 +36,15 @@ def test_the_sdist_holds_what_a_clone_does(archives):
 
 
 def test_the_distributions_share_no_file(wheels):
-    stagec, runtime = ({*zipfile.ZipFile(wheel).namelist()} for wheel in wheels)
-    assert stagec & runtime == set()
+    full, runtime = ({*zipfile.ZipFile(wheel).namelist()} for wheel in wheels)
+    assert full & runtime == set()
 
 
 def test_both_may_be_installed_and_either_removed(wheels, tmp_path, models):
     made = Environment(tmp_path / "venv", required(ROOT))
-    stagec, runtime = wheels
+    full, runtime = wheels
     # Where both are installed, the one with the compiler is imported.
-    made.install(stagec)
+    made.install(full)
     made.install(runtime)
     assert made.pip("check").strip() == "No broken requirements found."
     assert made.run("-c", COMPILE) == "[2.0, 2.0]\n"
@@ -51,7 +55,7 @@ def test_both_may_be_installed_and_either_removed(wheels, tmp_path, models):
     made.pip("install", "--quiet", "--no-index", "--force-reinstall", "--no-deps", runtime)
     assert "returns  float32[2,40]" in made.command("inspect", "model.stagec", cwd=models)
     # Without the runtime, stagec compiles.
-    made.install(stagec)
+    made.install(full)
     made.pip("uninstall", "--yes", "--quiet", "stagec-runtime")
     assert made.run("-c", COMPILE) == "[2.0, 2.0]\n"
     assert "graph" in made.run("-m", "stagec", "dump", "--help")
@@ -65,4 +69,4 @@ def test_a_working_copy_comes_before_the_runtime(wheels, tmp_path):
     copy = wheels[0].parent.parent / "build" / "source"
     made.pip("install", "--quiet", "--no-index", "--no-build-isolation", "--editable", copy)
     assert made.run("-c", "import stagec; print(stagec.__file__)").strip() == str(copy / "stagec" / "__init__.py")
-    assert made.run("-m", "stagec", "--version").startswith("stagec 0.1.0")
+    assert made.run("-m", "stagec", "--version").startswith(f"stagec {stagec.__version__}")
