@@ -13,6 +13,7 @@ from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.foreign import from_foreign
 from stagec.core.graph import Literal
+from stagec.core.lossy import refuse_lossy
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer, leaked
 from stagec.primitives.operand import as_operand, aval_of, is_foreign_array
@@ -64,6 +65,10 @@ def leaf_value(leaf: Any) -> Any:
     """A leaf as an operand: an array, a tracer, a canonical NumPy array, a literal, or a bare spec.
 
     Returns None where it is none of these.
+
+    Raises:
+      ArgumentTypeError: it means more than an array can hold.
+      DtypeError: arrays cannot have its dtype.
     """
     kind = type(leaf)
     if kind is Array:
@@ -72,9 +77,10 @@ def leaf_value(leaf: Any) -> Any:
         if leaf._trace.ended:
             raise leaked(leaf)
         return leaf
-    if kind in _SCALARS or isinstance(leaf, (np.ndarray, np.generic, ArrayOperators, Literal)):
+    if kind in _SCALARS or kind is np.ndarray or isinstance(leaf, (np.generic, ArrayOperators, Literal)):
         return as_operand(leaf)
-    if hasattr(leaf, "__stagec_array__") or isinstance(leaf, _SCALARS):
+    refuse_lossy(leaf)
+    if isinstance(leaf, np.ndarray) or hasattr(leaf, "__stagec_array__") or isinstance(leaf, _SCALARS):
         return as_operand(leaf)
     if isinstance(leaf, ShapeDtypeStruct):
         return leaf

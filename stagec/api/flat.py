@@ -102,7 +102,10 @@ def operand(leaf: Any, name: str) -> Any:
     Raises:
       ArgumentTypeError: it is not an array or a number.
     """
-    value = leaf_value(leaf)
+    try:
+        value = leaf_value(leaf)
+    except errors.ArgumentTypeError as error:
+        raise errors.about(f"argument {name}", error) from None
     if value is None or isinstance(value, ShapeDtypeStruct):
         raise location.error(
             errors.ArgumentTypeError,

@@ -9,6 +9,7 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
+from stagec.core.lossy import lost_meaning
 from stagec.core.trace import current
 
 
@@ -75,6 +76,10 @@ class HostCallback:
             kind, weak = dtypes.python_scalar_dtype(type(leaf))
             if dtypes.lattice_result([(kind, weak), (aval.dtype, False)])[0] == aval.dtype:
                 leaf = np.asarray(leaf, aval.dtype)
+        of: type = type(leaf)
+        what, _ = lost_meaning(of)
+        if what:
+            raise self._error(f"returned what is no array: {what}", [])
         array = np.asarray(leaf)
         if array.dtype != aval.dtype and _narrowed(array.dtype) == aval.dtype:
             array = array.astype(aval.dtype)

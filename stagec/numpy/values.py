@@ -10,6 +10,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.foreign import from_foreign
 from stagec.core.graph import Literal
+from stagec.core.lossy import refuse_lossy
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import from_numpy, requested_dtype
@@ -130,6 +131,7 @@ def _from_nested(nested: Any, dtype: np.dtype[Any] | None) -> Any:
         elif hasattr(leaf, "__array__") or hasattr(leaf, "__buffer__"):
             kinds[type(leaf)] = np.asarray(leaf)
         else:
+            refuse_lossy(leaf, "array")
             raise location.error(
                 errors.ArgumentTypeError,
                 f"array: an element of the list is neither a number nor an array: {type(leaf).__name__}: {leaf!r}",
@@ -190,6 +192,7 @@ def _stack(nested: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _from_numpy_like(value: Any, dtype: np.dtype[Any] | None) -> Any:
+    refuse_lossy(value, "array")
     foreign = from_foreign(value, "array")
     try:
         found = np.asarray(value) if foreign is None else foreign

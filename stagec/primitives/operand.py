@@ -10,6 +10,7 @@ from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.foreign import from_foreign
 from stagec.core.graph import Literal
+from stagec.core.lossy import refuse_lossy
 from stagec.core.operators import ArrayOperators
 
 Operand = Any  # Array, Tracer, Literal, or np.ndarray of a canonical dtype
@@ -36,12 +37,15 @@ def as_operand(value: Any, name: str = "argument") -> Operand:
         # Members of an IntEnum, and other subclasses, count as their base.
         return literal(value if type(value) is kind else kind(value), dtype, weak)
     if isinstance(value, (np.ndarray, np.generic)):
+        if type(value) is not np.ndarray:
+            refuse_lossy(value, name)
         dtype = dtypes.canonicalize(value.dtype)
         if value.ndim == 0:
             return Literal(np.asarray(value).astype(dtype), ShapedArray.of((), dtype))
         return np.asarray(value, dtype)
     if hasattr(value, "__stagec_array__"):
         return as_operand(value.__stagec_array__(), name)
+    refuse_lossy(value, name)
     foreign = from_foreign(value, name)
     if foreign is not None:
         return as_operand(foreign, name)
