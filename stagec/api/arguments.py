@@ -181,6 +181,90 @@ class ArgumentRules:
         all_nums = set(resolved) | {i for i, name in enumerate(self.positional) if name in given_names}
         return frozenset(all_nums), frozenset(all_names)
 
+    @functools.cached_property
+    def _real_parameters(self) -> list[inspect.Parameter]:
+        """The parameters that Python itself binds; none where the function's own code may tell keywords apart.
+
+        A wrapper made with `functools.wraps` shows the signature of what it
+        wraps, but takes `*args` and `**kwargs`.
+        """
+        inner = self.function
+        while isinstance(inner, functools.partial):
+            inner = inner.func
+        if getattr(inner, "__signature__", None) is not None:
+            return []
+        try:
+            return list(inspect.signature(self.function, follow_wrapped=False).parameters.values())
+        except (TypeError, ValueError):
+            return []
+
+    @functools.cached_property
+    def _static_defaults(self) -> dict[str, Any]:
+        """Defaults of static parameters, for calls that leave them out."""
+        names = () if self.simple else [p for p in self._real_parameters if p.name in self.static_names]
+        return {p.name: p.default for p in names if p.default is not p.empty and _is_hashable(p.default)}
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The call in standard form: two calls that mean the same have one signature.
+
+        Keywords move to the positions of their parameters, as long as no
+        parameter before is left out. Defaults of static parameters are filled
+        in. Other defaults are not: the function gets those as Python values,
+        but traced arguments as tracers.
+        """
+        defaults = self._static_defaults
+        if not kwargs and not defaults:
+            return args, kwargs
+        given, named = list(args), dict(kwargs)
+        for i, p in enumerate(self._real_parameters):
+            if i < len(args) or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+                continue
+            next_one = i == len(given) and p.kind is not p.KEYWORD_ONLY
+            if p.name in named and p.kind is not p.POSITIONAL_ONLY:
+                if next_one:
+                    given.append(named.pop(p.name))
+            elif p.name in defaults:
+                if next_one:
+                    given.append(defaults[p.name])
+                elif p.kind is not p.POSITIONAL_ONLY:
+                    named[p.name] = defaults[p.name]
+        return tuple(given), named
+
+    def bind_around(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], static: tuple[Any, ...]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The standard form of a call that may leave out static arguments, whose values are known."""
+        given, named = list(args), dict(kwargs)
+        for which, _, value in sorted(static, key=lambda row: (isinstance(row[0], str), row[0])):
+            name = which if isinstance(which, str) else self.argument_name(which)
+            if name in kwargs:
+                continue
+            if which == name or which > len(given):
+                named[name] = value
+            else:
+                given.insert(which, value)
+        return self.bind(tuple(given), named)
+
+    def leaf_order(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int] | None:
+        """Where the leaves of `bind`'s form are among those of the call as it was made; None if they are in order."""
+        if not kwargs:
+            return None
+        start = 0
+
+        def numbered(value: Any, static: bool) -> list[int]:
+            nonlocal start
+            count = 0 if static else len(pytree.leaves(value))
+            start += count
+            return list(range(start - count, start))
+
+        given = tuple([numbered(a, i in self.static_nums) for i, a in enumerate(args)])
+        named = {k: numbered(kwargs[k], k in self.static_names) for k in sorted(kwargs)}
+        given, named = self.bind(given, named)
+        rows = [row for i, row in enumerate(given) if i not in self.static_nums]
+        rows += [named[k] for k in sorted(named) if k not in self.static_names]
+        order = [i for row in rows for i in row]
+        return None if order == list(range(start)) else order
+
     def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any], tuple[Any, ...]]:
         """Dynamic positional and keyword arguments, and the static ones as a hashable key."""
         if self.simple:
@@ -280,6 +364,14 @@ class ArgumentRules:
                 positions += range(start, start + count)
             start += count
         return positions
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _as_tuple(value: Any, kind: type, what: str) -> tuple[Any, ...]:

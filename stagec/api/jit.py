@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import time
 import types
-import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -14,6 +13,7 @@ from stagec.api.calls import SignatureCalls, forget_fast_paths
 from stagec.api.checking import run_checked
 from stagec.api.placing import chosen_target, device_for, target_for
 from stagec.api.program import RunnableGraph, clear_executables
+from stagec.api.traces import Trace, all_traces, traces_of
 from stagec.compiler import log
 from stagec.compiler.build import Options, user_passes
 from stagec.compiler.targets import Target
@@ -22,67 +22,9 @@ from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.axis import named_axes
 from stagec.core.config import config, state
-from stagec.core.graph import Graph, replay, trace_flat
-from stagec.core.trace import Tracer
+from stagec.core.graph import replay, trace_flat
 from stagec.runtime.device import Device, cpu, default
 from stagec.runtime.placement import committed_device, placement
-
-
-class Trace:
-    """One traced signature of a function."""
-
-    __slots__ = ("captured", "donated", "graph", "in_tree", "leaf_names", "name", "out_tree", "runnables", "static")
-
-    def __init__(
-        self,
-        graph: Graph,
-        captured: list[Any],
-        in_tree: pytree.PyTreeDef,
-        out_tree: pytree.PyTreeDef,
-        name: str,
-        leaf_names: list[str],
-        donated: list[int],
-        static: tuple[Any, ...],
-    ) -> None:
-        self.graph = graph
-        self.captured = captured
-        self.in_tree = in_tree
-        self.out_tree = out_tree
-        self.name = name
-        self.leaf_names = leaf_names
-        self.donated = donated
-        # Position or name, type, and value of each static argument.
-        self.static = static
-        self.runnables: dict[tuple[Options, Device | None], RunnableGraph] = {}
-
-
-class TraceCache:
-    """Traces by signature: shared by all `jit`s of one function with equal rules."""
-
-    def __init__(self) -> None:
-        self.traces: dict[Any, Trace] = {}
-        self.count = 0
-
-
-_by_function: weakref.WeakKeyDictionary[Any, dict[Any, TraceCache]] = weakref.WeakKeyDictionary()
-# A bound method is a new object at every access: what lasts is its function and its self.
-# The function is kept beside its traces, or another one could get its id.
-_by_method: dict[tuple[int, int], tuple[Any, Any, dict[Any, TraceCache]]] = {}
-
-
-def _trace_cache(function: Callable[..., Any], rules: Any) -> TraceCache:
-    try:
-        if isinstance(function, types.MethodType):
-            key = (id(function.__func__), id(function.__self__))
-            if key not in _by_method:
-                owner = weakref.ref(function.__self__, lambda _: _by_method.pop(key, None))
-                _by_method[key] = (owner, function.__func__, {})
-            table = _by_method[key][2]
-        else:
-            table = _by_function.setdefault(function, {})
-    except TypeError:  # no weak references, or no hash: nothing to share
-        return TraceCache()
-    return table.setdefault(rules, TraceCache())
 
 
 class JitFunction(SignatureCalls):
@@ -113,7 +55,7 @@ class JitFunction(SignatureCalls):
         self._name: str = getattr(function, "__name__", "") or getattr(
             getattr(function, "func", None), "__name__", type(function).__name__
         )
-        self._cache = _trace_cache(
+        self._cache = traces_of(
             function,
             (rules.static_nums, rules.static_names, rules.donate_nums, rules.donate_names, keep_unused, inline),
         )
@@ -129,7 +71,8 @@ class JitFunction(SignatureCalls):
             run = run_checked if checked else RunnableGraph.run
             outs = run(runnable, values, committed)
             if state.plain and not checked:
-                self._remember(runnable, committed, trace.graph.in_avals, trace.out_tree, args, kwargs)
+                order = self._rules.leaf_order(args, kwargs)
+                self._remember(runnable, committed, trace.graph.in_avals, trace.out_tree, args, kwargs, order)
         elif self._inline:
             outs = replay(trace.graph, [*trace.captured, *values])
         else:
@@ -184,6 +127,7 @@ class JitFunction(SignatureCalls):
     def traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Trace, list[Any]]:
         """The trace for these arguments, recorded if new, and the leaves as operands."""
         rules = self._rules
+        args, kwargs = rules.bind(args, kwargs)
         dynamic, dynamic_kwargs, static = rules.split(args, kwargs)
         leaves, in_tree = rules.flatten(args, kwargs, dynamic, dynamic_kwargs)
         values = leaf_values(rules, leaves, lambda: rules.leaf_names(args, kwargs))
@@ -193,14 +137,11 @@ class JitFunction(SignatureCalls):
         if axes:
             key = (*key, axes)
         try:
-            found = self._cache.traces.get(key)
+            found = self._cache.get(key)
         except TypeError as error:
             raise errors.StaticArgumentError(f"a part of the call's structure is not hashable: {error}") from None
         if found is None:
-            found = self._record(rules, in_tree, avals, static, args, kwargs)
-            # What closes over an outer trace's values is of that trace alone.
-            if not any(isinstance(c, Tracer) for c in found.captured):
-                self._cache.traces[key] = found
+            found = self._cache.made(key, lambda: self._record(rules, in_tree, avals, static, args, kwargs))
         return found, values
 
     def _record(
@@ -221,7 +162,10 @@ class JitFunction(SignatureCalls):
             call_args, call_kwargs = rules.join(dynamic, dynamic_kwargs, static)
             result = self._function(*call_args, **call_kwargs)
             leaves, out_tree = pytree.flatten(result)
-            values = [leaf_value(leaf) for leaf in leaves]
+            try:
+                values = [leaf_value(leaf) for leaf in leaves]
+            except errors.ArgumentTypeError as error:
+                raise errors.about(f"the result of {location.of_function(self._function)}", error) from None
             for value, leaf in zip(values, leaves):
                 if value is None or (not hasattr(value, "dtype") and not hasattr(value, "aval")):
                     raise self._bad_output(result, leaf)
@@ -230,7 +174,6 @@ class JitFunction(SignatureCalls):
         started = time.perf_counter()
         graph, captured = trace_flat(flat, avals, names, self._name)
         assert out_tree is not None, "the traced function ran"
-        self._cache.count += 1
         log.event(
             "trace",
             f"{self._name}: traced for {', '.join(a.short() for a in avals) or 'no arrays'}",
@@ -287,9 +230,8 @@ class JitFunction(SignatureCalls):
 
 def clear_caches() -> None:
     """Forget all traces and loaded programs of this process. The disk cache stays."""
-    for table in [*_by_function.values(), *(table for _, _, table in _by_method.values())]:
-        for cache in table.values():
-            cache.traces.clear()
+    for cache in all_traces():
+        cache.traces.clear()
     forget_fast_paths()
     clear_executables()
 

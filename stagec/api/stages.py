@@ -212,22 +212,23 @@ class Compiled:
         self.export(targets, weights=weights).save(path)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run on arguments of the compiled signature; static arguments are left out.
+        """Run on arguments of the compiled signature; static arguments may be left out.
 
         Raises:
           PytreeError: the arguments' structure differs from the compiled one.
           ShapeError, DtypeError: an argument differs from the compiled signature.
         """
-        trace = self._lowered._trace
-        leaves, tree = pytree.flatten((list(args), kwargs))
-        if tree != trace.in_tree:
+        trace, rules = self._lowered._trace, self._lowered._function._rules
+        dynamic, dynamic_kwargs, static = rules.split(*rules.bind_around(args, kwargs, trace.static))
+        leaves, tree = rules.flatten(args, kwargs, dynamic, dynamic_kwargs)
+        if tree != trace.in_tree or static != trace.static:
             fix = "leave static arguments out, and pass the others as they were when lowering"
             raise wrong_structure(trace.name, trace.in_tree, tree, fix)
-        values = leaf_values(self._lowered._function._rules, leaves, lambda: trace.leaf_names)
+        values = leaf_values(rules, leaves, lambda: trace.leaf_names)
         hidden = len(trace.captured)
         for name, value, leaf, var in zip(trace.leaf_names, values, leaves, trace.graph.inputs[hidden:]):
             if isinstance(value, ShapeDtypeStruct):
-                raise unsupported_argument(self._lowered._function._rules, name, leaf)
+                raise unsupported_argument(rules, name, leaf)
             aval, wanted = leaf_aval(value), var.aval
             if (aval.shape, aval.dtype) != (wanted.shape, wanted.dtype):
                 fix = "lower and compile again for this signature, or call the jitted function, which does"

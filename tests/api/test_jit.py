@@ -439,3 +439,133 @@ def test_methods_made_on_the_fly_do_not_share_traces():
         method = types.MethodType(eval(f"lambda self, x: x + {i}"), owner)
         assert float(stagec.jit(method)(0.0)) == i
         del method
+
+
+# What is one signature.
+
+
+def h(x, k):
+    return x + k
+
+
+def with_static_default(x, n=3, *, mode="add"):
+    return x + n if mode == "add" else x * n
+
+
+def with_default(x, scale=2, shift=1):
+    return x * scale + shift
+
+
+def keyword_only(x, *, a, b=2):
+    return x + a * b
+
+
+def with_rest(x, k=1, *rest, **more):
+    return x + k + sum(rest) + sum(more.values())
+
+
+def positional_only(x, n=3, /, **more):
+    return x + n + more.get("n", 0)
+
+
+def call(*args, **kwargs):
+    return args, kwargs
+
+
+@pytest.mark.parametrize(
+    ("function", "static", "calls", "count"),
+    [
+        (h, (), [call(1.0, 3), call(1.0, k=3), call(k=3, x=1.0)], 1),
+        (h, "k", [call(1.0, 3), call(1.0, k=3), call(k=3, x=1.0)], 1),
+        (with_static_default, "n", [call(1.0), call(1.0, 3), call(1.0, n=3), call(n=3, x=1.0)], 1),
+        (with_static_default, ("n", "mode"), [call(1.0), call(1.0, mode="add"), call(1.0, n=3, mode="add")], 1),
+        (with_static_default, ("n", "mode"), [call(1.0), call(1.0, mode="times"), call(1.0, n=4)], 3),
+        # A default that is left out stays a Python value: the function may decide by it.
+        (with_default, (), [call(1.0), call(1.0, 2), call(1.0, 2, 1)], 3),
+        (with_default, (), [call(1.0, 2), call(1.0, scale=2), call(scale=2, x=1.0)], 1),
+        (with_default, (), [call(1.0, shift=1), call(shift=1, x=1.0)], 1),
+        (with_default, "shift", [call(1.0), call(1.0, shift=1)], 1),
+        (with_default, "shift", [call(1.0, 2), call(1.0, 2, 1), call(1.0, shift=1, scale=2)], 1),
+        (keyword_only, (), [call(1.0, a=2.0), call(a=2.0, x=1.0)], 1),
+        (keyword_only, "b", [call(1.0, a=2.0), call(1.0, a=2.0, b=2), call(b=2, a=2.0, x=1.0)], 1),
+        (with_rest, (), [call(1.0, 2), call(1.0, k=2), call(k=2, x=1.0)], 1),
+        (with_rest, (), [call(1.0, 2, 3), call(1.0, 2, 3)], 1),
+        (with_rest, (), [call(1.0, 2, y=3, z=4), call(z=4, k=2, y=3, x=1.0)], 1),
+        (with_rest, "k", [call(1.0), call(1.0, 1), call(1.0, k=1)], 1),
+        (positional_only, "n", [call(1.0), call(1.0, 3)], 1),
+        (positional_only, (), [call(1.0, 3, n=5), call(1.0, n=5)], 2),
+        (functools.partial(h, k=3), (), [call(1.0), call(x=1.0)], 1),
+        (functools.partial(with_static_default, mode="add"), "n", [call(1.0), call(1.0, n=3)], 1),
+    ],
+)
+def test_calls_that_mean_the_same_have_one_trace(function, static, calls, count):
+    f = stagec.jit(function, static_argnames=static)
+    f.clear_cache()
+    for _ in range(2):  # the second time the short way
+        for args, kwargs in calls:
+            assert float(f(*args, **kwargs)) == function(*args, **kwargs)
+    assert f._cache_size() == count
+
+
+def test_leaves_keep_their_places_when_keywords_move():
+    f = stagec.jit(lambda x, z, a: {"x": x[0] - x[1], "z": z["u"] * z["v"], "a": a})
+    for _ in range(3):
+        out = f((5.0, 3.0), a=7.0, z={"v": 2.0, "u": 4.0})
+        assert {k: float(v) for k, v in out.items()} == {"x": 2.0, "z": 8.0, "a": 7.0}
+    assert f._cache_size() == 1
+
+
+def test_donated_keywords_are_taken_wherever_they_are_given():
+    def f(x, y):
+        return x + y
+
+    jitted = stagec.jit(f, donate_argnames="y")
+    for args in [lambda y: call(1.0, y), lambda y: call(y=y, x=1.0)]:
+        for _ in range(2):
+            y = snp.ones(3) + 1
+            positional, named = args(y)
+            jitted(*positional, **named)
+            assert y.is_deleted()
+    assert jitted._cache_size() == 1
+
+
+def test_a_wrapper_that_tells_keywords_from_positions_gets_what_it_was_given():
+    @functools.wraps(h)
+    def wrapper(*args, **kwargs):
+        return h(*args, **kwargs) * (10 if "k" in kwargs else 1)
+
+    f = stagec.jit(wrapper)
+    assert (float(f(1.0, 3)), float(f(1.0, k=3))) == (4.0, 40.0)
+    # As in vmap, whose in_axes counts positions.
+    x = np.ones(2, np.float32)
+    g = stagec.jit(stagec.vmap(h, in_axes=(0, None)))
+    assert g(x, x).shape == (2, 2)
+    with pytest.raises(errors.AxisError):
+        g(x, k=x)
+
+
+def test_a_function_without_a_signature_can_be_jitted():
+    class Odd:
+        __signature__ = "none"
+
+        def __call__(self, x, k=1):
+            return x + k
+
+    f = stagec.jit(Odd())
+    assert [float(f(1.0)), float(f(1.0, 2)), float(f(1.0, k=3))] == [2.0, 3.0, 4.0]
+
+
+def test_a_static_default_that_is_not_hashable_can_be_left_out():
+    f = stagec.jit(lambda x, axes=[0]: x.sum(axes[0]), static_argnames="axes")
+    assert f(np.ones((2, 3), np.float32)).shape == (3,)
+
+
+def test_compiled_takes_keywords_and_positions_alike():
+    def f(x, n, k):
+        return x * n + k
+
+    compiled = stagec.jit(f, static_argnames="n").lower(1.0, 2, k=3).compile()
+    calls = [call(1.0, 3), call(1.0, k=3), call(k=3, x=1.0), call(1.0, n=2, k=3), call(n=2, k=3, x=1.0)]
+    assert [float(compiled(*args, **kwargs)) for args, kwargs in calls] == [5.0] * 5
+    with pytest.raises(errors.PytreeError):
+        compiled(1.0, n=4, k=3)

@@ -1,0 +1,168 @@
+"""Traces by signature, shared by all `jit`s of a function; each is made by one thread while others wait."""
+
+from __future__ import annotations
+
+import os
+import threading
+import types
+import weakref
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from stagec.core import pytree
+from stagec.core.graph import Graph
+from stagec.core.trace import Tracer
+from stagec.runtime.device import Device
+
+if TYPE_CHECKING:
+    from stagec.api.program import RunnableGraph
+    from stagec.compiler.build import Options
+
+
+class Trace:
+    """One traced signature of a function."""
+
+    __slots__ = ("captured", "donated", "graph", "in_tree", "leaf_names", "name", "out_tree", "runnables", "static")
+
+    def __init__(
+        self,
+        graph: Graph,
+        captured: list[Any],
+        in_tree: pytree.PyTreeDef,
+        out_tree: pytree.PyTreeDef,
+        name: str,
+        leaf_names: list[str],
+        donated: list[int],
+        static: tuple[Any, ...],
+    ) -> None:
+        self.graph = graph
+        self.captured = captured
+        self.in_tree = in_tree
+        self.out_tree = out_tree
+        self.name = name
+        self.leaf_names = leaf_names
+        self.donated = donated
+        # Position or name, type, and value of each static argument.
+        self.static = static
+        self.runnables: dict[tuple[Options, Device | None], RunnableGraph] = {}
+
+
+class _UnderWay:
+    """A trace that a thread is making now."""
+
+    __slots__ = ("done", "owner")
+
+    def __init__(self, owner: int) -> None:
+        self.owner = owner
+        self.done = threading.Event()
+
+
+# A thread waits no longer than this for the trace of another one, which may itself wait
+# for a lock that the first thread holds.
+_PATIENCE_SECONDS = 10.0
+
+# Guards the two tables: the traces under way, and what each waiting thread waits for.
+_lock = threading.Lock()
+_under_way: dict[tuple[TraceCache, Any], _UnderWay] = {}
+_waiting: dict[int, _UnderWay] = {}
+
+
+class TraceCache:
+    """Traces by signature: shared by all `jit`s of one function with equal rules."""
+
+    def __init__(self) -> None:
+        self.traces: dict[Any, Trace] = {}
+
+    def get(self, key: Any) -> Trace | None:
+        """The trace of a signature, if there is one.
+
+        Raises:
+          TypeError: the signature is not hashable.
+        """
+        return self.traces.get(key)
+
+    def made(self, key: Any, make: Callable[[], Trace]) -> Trace:
+        """The trace of a signature, by `make` where there is none; one thread makes it while others wait.
+
+        A thread does not wait where that would never end: in the trace itself,
+        and where the other thread waits for a trace that this one is making.
+        """
+        me = threading.get_ident()
+        mine = _UnderWay(me)
+        try:
+            patient = True
+            while True:
+                with _lock:
+                    found = self.traces.get(key)
+                    if found is not None:
+                        return found
+                    other = _under_way.setdefault((self, key), mine)
+                    if other is mine or not patient or _waits_for(other, me):
+                        break
+                    _waiting[me] = other
+                try:
+                    patient = other.done.wait(_PATIENCE_SECONDS)
+                finally:
+                    with _lock:
+                        _waiting.pop(me, None)
+            return self._keep(key, make())
+        finally:
+            with _lock:
+                if _under_way.get((self, key)) is mine:
+                    del _under_way[self, key]
+            mine.done.set()
+
+    def _keep(self, key: Any, trace: Trace) -> Trace:
+        # What closes over an outer trace's values is of that trace alone.
+        if not any(isinstance(c, Tracer) for c in trace.captured):
+            self.traces[key] = trace
+        return trace
+
+
+def _waits_for(trace: _UnderWay | None, thread: int) -> bool:
+    """Whether the end of a trace depends on a thread."""
+    while trace is not None:
+        if trace.owner == thread:
+            return True
+        trace = _waiting.get(trace.owner)
+    return False
+
+
+def _forget_other_threads() -> None:
+    """In a forked process: the threads that were tracing are not there."""
+    global _lock
+    _lock = threading.Lock()
+    _under_way.clear()
+    _waiting.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_other_threads)
+
+
+_by_function: weakref.WeakKeyDictionary[Any, dict[Any, TraceCache]] = weakref.WeakKeyDictionary()
+# A bound method is a new object at every access: what lasts is its function and its self.
+# The function is kept beside its traces, or another one could get its id.
+_by_method: dict[tuple[int, int], tuple[Any, Any, dict[Any, TraceCache]]] = {}
+
+
+def traces_of(function: Callable[..., Any], rules: Any) -> TraceCache:
+    """The traces of a function under rules for its arguments, which are hashable."""
+    try:
+        if isinstance(function, types.MethodType):
+            key = (id(function.__func__), id(function.__self__))
+            if key not in _by_method:
+                owner = weakref.ref(function.__self__, lambda _: _by_method.pop(key, None))
+                _by_method[key] = (owner, function.__func__, {})
+            table = _by_method[key][2]
+        else:
+            table = _by_function.setdefault(function, {})
+    except TypeError:  # no weak references, or no hash: nothing to share
+        return TraceCache()
+    return table.setdefault(rules, TraceCache())
+
+
+def all_traces() -> Iterator[TraceCache]:
+    """The caches of all functions."""
+    for table in [*_by_function.values(), *(table for _, _, table in _by_method.values())]:
+        yield from table.values()
