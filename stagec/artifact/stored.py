@@ -109,14 +109,16 @@ class StoredProgram(Runnable):
         super().__init__()
 
     def preferred_device(self, device: Device) -> Device:
-        """`device`, if the file has a variant for it; else one that there is a variant for; else `device`."""
+        """`device`, if the file has a variant for it; else a GPU that there is a variant for; else `device`."""
         variants = self.signature.variants
         if choose(variants, device) is not None or not variants:
             return device
         for name in dict.fromkeys(map(platform, variants)):
             if name and name in platforms() and name != device.platform:
                 with contextlib.suppress(errors.DeviceError):
-                    found = next((d for d in devices(name) if choose(variants, d) is not None), None)
+                    # A software device is used where it is named, and not otherwise.
+                    real = [d for d in devices(name) if not d._is_software()]
+                    found = next((d for d in real if choose(variants, d) is not None), None)
                     if found is not None:
                         return found
         return device

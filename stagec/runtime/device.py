@@ -159,7 +159,12 @@ def _of_platform(platform: str) -> tuple[Device, ...]:
     if platform == "cpu":
         return (cpu(),)
     infos = binding().get_cached_hal_driver(platform).query_available_devices()
-    return tuple(Device(platform, i, info["name"], info["device_id"]) for i, info in enumerate(infos))
+    found = [Device(platform, i, info["name"], info["device_id"]) for i, info in enumerate(infos)]
+    if len(found) > 1:  # the number of a GPU does not depend on whether there is a software device too
+        found.sort(key=Device._is_software)
+        for i, device in enumerate(found):
+            device.id = i
+    return tuple(found)
 
 
 _MISSING = {
@@ -183,12 +188,28 @@ def platforms() -> tuple[str, ...]:
 
 def _platform(name: str) -> str:
     if name == "gpu":
-        return "cuda" if _works("cuda") else "vulkan"
+        return _gpus()[0].platform
     if name not in PLATFORMS:
         raise location.error(
             errors.DeviceError, f"{name!r} is not a known platform", fix=f"use one of {', '.join(PLATFORMS)}"
         )
     return name
+
+
+def _gpus() -> list[Device]:
+    """The devices that are no software: those of CUDA, or those of Vulkan."""
+    software: list[Device] = []
+    for platform in ("cuda", "vulkan"):
+        known = _of_platform(platform) if _works(platform) else ()
+        found = [d for d in known if not d._is_software()]
+        if found:
+            return found
+        software += known
+    fix = "install the GPU's driver; `stagec doctor` shows what is found"
+    if software:
+        fix += f", or name the software device, which runs on the CPU: device='{software[0].platform}'"
+    rows = [(f"{d.platform}:{d.id}", d.device_kind, "software") for d in software]
+    raise location.error(errors.DeviceError, "there is no GPU here", rows, fix)
 
 
 def _works(platform: str) -> bool:
@@ -202,7 +223,8 @@ def devices(backend: str | None = None) -> list[Device]:
     """The devices of a platform, by default of the default one.
 
     Args:
-      backend: `cpu`, `vulkan`, `cuda`, or `gpu` for CUDA where there is a card and Vulkan elsewhere.
+      backend: `cpu`, `vulkan`, `cuda`, or `gpu` for the GPUs of CUDA where there are some, else of Vulkan. A
+        software device, such as Mesa's lavapipe, is a CPU: it is among those of `vulkan`, after the GPUs.
 
     Raises:
       DeviceError: the platform is not known, not allowed by `STAGEC_PLATFORMS`, or has no device here.
@@ -212,7 +234,8 @@ def devices(backend: str | None = None) -> list[Device]:
     [CpuDevice(id=0)]
     """
     allowed = platforms()
-    platform = allowed[0] if backend is None else _platform(str(backend).lower())
+    name = allowed[0] if backend is None else str(backend).lower()
+    platform = _platform(name)
     if platform not in allowed:
         raise location.error(
             errors.DeviceError,
@@ -221,15 +244,23 @@ def devices(backend: str | None = None) -> list[Device]:
             f"add {platform} to the list",
         )
     try:
-        found = _of_platform(platform)
-        reason = "" if found else "the driver lists none"
+        found = tuple(_gpus()) if name == "gpu" else _of_platform(platform)
+        reason = "" if found else "its driver lists none"
     except (RuntimeError, ValueError) as error:
-        found, reason = (), str(error).rpartition("; ")[2]
+        found, reason = (), _why_missing(platform, str(error))
     if not found:
         raise location.error(
             errors.DeviceError, f"there is no {platform} device here: {reason}", fix=_MISSING.get(platform, "")
         )
     return list(found)
+
+
+def _why_missing(platform: str, text: str) -> str:
+    """What the runtime says of a driver that does not answer, as the end of a sentence."""
+    if "not available" in text or "libvulkan" in text:
+        libraries = {"cuda": ("libcuda.so.1", "nvcuda.dll"), "vulkan": ("libvulkan.so.1", "vulkan-1.dll")}
+        return f"the driver's library, {libraries[platform][os.name == 'nt']}, was not found"
+    return f"its driver answers {text.rpartition('; ')[2]}"
 
 
 def default_backend() -> str:
@@ -253,7 +284,7 @@ def local_device_count(backend: str | None = None) -> int:
 
 
 def find(device: Any) -> Device:
-    """A device from itself, or from a description such as `cpu`, `vulkan` or `cuda:1`.
+    """A device from itself, or from a description such as `cpu`, `vulkan`, `gpu` or `cuda:1`.
 
     Raises:
       DeviceError: there is no such device.

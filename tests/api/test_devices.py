@@ -8,6 +8,7 @@ import pytest
 
 import stagec
 import stagec.numpy as snp
+from stagec.runtime import device
 
 
 def affine(x, y):
@@ -190,3 +191,87 @@ def test_a_donated_array_that_no_result_can_use_is_a_warning():
     total = stagec.jit(lambda x: x.sum(), donate_argnums=0)
     with pytest.warns(stagec.errors.DonationWarning, match=r"could not be used.*: x float32\[5\]"):
         total(snp.ones(5))
+
+
+# GPUs, and software that looks like one.
+
+
+def device_of(platform, id, software):
+    made = device.Device(platform, id, f"{'llvmpipe' if software else 'GeForce'} {id}", handle=id)
+    made._info = lambda: f"type: {'cpu' if software else 'discrete gpu'}\n"
+    return made
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Sets what the drivers list: names of platforms to devices."""
+
+    def having(**known):
+        monkeypatch.setattr(device, "_of_platform", lambda name: tuple(known.get(name, ())))
+
+    return having
+
+
+def test_gpu_is_not_a_software_device(machine):
+    software = device_of("vulkan", 0, True)
+    machine(vulkan=[software])
+    for ask in (
+        lambda: stagec.devices("gpu"),
+        lambda: stagec.jit(snp.sin, device="gpu"),
+        lambda: stagec.jit(snp.sin, backend="gpu"),
+        lambda: stagec.device_put(1.0, "gpu"),
+        lambda: stagec.device_put(1.0, "gpu:0"),
+    ):
+        with pytest.raises(stagec.errors.DeviceError, match="there is no GPU here") as raised:
+            ask()
+        assert "vulkan:0  llvmpipe 0  software" in str(raised.value)
+        assert "Fix: install the GPU's driver" in str(raised.value) and "device='vulkan'" in str(raised.value)
+    with stagec.config.override(platforms="gpu,cpu"), pytest.raises(stagec.errors.DeviceError, match="no GPU"):
+        stagec.default_backend()
+    assert stagec.devices("vulkan") == [software]
+
+
+def test_gpu_is_the_first_platform_with_a_gpu(machine):
+    card, other, software = device_of("cuda", 0, False), device_of("vulkan", 0, False), device_of("vulkan", 1, True)
+    machine(cuda=[card], vulkan=[other, software])
+    assert stagec.devices("gpu") == [card]
+    machine(vulkan=[other, software])
+    assert stagec.devices("gpu") == [other]
+    assert stagec.devices("vulkan") == [other, software]
+
+
+def test_gpus_come_before_software_devices(monkeypatch):
+    class Driver:
+        def query_available_devices(self):
+            return [{"name": "llvmpipe", "device_id": 7}, {"name": "GeForce", "device_id": 8}]
+
+        def dump_device_info(self, handle):
+            return "type: cpu\n" if handle == 7 else "type: discrete gpu\n"
+
+    class Binding:
+        def get_cached_hal_driver(self, platform):
+            return Driver()
+
+    monkeypatch.setattr(device, "binding", Binding)
+    found = device._of_platform.__wrapped__("vulkan")
+    assert [(d.device_kind, d.id, d._handle) for d in found] == [("GeForce", 0, 8), ("llvmpipe", 1, 7)]
+
+
+@pytest.mark.parametrize(
+    ("platform", "text", "reason"),
+    [
+        (
+            "cuda",
+            "UNAVAILABLE; CUDA driver library 'libcuda.so'/'nvcuda.dll' not available; please ensure installed",
+            "the driver's library, (libcuda.so.1|nvcuda.dll), was not found",
+        ),
+        ("vulkan", "c.c:441: UNAVAILABLE; [vkCreateInstance] VK_ERROR", r"its driver answers \[vkCreateInstance\] VK_"),
+    ],
+)
+def test_a_missing_driver_is_a_whole_sentence(monkeypatch, platform, text, reason):
+    def fails(name):
+        raise RuntimeError(text)
+
+    monkeypatch.setattr(device, "_of_platform", fails)
+    with pytest.raises(stagec.errors.DeviceError, match=f"there is no {platform} device here: {reason}"):
+        stagec.jit(snp.sin, device=platform)

@@ -169,16 +169,29 @@ def test_the_device_decides_between_variants():
 
 
 @vulkan
-def test_a_file_for_vulkan_alone_runs_there_without_being_asked():
+def test_a_file_for_vulkan_alone_runs_there_without_being_asked(monkeypatch):
+    # Stands for a GPU, if it is software; made before it does.
+    gpu = stagec.devices("vulkan")[0]
+    gpu.hal_device()
+    monkeypatch.setattr(type(gpu), "_is_software", lambda device: False)
     out = stagec.load(exported("vulkan"))(X)
     assert out.device.platform == "vulkan"
     np.testing.assert_allclose(np.asarray(out), np.exp(X) + 1, rtol=1e-5)
 
 
 @vulkan
+def test_a_file_for_vulkan_alone_does_not_run_on_software_without_being_asked(monkeypatch):
+    monkeypatch.setattr(type(stagec.devices("vulkan")[0]), "_is_software", lambda device: True)
+    data = exported("vulkan")
+    assert stagec.load(data)(X).device.platform == "cpu"
+    assert stagec.load(data, device="vulkan")(X).device.platform == "vulkan"
+
+
+@vulkan
 def test_weights_go_to_the_device_once():
     w = snp.asarray(np.eye(40, dtype=np.float32))
-    loaded = stagec.load(stagec.export(lambda x: x @ w, "vulkan")(SPEC := np.ones((2, 40), np.float32)).serialize())
+    data = stagec.export(lambda x: x @ w, "vulkan")(SPEC := np.ones((2, 40), np.float32)).serialize()
+    loaded = stagec.load(data, device="vulkan")
     first = loaded(SPEC)
     (program,) = [p for p in [*loaded.programs(), *loaded._elsewhere.values()] if p.device.platform == "vulkan"]
     hidden = program.hidden[0]
