@@ -272,6 +272,22 @@ def test_dump_says_where_it_looked(place, code, message):
     assert result.exit_code == code
 
 
+def test_what_the_module_prints_goes_to_standard_error(tmp_path, monkeypatch):
+    monkeypatch.setenv("STAGEC_CACHE_DIR", str(tmp_path / "cache"))
+    file = tmp_path / "chatty.py"
+    file.write_text("print('importing')\ndef f(x):\n    print('tracing')\n    return x + 1\n")
+    for arguments, begin in [
+        (["dump", f"{file}:f", "f32[2]", "--stage", "graph"], "{ lambda"),
+        (["compile", f"{file}:f", "f32[2]", "-o", str(tmp_path / "f.stagec")], "wrote"),
+        (["warm", f"{file}:f", "f32[2]", "--json"], "{"),
+    ]:
+        result = stagec_command(*arguments)
+        assert result.exit_code == 0, result.output
+        assert result.stdout.startswith(begin)
+        assert "importing" not in result.stdout and "tracing" not in result.stdout
+        assert result.stderr.startswith("importing\ntracing\n")
+
+
 # stagec cache
 
 

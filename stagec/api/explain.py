@@ -85,7 +85,9 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
     """Say whether a call would find its program in memory or on disk, and if not, what differs.
 
     Nothing is compiled, run or stored. A signature that was not called before
-    is traced, and that trace is thrown away.
+    is traced, and that trace is thrown away: `fun` itself runs once on tracers,
+    as it does at a first call, with its side effects, such as `print`. The call
+    that follows traces it again.
 
     Args:
       fun: a function, jitted or not.

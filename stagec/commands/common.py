@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
+import sys
 import tempfile
 import time
 import traceback
@@ -28,6 +30,11 @@ def failure(what: str, fix: str = "") -> click.ClickException:
 def usage(what: str, fix: str = "") -> click.UsageError:
     """A mistake on the command line: exit code 2."""
     return click.UsageError(message(what, fix=fix))
+
+
+def user_output() -> contextlib.AbstractContextManager[Any]:
+    """Send what the user's code prints, when it is imported and traced, to standard error: the rest is the result."""
+    return contextlib.redirect_stdout(sys.stderr)
 
 
 def describe(error: Exception) -> str:

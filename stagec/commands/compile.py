@@ -9,7 +9,7 @@ import click
 
 import stagec
 from stagec.commands.calls import described
-from stagec.commands.common import bytes_text, seconds_text
+from stagec.commands.common import bytes_text, seconds_text, user_output
 from stagec.commands.warm import targets_option
 
 
@@ -54,8 +54,9 @@ def compile_function(
     """
     started = time.perf_counter()
     with stagec.config.override(**({"enable_x64": True} if x64 else {})):
-        chosen, args, kwargs = described(function, arguments, static, fast_math=fast_math)
-        exported = stagec.export(chosen, targets, weights=not no_weights)(*args, **kwargs)
+        with user_output():
+            chosen, args, kwargs = described(function, arguments, static, fast_math=fast_math)
+            exported = stagec.export(chosen, targets, weights=not no_weights)(*args, **kwargs)
         stagec.save(output, {name or exported.fun_name: exported})
     size, took = bytes_text(os.path.getsize(output)), seconds_text(time.perf_counter() - started)
     click.echo(f"wrote {output}: {exported.fun_name} for {', '.join(exported.targets)} ({size}, {took})")

@@ -6,7 +6,7 @@ import click
 
 import stagec
 from stagec.commands.calls import described
-from stagec.commands.common import failure, usage
+from stagec.commands.common import failure, usage, user_output
 from stagec.compiler.stages import STAGES
 from stagec.compiler.targets import Target
 from stagec.core.errors import TargetError
@@ -56,12 +56,15 @@ def dump(
 
     ARGUMENTS describe its arguments: f32[2,3] or i32[] for arrays, 2.0 for a
     number, {'w': f32[3]} for a container, scale=f32[] for one by its name.
+    What the module itself prints goes to standard error.
     """
     if locations and stage not in _WITH_LOCATIONS:
         raise usage(f"--locations does not go with --stage {stage}", f"it works for {' and '.join(_WITH_LOCATIONS)}")
     with stagec.config.override(**({"enable_x64": True} if x64 else {})):
-        chosen, args, kwargs = described(function, arguments, static, target, fast_math)
-        text = chosen.lower(*args, **kwargs).as_text(stage, locations=locations)
+        with user_output():
+            chosen, args, kwargs = described(function, arguments, static, target, fast_math)
+            lowered = chosen.lower(*args, **kwargs)
+        text = lowered.as_text(stage, locations=locations)
     if not text.strip():
         raise failure(f"{stage} of {function} is empty", "a function that computes nothing has no kernels")
     if output is None:

@@ -15,7 +15,7 @@ import click
 
 from stagec.commands.cache import disk_cache
 from stagec.commands.calls import described
-from stagec.commands.common import bytes_text, describe, failure, print_json, seconds_text, usage
+from stagec.commands.common import bytes_text, describe, failure, print_json, seconds_text, usage, user_output
 from stagec.compiler import build, key
 from stagec.compiler.cache import DiskCache
 from stagec.compiler.progress import Progress
@@ -216,8 +216,9 @@ def _compile(job: Job, target: str, store: DiskCache) -> dict[str, Any]:
 
 
 def _obtain(job: Job, store: DiskCache, row: dict[str, Any]) -> None:
-    function, args, kwargs = described(job.function, job.arguments, job.static)
-    runnable = function.lower(*args, **kwargs)._runnable
+    with user_output():
+        function, args, kwargs = described(job.function, job.arguments, job.static)
+        runnable = function.lower(*args, **kwargs)._runnable
     # A function that was jitted for a target keeps it, as it does at a call.
     row["target"] = str(runnable.options.target)
     if runnable.trivial:

@@ -66,6 +66,21 @@ def test_it_says_that_it_traced():
     assert "traced" not in str(stagec.explain(f, ones(3)))
 
 
+def test_side_effects_happen_where_it_traces_and_the_docs_say_so(capsys):
+    def noisy(x):
+        print("traced")
+        return x + 1
+
+    f = stagec.jit(noisy)
+    stagec.explain(f, ones(3))
+    assert capsys.readouterr().out == "traced\n"
+    f(ones(3))
+    assert capsys.readouterr().out == "traced\n"
+    stagec.explain(f, ones(3))
+    assert capsys.readouterr().out == ""
+    assert "side effects" in stagec.explain.__doc__
+
+
 def test_shapes_alone_are_enough():
     f = stagec.jit(affine)
     f(ones(3))
