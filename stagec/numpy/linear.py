@@ -36,6 +36,21 @@ def _preferred(dtype: Any, name: str) -> Any:
     return None if dtype is None else requested_dtype(dtype, name)
 
 
+def _product_fix(x: Any, y: Any) -> str:
+    """What makes a product of operands whose contracted axes differ; empty where nothing does."""
+    try:
+        broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    except errors.ShapeError:
+        return ""
+    rows, columns = x.shape[-2:-1], y.shape[-1:]
+    swapped = y.ndim > 1 and columns == x.shape[-1:]
+    turned = x.ndim > 1 and rows == y.shape[-2:][:1]
+    ways = ["a @ b.mT"] * swapped + ["a.mT @ b"] * turned
+    if not ways and x.ndim > 1 and y.ndim > 1 and rows == columns:
+        ways = ["b @ a", "a.mT @ b.mT"]
+    return " or ".join(ways)
+
+
 def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The matrix product; leading axes are broadcast against each other.
 
@@ -61,7 +76,7 @@ def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any
             "matmul",
             f"{x.aval.long()} and {y.aval.long()} do not match (last axis of the first is {contracted[0]}, "
             f"{'second to last' if y.ndim > 1 else 'only'} axis of the second is {contracted[1]})",
-            "transpose one of them with .mT",
+            _product_fix(x, y),
             (x, y),
             "ab",
         )

@@ -191,3 +191,27 @@ def test_products_of_bools_are_logical() -> None:
         [a, b],
     )
     assert snp.einsum("ij->j", a).dtype == np.bool_ and snp.outer(a, b).dtype == np.bool_
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "fix"),
+    [
+        ((2, 2), (7, 7), ""),
+        ((3,), (4,), ""),
+        ((2, 3), (4, 3), "a @ b.mT"),
+        ((3, 2), (3, 4), "a.mT @ b"),
+        ((2, 3), (2, 3), "a @ b.mT or a.mT @ b"),
+        ((3, 2), (4, 3), "b @ a or a.mT @ b.mT"),
+        ((3,), (4, 3), "a @ b.mT"),
+        ((3, 2), (3,), "a.mT @ b"),
+        ((5, 3, 2), (5, 3, 4), "a.mT @ b"),
+        ((5, 3, 2), (6, 3, 4), ""),
+    ],
+)
+def test_a_product_that_does_not_match_says_what_would(a, b, fix) -> None:
+    values = {"a": snp.ones(a), "b": snp.ones(b)}
+    with pytest.raises(stagec.errors.ShapeError, match="do not match") as raised:
+        values["a"] @ values["b"]
+    assert str(raised.value).partition("  Fix: ")[2] == fix
+    for way in fix.split(" or ") if fix else []:
+        assert eval(way, values).ndim
