@@ -230,23 +230,8 @@ class ArgumentRules:
                     named[p.name] = defaults[p.name]
         return tuple(given), named
 
-    def bind_around(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], static: tuple[Any, ...]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The standard form of a call that may leave out static arguments, whose values are known."""
-        given, named = list(args), dict(kwargs)
-        for which, _, value in sorted(static, key=lambda row: (isinstance(row[0], str), row[0])):
-            name = which if isinstance(which, str) else self.argument_name(which)
-            if name in kwargs:
-                continue
-            if which == name or which > len(given):
-                named[name] = value
-            else:
-                given.insert(which, value)
-        return self.bind(tuple(given), named)
-
-    def leaf_order(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int] | None:
-        """Where the leaves of `bind`'s form are among those of the call as it was made; None if they are in order."""
+    def arranger(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Sequence[Any]], list[Any]] | None:
+        """Puts the leaves of such a call into the order of `bind`'s form; None if they are in order."""
         if not kwargs:
             return None
         start = 0
@@ -263,7 +248,7 @@ class ArgumentRules:
         rows = [row for i, row in enumerate(given) if i not in self.static_nums]
         rows += [named[k] for k in sorted(named) if k not in self.static_names]
         order = [i for row in rows for i in row]
-        return None if order == list(range(start)) else order
+        return None if order == list(range(start)) else lambda leaves: [leaves[i] for i in order]
 
     def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any], tuple[Any, ...]]:
         """Dynamic positional and keyword arguments, and the static ones as a hashable key."""
@@ -405,24 +390,4 @@ def not_an_array(function: str, name: str, leaf: Any, fix: str) -> errors.Argume
         f"argument {name} of {function} is not an array or a number",
         [(name, errors.brief(leaf), f"a {type(leaf).__name__}")],
         fix,
-    )
-
-
-def wrong_structure(name: str, wanted: pytree.PyTreeDef, given: pytree.PyTreeDef, fix: str) -> errors.PytreeError:
-    """The error for arguments whose structure is not the compiled one."""
-    return location.error(
-        errors.PytreeError,
-        f"{name} was compiled for arguments of another structure",
-        [("compiled", str(wanted), ""), ("given", str(given), "")],
-        fix,
-    )
-
-
-def wrong_aval(name: str, argument: str, wanted: ShapedArray, given: ShapedArray, fix: str) -> errors.StagecError:
-    """The error for an argument that is not of the compiled shape and dtype."""
-    kind: type[errors.StagecError] = errors.ShapeError if given.shape != wanted.shape else errors.DtypeError
-    return location.error(
-        kind,
-        f"{name} was compiled for {argument} of {wanted.long()}, called with {given.long()}",
-        fix=fix,
     )

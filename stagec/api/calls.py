@@ -100,9 +100,13 @@ class SignatureCalls(abc.ABC):
         out_tree: pytree.PyTreeDef,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        order: Sequence[int] | None = None,
+        arrange: Callable[[Sequence[Any]], list[Any]] | None = None,
     ) -> None:
-        """Let the next call with this signature skip everything but the program, which takes leaves in `order`."""
+        """Let the next call with this signature skip everything but the program.
+
+        Args:
+          arrange: makes the program's leaves from the call's.
+        """
         if runnable.trivial:
             return
         leaves: list[Any] = []
@@ -111,12 +115,12 @@ class SignatureCalls(abc.ABC):
             hash(key)
         except (Unusual, TypeError):
             return
-        simple = not (self._static_nums or self._static_names or kwargs)
+        simple = not (self._static_nums or self._static_names or kwargs or arrange)
         if simple and all(type(a) is Array for a in args):
             self._fast[key] = _runner(runnable, committed, in_avals, out_tree, True)
             return
         run = _runner(runnable, committed, in_avals, out_tree, False)
-        self._described[key] = run if order is None else lambda leaves: run([leaves[i] for i in order])
+        self._described[key] = run if arrange is None else lambda leaves: run(arrange(leaves))
 
     def _forget(self) -> None:
         self._fast.clear()

@@ -13,6 +13,7 @@ import numpy as np
 
 from stagec.api.arguments import ArgumentRules
 from stagec.api.jit import JitFunction, Trace, jit
+from stagec.api.parameters import parameters_of
 from stagec.api.program import RunnableGraph
 from stagec.artifact import container, manifest, trees
 from stagec.compiler import build, key
@@ -91,17 +92,6 @@ class Exported:
     def serialize(self) -> bytes:
         """What `save` would write."""
         return b"".join(_parts(_by_name(self)))
-
-    def parameters(self) -> list[str]:
-        """Names of the positional arguments that are not static."""
-        fixed = {row[0] for row in self._trace.static if isinstance(row[0], int)}
-        count = len(self.in_tree.children()[0].children()) + len(fixed)
-        return [self._rules.argument_name(i) for i in range(count) if i not in fixed]
-
-    def static(self) -> list[str]:
-        """What the static arguments were, as text."""
-        name = self._rules.argument_name
-        return [f"{n if isinstance(n, str) else name(n)}={value!r}" for n, _, value in self._trace.static]
 
     def __repr__(self) -> str:
         shown = ", ".join(a.short() for a in self.in_avals)
@@ -269,8 +259,7 @@ class _Writer:
             trees.encode(trace.in_tree),
             trees.encode(trace.out_tree),
             tuple(map(_printable, trace.leaf_names)),
-            tuple(map(_printable, exported.parameters())),
-            tuple(map(_printable, exported.static())),
+            tuple(parameters_of(exported._rules, trace)),
             tuple(exported.in_avals),
             tuple(exported.out_avals),
             weights,

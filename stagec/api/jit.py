@@ -71,8 +71,8 @@ class JitFunction(SignatureCalls):
             run = run_checked if checked else RunnableGraph.run
             outs = run(runnable, values, committed)
             if state.plain and not checked:
-                order = self._rules.leaf_order(args, kwargs)
-                self._remember(runnable, committed, trace.graph.in_avals, trace.out_tree, args, kwargs, order)
+                arrange = self._rules.arranger(args, kwargs)
+                self._remember(runnable, committed, trace.graph.in_avals, trace.out_tree, args, kwargs, arrange)
         elif self._inline:
             outs = replay(trace.graph, [*trace.captured, *values])
         else:

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from stagec.api.arguments import ShapeDtypeStruct, leaf_aval, leaf_value, not_an_array, wrong_aval, wrong_structure
+from stagec.api.arguments import leaf_aval, leaf_value
 from stagec.api.calls import SignatureCalls
+from stagec.api.matching import Call, Form, Match, Problem, refusal
 from stagec.artifact import container, trees
 from stagec.artifact.container import Container, refuse
 from stagec.artifact.manifest import Signature
 from stagec.artifact.stored import File, StoredProgram
-from stagec.core import dtypes, errors, location, pytree
+from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
 from stagec.core.trace import Tracer
@@ -42,6 +43,7 @@ class Loaded(SignatureCalls):
         self.path = file.container.path
         self.digest = file.container.digest
         self._device = device
+        self._forms: dict[int, Form] = {}
         # By the call, for one device; `_elsewhere` has the same programs for others.
         self._programs: dict[Any, StoredProgram] = {}
         self._elsewhere: dict[tuple[int, Device], StoredProgram] = {}
@@ -80,32 +82,22 @@ class Loaded(SignatureCalls):
 
     @property
     def __signature__(self) -> inspect.Signature:
-        kinds = inspect.Parameter
         for program in self._programs.values():
-            names = program.signature.parameters
-            keywords = program.in_tree.children()[1]._data
-            if all(name.isidentifier() for name in (*names, *keywords)) and not set(names) & set(keywords):
-                rows = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in names]
-                return inspect.Signature([*rows, *[kinds(name, kinds.KEYWORD_ONLY) for name in keywords]])
+            return self._form(program).signature()
+        kinds = inspect.Parameter
         return inspect.Signature([kinds("args", kinds.VAR_POSITIONAL), kinds("kwargs", kinds.VAR_KEYWORD)])
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         leaves, tree = pytree.flatten((list(args), kwargs))
-        values = [leaf_value(v) for v in leaves]
-        order: list[int] | None = None
-        program = self._find(tree, values)
-        if program is None and kwargs:
-            tree, order = self._in_place_of_keywords(tree, args, kwargs)
-            leaves, values = [leaves[i] for i in order], [values[i] for i in order]
-            program = self._find(tree, values)
-        if program is None or state.trace is not None:
-            raise self._refused(tree, leaves, values)
-        program, committed = self._placed(program, values)
-        outs = program.run(values, committed)
+        if state.trace is not None or not self._programs or any(isinstance(v, Tracer) for v in leaves):
+            raise self._refused()
+        program, match = self._matched(tree, leaves, args, kwargs)
+        program, committed = self._placed(program, match.values)
+        outs = program.run(match.values, committed)
         if config.checks_values():
             self._check(outs)
-        elif state.plain:
-            self._remember(program, committed, program.in_avals, program.out_tree, args, kwargs, order)
+        elif state.plain and match.lasting:
+            self._remember(program, committed, program.in_avals, program.out_tree, args, kwargs, match.arrange)
         return program.out_tree.unflatten(outs)
 
     def _check(self, outs: Sequence[Array]) -> None:
@@ -139,25 +131,38 @@ class Loaded(SignatureCalls):
             found = self._elsewhere.setdefault(key, made)
         return found, committed
 
-    def _find(self, tree: pytree.PyTreeDef, values: Sequence[Any]) -> StoredProgram | None:
-        if any(v is None or isinstance(v, (Tracer, ShapeDtypeStruct)) for v in values):
-            return None
-        return self._programs.get(_call_key(tree, [leaf_aval(v) for v in values]))
+    def _matched(
+        self, tree: pytree.PyTreeDef, leaves: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[StoredProgram, Match]:
+        """The program for a call, and its operands."""
+        if all(type(leaf) is Array for leaf in leaves):  # the usual case
+            program = self._programs.get(_call_key(tree, [leaf.aval for leaf in leaves]))
+            if program is not None:
+                return program, Match(leaves, None, True)
+        call = Call(args, kwargs)
+        programs = list(self._programs.values())
+        found: list[Match | Problem] = []
+        for program in programs:
+            result = self._form(program).match(call)
+            if isinstance(result, Match) and result.exact:
+                return program, result
+            found.append(result)
+        for program, result in zip(programs, found):
+            if isinstance(result, Match):
+                return program, result
+        problems = [p for p in found if isinstance(p, Problem)]
+        raise refusal([self._form(p) for p in programs], problems)
 
-    def _in_place_of_keywords(
-        self, tree: pytree.PyTreeDef, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[pytree.PyTreeDef, list[int]]:
-        """The call with keywords at the places of their parameters: its structure, and its leaves by their numbers."""
-        names = next((p.signature.parameters for p in self._programs.values()), ())
-        given, rest = tree.unflatten(range(tree.num_leaves))
-        for name in names[len(args) :]:
-            if name not in rest:
-                break
-            given = [*given, rest.pop(name)]
-        order, tree = pytree.flatten((given, rest))
-        return tree, order
+    def _form(self, program: StoredProgram) -> Form:
+        """How callers see a program."""
+        found = self._forms.get(id(program))
+        if found is None:
+            row = program.signature
+            made = Form(self.fun_name, row.parameters, program.in_tree, row.in_avals, row.names, "export")
+            found = self._forms.setdefault(id(program), made)
+        return found
 
-    def _refused(self, tree: pytree.PyTreeDef, leaves: Sequence[Any], values: Sequence[Any]) -> errors.StagecError:
+    def _refused(self) -> errors.StagecError:
         if not self._programs:
             shown = ", ".join(self.functions)
             return location.error(
@@ -165,41 +170,11 @@ class Loaded(SignatureCalls):
                 f"{self.path} holds several functions: {shown}",
                 fix=f"call one of them: loaded[{next(iter(self.functions))!r}](...)",
             )
-        name = self.fun_name
-        if state.trace is not None or any(isinstance(v, Tracer) for v in values):
-            return location.error(
-                errors.UnsupportedError,
-                f"{name} was loaded from {self.path}, and cannot become a part of another program",
-                fix="call it outside of jit, or trace the original function instead",
-            )
-        known = list(self._programs.values())
-        fitting = [p for p in known if p.in_tree == tree]
-        if not fitting:
-            fix = "pass the arguments as they were when the function was exported, without static ones"
-            return wrong_structure(name, known[0].in_tree, tree, fix)
-        for leaf_name, value, leaf in zip(fitting[0].signature.names, values, leaves):
-            if value is None or isinstance(value, ShapeDtypeStruct):
-                return not_an_array(name, leaf_name, leaf, "pass an array; static arguments are part of the file")
-        avals = [leaf_aval(v) for v in values]
-        if len(fitting) > 1:
-            rows = [("compiled", ", ".join(a.long() for a in p.in_avals), "") for p in fitting]
-            given = ("given", ", ".join(a.long() for a in avals), "")
-            shapes = [[a.shape for a in p.in_avals] for p in fitting]
-            kind = errors.DtypeError if [a.shape for a in avals] in shapes else errors.ShapeError
-            return location.error(
-                kind,
-                f"{name} was compiled for other arguments",
-                [*rows, given],
-                "export it for these arguments too",
-            )
-        wanted = fitting[0]
-        at = next(i for i, (a, w) in enumerate(zip(avals, wanted.in_avals)) if (a.shape, a.dtype) != (w.shape, w.dtype))
-        fix = "export it for this signature too"
-        if avals[at].shape == wanted.in_avals[at].shape and dtypes.canonicalize(wanted.in_avals[at].dtype) != (
-            wanted.in_avals[at].dtype
-        ):
-            fix = "call it with 64-bit types enabled (STAGEC_ENABLE_X64=1, or stagec.enable_x64())"
-        return wrong_aval(name, wanted.signature.names[at], wanted.in_avals[at], avals[at], fix)
+        return location.error(
+            errors.UnsupportedError,
+            f"{self.fun_name} was loaded from {self.path}, and cannot become a part of another program",
+            fix="call it outside of jit, or trace the original function instead",
+        )
 
     def __repr__(self) -> str:
         return f"<stagec.Loaded {', '.join(self.functions)} from {self.path}>"

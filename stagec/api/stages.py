@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stagec.api.arguments import (
-    ShapeDtypeStruct,
-    leaf_aval,
-    leaf_values,
-    unsupported_argument,
-    wrong_aval,
-    wrong_structure,
-)
+from stagec.api.arguments import ShapeDtypeStruct, leaf_aval
 from stagec.api.checking import run_checked
 from stagec.api.jit import JitFunction, Trace, jit
+from stagec.api.matching import Call, Form, Problem, refusal
+from stagec.api.parameters import parameters_of
 from stagec.api.program import RunnableGraph
 from stagec.compiler import build, dump
 from stagec.control.call import jit_p
@@ -177,6 +172,10 @@ class Compiled:
 
     def __init__(self, lowered: Lowered) -> None:
         self._lowered = lowered
+        trace, rules = lowered._trace, lowered._function._rules
+        avals = trace.graph.in_avals[len(trace.captured) :]
+        parameters = parameters_of(rules, trace)
+        self._form = Form(trace.name, parameters, trace.in_tree, avals, trace.leaf_names, "compile")
 
     @property
     def in_tree(self) -> pytree.PyTreeDef:
@@ -215,26 +214,16 @@ class Compiled:
         """Run on arguments of the compiled signature; static arguments may be left out.
 
         Raises:
-          PytreeError: the arguments' structure differs from the compiled one.
+          ArgumentTypeError: an argument is missing, or there is no such argument.
+          PytreeError: an argument's structure differs from the compiled one.
           ShapeError, DtypeError: an argument differs from the compiled signature.
         """
-        trace, rules = self._lowered._trace, self._lowered._function._rules
-        dynamic, dynamic_kwargs, static = rules.split(*rules.bind_around(args, kwargs, trace.static))
-        leaves, tree = rules.flatten(args, kwargs, dynamic, dynamic_kwargs)
-        if tree != trace.in_tree or static != trace.static:
-            fix = "leave static arguments out, and pass the others as they were when lowering"
-            raise wrong_structure(trace.name, trace.in_tree, tree, fix)
-        values = leaf_values(rules, leaves, lambda: trace.leaf_names)
-        hidden = len(trace.captured)
-        for name, value, leaf, var in zip(trace.leaf_names, values, leaves, trace.graph.inputs[hidden:]):
-            if isinstance(value, ShapeDtypeStruct):
-                raise unsupported_argument(rules, name, leaf)
-            aval, wanted = leaf_aval(value), var.aval
-            if (aval.shape, aval.dtype) != (wanted.shape, wanted.dtype):
-                fix = "lower and compile again for this signature, or call the jitted function, which does"
-                raise wrong_aval(trace.name, name, wanted, aval, fix)
+        trace = self._lowered._trace
+        found = self._form.match(Call(args, kwargs))
+        if isinstance(found, Problem):
+            raise refusal([self._form], [found])
         run = run_checked if config.checks_values() else RunnableGraph.run
-        return trace.out_tree.unflatten(run(self._lowered._runnable, values, self._lowered._device is not None))
+        return trace.out_tree.unflatten(run(self._lowered._runnable, found.values, self._lowered._device is not None))
 
 
 def make_graph(

@@ -25,7 +25,7 @@ from stagec.compiler.cache_file import HEADER_LIMIT, PAGE
 from stagec.core.errors import ArtifactError, message
 
 MAGIC = b"STAGEC\r\n"  # the line ending shows a transfer in text mode
-VERSION = 1
+VERSION = 2
 
 _FIELDS = struct.Struct("<8sIIQ")
 _DIGEST_BYTES = 32

@@ -15,6 +15,7 @@ import numpy as np
 
 from stagec.artifact import trees
 from stagec.artifact.container import Container, refuse
+from stagec.artifact.parameters import KINDS, Parameter, check_defaults
 from stagec.artifact.trees import Malformed
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
@@ -23,7 +24,7 @@ _NAME_LIMIT = 1000
 _BYTES_LIMIT = 1 << 60
 _TEXT_LIMIT = 1 << 30
 _SIGNATURE = (
-    *("in_tree", "out_tree", "names", "parameters", "static", "in", "out", "weights"),
+    *("in_tree", "out_tree", "names", "parameters", "in", "out", "weights"),
     *("used", "plan", "donated", "reuse", "results", "fast_math", "stablehlo", "variants"),
 )
 _VARIANT = ("target", "machine", "features", "driver", "clobbered", "may_alias", "branches", "flags", "section")
@@ -85,8 +86,7 @@ class Signature:
     Args:
       in_tree, out_tree: structures as JSON values, already checked.
       names: what the leaves of the arguments are called.
-      parameters: names of the positional arguments.
-      static: what the static arguments were, as text.
+      parameters: those of the function, in their order.
       weights: the file's weights that lead the inputs.
       used: inputs, weights first, that the program takes.
       plan: where each result comes from: `("computed", i)`, `("input", i)` or `("constant", array)`.
@@ -98,8 +98,7 @@ class Signature:
     in_tree: Any
     out_tree: Any
     names: tuple[str, ...]
-    parameters: tuple[str, ...]
-    static: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
     in_avals: tuple[ShapedArray, ...]
     out_avals: tuple[ShapedArray, ...]
     weights: tuple[int, ...]
@@ -133,6 +132,14 @@ def encode_constant(value: np.ndarray[Any, Any], aval: ShapedArray) -> list[Any]
     return ["constant", encode_aval(aval), np.ascontiguousarray(value).tobytes().hex()]
 
 
+def encode_parameter(parameter: Parameter) -> list[Any]:
+    default = parameter.default
+    rows = None
+    if default is not None:
+        rows = [encode_constant(value, ShapedArray.of(value.shape, value.dtype)) for value in default]
+    return [parameter.name, parameter.kind, parameter.fixed, rows]
+
+
 def encode_signature(signature: Signature) -> dict[str, Any]:
     """A signature as a JSON value; constants of its plan are arrays with an aval."""
     rows = [
@@ -144,8 +151,7 @@ def encode_signature(signature: Signature) -> dict[str, Any]:
         "in_tree": signature.in_tree,
         "out_tree": signature.out_tree,
         "names": list(signature.names),
-        "parameters": list(signature.parameters),
-        "static": list(signature.static),
+        "parameters": [encode_parameter(p) for p in signature.parameters],
         "in": [encode_aval(a) for a in signature.in_avals],
         "out": [encode_aval(a) for a in signature.out_avals],
         "weights": list(signature.weights),
@@ -240,8 +246,7 @@ class _Reader:
             row["in_tree"],
             row["out_tree"],
             _names(row["names"], "names", len(in_avals)),
-            _names(row["parameters"], "parameters"),
-            _names(row["static"], "static"),
+            tuple([_parameter(p) for p in _list(row["parameters"], "parameters")]),
             in_avals,
             out_avals,
             hidden,
@@ -268,14 +273,10 @@ class _Reader:
         if not isinstance(row, list) or len(row) not in (2, 3):
             raise Malformed("plan")
         if row[0] == "constant" and len(row) == 3:
-            aval, text = _aval(row[1]), row[2]
-            if not isinstance(text, str) or len(text) != 2 * aval.nbytes or not _same(aval, wanted):
+            aval, value = _constant(row)
+            if not _same(aval, wanted):
                 raise Malformed("a constant")
-            try:
-                data = bytes.fromhex(text)
-                return "constant", np.frombuffer(data, aval.dtype).reshape(aval.shape).copy()
-            except ValueError:
-                raise Malformed("a constant") from None
+            return "constant", value
         choices: Mapping[str, Any] = {"computed": computed, "input": inputs}
         if len(row) != 2 or not isinstance(row[0], str) or row[0] not in choices:
             raise Malformed("plan")
@@ -335,6 +336,27 @@ class _Reader:
         )
 
 
+def _constant(row: Any) -> tuple[ShapedArray, np.ndarray[Any, Any]]:
+    word, aval_row, text = _list(row, "a constant", 3)
+    aval = _aval(aval_row)
+    if word != "constant" or not isinstance(text, str) or len(text) != 2 * aval.nbytes:
+        raise Malformed("a constant")
+    try:
+        return aval, np.frombuffer(bytes.fromhex(text), aval.dtype).reshape(aval.shape).copy()
+    except ValueError:
+        raise Malformed("a constant") from None
+
+
+def _parameter(row: Any) -> Parameter:
+    name, kind, fixed, default = _list(row, "a parameter", 4)
+    if not _is_name(name) or not isinstance(kind, str) or kind not in KINDS:
+        raise Malformed("a parameter")
+    if fixed is not None and (not _is_name(fixed) or default is not None):
+        raise Malformed("a parameter")
+    values = None if default is None else tuple([_constant(v)[1] for v in _list(default, "a default")])
+    return Parameter(name, kind, fixed, values)
+
+
 def _check_trees(signature: Signature) -> None:
     for value, leaves, what in (
         (signature.in_tree, len(signature.in_avals), "in_tree"),
@@ -352,6 +374,7 @@ def _check_trees(signature: Signature) -> None:
                 raise Malformed(what)
             if not all(isinstance(name, str) for name in tree._children[1]._data):
                 raise Malformed(what)
+            check_defaults(signature.parameters, tree, signature.in_avals)
 
 
 def _same(a: ShapedArray, b: ShapedArray) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from stagec.artifact import trees
 from stagec.artifact.container import open_path
 from stagec.artifact.manifest import Signature, Variant
+from stagec.artifact.parameters import Shown, layout, signature_of
 from stagec.artifact.stored import File
 from stagec.artifact.variants import describe_variant
 from stagec.commands.common import bytes_text, print_json, usage
@@ -61,7 +62,7 @@ def _show(path: str, file: File, chosen: list[tuple[str, Signature]], checked: b
         place = "not in the file" if weight.section is None else bytes_text(weight.aval.nbytes)
         click.echo(f"  weight {number}  {weight.aval.long()}  {place}")
     for name, signature in chosen:
-        click.echo(f"\n{name}({', '.join((*signature.parameters, *signature.static))})")
+        click.echo(f"\n{name}{_signature_text(signature)}")
         _table(_argument_rows(signature))
         click.echo(f"  returns  {_result_text(signature)}")
         rows: list[tuple[str, ...]] = []
@@ -89,23 +90,21 @@ def _argument_rows(signature: Signature) -> list[tuple[str, ...]]:
         notes = ["donated"] * (i in signature.donated)
         notes += ["not read by the program"] * (hidden + i not in {*signature.used, *returned})
         rows.append((f"  {name}", aval.long(), ", ".join(notes)))
+    rows += [(f"  {p.name}", "fixed", p.fixed) for p in signature.parameters if p.fixed is not None]
     return rows
 
 
-class _Shown:
-    """A leaf that prints as its aval."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
+def _signature_text(signature: Signature) -> str:
+    try:
+        return str(signature_of(layout(signature.parameters, trees.decode(signature.in_tree))))
+    except trees.ClassMissing:
+        return f"({', '.join(p.name for p in signature.parameters)})"
 
 
 def _result_text(signature: Signature) -> str:
     avals = [a.long() for a in signature.out_avals]
     try:
-        return repr(trees.decode(signature.out_tree).unflatten(map(_Shown, avals)))
+        return repr(trees.decode(signature.out_tree).unflatten(map(Shown, avals)))
     except trees.ClassMissing:
         return f"a class that is not imported here, with {', '.join(avals) or 'no arrays'}"
 

@@ -12,10 +12,10 @@ import numpy as np
 
 import stagec
 from stagec.api.load import Loaded
-from stagec.artifact.stored import StoredProgram
 from stagec.commands.common import failure, usage
 from stagec.core import dtypes, pytree
 from stagec.core.aval import ShapedArray
+from stagec.core.errors import StagecError
 
 
 @click.command(epilog="Example: stagec run model.stagec images.npy -o labels.npy")
@@ -37,8 +37,7 @@ def run(
     with stagec.config.override(enable_x64=True):
         loaded = stagec.load(file, device=device, weights=given)
         chosen = _function(loaded, function)
-        program, leaves = _place(chosen, [item for text in inputs for item in _inputs(text)])
-        args, kwargs = program.in_tree.unflatten(leaves)
+        args, kwargs = _call(chosen, [item for text in inputs for item in _inputs(text)])
         result = chosen(*args, **kwargs)
     rows = [("result" + pytree.keystr(path), np.asarray(v)) for path, v in pytree.flatten_with_path(result)[0]]
     if output is None:
@@ -94,39 +93,23 @@ def _array(path: str) -> np.ndarray[Any, Any]:
     return found.view(dtypes.bfloat16) if found.dtype == np.dtype("V2") else found
 
 
-def _place(loaded: Loaded, given: Sequence[tuple[str, Any]]) -> tuple[StoredProgram, list[Any]]:
-    """The signature that the inputs are for, and its leaves."""
-    problems = []
+def _call(loaded: Loaded, given: Sequence[tuple[str, Any]]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of the call that the inputs describe, for the signature whose leaves they are, if there is one."""
+    problems: list[Exception] = []
+    calls: list[tuple[list[Any], dict[str, Any]]] = []
     for program in loaded.programs():
-        leaves, problem = _leaves(program, given)
-        if not problem:
-            return program, leaves
-        problems.append(problem)
-    what = f"{loaded.fun_name} does not take these inputs: {problems[0]}"
-    raise failure(what, "`stagec inspect` shows what it takes")
-
-
-def _leaves(program: StoredProgram, given: Sequence[tuple[str, Any]]) -> tuple[list[Any], str]:
-    names = program.signature.names
-    by_name = {name: value for name, value in given if name}
-    unknown = [name for name in by_name if name not in names]
-    if unknown:
-        return [], f"there is no {unknown[0]}; there are {', '.join(names) or 'none'}"
-    in_order = iter([value for name, value in given if not name])
-    leaves: list[Any] = []
-    for name, aval in zip(names, program.in_avals):
-        value = by_name[name] if name in by_name else next(in_order, None)
-        if value is None:
-            return [], f"{name}, {aval.long()}, is missing"
-        if not isinstance(value, np.ndarray):
-            value = np.asarray(value, aval.dtype)
-        if (value.shape, value.dtype) != (aval.shape, aval.dtype):
-            found = f"{value.dtype.name}[{','.join(map(str, value.shape))}]"
-            return [], f"{name} is {found} instead of {aval.long()}"
-        leaves.append(value)
-    if next(in_order, None) is not None:
-        return [], f"there are more than {len(names)}"
-    return leaves, ""
+        form = loaded._form(program)
+        try:
+            calls.append(form.of_leaves(given))
+        except StagecError as problem:
+            problems.append(problem)
+            continue
+        if form.takes(*calls[-1]):
+            return calls[-1]
+    if not calls:
+        raise failure(str(problems[0]))
+    # The call itself says what is wrong with it.
+    return calls[0]
 
 
 def _write(path: str, rows: list[tuple[str, np.ndarray[Any, Any]]]) -> None:

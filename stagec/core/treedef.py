@@ -241,13 +241,54 @@ class _Mismatch(Exception):
         return location.error(
             PytreeError,
             f"pytrees differ {place}: {self.reason}",
-            values=[("expected", str(definition), ""), ("found", str(structure_of(tree, [])), "")],
+            values=[("expected", _cut(definition), ""), ("found", _cut(structure_of(tree, [])), "")],
             fix=self.fix,
         )
 
 
+def difference(definition: PyTreeDef, tree: Any) -> tuple[str, str, str] | None:
+    """Where a tree has another structure, how it differs, and what to do; None where it has this one.
+
+    >>> difference(structure_of({"w": (1, 2)}, []), {"w": (1,)})
+    ("['w']", 'a tuple of length 1 instead of 2', 'pass 2 elements there.')
+    >>> difference(LEAF, [1])
+    ('', 'a list instead of an array', 'pass an array there.')
+    """
+    parts: list[Any] = []
+    try:
+        _flatten_up_to(definition, tree, parts)
+    except _Mismatch as mismatch:
+        return keystr(mismatch.keys[::-1]), mismatch.reason, mismatch.fix
+    for at, part in enumerate(parts):
+        if structure_of(part, []) is not LEAF:
+            numbered = definition.unflatten(range(definition.num_leaves))
+            return _path_of(numbered, at), f"{_kind(type(part))} instead of an array", "pass an array there."
+    return None
+
+
+def _path_of(tree: Any, leaf: int) -> str:
+    """The path to a leaf of a tree whose leaves are their numbers."""
+    pairs = children_with_keys(tree)
+    for key, child in pairs[0] if pairs is not None else ():
+        below: list[Any] = []
+        structure_of(child, below)
+        if leaf in below:
+            return keystr((key,)) + _path_of(child, leaf)
+    return ""
+
+
 def _with_article(name: str) -> str:
     return f"an {name}" if name[0] in "AEIOUaeiou" else f"a {name}"
+
+
+def _cut(definition: PyTreeDef) -> str:
+    text = str(definition)
+    return text if len(text) <= 200 else text[:197] + "..."
+
+
+def _few(names: list[str]) -> str:
+    shown = ", ".join(names[:6])
+    return shown if len(names) <= 6 else f"{shown} and {len(names) - 6} more"
 
 
 def _kind(cls: type) -> str:
@@ -265,8 +306,8 @@ def _check_root(definition: PyTreeDef, children: list[Any], data: Any) -> None:
         missing = [repr(key) for key in expected if key not in found] if by_key else []
         extra = [repr(key) for key in found if key not in expected] if by_key else []
         if missing or extra:
-            parts = [f"no key {', '.join(missing)}"] * bool(missing)
-            parts += [f"an unexpected key {', '.join(extra)}"] * bool(extra)
+            parts = [f"no key {_few(missing)}"] * bool(missing)
+            parts += [f"an unexpected key {_few(extra)}"] * bool(extra)
             raise _Mismatch(f"{_with_article(name)} with " + " and ".join(parts), "give both trees the same keys.")
         reason = f"the static data of {name} is {brief(found)} instead of {brief(expected)}"
         raise _Mismatch(reason, "give both trees equal static data, such as fields and the order of keys.")

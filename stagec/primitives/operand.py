@@ -105,11 +105,12 @@ def uniform(*values: Any) -> list[Operand]:
     out: list[Operand] = []
     for original, operand, aval in zip(values, operands, avals):
         scalar = isinstance(operand, Literal) and aval.weak_type
-        if scalar and aval.dtype != strong and _fits(aval.dtype, strong):
+        if scalar and aval.dtype != strong and scalar_fits(aval.dtype, strong):
             operand = literal(original.value[()] if isinstance(original, Literal) else original, strong, False)
         out.append(operand)
     return out
 
 
-def _fits(scalar: np.dtype[Any], array: np.dtype[Any]) -> bool:
+def scalar_fits(scalar: np.dtype[Any], array: np.dtype[Any]) -> bool:
+    """Whether a Python scalar, whose own dtype is given, takes the dtype of an array beside it."""
     return dtypes.lattice_result([(array, False), (scalar, scalar != dtypes.bool_)])[0] == array

@@ -389,8 +389,10 @@ def test_lower_and_compile_ahead_of_time():
         compiled(np.arange(4, dtype=np.float32))
     with pytest.raises(errors.DtypeError, match="int32"):
         compiled(np.arange(3, dtype=np.int32))
-    with pytest.raises(errors.PytreeError, match="structure"):
+    with pytest.raises(errors.ArgumentTypeError, match="takes 1 positional argument, and 2 were given"):
         compiled(np.arange(3, dtype=np.float32), 2)
+    with pytest.raises(errors.PytreeError, match="another structure of x: it is a list instead of an array"):
+        compiled([np.arange(3, dtype=np.float32)])
 
 
 @pytest.mark.parametrize("stage", ["graph", "stablehlo", "optimized", "input", "flow", "hal", "asm"])
@@ -567,5 +569,5 @@ def test_compiled_takes_keywords_and_positions_alike():
     compiled = stagec.jit(f, static_argnames="n").lower(1.0, 2, k=3).compile()
     calls = [call(1.0, 3), call(1.0, k=3), call(k=3, x=1.0), call(1.0, n=2, k=3), call(n=2, k=3, x=1.0)]
     assert [float(compiled(*args, **kwargs)) for args, kwargs in calls] == [5.0] * 5
-    with pytest.raises(errors.PytreeError):
+    with pytest.raises(errors.ArgumentTypeError, match="n is fixed at 2 in this program, and 4 was given"):
         compiled(1.0, n=4, k=3)

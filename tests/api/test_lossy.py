@@ -96,6 +96,8 @@ def test_the_argument_is_named():
         stagec.jit(total)(MASKED)
     with pytest.raises(errors.ArgumentTypeError, match="argument weights: a masked array"):
         stagec.grad(total)(MASKED)
+    with pytest.raises(errors.ArgumentTypeError, match="argument a of <lambda>: a masked array"):
+        loaded()(MASKED)
 
 
 def test_what_a_callback_returns_is_looked_at():

@@ -161,8 +161,8 @@ def test_static_arguments_are_part_of_the_file():
 
     loaded = stagec.load(stagec.export(power)(X, 3, X).serialize())
     assert_same(power(X, 3, X), loaded(X, X))
-    assert loaded.programs()[0].signature.static == ("n=3",)
-    assert str(inspect.signature(loaded)) == "(x, y)"
+    assert_same(power(X, 3, X), loaded(X, X, n=3))
+    assert str(inspect.signature(loaded)) == "(x, y, *, n=3)"
 
 
 def test_donated_arguments_are_taken():
@@ -382,9 +382,10 @@ def test_the_signature_is_chosen_by_the_arguments(tmp_path):
     for n in (2, 3):
         for t in ("float32", "int32"):
             assert_same(snp.full(n, 6, t), loaded(np.full(n, 3, t)))
-    with pytest.raises(ShapeError, match=r"float32\[2\]\n.*float32\[3\]|compiled for other arguments"):
+    types = r"float32\[2\] or int32\[2\] or float32\[3\] or int32\[3\]"
+    with pytest.raises(ShapeError, match=rf"compiled for x of {types}, called with float32\[4\]"):
         loaded(np.ones(4, np.float32))
-    with pytest.raises(DtypeError, match="compiled for other arguments"):
+    with pytest.raises(DtypeError, match=rf"compiled for x of {types}, called with bool\[3\]"):
         loaded(np.ones(3, bool))
 
 
@@ -447,9 +448,9 @@ def test_a_call_with_other_arguments_is_explained(affine_file):
         loaded(PARAMS, np.ones((3, 4), np.float32))
     with pytest.raises(DtypeError, match=r"compiled for params\['w'\] of float32\[4,3\], called with int32\[4,3\]"):
         loaded({**PARAMS, "w": np.ones((4, 3), np.int32)}, X)
-    with pytest.raises(PytreeError, match="another structure"):
+    with pytest.raises(stagec.errors.ArgumentTypeError, match="affine: missing argument 'x'"):
         loaded(PARAMS)
-    with pytest.raises(PytreeError, match="another structure"):
+    with pytest.raises(PytreeError, match="another structure of x: it is a list instead of an array"):
         loaded(PARAMS, x=[X])
     with pytest.raises(stagec.errors.ArgumentTypeError, match="argument x of affine is not an array"):
         loaded(PARAMS, "text")
@@ -485,7 +486,7 @@ def test_a_file_that_is_no_artifact_is_refused(tmp_path):
 def test_a_file_of_another_format_is_refused(affine_file):
     data = bytearray(affine_file.read_bytes())
     data[8] = 9
-    with pytest.raises(ArtifactError, match="it has format 9, and this stagec reads format 1"):
+    with pytest.raises(ArtifactError, match="it has format 9, and this stagec reads format 2"):
         stagec.load(bytes(data))
 
 
