@@ -24,3 +24,7 @@ __all__ = [
     "pattern",
     "run",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "build", "match"])

@@ -11,6 +11,11 @@ from typing import Any
 from stagec.control.callback import debug_callback
 from stagec.core import errors, location
 
+__all__ = [
+    "callback",
+    "print",
+]
+
 
 def print(
     fmt: str,
@@ -123,3 +128,7 @@ def _check_format(fmt: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> No
     except (ValueError, TypeError) as error:
         what, fix = f"is not one: {error}", "write {x} for an argument, and {{ }} for braces that are to be printed"
     raise location.error(errors.FormatError, f"debug.print: the format string {what}", [("fmt", repr(fmt), "")], fix)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

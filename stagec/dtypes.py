@@ -38,3 +38,7 @@ __all__ = [
 ]
 
 bfloat16 = ml_dtypes.bfloat16
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -55,3 +55,7 @@ def static(**kwargs: Any) -> Any:
     [1.0]
     """
     return dataclasses.field(**{**kwargs, "metadata": {**(kwargs.get("metadata") or {}), "static": True}})
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -178,3 +178,7 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
     """Whether the structure is that of one leaf."""
     return treedef.num_nodes == 1
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

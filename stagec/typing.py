@@ -14,3 +14,7 @@ ArrayLike: TypeAlias = ArrayOperators | np.ndarray[Any, Any] | np.generic | bool
 DTypeLike: TypeAlias = Any
 
 __all__ = ["ArrayLike", "DTypeLike"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -127,7 +127,7 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
         function._cache.traces.pop(signature, None)
         count = len(trace.graph.equations)
         notes.append(f"traced to find out: {count} equation{'s' if count != 1 else ''}, not kept")
-    runnable = function.runnable(trace, traced._device)
+    runnable = function._runnable(trace, traced._device)
     if config.disable_jit:
         notes.append("jit is disabled (disable_jit): a call runs operation by operation")
     if runnable.trivial:

@@ -139,7 +139,7 @@ def export(
     chosen = parse_targets(targets)
 
     def exported(*args: Any, **kwargs: Any) -> Exported:
-        trace, _ = jitted.traced(args, kwargs)
+        trace, _ = jitted._traced(args, kwargs)
         return from_trace(jitted, trace, chosen, weights)
 
     exported.__name__ = f"export({jitted._name})"
@@ -156,7 +156,7 @@ def parse_targets(targets: str | Target | Iterable[str | Target]) -> list[Target
 
 def from_trace(function: JitFunction, trace: Trace, targets: Sequence[Target], weights: bool) -> Exported:
     """A traced signature, compiled for the targets."""
-    options = function.options()
+    options = function._options()
     runnable = RunnableGraph(
         trace.graph,
         trace.captured,

@@ -63,10 +63,10 @@ class JitFunction(SignatureCalls):
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if config.disable_jit:
             return self._function(*args, **kwargs)
-        trace, values = self.traced(args, kwargs)
+        trace, values = self._traced(args, kwargs)
         if state.trace is None:
             device, committed = self._placement(trace, values)
-            runnable = self.runnable(trace, device)
+            runnable = self._runnable(trace, device)
             checked = config.checks_values()
             run = run_checked if checked else RunnableGraph.run
             outs = run(runnable, values, committed)
@@ -93,7 +93,7 @@ class JitFunction(SignatureCalls):
             lambda i: f"a value that {trace.name} closes over" if i < hidden else names[i - hidden],
         )
 
-    def options(self, device: Device | None = None) -> Options:
+    def _options(self, device: Device | None = None) -> Options:
         """What a compile of this function for a device, by default its own one, depends on now."""
         fast_math = config.fast_math if self._fast_math is None else self._fast_math
         target = self._target
@@ -102,9 +102,9 @@ class JitFunction(SignatureCalls):
             target = Target.parse(config.target) if device is None else target_for(device)
         return Options(target, fast_math, self._passes)
 
-    def runnable(self, trace: Trace, device: Device | None = None) -> RunnableGraph:
+    def _runnable(self, trace: Trace, device: Device | None = None) -> RunnableGraph:
         """The runnable form of a trace under the current options."""
-        options = self.options(device)
+        options = self._options(device)
         if device is None and options.target.backend == "cpu":
             device = cpu()
         found = trace.runnables.get((options, device))
@@ -124,7 +124,7 @@ class JitFunction(SignatureCalls):
             )
         return found
 
-    def traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Trace, list[Any]]:
+    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Trace, list[Any]]:
         """The trace for these arguments, recorded if new, and the leaves as operands."""
         rules = self._rules
         args, kwargs = rules.bind(args, kwargs)
@@ -207,7 +207,7 @@ class JitFunction(SignatureCalls):
         """Trace for these arguments (arrays or `ShapeDtypeStruct`s); returns a `stages.Traced`."""
         from stagec.api.stages import Traced  # stages builds on this class
 
-        trace, values = self.traced(args, kwargs)
+        trace, values = self._traced(args, kwargs)
         device = self._device or committed_device(values, trace.name, trace.leaf_names.__getitem__)
         return Traced(self, trace, device)
 

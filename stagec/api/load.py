@@ -76,7 +76,7 @@ class Loaded(SignatureCalls):
         """Shapes and dtypes of the results' leaves, for each signature."""
         return [list(p.out_avals) for p in self._programs.values()]
 
-    def programs(self) -> list[StoredProgram]:
+    def _stored_programs(self) -> list[StoredProgram]:
         """What runs each signature; empty where the file holds several functions."""
         return list(self._programs.values())
 

@@ -102,7 +102,7 @@ class Lowered:
         self._function = function
         self._trace = trace
         self._device = device
-        self._runnable: RunnableGraph = function.runnable(trace, device)
+        self._runnable: RunnableGraph = function._runnable(trace, device)
 
     @property
     def in_tree(self) -> pytree.PyTreeDef:
@@ -257,7 +257,7 @@ def make_graph(
 
 def _traced_call(fun: JitFunction, args: Any, kwargs: Any) -> tuple[Graph, list[Any], pytree.PyTreeDef]:
     """A graph of one equation: the call of a jitted function."""
-    trace, values = fun.traced(args, kwargs)
+    trace, values = fun._traced(args, kwargs)
 
     def flat(*tracers: Any) -> list[Any]:
         return jit_p(*trace.captured, *tracers, name=trace.name, graph=trace.graph)

@@ -97,7 +97,7 @@ def _call(loaded: Loaded, given: Sequence[tuple[str, Any]]) -> tuple[list[Any], 
     """The arguments of the call that the inputs describe, for the signature whose leaves they are, if there is one."""
     problems: list[Exception] = []
     calls: list[tuple[list[Any], dict[str, Any]]] = []
-    for program in loaded.programs():
+    for program in loaded._stored_programs():
         form = loaded._form(program)
         try:
             calls.append(form.of_leaves(given))

@@ -109,6 +109,9 @@ class Config:
                 self._refused[name] = f"{variable}={text}: {error}\n  Fix: correct or unset {variable}"
         self._learn()
 
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *_OPTIONS} - {"checks_values", "on_update", "trace_key"})
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)

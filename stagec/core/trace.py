@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.config import state
+from stagec.core.exports import without
 from stagec.core.operators import ArrayOperators
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ class Tracer(ArrayOperators):
     def origin(self) -> str:
         """Where the value comes from, in the user's words."""
         return ""
+
+    def __dir__(self) -> list[str]:
+        return without(self, "arguments", "origin")
 
     def __repr__(self) -> str:
         return f"Tracer<{self.aval.short()}>"

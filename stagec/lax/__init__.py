@@ -2,6 +2,7 @@
 
 # ruff: noqa: I001
 
+from stagec.core.exports import exported as _exported
 from stagec.lax.fourier import FftType as FftType, fft as fft
 from stagec.primitives.fft import fft_p as fft_p
 from stagec.primitives.arithmetic import (
@@ -322,3 +323,7 @@ from stagec.control.collective import (
     pmin as pmin,
     psum as psum,
 )
+
+
+def __dir__() -> list[str]:
+    return _exported(globals())

@@ -1,5 +1,6 @@
 """Activations and other functions of neural networks, by the names of `jax.nn`."""
 
+from stagec.core.exports import exported as _exported
 from stagec.nn.axes import (
     log_softmax as log_softmax,
     logmeanexp as logmeanexp,
@@ -35,3 +36,7 @@ from stagec.nn.functions import (
     swish as swish,
     tanh as tanh,
 )
+
+
+def __dir__() -> list[str]:
+    return _exported(globals())

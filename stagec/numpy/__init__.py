@@ -6,6 +6,7 @@ Names, signatures and results are NumPy's; dtypes follow JAX: 32 bits unless
 
 # ruff: noqa: I001
 
+from stagec.core.exports import exported as _exported
 from stagec.numpy import fft as fft, linalg as linalg, methods
 from stagec.numpy.arithmetic import (
     abs as abs,
@@ -437,3 +438,7 @@ from stagec.numpy.values import (
 )
 
 methods.install(globals())
+
+
+def __dir__() -> list[str]:
+    return _exported(globals(), "fft", "linalg")

@@ -21,6 +21,27 @@ from stagec.primitives.rules import zeros
 from stagec.primitives.shape import reshape, rev
 from stagec.primitives.slicing import slice_in_dim
 
+__all__ = [
+    "fft",
+    "fft2",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "rfft",
+    "rfft2",
+    "rfftfreq",
+    "rfftn",
+]
+
 # What each direction is scaled by, by the name of the norm: forward, inverse.
 _NORMS = {None: (0, 1), "backward": (0, 1), "ortho": (0.5, 0.5), "forward": (1, 0)}
 
@@ -286,3 +307,7 @@ def _shifted(name: str, x: Any, axes: Any, by: Any) -> Any:
     values = array_argument(listed(x), name)
     places = canonical_axes(range(values.ndim) if axes is None else axes, values.ndim, name)
     return roll(values, [by(values.shape[p]) for p in places], places)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

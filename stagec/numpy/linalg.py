@@ -254,3 +254,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None) -> A
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None) -> Any:
     """The product of vectors along one axis; the first is conjugated."""
     return linear.vecdot(x1, x2, axis=axis, precision=precision)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -3,6 +3,7 @@
 Keys are made by `key`, and made into new ones by `split` and `fold_in`; a draw is a function of its key alone.
 """
 
+from stagec.core.exports import exported as _exported
 from stagec.random.choices import (
     categorical as categorical,
     choice as choice,
@@ -60,3 +61,7 @@ from stagec.random.keys import (
     split as split,
     wrap_key_data as wrap_key_data,
 )
+
+
+def __dir__() -> list[str]:
+    return _exported(globals())

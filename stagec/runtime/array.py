@@ -8,6 +8,7 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
+from stagec.core.exports import without
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.runtime import memory
@@ -29,6 +30,11 @@ def signature(aval: ShapedArray, device: Device, committed: bool) -> ShapedArray
 
 
 _LENT = object()
+# What programs and transfers call; completion shows the rest.
+_INTERNAL = (
+    *("address", "buffer_view", "evaluated", "numpy", "of", "on", "origin", "owned_copy", "private_copy"),
+    *("queued_view", "signature", "with_aval"),
+)
 # NumPy speaks DLPack 1.0, where data can be read-only, from 2.1 on.
 _READ_ONLY_DLPACK = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 
@@ -186,7 +192,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         made._exposed = self._exposed = True
         return made
 
-    def take(self, by: str) -> None:
+    def _give_up(self, by: str) -> None:
         """Give up the data to a call that donates it."""
         self._state = by
         self._numpy = None
@@ -194,7 +200,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
 
     def delete(self) -> None:
         """Free the memory now; using the array afterwards is an error."""
-        self.take("delete()")
+        self._give_up("delete()")
 
     def is_deleted(self) -> bool:
         """Whether the data was donated or deleted."""
@@ -213,6 +219,9 @@ class Array(ArrayOperators, metaclass=_ArrayType):
             f"Array has been deleted: {self.aval.long()} {what}",
             fix="use the result of that call instead, or do not donate the argument (donate_argnums)",
         )
+
+    def __dir__(self) -> list[str]:
+        return without(self, *_INTERNAL)
 
     # Devices.
 

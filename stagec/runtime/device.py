@@ -14,6 +14,7 @@ from typing import Any
 
 from stagec.core import errors, location
 from stagec.core.config import config
+from stagec.core.exports import without
 from stagec.runtime import spinning, vulkan_features
 from stagec.runtime.timeline import Timeline
 
@@ -137,6 +138,9 @@ class Device:
             "peak_bytes_in_use": totals["peak"],
             "bytes_freed": totals["freed"],
         }
+
+    def __dir__(self) -> list[str]:
+        return without(self, "allocator", "architecture", "drain", "driver", "hal_device", "is_cpu", "timeline")
 
     def __repr__(self) -> str:
         return f"{self.platform.capitalize()}Device(id={self.id})"

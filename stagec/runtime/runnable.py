@@ -134,7 +134,7 @@ class Runnable(abc.ABC):
             by = f"{self.name}, called at {location.capture()}"
             for i in self.donated:
                 if type(everything[i]) is Array:
-                    everything[i].take(by)
+                    everything[i]._give_up(by)
 
     def _private(self, value: Any, others: list[Any]) -> Array:
         """A donated argument as memory that the program may write to."""

@@ -43,6 +43,32 @@ from stagec.primitives.operand import Operand, aval_of
 from stagec.primitives.rules import zeros
 from stagec.primitives.shape import rev
 
+__all__ = [
+    "dct",
+    "dctn",
+    "fft",
+    "fft2",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "idct",
+    "idctn",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "next_fast_len",
+    "rfft",
+    "rfft2",
+    "rfftfreq",
+    "rfftn",
+]
+
 
 def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """The discrete cosine transform of real numbers.
@@ -171,3 +197,7 @@ def next_fast_len(target: int, real: bool = False) -> int:
         if rest == 1:
             return found
         found += 1
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

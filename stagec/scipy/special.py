@@ -18,6 +18,44 @@ from stagec.scipy.sums import (
     softmax as softmax,
 )
 
+__all__ = [
+    "as_float",
+    "beta",
+    "betaln",
+    "boxcox",
+    "boxcox1p",
+    "digamma",
+    "entr",
+    "erf",
+    "erfc",
+    "erfinv",
+    "expit",
+    "factorial",
+    "gamma",
+    "gammaln",
+    "gammasgn",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "kl_div",
+    "log_ndtr",
+    "log_softmax",
+    "logit",
+    "logsumexp",
+    "multigammaln",
+    "ndtr",
+    "ndtri",
+    "poch",
+    "polygamma",
+    "psi",
+    "rel_entr",
+    "softmax",
+    "xlog1py",
+    "xlogy",
+    "zeta",
+]
+
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -388,3 +426,7 @@ def _boxcox(log_x: Operand, lmbda: Operand) -> Any:
     zero = logic.eq(lmbda, 0.0)
     safe = logic.select(zero, 1.0, lmbda)
     return logic.select(zero, log_x, ar.div(tr.expm1(ar.mul(safe, log_x)), safe))
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

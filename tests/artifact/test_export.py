@@ -135,7 +135,7 @@ def test_results_that_need_no_program_are_kept():
 
     loaded = again(f, X, 2)
     assert_same(stagec.jit(f)(X, 2), loaded(X, 2))
-    assert loaded.programs()[0].signature.variants == ()
+    assert loaded._stored_programs()[0].signature.variants == ()
 
 
 def test_results_that_repeat_do_not_share_memory():
@@ -201,7 +201,7 @@ def test_large_programs_keep_their_queue():
     x = np.full((300, 300), 1e-3, np.float32)
     loaded = again(f, x)
     np.testing.assert_allclose(np.asarray(stagec.jit(f)(x)), np.asarray(loaded(x)), rtol=1e-5)
-    assert loaded.programs()[0].variant.driver == "local-task"
+    assert loaded._stored_programs()[0].variant.driver == "local-task"
 
 
 def test_many_threads_load_and_call_one_file(affine_file):
@@ -344,7 +344,7 @@ def test_weights_are_read_in_place_from_the_mapped_file(tmp_path):
     w = snp.asarray(W)
     stagec.export(lambda x: x @ w)(X).save(path)
     loaded = stagec.load(path)
-    (weight,) = loaded.programs()[0].captured
+    (weight,) = loaded._stored_programs()[0].captured
     assert weight.address() % 4096 == 0
     np.testing.assert_allclose(np.asarray(loaded(X)), X @ W, rtol=1e-6)
 

@@ -52,7 +52,7 @@ def pretend(monkeypatch, level, without=()):
 def chosen_target(data):
     loaded = stagec.load(data)
     np.testing.assert_allclose(np.asarray(loaded(X)), np.exp(X) + 1, rtol=1e-6)
-    (program,) = loaded.programs()
+    (program,) = loaded._stored_programs()
     return program.variant.target, program.source
 
 
@@ -140,7 +140,7 @@ def test_what_is_compiled_on_loading_keeps_donation_queue_and_weights(tmp_path):
     out = loaded(state, x)
     assert state.is_deleted()
     np.testing.assert_allclose(np.asarray(out), np.asarray(step(x, x)), rtol=1e-5)
-    assert loaded.programs()[0].variant.driver == "local-task"
+    assert loaded._stored_programs()[0].variant.driver == "local-task"
 
 
 def test_own_passes_are_in_the_stablehlo_of_the_file(tmp_path):
@@ -193,7 +193,7 @@ def test_weights_go_to_the_device_once():
     data = stagec.export(lambda x: x @ w, "vulkan")(SPEC := np.ones((2, 40), np.float32)).serialize()
     loaded = stagec.load(data, device="vulkan")
     first = loaded(SPEC)
-    (program,) = [p for p in [*loaded.programs(), *loaded._elsewhere.values()] if p.device.platform == "vulkan"]
+    (program,) = [p for p in [*loaded._stored_programs(), *loaded._elsewhere.values()] if p.device.platform == "vulkan"]
     hidden = program.hidden[0]
     np.testing.assert_array_equal(np.asarray(loaded(SPEC)), np.asarray(first))
     assert program.hidden[0] is hidden and hidden.device.platform == "vulkan"
