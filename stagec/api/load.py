@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.api.arguments import leaf_aval, leaf_value
+from stagec.api.arguments import ShapeDtypeStruct, leaf_aval, leaf_value
 from stagec.api.calls import SignatureCalls
 from stagec.api.matching import Call, Form, Match, Problem, refusal
 from stagec.artifact import container, trees
@@ -135,10 +136,13 @@ class Loaded(SignatureCalls):
         self, tree: pytree.PyTreeDef, leaves: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[StoredProgram, Match]:
         """The program for a call, and its operands."""
-        if all(type(leaf) is Array for leaf in leaves):  # the usual case
-            program = self._programs.get(_call_key(tree, [leaf.aval for leaf in leaves]))
-            if program is not None:
-                return program, Match(leaves, None, True)
+        # The usual case: arguments as they were exported.
+        with contextlib.suppress(errors.StagecError, OverflowError):  # said below, with the argument's name
+            values = [leaf_value(leaf) for leaf in leaves]
+            if not any(v is None or isinstance(v, ShapeDtypeStruct) for v in values):
+                program = self._programs.get(_call_key(tree, [leaf_aval(v) for v in values]))
+                if program is not None:
+                    return program, Match(values, None, True)
         call = Call(args, kwargs)
         programs = list(self._programs.values())
         found: list[Match | Problem] = []

@@ -227,7 +227,7 @@ class Form:
                 if p.name in named:
                     self._check_fixed(p, named.pop(p.name).value)
             elif p.kind == "rest":
-                if len(given) != len(parts):
+                if len(given) != len(parts) and not missing:
                     what = f"{len(parts)} arguments for *{p.name}, and {len(given)} were given"
                     raise self._refused(f"it was made for {what}", f"{self.again} it for this number of arguments too")
                 bound += [(p, part, argument) for part, argument in zip(parts, given)]

@@ -132,7 +132,12 @@ class StaticArgumentError(StagecError, ValueError):
 
 
 class ArgumentTypeError(StagecError, TypeError):
-    """An argument is not an array, a number, or a pytree of these."""
+    """An argument is not an array, a number, or a pytree of these.
+
+    Masked arrays, sparse matrices and the like mean more than their numbers, and
+    are refused too. A compiled function raises this for an argument that is
+    missing, and for one that it does not take.
+    """
 
 
 class OutputTypeError(StagecError, TypeError):

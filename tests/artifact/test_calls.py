@@ -191,6 +191,7 @@ def test_further_arguments_are_those_of_the_file():
     f = loaded(rest, call(1.0, 2.0, 3.0, a=4.0))
     assert float(f(1.0, 2.0, 3.0, a=5.0)) == 11.0
     assert "rest: it was made for 2 arguments for *more, and 1 were given" in str(refused(f, 1.0, 2.0, a=5.0))
+    assert "rest: missing arguments 'x' and 'a'" in str(refused(f))
     assert "rest: missing keyword argument 'a'" in str(refused(f, 1.0, 2.0, 3.0))
     assert "rest: unexpected keyword argument 'b'" in str(refused(f, 1.0, 2.0, 3.0, a=1.0, b=2.0))
     assert str(inspect.signature(f)) == "(x, *more, **named)"
