@@ -8,6 +8,7 @@ module when it is first read.
 from __future__ import annotations
 
 import importlib
+import os
 import threading
 from typing import Any
 
@@ -15,6 +16,16 @@ _NAMES = ("ir", "rewrite", "passmanager")
 _DIALECTS = ("stablehlo", "chlo", "func")
 _lock = threading.Lock()
 _prefix_added = False
+
+
+def _begin_anew() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    # Another thread may hold the lock when the process forks.
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 def __getattr__(name: str) -> Any:
@@ -46,6 +57,8 @@ def new_context() -> Any:
     """
     ir = __getattr__("ir")
     context = ir.Context()
+    # One function has nothing to share among threads, and a context with threads cannot be freed in a forked child.
+    context.enable_multithreading(False)
     prepare(context)
     return context
 

@@ -8,7 +8,7 @@ import importlib as _importlib
 from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
-from stagec.core import operators as _operators
+from stagec.core import forking as _forking, operators as _operators
 from stagec.core.config import config, debug_infs, debug_nans, disable_jit, enable_x64
 from stagec.core.errors import StagecError, not_installed as _not_installed
 from stagec.runtime import eager as _eager  # noqa: F401  what runs outside jit
@@ -181,7 +181,8 @@ def __getattr__(name: str) -> _Any:
         raise AttributeError(f"module 'stagec' has no attribute {name!r}")
     module, attribute = _place(name)
     try:
-        found = _importlib.import_module(module)
+        with _forking.importing():
+            found = _importlib.import_module(module)
     except ModuleNotFoundError as missing:
         raise _not_installed(f"stagec.{name}", missing) from None
     value = getattr(found, attribute) if attribute else found

@@ -11,6 +11,7 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
+from stagec.core.cached import cached_property
 from stagec.core.foreign import from_foreign
 from stagec.core.graph import Literal
 from stagec.core.lossy import refuse_lossy
@@ -139,7 +140,7 @@ class ArgumentRules:
             )
         self.simple = not (self.static_nums or self.static_names)
 
-    @functools.cached_property
+    @cached_property
     def parameters(self) -> list[inspect.Parameter] | None:
         """The function's parameters, or None if Python cannot tell them."""
         try:
@@ -147,7 +148,7 @@ class ArgumentRules:
         except (TypeError, ValueError):
             return None
 
-    @functools.cached_property
+    @cached_property
     def positional(self) -> list[str]:
         return [p.name for p in self.parameters or () if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
@@ -181,7 +182,7 @@ class ArgumentRules:
         all_nums = set(resolved) | {i for i, name in enumerate(self.positional) if name in given_names}
         return frozenset(all_nums), frozenset(all_names)
 
-    @functools.cached_property
+    @cached_property
     def _real_parameters(self) -> list[inspect.Parameter]:
         """The parameters that Python itself binds; none where the function's own code may tell keywords apart.
 
@@ -198,7 +199,7 @@ class ArgumentRules:
         except (TypeError, ValueError):
             return []
 
-    @functools.cached_property
+    @cached_property
     def _static_defaults(self) -> dict[str, Any]:
         """Defaults of static parameters, for calls that leave them out."""
         names = () if self.simple else [p for p in self._real_parameters if p.name in self.static_names]

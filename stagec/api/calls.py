@@ -9,7 +9,7 @@ from typing import Any
 
 from stagec.api.arguments import leaf_value
 from stagec.api.signature import Unusual, builder, describe, place
-from stagec.core import location, pytree
+from stagec.core import forking, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
 from stagec.runtime.array import Array
@@ -160,6 +160,11 @@ def forget_fast_paths() -> None:
     """Let every function look at its next calls anew."""
     for function in list(_instances):
         function._forget()
+
+
+@forking.in_child
+def _begin_anew(_: forking.Rest) -> None:
+    forget_fast_paths()
 
 
 config.on_update(forget_fast_paths)

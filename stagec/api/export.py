@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import os
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,6 +20,7 @@ from stagec.compiler.build import Options
 from stagec.compiler.targets import Target, portable_host
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
+from stagec.core.cached import cached_property
 from stagec.core.graph import has_callbacks
 
 
@@ -66,7 +66,7 @@ class Exported:
         """The StableHLO that the modules were compiled from, as text."""
         return self._stablehlo
 
-    @functools.cached_property
+    @cached_property
     def _stablehlo(self) -> str:
         runnable = self._runnable
         module = build.lower_graph(runnable.graph, runnable.options, self.fun_name, runnable.used_names())
@@ -79,7 +79,7 @@ class Exported:
         """Run here, by way of the file's content; static arguments are left out."""
         return self._loaded(*args, **kwargs)
 
-    @functools.cached_property
+    @cached_property
     def _loaded(self) -> Any:
         from stagec.api.load import load  # needs nothing of this module
 

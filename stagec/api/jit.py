@@ -11,6 +11,7 @@ from typing import Any
 from stagec.api.arguments import ArgumentRules, leaf_aval, leaf_value, leaf_values
 from stagec.api.calls import SignatureCalls, forget_fast_paths
 from stagec.api.checking import run_checked
+from stagec.api.pickling import reduced
 from stagec.api.placing import chosen_target, device_for, target_for
 from stagec.api.program import RunnableGraph, clear_executables
 from stagec.api.traces import Trace, all_traces, traces_of
@@ -197,6 +198,28 @@ class JitFunction(SignatureCalls):
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        rules = self._rules
+        settings = dict(
+            static_argnums=sorted(rules.static_nums),
+            static_argnames=sorted(rules.static_names),
+            donate_argnums=sorted(rules.donate_nums),
+            donate_argnames=sorted(rules.donate_names),
+            keep_unused=self._keep_unused,
+            inline=self._inline,
+            device=self._device,
+            target=None if self._target is None else str(self._target),
+            fast_math=self._fast_math,
+            passes=self._passes,
+        )
+        return reduced(self, self._function, settings)
+
+    def __copy__(self) -> JitFunction:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> JitFunction:
+        return self
 
     def __repr__(self) -> str:
         return f"<stagec.jit of {location.of_function(self._function)}>"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +9,8 @@ from typing import Any
 from stagec.api.placing import device_for
 from stagec.compiler import build
 from stagec.compiler.build import Options
-from stagec.core import errors, location
+from stagec.core import errors, forking, location
+from stagec.core.cached import cached_property
 from stagec.core.graph import Graph, Literal, Var, has_callbacks, host_callbacks, prune, replay
 from stagec.runtime.array import Array, from_literal
 from stagec.runtime.device import Device
@@ -120,12 +120,12 @@ class RunnableGraph(Runnable):
             return options
         return Options(options.target, options.fast_math, options.passes, tuple(pairs))
 
-    @functools.cached_property
+    @cached_property
     def device(self) -> Device:
         """Where it runs: the device that was chosen, else the first that the target names."""
         return self._device or device_for(self.options.target)
 
-    @functools.cached_property
+    @cached_property
     def trivial(self) -> bool:
         """Nothing to compile: no equations, or arrays without elements, which the compiler may hang on."""
         if not self.graph.outputs and not self.graph.equations:
@@ -210,3 +210,9 @@ class RunnableGraph(Runnable):
 
     def evaluate(self, inputs: list[Any]) -> list[Array]:
         return [r if type(r) is Array else from_literal(r) for r in replay(self.graph, inputs)]
+
+
+@forking.in_child
+def _begin_anew(_: forking.Rest) -> None:
+    global _guard
+    _guard = threading.Lock()

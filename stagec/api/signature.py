@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes, pytree
+from stagec.core import dtypes, forking, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config
 from stagec.core.containers import node_of
@@ -166,6 +166,13 @@ def place(leaf: Any, aval: ShapedArray) -> Array:
         # Zeros have signs that equality does not see.
         return _placed_number(leaf) if leaf else _copied(_scalars[kind].make(leaf), aval)
     return _copied(np.asarray(leaf).astype(aval.dtype), aval)
+
+
+@forking.in_child
+def _begin_anew(_: forking.Rest) -> None:
+    if _copier.cache_info().currsize:
+        forking.leak(_copier())
+        _copier.cache_clear()
 
 
 @functools.lru_cache(512, typed=True)

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from stagec.compiler import cache, capabilities, key, log
+from stagec.compiler import cache, capabilities, key, log, mlir, session
 from stagec.compiler.flags import CompileOptions
 from stagec.compiler.targets import Target
-from stagec.core import dtypes, location
+from stagec.core import dtypes, forking, location
 from stagec.core.config import config
 from stagec.core.errors import brief
 from stagec.core.graph import Equation, Graph, Var, all_equations, graphs, has_callbacks, inner_graphs
@@ -126,6 +126,13 @@ def alone(digest: str) -> Iterator[None]:
         yield
 
 
+@forking.in_child
+def _begin_anew(_: forking.Rest) -> None:
+    """Wait for no thread of the parent."""
+    global _locks, _locks_guard
+    _locks, _locks_guard = weakref.WeakValueDictionary(), threading.Lock()
+
+
 class _Lock:
     """A lock that a weak table can hold."""
 
@@ -153,7 +160,8 @@ def fetch(contributors: dict[str, str], name: str, compile: Callable[[str], tupl
             seconds = time.perf_counter() - started
             log.event("cache", f"{name}: found on disk", key=digest, seconds=seconds)
             return Program(digest, entry.payload, entry.meta, "disk", contributors)
-        payload, meta = compile(digest)
+        with session.under_way():
+            payload, meta = compile(digest)
         if store is not None:
             stored = store.put(digest, contributors, meta, payload)
             if stored is not None:
@@ -175,7 +183,8 @@ def obtain_text(text: str, options: Options, name: str, *, driver: str, branches
     }
 
     def compile(digest: str) -> tuple[bytes, dict[str, Any]]:
-        from passes import bindings  # loads the compiler's library
+        mlir.load()
+        from passes import bindings
 
         module = bindings.ir.Module.parse(text, bindings.new_context())
         started = time.perf_counter()
@@ -189,7 +198,8 @@ def obtain_text(text: str, options: Options, name: str, *, driver: str, branches
 
 def lower_graph(graph: Graph, options: Options, name: str, argument_names: Sequence[str] = ()) -> Any:
     """The StableHLO module of a graph, as `ir.Module`."""
-    from stagec.lowering.lower import lower  # loads the compiler's library
+    mlir.load()
+    from stagec.lowering.lower import lower
 
     return lower(graph, name, argument_names, dict(options.donated), options.target.backend)
 
@@ -216,6 +226,7 @@ def compile_graph(
       UnsupportedError: the target lacks something that the program needs.
       CompileError: the compiler refused the program.
     """
+    mlir.load()
     from stagec.compiler import dump
 
     capabilities.check(graph, options.target)

@@ -13,7 +13,7 @@ from typing import Any
 
 from passes.attributes import dot_dimensions
 from passes.legalize.separate import separate
-from stagec.compiler import diagnostics as diag, kernels, log, repairs, rows
+from stagec.compiler import diagnostics as diag, kernels, log, outside, repairs, rows
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import (
     DATA_TILE,
@@ -27,6 +27,7 @@ from stagec.compiler.flags import (
 )
 from stagec.compiler.mlir import ir, operations
 from stagec.compiler.progress import Progress
+from stagec.compiler.session import api, is_disturbed, new_session
 from stagec.compiler.spirv import racing_kernels
 from stagec.compiler.targets import Target
 from stagec.core.errors import CompileError, message
@@ -83,6 +84,10 @@ def compile_module(
     options = options or CompileOptions()
     started = time.perf_counter()
     given = serialize(module)
+    if is_disturbed():
+        compiled = outside.compile_module(given, target, options, name)
+        log.event("compile", "compiled", name=name, target=str(target), flags=compiled.flags, seconds=compiled.seconds)
+        return compiled
     source, traits = prepared(given, target, name, options)
     attempts: list[Attempt] = []
     with Progress(f"{name} for {target}"):
@@ -121,7 +126,7 @@ def for_rung(source: bytes, rung: FlagSet) -> bytes:
     """The module as a flag set wants it."""
     if not rung.separate:
         return source
-    with _api().Session() as session, session.context:
+    with new_session() as session, session.context:
         module = ir().Module.parse(source, session.context)
         separate(module)
         return serialize(module)
@@ -146,8 +151,7 @@ def prepared(source: bytes, target: Target, name: str, options: CompileOptions) 
     Raises:
       CompileError: an operation is unknown or malformed, or a constant's dtype cannot be compiled.
     """
-    api = _api()
-    with api.Session() as session:
+    with new_session() as session:
         # The compiler's own contexts let unknown dialects through, and crash on them later.
         session.context.allow_unregistered_dialects = False
         module = _parsed(source, session, name, options)
@@ -176,11 +180,10 @@ def run(
     Returns:
       the output (empty if refused) and a record of the attempt.
     """
-    api = _api()
     library = _library()
     started = time.perf_counter()
     output, flags = b"", rung.flags
-    with diag.linker_log() as linker, api.Session() as session:
+    with diag.linker_log() as linker, new_session() as session:
         if link and linker is not None:
             flags = (*linker.flags(), *flags)
         try:
@@ -192,11 +195,11 @@ def run(
             try:
                 # Verification after every pass took up to a quarter of the time; `_go_through` does it between phases.
                 _set(library, "VerifyIR", invocation._inv_p, False)
-                ok = invocation.parse_source(api.Source.wrap_buffer(session, _buffer(source)))
+                ok = invocation.parse_source(api().Source.wrap_buffer(session, _buffer(source)))
                 ok = ok and _go_through(library, invocation, until or "end", rung.improved, texts)
                 found += linker.diagnostics() if linker is not None else []
                 if ok and not any(d.severity == "error" for d in found):
-                    with api.Output.open_membuffer() as memory:
+                    with api().Output.open_membuffer() as memory:
                         if until:
                             invocation.output_ir(memory)
                         else:
@@ -325,10 +328,6 @@ def _product_size(operation: Any) -> int:
         return 0
     uneven = rows % DATA_TILE or columns % DATA_TILE
     return max(size, DATA_TILING_SIZE) if uneven and size >= DATA_TILING_UNEVEN_SIZE else size
-
-
-def _api() -> Any:
-    return importlib.import_module("iree.compiler.api")
 
 
 def _bindings() -> Any:

@@ -5,10 +5,30 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from stagec.core import forking
+
+_NEEDED = (
+    *(f"iree.compiler.{name}" for name in ("api", "ir", "passmanager", "rewrite")),
+    *(
+        f"iree.compiler.dialects.{name}"
+        for name in ("builtin", "func", "hal", "iree_codegen", "iree_tensor_ext", "stream", "vm")
+    ),
+    *(f"passes.{name}" for name in ("dialects.chlo", "dialects.stablehlo", "fusion", "legalize", "simplify")),
+    *(f"passes.analysis.{name}" for name in ("alias", "clobber", "in_place")),
+    *("stagec.compiler.dump", "stagec.compiler.stages", "stagec.lowering.lower"),
+)
+
 
 def ir() -> Any:
     """The module `iree.compiler.ir`."""
     return importlib.import_module("iree.compiler.ir")
+
+
+def load() -> None:
+    """Import what a compile needs, which a fork in another thread waits for."""
+    with forking.importing():
+        for name in _NEEDED:
+            importlib.import_module(name)
 
 
 def operations(root: Any, *names: str) -> list[Any]:

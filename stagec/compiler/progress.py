@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
+from stagec.core import forking
+
 DELAY_SECONDS = 2.0
 
 
@@ -23,7 +25,7 @@ class Progress:
     ...     pass
     """
 
-    _shown = threading.Lock()
+    _shown: Any = threading.Lock()
 
     def __init__(self, name: str, delay: float = DELAY_SECONDS) -> None:
         self._name = name
@@ -58,7 +60,8 @@ class Progress:
 
     def _run(self) -> None:
         started = time.monotonic()
-        if self._done.wait(self._delay) or not self._shown.acquire(blocking=False):
+        shown = self._shown
+        if self._done.wait(self._delay) or not shown.acquire(blocking=False):
             return
         try:
             from rich.console import Console
@@ -69,4 +72,9 @@ class Progress:
                     status.update(f"compiling {self._name} ({time.monotonic() - started:.0f} s)")
                     self._done.wait(0.5)
         finally:
-            self._shown.release()
+            shown.release()
+
+
+@forking.in_child
+def _begin_anew(_: forking.Rest) -> None:
+    Progress._shown = threading.Lock()

@@ -12,6 +12,8 @@ from typing import Any
 from stagec.compiler import diagnostics as diag
 from stagec.compiler.driver import PHASES, for_rung, prepared, run, serialize
 from stagec.compiler.flags import CompileOptions, FlagSet, ladder
+from stagec.compiler.mlir import ir
+from stagec.compiler.session import new_session
 from stagec.compiler.targets import Target
 
 # `stablehlo` and `optimized` come before the compiler's first phase.
@@ -111,11 +113,8 @@ def _natural(path: str) -> list[Any]:
 
 
 def _printed(source: bytes) -> str:
-    from iree.compiler import ir
-    from iree.compiler.api import Session
-
-    with Session() as session:
-        return str(ir.Module.parse(source, session.context))
+    with new_session() as session:
+        return str(ir().Module.parse(source, session.context))
 
 
 def _write(path: str, text: str) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from stagec.core import dtypes, errors, location
+from stagec.core import dtypes, errors, forking, location
 from stagec.core.aval import ShapedArray
 from stagec.core.exports import without
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.runtime import memory
-from stagec.runtime.device import Device, cpu, find
+from stagec.runtime.device import Device, cpu, find, used_beside_cpu
 from stagec.runtime.timeline import Timeline
 
 
@@ -435,3 +436,13 @@ def is_lent(array: Array) -> bool:
 def from_literal(literal: Literal) -> Array:
     """A constant of a graph as an array."""
     return Array.of(np.array(literal.value), literal.aval)
+
+
+@forking.in_child
+def _begin_anew(rest: forking.Rest) -> None:
+    """Keep arrays from freeing memory where that could wait for a lock of the parent's threads."""
+    every_device = not rest.complete
+    if every_device or used_beside_cpu():
+        for found in gc.get_objects():
+            if type(found) is Array and (every_device or not found.device.is_cpu):
+                forking.leak(found._view, found._state)

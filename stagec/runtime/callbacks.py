@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import threading
+import time
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stagec.core import errors, location
+from stagec.core import errors, forking, location
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config
 from stagec.core.host import HostCallback
@@ -16,6 +19,8 @@ from stagec.runtime.device import Device, binding, cpu
 
 # Contexts beyond these are made again when so many calls are in progress at once.
 _KEPT = 8
+# Seconds that a fork waits for programs that run on other threads.
+_REST_SECONDS = 0.5
 
 
 class CallingContexts:
@@ -82,10 +87,14 @@ class _CallingContext:
             form = f"0{'r' * len(callback.in_avals) or 'v'}_{'r' * len(results) or 'v'}"
             interface.export(f"callback{i}", form, _entry(callback, device))
         self._context = make(interface.create())
+        # Held while the context runs, for a fork to wait for; a callback may fork itself.
+        self._lock = threading.RLock()
+        _contexts.add(self)
 
     def invoke(self, function: Any, inputs: Any, outputs: Any) -> BaseException | None:
         try:
-            self._context.invoke(function, inputs, outputs)
+            with self._lock:
+                self._context.invoke(function, inputs, outputs)
         except RuntimeError as failure:
             if self._raised.error is None:
                 # Python had no room left to enter the callback.
@@ -126,3 +135,20 @@ def _received(device: Device, reference: Any, aval: ShapedArray) -> Array:
     value = memory.aligned_empty(aval.shape, aval.dtype)
     value[...] = memory.download(device, reference, aval.shape, aval.dtype)
     return Array.of(value, aval)
+
+
+_contexts: weakref.WeakSet[_CallingContext] = weakref.WeakSet()
+
+
+@forking.before_fork
+def _come_to_rest(rest: forking.Rest) -> None:
+    deadline = time.monotonic() + _REST_SECONDS
+    for context in list(_contexts):
+        rest.hold(context._lock, deadline)
+
+
+@forking.in_child
+def _begin_anew(_: forking.Rest) -> None:
+    for context in _contexts:
+        forking.leak(context)
+    _contexts.clear()

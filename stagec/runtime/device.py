@@ -9,10 +9,11 @@ import functools
 import os
 import re
 import threading
-from collections.abc import Iterator
+import time
 from typing import Any
 
-from stagec.core import errors, location
+from stagec.core import errors, forking, location
+from stagec.core.cached import cached_property
 from stagec.core.config import config
 from stagec.core.exports import without
 from stagec.runtime import spinning, vulkan_features
@@ -22,14 +23,23 @@ _lock = threading.RLock()
 # Threads of a parallel program need room for the large stack frames of fused kernels.
 _WORKER_STACK_BYTES = 4 << 20
 
+# Seconds that a fork waits for the CPU's queues.
+_REST_SECONDS = 5.0
+
 PLATFORMS = ("cpu", "vulkan", "cuda")
+
+_devices: list[Device] = []
+# Platforms whose drivers this process has opened, and those that only the process that it was forked from can use.
+_opened: set[str] = set()
+_left_behind: set[str] = set()
 
 
 @functools.cache
 def binding() -> Any:
     """IREE's runtime bindings, set up once."""
     # Not needed until something runs; the package `iree.runtime` would import much more, which takes 30 ms.
-    from iree._runtime.libs import _runtime as _binding
+    with forking.importing():
+        from iree._runtime.libs import _runtime as _binding
 
     _binding.parse_flags(
         f"--task_worker_stack_size={_WORKER_STACK_BYTES}", f"--task_topology_group_count={_worker_count()}"
@@ -65,6 +75,7 @@ class Device:
         self._handle = handle
         self._devices: dict[str, Any] = {}
         self._timelines: dict[str, Timeline] = {}
+        _devices.append(self)
 
     @property
     def driver(self) -> str:
@@ -79,7 +90,7 @@ class Device:
             with _lock:
                 found = self._devices.get(driver)
                 if found is None:
-                    hal = binding().get_cached_hal_driver(driver)
+                    hal = binding().create_hal_driver(driver) if self.is_cpu else _driver(self.platform)
                     with spinning.kept_to_one_core() if self._is_software() else contextlib.nullcontext():
                         found = hal.create_default_device() if self._handle is None else hal.create_device(self._handle)
                     if not self.is_cpu:
@@ -102,11 +113,19 @@ class Device:
         for timeline in list(self._timelines.values()):
             timeline.drain()
 
-    @functools.cached_property
+    def begin_anew(self) -> None:
+        """In a forked child: keep what the parent made from being used and from being destroyed."""
+        forking.leak(*self._devices.values(), *self._timelines.values())
+        for timeline in self._timelines.values():
+            timeline.abandon(None if self.is_cpu else _unusable(self.platform))
+        self._devices, self._timelines = {}, {}
+        self.__dict__.pop("allocator", None)
+
+    @cached_property
     def allocator(self) -> Any:
         return self.hal_device().allocator
 
-    @functools.cached_property
+    @cached_property
     def architecture(self) -> str:
         """What the compiler shall generate code for, as the second part of a target; empty for a CPU."""
         if self.platform == "vulkan":
@@ -114,7 +133,7 @@ class Device:
         return _cuda_architecture(self.id) if self.platform == "cuda" else ""
 
     def _info(self) -> str:
-        return binding().get_cached_hal_driver(self.platform).dump_device_info(self._handle)
+        return _driver(self.platform).dump_device_info(self._handle)
 
     def _is_software(self) -> bool:
         """Whether a graphics driver does the work on the CPU."""
@@ -152,6 +171,23 @@ class Device:
         return find, (f"{self.platform}:{self.id}",)
 
 
+def _driver(platform: str) -> Any:
+    """The runtime's driver for a platform."""
+    if platform in _left_behind:
+        raise _unusable(platform)
+    found = binding().get_cached_hal_driver(platform)
+    _opened.add(platform)
+    return found
+
+
+def _unusable(platform: str) -> errors.DeviceError:
+    return location.error(
+        errors.DeviceError,
+        f"{platform} does not work in this process, which was forked from one that uses it",
+        fix='start processes with multiprocessing.get_context("spawn"), or use the device in the child alone',
+    )
+
+
 @functools.cache
 def cpu() -> Device:
     """The CPU of this machine."""
@@ -162,7 +198,7 @@ def cpu() -> Device:
 def _of_platform(platform: str) -> tuple[Device, ...]:
     if platform == "cpu":
         return (cpu(),)
-    infos = binding().get_cached_hal_driver(platform).query_available_devices()
+    infos = _driver(platform).query_available_devices()
     found = [Device(platform, i, info["name"], info["device_id"]) for i, info in enumerate(infos)]
     if len(found) > 1:  # the number of a GPU does not depend on whether there is a software device too
         found.sort(key=Device._is_software)
@@ -377,12 +413,9 @@ def _cuda_architecture(index: int) -> str:
     return f"sm_{major.value}{minor.value}"
 
 
-def made() -> Iterator[Device]:
-    """The devices that were asked for so far."""
-    yield cpu()
-    for platform in PLATFORMS[1:]:
-        if _of_platform.cache_info().currsize and _works(platform):
-            yield from _of_platform(platform)
+def used_beside_cpu() -> bool:
+    """Whether this process, or one that it was forked from, has opened a driver."""
+    return bool(_opened or _left_behind)
 
 
 @atexit.register
@@ -390,3 +423,28 @@ def _release() -> None:
     # The bindings report what is alive after them at interpreter exit.
     if binding.cache_info().currsize:
         binding().disable_leak_checker()
+
+
+@forking.before_fork
+def _come_to_rest(rest: forking.Rest) -> None:
+    """Let the CPU's queues come to their end, so that the child has their results."""
+    if not binding.cache_info().currsize:
+        return
+    deadline = time.monotonic() + _REST_SECONDS
+    if rest.hold(_lock, deadline):
+        for timeline in cpu()._timelines.values():
+            if rest.hold(timeline.lock, deadline) and not timeline.settle(deadline):
+                rest.complete = False
+
+
+@forking.in_child
+def _begin_anew(_: forking.Rest) -> None:
+    global _lock
+    _lock = threading.RLock()
+    _left_behind.update(_opened)
+    _opened.clear()
+    if instance.cache_info().currsize:
+        forking.leak(instance())
+        instance.cache_clear()
+    for device in _devices:
+        device.begin_anew()

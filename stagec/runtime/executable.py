@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import threading
+import time
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from stagec.core import location
+from stagec.core import forking, location
 from stagec.core.aval import ShapedArray
 from stagec.core.host import HostCallback
 from stagec.runtime.array import Array, borrow, is_lent, signature
@@ -15,6 +17,10 @@ from stagec.runtime.callbacks import CallingContexts
 from stagec.runtime.device import Device, binding, cpu, instance
 
 _new = object.__new__
+# Seconds that a fork waits for programs that run on other threads.
+_REST_SECONDS = 0.5
+_all: weakref.WeakSet[Executable] = weakref.WeakSet()
+_starting = threading.Lock()
 
 
 def _nothing() -> bool:
@@ -42,9 +48,9 @@ class Executable:
     """
 
     __slots__ = (
-        "_acquire", "_committed", "_count", "_function", "_invoke", "_list", "_out", "_release", "_timeline",
-        "branches", "clobbered", "device", "driver", "in_avals", "in_place", "may_alias", "name", "out_avals",
-        "payload", "run_plain",
+        "__weakref__", "_acquire", "_callbacks", "_committed", "_count", "_function", "_invoke", "_list", "_lock",
+        "_out", "_release", "_started", "_timeline", "branches", "clobbered", "device", "driver", "in_avals",
+        "in_place", "may_alias", "name", "out_avals", "payload", "run_plain",
     )  # fmt: skip
 
     def __init__(
@@ -62,34 +68,54 @@ class Executable:
         callbacks: Sequence[HostCallback] = (),
         name: str = "function",
     ) -> None:
-        b = binding()
-        device = device or cpu()
         self.payload = payload
         self.in_avals = list(in_avals)
         self.out_avals = list(out_avals)
-        self.device = device
+        self.device = device or cpu()
         self.driver = driver
         self.clobbered = tuple(clobbered)
         self.in_place = frozenset(in_place)
         self.may_alias = may_alias
         self.branches = branches
         self.name = name
-        hal = b.create_hal_module(instance(), device.hal_device(driver))
-        module = b.VmModule.from_buffer(instance(), payload, warn_if_copy=False)
+        self._callbacks = callbacks
+        self._count = len(self.out_avals)
+        self._start()
+        _all.add(self)
+
+    def _start(self) -> None:
+        """Load the module; in a forked child, once more."""
+        b = binding()
+        device, callbacks = self.device, self._callbacks
+        hal = b.create_hal_module(instance(), device.hal_device(self.driver))
+        module = b.VmModule.from_buffer(instance(), self.payload, warn_if_copy=False)
+        self._list = b.VmVariantList
         if callbacks:
             self._invoke = CallingContexts(callbacks, device, lambda host: _context(hal, host, module)).invoke
         else:
             self._invoke = _context(hal, module).invoke
         self._function = module.lookup_function("main")
-        self._list = b.VmVariantList
-        self._count = len(self.out_avals)
-        self._timeline = None if driver == "local-sync" or callbacks else device.timeline(driver)
+        self._timeline = None if self.driver == "local-sync" or callbacks else device.timeline(self.driver)
+        # A context belongs to one thread at a time. Bound once: `with` costs more than the lock itself.
+        self._lock = threading.Lock()
+        self._acquire = _nothing if callbacks else self._lock.acquire
+        self._release = _nothing if callbacks else self._lock.release
         self._committed: Executable | None = None
         self._place(committed=False)
-        # A context belongs to one thread at a time. Bound once: `with` costs more than the lock itself.
-        lock = threading.Lock()
-        self._acquire = _nothing if callbacks else lock.acquire
-        self._release = _nothing if callbacks else lock.release
+        self._started = True
+
+    def usable(self) -> Executable:
+        """This program, loaded anew if it is the first time that a forked child wants it."""
+        if not self._started:
+            with _starting:
+                if not self._started:
+                    self._start()
+        return self
+
+    def leave_behind(self) -> None:
+        """In a forked child: keep what the parent loaded from being used and from being destroyed."""
+        forking.leak(self._invoke, self._function)
+        self._started = False
 
     def _place(self, committed: bool) -> None:
         self._out = [(i, a, signature(a, self.device, committed)) for i, a in enumerate(self.out_avals)]
@@ -212,3 +238,19 @@ class Executable:
         # Straight-line code does the same with memory at every call: one look is enough.
         self.may_alias = shared or self.branches
         return results
+
+
+@forking.before_fork
+def _come_to_rest(rest: forking.Rest) -> None:
+    """Let no program run: the child could not free arrays if another thread were just allocating one."""
+    deadline = time.monotonic() + _REST_SECONDS
+    for executable in list(_all):
+        rest.hold(executable._lock, deadline)
+
+
+@forking.in_child
+def _begin_anew(_: forking.Rest) -> None:
+    global _starting
+    _starting = threading.Lock()
+    for executable in _all:
+        executable.leave_behind()

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import abc
-import functools
 import threading
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from stagec.core import errors, location
+from stagec.core import errors, forking, location
 from stagec.core.aval import ShapedArray
+from stagec.core.cached import cached_property
 from stagec.runtime.array import Array, borrow
 from stagec.runtime.executable import Executable
 from stagec.runtime.placement import placed
@@ -19,6 +20,8 @@ from stagec.runtime.placement import placed
 # What the runtime says of programs in which the compiler lost a buffer of a loop's state. They stop before
 # they write to an argument.
 _COMPILER_FAULTS = ("indirect buffer reference", "ref is null")
+
+_all: weakref.WeakSet[Runnable] = weakref.WeakSet()
 
 
 class Runnable(abc.ABC):
@@ -49,13 +52,14 @@ class Runnable(abc.ABC):
     def __init__(self) -> None:
         self._executable: Executable | None = None
         self._lock = threading.Lock()
+        _all.add(self)
 
     def is_direct(self, inputs: int) -> bool:
         """Whether the program takes all of so many inputs, and gives the results, as they are."""
         own = not self.captured and not self.donated and len(self.used) == inputs
         return own and self.plan == [("computed", i) for i in range(len(self.plan))]
 
-    @functools.cached_property
+    @cached_property
     def hidden(self) -> list[Array]:
         """The captured values on the device."""
         return [a.on(self.device, a.committed) if type(a) is Array else a for a in self.captured]
@@ -72,6 +76,7 @@ class Runnable(abc.ABC):
                 found = self._executable
                 if found is None:
                     found = self._executable = self._load()
+        found = found.usable()
         return found.committed() if committed else found
 
     @abc.abstractmethod
@@ -162,3 +167,9 @@ def as_array(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return Array.of(np.array(value), ShapedArray.of(value.shape, value.dtype))
     return value
+
+
+@forking.in_child
+def _begin_anew(_: forking.Rest) -> None:
+    for runnable in _all:
+        runnable._lock = threading.Lock()

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from stagec.core import errors
+from stagec.core import errors, forking
 
 
 class Pending:
     """A call that may still be running: its results wait for it before anybody looks at them."""
 
-    __slots__ = ("_error", "_fence", "by", "kept", "timeline")
+    __slots__ = ("_error", "_fence", "_lost", "by", "kept", "timeline")
 
     def __init__(self, timeline: Timeline, fence: Any, by: str, kept: Any) -> None:
         self.timeline = timeline
         self._fence = fence
         self._error: str | None = None
+        self._lost: errors.StagecError | None = None
         self.kept = kept
         self.by = by
 
@@ -49,8 +51,26 @@ class Pending:
                 except Exception as error:  # the runtime's own, of several kinds
                     self._error = str(error)
             self._fence = self.kept = None
+        if self._lost is not None:
+            raise type(self._lost)(*self._lost.args)
         if self._error is not None:
             raise errors.ExecutionError(errors.message(f"{self.by} failed while it ran: {self._error}"))
+
+    def settle(self, seconds: float) -> bool:
+        """Wait for so long without raising; returns whether the call has ended."""
+        if self._fence is not None:
+            try:
+                if not self._fence.wait(timeout=max(0, int(seconds * 1e9))):
+                    return False
+            except Exception as error:  # for whoever waits
+                self._error = str(error)
+            self._fence = self.kept = None
+        return True
+
+    def lose(self, error: errors.StagecError) -> None:
+        """Have whoever waits told `error`: the call is another process's."""
+        forking.leak(self._fence)
+        self._fence, self._lost = None, error
 
 
 class _Shared:
@@ -119,7 +139,8 @@ class Timeline:
             return
         running = self._running
         while running and running[0][0] <= done:
-            running.popleft()[1].kept = None
+            pending = running.popleft()[1]
+            pending._fence = pending.kept = None
 
     def _restart(self) -> None:
         """Begin anew after a failure, when what was submitted before has come to its end."""
@@ -128,6 +149,8 @@ class Timeline:
                 self._semaphore.wait(self._value)
         except Exception:  # its own callers are told when they wait
             pass
+        for _, pending in self._running:
+            pending.settle(0)
         self._running.clear()
         self._semaphore = self._hal_device.create_semaphore(0)
         self._value = 0
@@ -138,3 +161,23 @@ class Timeline:
             last = self._running[-1][1] if self._running else None
         if last is not None:
             last.wait()
+
+    def settle(self, deadline: float) -> bool:
+        """Wait until everything submitted has come to its end, or for so long; returns whether it has."""
+        while self._running and self._running[0][1].settle(deadline - time.monotonic()):
+            self._running.popleft()
+        return not self._running
+
+    def abandon(self, error: errors.StagecError | None = None) -> None:
+        """In a forked child: tell whoever waits for a call of the parent that its result is not here."""
+        for _, pending in self._running:
+            pending.lose(error or _unfinished(pending.by))
+
+
+def _unfinished(by: str) -> errors.ExecutionError:
+    return errors.ExecutionError(
+        errors.message(
+            f"{by} had not ended when this process was forked, so its results are in the parent alone",
+            fix="wait with stagec.block_until_ready(...) before the fork",
+        )
+    )
