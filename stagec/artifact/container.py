@@ -1,4 +1,4 @@
-"""An artifact as bytes: a checked JSON header, and sections that are mapped and checked when used.
+"""An artifact as bytes: a checked JSON header, and sections that are checked when used.
 
     prelude    magic, version, header length, file length, SHA-256 of these and the header
     header     JSON: the manifest, and the table of the sections
@@ -7,6 +7,11 @@
 The header holds the SHA-256 of every section, so the prelude's digest stands
 for the whole file. Digests find damage. They do not find malice: the sections
 hold machine code, and whoever writes a file can write digests that fit.
+
+Files may change while they are in use. One of ordinary size is read into memory
+when it is opened. Of a larger one, sections are read when they are asked for,
+checked in memory and kept there; only large weights are used where they are
+mapped, and change, or end the process, with their file.
 """
 
 from __future__ import annotations
@@ -18,10 +23,11 @@ import mmap
 import os
 import stat
 import struct
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from stagec.compiler.cache_file import HEADER_LIMIT, PAGE
+from stagec.compiler.cache_file import HEADER_LIMIT, PAGE, read_aligned
 from stagec.core.errors import ArtifactError, message
 
 MAGIC = b"STAGEC\r\n"  # the line ending shows a transfer in text mode
@@ -31,6 +37,9 @@ _FIELDS = struct.Struct("<8sIIQ")
 _DIGEST_BYTES = 32
 _PRELUDE_BYTES = _FIELDS.size + _DIGEST_BYTES
 _INTEGER_DIGITS = 19
+# Files up to this size are read whole, and weights from this size on are mapped where the file is not.
+_WHOLE_BYTES = 16 << 20
+_MAPPED_BYTES = 1 << 20
 _TRANSFER = "copy or download the file again, in binary mode, and compare its size with the original's"
 
 
@@ -135,6 +144,36 @@ def write(path: str | os.PathLike[str], parts: Iterable[Any]) -> None:
 # Reading.
 
 
+class _Memory:
+    """The content of an artifact in memory."""
+
+    def __init__(self, view: memoryview) -> None:
+        self._view = view.toreadonly()
+        self.nbytes = view.nbytes
+
+    def read(self, start: int, size: int) -> memoryview:
+        return self._view[start : start + size]
+
+    mapped = read
+
+
+class _File:
+    """A large artifact, of which parts are read. Where the file has become shorter, less is returned."""
+
+    def __init__(self, fd: int, size: int) -> None:
+        self.nbytes = size
+        # It has a descriptor of its own, which is closed with it.
+        self._map = mmap.mmap(fd, size, access=mmap.ACCESS_READ)
+        self._fd = os.dup(fd)
+        weakref.finalize(self, os.close, self._fd)
+
+    def read(self, start: int, size: int) -> memoryview:
+        return read_aligned(self._fd, size, start)
+
+    def mapped(self, start: int, size: int) -> memoryview:
+        return memoryview(self._map)[start : start + size]
+
+
 class Container:
     """An opened file: its manifest, and its sections, which are checked when they are asked for.
 
@@ -144,13 +183,14 @@ class Container:
       digest: SHA-256 that stands for the whole content.
     """
 
-    def __init__(self, view: memoryview, path: str) -> None:
+    def __init__(self, content: memoryview | _File, path: str) -> None:
         self.path = path
-        self.nbytes = view.nbytes
-        self._view = view.toreadonly()
-        header_bytes, digest = self._prelude()
-        header = self._view[_PRELUDE_BYTES : _PRELUDE_BYTES + header_bytes]
-        found = hashlib.sha256(self._view[: _FIELDS.size])
+        self._content = content if isinstance(content, _File) else _Memory(content)
+        self.nbytes = self._content.nbytes
+        prelude = self._content.read(0, _PRELUDE_BYTES)
+        header_bytes, digest = self._prelude(prelude)
+        header = self._content.read(_PRELUDE_BYTES, header_bytes)
+        found = hashlib.sha256(prelude[: _FIELDS.size])
         found.update(header)
         if found.digest() != digest:
             raise refuse(path, "its header does not match its checksum, so the file is damaged")
@@ -160,7 +200,7 @@ class Container:
             raise refuse(path, "its header is not a manifest with a table of sections")
         self.manifest: Any = value["manifest"]
         self._rows = self._table(value["sections"], _PRELUDE_BYTES + header_bytes)
-        self._sound: set[int] = set()
+        self._sound: dict[int, memoryview] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -169,19 +209,27 @@ class Container:
         """Bytes of a section."""
         return self._rows[number][1]
 
-    def section(self, number: int, what: str) -> memoryview:
-        """A section's bytes, checked; `what` says in errors what it holds.
+    def section(self, number: int, what: str, *, weight: bool = False) -> memoryview:
+        """A section's bytes, checked.
+
+        Args:
+          what: says in errors what it holds.
+          weight: it may stay in the file, if it is large.
 
         Raises:
           ArtifactError: it does not match its checksum.
         """
+        found = self._sound.get(number)
+        if found is None:
+            found = self._sound[number] = self._checked(number, what, weight)
+        return found
+
+    def _checked(self, number: int, what: str, may_map: bool) -> memoryview:
         start, size, digest = self._rows[number]
-        content = self._view[start : start + size]
-        if number not in self._sound:
-            if hashlib.sha256(content).hexdigest() != digest:
-                raise refuse(self.path, f"{what} does not match its checksum, so the file is damaged")
-            self._sound.add(number)
-        return content
+        found = (self._content.mapped if may_map and size >= _MAPPED_BYTES else self._content.read)(start, size)
+        if hashlib.sha256(found).hexdigest() != digest:
+            raise refuse(self.path, f"{what} does not match its checksum, so the file is damaged, or was changed")
+        return found
 
     def check_all(self) -> None:
         """Check every section.
@@ -190,14 +238,14 @@ class Container:
           ArtifactError: one does not match its checksum.
         """
         for number in range(len(self)):
-            self.section(number, f"section {number}")
+            self._checked(number, f"section {number}", True)
 
-    def _prelude(self) -> tuple[int, bytes]:
-        view, path = self._view, self.path
-        if view.nbytes < _PRELUDE_BYTES:
-            what = "it is empty" if not view.nbytes else f"it ends after {view.nbytes} bytes"
+    def _prelude(self, prelude: memoryview) -> tuple[int, bytes]:
+        path, nbytes = self.path, self.nbytes
+        if prelude.nbytes < _PRELUDE_BYTES:
+            what = f"it ends after {prelude.nbytes} bytes" if prelude.nbytes else "it is empty"
             raise refuse(path, f"{what}, so it is not an artifact")
-        magic, version, header_bytes, file_bytes = _FIELDS.unpack(view[: _FIELDS.size])
+        magic, version, header_bytes, file_bytes = _FIELDS.unpack(prelude[: _FIELDS.size])
         if magic != MAGIC:
             if bytes(magic[:6]) == MAGIC[:6]:
                 raise refuse(path, "its line endings were changed, so the file is damaged")
@@ -205,11 +253,11 @@ class Container:
         if version != VERSION:
             fix = "load it with the version of stagec that made it, or export the function again"
             raise refuse(path, f"it has format {version}, and this stagec reads format {VERSION}", fix)
-        if file_bytes != view.nbytes:
-            raise refuse(path, f"it has {view.nbytes} bytes instead of {file_bytes}, so it is truncated or damaged")
-        if header_bytes > HEADER_LIMIT or _PRELUDE_BYTES + header_bytes > view.nbytes:
+        if file_bytes != nbytes:
+            raise refuse(path, f"it has {nbytes} bytes instead of {file_bytes}, so it is truncated or damaged")
+        if header_bytes > HEADER_LIMIT or _PRELUDE_BYTES + header_bytes > nbytes:
             raise refuse(path, f"its header claims {header_bytes} bytes")
-        return header_bytes, bytes(view[_FIELDS.size : _PRELUDE_BYTES])
+        return header_bytes, bytes(prelude[_FIELDS.size :])
 
     def _table(self, rows: Any, header_end: int) -> list[tuple[int, int, str]]:
         """Absolute rows, where the sections follow one another and fill the file to its end."""
@@ -240,12 +288,12 @@ class Container:
         return refuse(self.path, "its table of sections does not describe the file")
 
     def _check_padding(self, start: int, end: int) -> None:
-        if any(self._view[start:end]):
+        if any(self._content.read(start, end - start)):
             raise refuse(self.path, "there is something between its sections, so the file is damaged")
 
 
 def open_path(path: str | os.PathLike[str]) -> Container:
-    """Map a file and check its header.
+    """Read a file, or what is needed of a large one, and check its header.
 
     Raises:
       OSError: it cannot be opened.
@@ -261,13 +309,14 @@ def open_path(path: str | os.PathLike[str]) -> Container:
             raise IsADirectoryError(21, "Is a directory", name)
         if not stat.S_ISREG(status.st_mode):
             raise refuse(name, "it is not a regular file", "copy its content to a file")
+        if status.st_size <= _WHOLE_BYTES:
+            return Container(read_aligned(fd, status.st_size), name)
         try:
-            mapped = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
-        except ValueError:
-            return Container(memoryview(b""), name)
+            return Container(_File(fd, status.st_size), name)
+        except ValueError as error:  # it has just become shorter
+            raise refuse(name, "it is truncated") from error
     finally:
         os.close(fd)
-    return Container(memoryview(mapped), name)
 
 
 def _paged(offset: int) -> int:

@@ -41,13 +41,13 @@ class File:
         return self.manifest.weights
 
     def weight(self, index: int) -> Array:
-        """A weight, checked, in the memory of the file itself."""
+        """A weight, checked; a large one of a large file in the memory of the file itself."""
         if self._given is not None:
             return self._given[index]
         found = self._weights.get(index)
         if found is None:
             row = self.manifest.weights[index]
-            content = self.container.section(cast(int, row.section), f"weight {index}")
+            content = self.container.section(cast(int, row.section), f"weight {index}", weight=True)
             made = Array.of(np.frombuffer(content, row.aval.dtype).reshape(row.aval.shape), row.aval)
             found = self._weights.setdefault(index, made)
         return found

@@ -78,7 +78,7 @@ class DiskCache(CacheDirectory):
         return f"DiskCache({self.directory!r}, max_bytes={self.max_bytes})"
 
     def get(self, key: str) -> Entry | None:
-        """The entry for `key`, checked and mapped, or None; it becomes the most recently used.
+        """The entry for `key`, checked and in memory, or None; it becomes the most recently used.
 
         Raises:
           ValueError: `key` is not a digest from `stagec.compiler.key`.
@@ -226,7 +226,7 @@ class DiskCache(CacheDirectory):
             try:
                 os.replace(temporary, path)
             except PermissionError:
-                # Windows does not replace a file that is mapped; the one there is for the same key.
+                # Windows does not replace a file that is open; the one there is for the same key.
                 if os.name != "nt" or not os.path.exists(path):
                     raise
                 os.unlink(temporary)

@@ -107,7 +107,7 @@ class Layer(CacheDirectory):
         return f"Layer({self.directory!r})"
 
     def get(self, key: str) -> Entry | None:
-        """The entry for `key`, checked and mapped, or None."""
+        """The entry for `key`, checked and in memory, or None."""
         path = self._path(key)
         refusal = self._refusal()
         if refusal:

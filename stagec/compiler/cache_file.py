@@ -1,4 +1,4 @@
-"""One cache entry as bytes: how it is laid out, written, checked and mapped.
+"""One cache entry as bytes: how it is laid out, written, read and checked.
 
     prelude   magic, version, header length, payload length, two SHA-256 digests
     header    JSON: the key, the contributors to the key, and the caller's notes
@@ -9,6 +9,9 @@ One digest covers the payload; the other covers everything before it, the
 payload's digest included, so a change to any bit of the file is noticed and a
 header can be trusted without reading the payload. The digests find damage, not
 malice: entries are executed, so files that others may have written are refused.
+
+An entry is read into memory once, checked there, and run from there: what
+becomes of the file afterwards does not matter to the process.
 """
 
 from __future__ import annotations
@@ -16,13 +19,16 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import mmap
 import os
 import re
 import stat
 import struct
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+
+import numpy as np
+
+from stagec.runtime.memory import aligned_empty
 
 MAGIC = b"stagec\r\n"  # the line ending shows a transfer in text mode
 VERSION = 1
@@ -40,7 +46,7 @@ class EntryError(Exception):
 
 
 class Entry(NamedTuple):
-    """A cached program, its payload mapped from the file."""
+    """A cached program, its payload in memory."""
 
     key: str
     contributors: dict[str, str]
@@ -115,12 +121,32 @@ def open_entry(path: str) -> tuple[int, os.stat_result]:
     return fd, status
 
 
-def read_entry(path: str, key: str) -> Entry:
-    """Map the entry for `key` and check all of it.
+def read_aligned(fd: int, size: int, offset: int = 0) -> memoryview:
+    """A part of a file at an address where compiled code may run; shorter where the file ends before."""
+    memory: Any = memoryview(aligned_empty((size,), np.dtype(np.uint8)))  # type: ignore[arg-type]
+    done = 0
+    while done < size:
+        # Not from the descriptor's own position, which a forked child shares.
+        count = _read_into(fd, memory[done:], offset + done)
+        if not count:
+            break
+        done += count
+    return memory[:done].toreadonly()
 
-    The payload begins at a multiple of 4096 in the file and so in memory. It
-    stays mapped for as long as anything refers to it, even after the file is
-    removed.
+
+def _read_into(fd: int, memory: memoryview, offset: int) -> int:
+    if hasattr(os, "preadv"):
+        return os.preadv(fd, [memory], offset)
+    os.lseek(fd, offset, os.SEEK_SET)  # where there is no fork
+    chunk = os.read(fd, memory.nbytes)
+    memory[: len(chunk)] = chunk
+    return len(chunk)
+
+
+def read_entry(path: str, key: str) -> Entry:
+    """Read the entry for `key` and check all of it.
+
+    The payload begins at a multiple of 4096 in the file, and at one of 64 in memory.
 
     Raises:
       OSError: it cannot be read; most often there is none.
@@ -128,15 +154,9 @@ def read_entry(path: str, key: str) -> Entry:
     """
     fd, status = open_entry(path)
     try:
-        if status.st_size < _PRELUDE_BYTES:
-            raise EntryError("it is truncated")
-        try:
-            mapped = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
-        except ValueError as error:  # it has just become empty
-            raise EntryError("it is truncated") from error
+        view = read_aligned(fd, status.st_size)
     finally:
         os.close(fd)
-    view = memoryview(mapped)
     length, _, payload_digest = _fields(view[:_PRELUDE_BYTES], len(view))
     offset = _payload_offset(length)
     header = _header(view[:offset], length)

@@ -14,6 +14,7 @@ import pytest
 
 import stagec
 import stagec.numpy as snp
+from stagec.artifact import container
 from stagec.artifact.container import open_path
 from stagec.compiler import targets
 from stagec.errors import ArtifactError, DtypeError, PytreeError, ShapeError, UnsupportedError
@@ -339,7 +340,9 @@ def test_weights_are_kept_once_for_all_signatures(tmp_path):
     np.testing.assert_allclose(np.asarray(loaded["one"](X)), X @ W + 1, rtol=1e-6)
 
 
-def test_weights_are_read_in_place_from_the_mapped_file(tmp_path):
+def test_large_weights_of_a_large_file_are_used_where_they_are_mapped(tmp_path, monkeypatch):
+    monkeypatch.setattr(container, "_WHOLE_BYTES", 0)
+    monkeypatch.setattr(container, "_MAPPED_BYTES", W.nbytes)
     path = tmp_path / "closed.stagec"
     w = snp.asarray(W)
     stagec.export(lambda x: x @ w)(X).save(path)
