@@ -45,6 +45,7 @@ class Loaded(SignatureCalls):
         self.digest = file.container.digest
         self._device = device
         self._forms: dict[int, Form] = {}
+        self._file = file
         # By the call, for one device; `_elsewhere` has the same programs for others.
         self._programs: dict[Any, StoredProgram] = {}
         self._elsewhere: dict[tuple[int, Device], StoredProgram] = {}
@@ -180,6 +181,17 @@ class Loaded(SignatureCalls):
             fix="call it outside of jit, or trace the original function instead",
         )
 
+    def __reduce__(self) -> Any:
+        opened = self._file.container
+        weights = self._file.given_weights()
+        return _again, (opened.source or bytes(opened.content()), self.digest, self._device, weights, self.fun_name)
+
+    def __copy__(self) -> Loaded:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Loaded:
+        return self
+
     def __repr__(self) -> str:
         return f"<stagec.Loaded {', '.join(self.functions)} from {self.path}>"
 
@@ -262,6 +274,14 @@ def load(
         shown = ", ".join(w.aval.short() for w in rows)
         raise refuse(opened.path, "it was saved without its weights", f"stagec.load(path, weights=[...]): {shown}")
     return Loaded(file, file.manifest.functions, None if device is None else find(device))
+
+
+def _again(
+    source: str | bytes, digest: str, device: Device | None, weights: Sequence[Array] | None, name: str
+) -> Loaded:
+    """What was pickled, in another process."""
+    loaded = load(source, device=device, weights=weights, digest=digest)
+    return loaded[name] if name else loaded
 
 
 def open_artifact(path: str | os.PathLike[str] | bytes | bytearray | memoryview) -> Container:

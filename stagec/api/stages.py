@@ -21,6 +21,8 @@ from stagec.runtime.device import Device
 
 # The stages that stagec makes; those after them are the compiler's.
 OWN_STAGES = ("graph", "stablehlo", "optimized")
+# Arguments and results that a `repr` shows.
+_SHOWN = 6
 
 
 class ClosedGraph:
@@ -58,6 +60,16 @@ def _struct(aval: Any) -> ShapeDtypeStruct:
     return ShapeDtypeStruct(aval.shape, aval.dtype, aval.weak_type)
 
 
+def _described(kind: str, trace: Trace, target: str = "") -> str:
+    """A `repr`: the function's name, its arguments and results, and what it is compiled for."""
+    avals = trace.graph.in_avals[len(trace.captured) :]
+    given = [f"{name}: {aval.long()}" for name, aval in zip(trace.leaf_names, avals)]
+    made = [aval.long() for aval in trace.graph.out_avals]
+    given, made = ([*each[:_SHOWN], "..."] if len(each) > _SHOWN else each for each in (given, made))
+    suffix = f" for {target}" if target else ""
+    return f"<stagec.{kind} {trace.name}({', '.join(given)}) -> {', '.join(made) or 'nothing'}{suffix}>"
+
+
 class Traced:
     """A function traced for one signature."""
 
@@ -90,6 +102,9 @@ class Traced:
     def out_tree(self) -> pytree.PyTreeDef:
         return self._trace.out_tree
 
+    def __repr__(self) -> str:
+        return _described("Traced", self._trace)
+
     def lower(self) -> Lowered:
         """Lower to StableHLO."""
         return Lowered(self._function, self._trace, self._device)
@@ -115,6 +130,9 @@ class Lowered:
     @property
     def out_info(self) -> Any:
         return Traced(self._function, self._trace, self._device).out_info
+
+    def __repr__(self) -> str:
+        return _described("Lowered", self._trace, str(self._runnable.options.target))
 
     def compiler_ir(self, dialect: str = "stablehlo") -> Any:
         """The StableHLO module, as `iree.compiler.ir.Module`."""
@@ -184,6 +202,9 @@ class Compiled:
     @property
     def out_tree(self) -> pytree.PyTreeDef:
         return self._lowered.out_tree
+
+    def __repr__(self) -> str:
+        return _described("Compiled", self._lowered._trace, str(self._lowered._runnable.options.target))
 
     def as_text(self, stage: str = "asm", *, locations: bool = False) -> str:
         """As `Lowered.as_text`; assembly by default."""

@@ -179,12 +179,14 @@ class Container:
 
     Attributes:
       path: how messages call the file.
+      source: the file's absolute path, or empty for content that came from elsewhere.
       manifest: the JSON value that was written.
       digest: SHA-256 that stands for the whole content.
     """
 
-    def __init__(self, content: memoryview | _File, path: str) -> None:
+    def __init__(self, content: memoryview | _File, path: str, source: str = "") -> None:
         self.path = path
+        self.source = source
         self._content = content if isinstance(content, _File) else _Memory(content)
         self.nbytes = self._content.nbytes
         prelude = self._content.read(0, _PRELUDE_BYTES)
@@ -201,6 +203,10 @@ class Container:
         self.manifest: Any = value["manifest"]
         self._rows = self._table(value["sections"], _PRELUDE_BYTES + header_bytes)
         self._sound: dict[int, memoryview] = {}
+
+    def content(self) -> memoryview:
+        """All bytes, unchecked."""
+        return self._content.read(0, self.nbytes)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -310,9 +316,9 @@ def open_path(path: str | os.PathLike[str]) -> Container:
         if not stat.S_ISREG(status.st_mode):
             raise refuse(name, "it is not a regular file", "copy its content to a file")
         if status.st_size <= _WHOLE_BYTES:
-            return Container(read_aligned(fd, status.st_size), name)
+            return Container(read_aligned(fd, status.st_size), name, os.path.abspath(name))
         try:
-            return Container(_File(fd, status.st_size), name)
+            return Container(_File(fd, status.st_size), name, os.path.abspath(name))
         except ValueError as error:  # it has just become shorter
             raise refuse(name, "it is truncated") from error
     finally:

@@ -36,6 +36,10 @@ class File:
         self._given = weights
         self._weights: dict[int, Array] = {}
 
+    def given_weights(self) -> Sequence[Array] | None:
+        """The arrays in the place of the file's own."""
+        return self._given
+
     def rows(self) -> tuple[Weight, ...]:
         """What the file says of its weights."""
         return self.manifest.weights

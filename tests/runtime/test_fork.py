@@ -144,7 +144,6 @@ def test_a_pool_of_forked_processes_maps_a_jitted_function():
 
 @pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
 def test_joblib_maps_a_jitted_function(backend):
-    pytest.importorskip("joblib")
     run(f"""
     import joblib
     large(big)
