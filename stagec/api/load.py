@@ -233,7 +233,7 @@ def load(
 ) -> Loaded:
     """Load functions from a file that `stagec compile`, `stagec.save` or `.save` made.
 
-    Nothing is traced or compiled: the compiled module is mapped from the file.
+    Nothing is traced or compiled. Only large weights of a large file stay mapped from it.
     Where the file has none for this machine, and iree-base-compiler is
     installed, one is compiled from the StableHLO that the file holds too.
 
