@@ -360,3 +360,17 @@ def test_a_device_that_the_parent_used_names_spawn_in_a_child(vulkan):
         succeeds(work, leave)
     np.testing.assert_array_equal(np.asarray(z), seen)
     """)
+
+
+def test_a_child_frees_no_array_where_the_parent_did_not_come_to_rest():
+    run("""
+    from stagec.runtime import device, executable
+    device._REST_SECONDS = executable._REST_SECONDS = 0.01
+    y = small(x)
+    lock = small.lower(x)._runnable.executable()._lock
+    threading.Thread(target=lambda: lock.acquire()).start()
+    count = sys.getrefcount(y._view)
+    succeeds(lambda: sys.getrefcount(y._view) == count + 1 or 1 / 0)
+    lock.release()
+    succeeds(lambda: sys.getrefcount(y._view) == count or 1 / 0)
+    """)
