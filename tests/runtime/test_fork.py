@@ -4,6 +4,8 @@ Each test forks in a process of its own: a child that hangs is ended by its alar
 """
 
 import os
+import pathlib
+import re
 import subprocess
 import sys
 import textwrap
@@ -77,9 +79,13 @@ def run(script, **environment):
 
 def test_a_child_reads_arrays_and_calls_programs_of_the_parent():
     run("""
+    from stagec.api import signature
     y, z = small(x), large(big)
+    small(np.ones(5, np.float32)), small(np.ones(5, np.float32))
     want = np.asarray(large(z)).copy()
     def work():
+        assert not signature._copier.cache_info().currsize
+        small(np.ones(5, np.float32))
         np.testing.assert_array_equal(np.asarray(y), np.asarray(small(x)))
         np.testing.assert_array_equal(np.asarray(large(z)), want)
         np.testing.assert_allclose(large(large(big))[:3], want[:3])
@@ -216,6 +222,21 @@ def test_a_child_does_not_wait_for_the_same_compile_of_another_thread():
     begun.wait()
     succeeds(lambda: small(x))
     os._exit(0)
+    """)
+
+
+def test_a_child_frees_modules_of_the_parent():
+    run("""
+    from passes import bindings
+    context = bindings.new_context()
+    function = "func.func @f{}(%x: tensor<4xf32>) -> tensor<4xf32> {{ return %x : tensor<4xf32> }}"
+    module = bindings.ir.Module.parse("".join(map(function.format, range(20))), context)
+    assert module.operation.verify()
+    def work():
+        global context, module
+        del context, module
+    for leave in (os._exit, sys.exit):
+        succeeds(work, leave)
     """)
 
 
@@ -374,3 +395,42 @@ def test_a_child_frees_no_array_where_the_parent_did_not_come_to_rest():
     lock.release()
     succeeds(lambda: sys.getrefcount(y._view) == count or 1 / 0)
     """)
+
+
+def test_locks_that_another_thread_holds_do_not_stop_a_child():
+    run("""
+    from passes import bindings
+    from stagec.api import program
+    from stagec.compiler import session
+    from stagec.compiler.progress import Progress
+    from stagec.runtime import device, executable
+    stagec.config.enable_cache = False
+    device._REST_SECONDS = executable._REST_SECONDS = session._REST_SECONDS = forking._IMPORT_SECONDS = 0.01
+    small(x)
+    locks = [program._guard, build._locks_guard, executable._starting, device._lock, bindings._lock, Progress._shown]
+    locks += [session._entry, forking._importing, small.lower(x)._runnable._lock]
+    begun = threading.Event()
+    def hold():
+        for lock in locks:
+            lock.acquire()
+        begun.set()
+        time.sleep(1000)
+    threading.Thread(target=hold, daemon=True).start()
+    begun.wait()
+    def work():
+        np.asarray(small(x)), small(big)
+        with Progress.silent():
+            assert float(stagec.jit(lambda x: x * 3 + 1)(2.0)) == 7
+    succeeds(work)
+    os._exit(0)
+    """)
+
+
+def test_every_module_with_a_lock_says_what_a_fork_does_to_it():
+    root = pathlib.Path(__file__).resolve().parents[2]
+    made = re.compile(r"\b(Lock|RLock|Condition|Event|Semaphore|Barrier)\(\)|@functools\.cached_property")
+    for package in ("stagec", "passes"):
+        for path in sorted((root / package).rglob("*.py")):
+            text = path.read_text()
+            known = "forking." in text or "register_at_fork" in text
+            assert known or not made.search(text), f"{path} has a lock: register it in stagec.core.forking"
