@@ -46,7 +46,7 @@ def _legalize(module: Any, options: PassOptions) -> dict[str, int]:
         # Where updates are done is decided before the target matters.
         return {**apply(module, PATTERNS_CPU), **control_flow.keep_apart(module)}
     laws = PATTERNS_VULKAN if backend == "vulkan" else PATTERNS_CUDA
-    found = Arithmetic(doubles=options.doubles, ordered=backend != "vulkan")
+    found = Arithmetic(doubles=options.doubles, ordered=backend != "vulkan", branches=False)
     with arithmetic(found):
         hits = apply(module, laws)
         # The compiler's expansions of the remaining functions hold operations that need these laws in turn.

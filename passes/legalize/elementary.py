@@ -12,19 +12,18 @@ import math
 import numpy as np
 
 from passes.legalize import coefficients as co
+from passes.legalize.angles import nearest, reduced
 from passes.legalize.number import (
     Number,
     call,
     copysign,
     estrin,
     fast_two_sum,
-    has_doubles,
     keeps_order,
     mantissa_exponent,
     maximum,
     minimum,
     power_of_two,
-    rint,
     split,
     sqrt,
     two_product,
@@ -32,45 +31,12 @@ from passes.legalize.number import (
     where,
 )
 
-# Beyond this a float64 is farther than 2**-3 from its neighbours.
-TRIGONOMETRIC_LIMIT = 2.0**50
-TRIGONOMETRIC_LIMIT_F32 = 2.0**28
-# Where float32 is all there is: multiples of the pieces of pi/2, of 8 bits each, are exact up to here.
-TRIGONOMETRIC_LIMIT_SINGLE = 2.0**15 * math.pi
 _LN2_HIGH = {8: float.fromhex("0x1.62e42feep-1"), 4: float.fromhex("0x1.62ep-1")}
 _LN2_LOW = {8: float.fromhex("0x1.a39ef35793c76p-33"), 4: float.fromhex("0x1.0bfbe8e7bcd5ep-15")}
-# pi/2 in pieces: three doubles, and 25 bits with the rest.
-_HALF_PI = (
-    float.fromhex("0x1.921fb54442d18p+0"),
-    float.fromhex("0x1.1a62633145c07p-54"),
-    float.fromhex("-0x1.f1976b7ed8fbcp-110"),
-)
-_HALF_PI_SINGLE = (
-    float.fromhex("0x1.92p+0"),
-    float.fromhex("0x1.fap-12"),
-    float.fromhex("0x1.54p-20"),
-    float.fromhex("0x1.10b46p-30"),
-)
-_HALF_PI_25 = float.fromhex("0x1.921fb5p+0")
-_HALF_PI_REST = float.fromhex("0x1.110b4611a6263p-26")
 
 
 def _is_double(x: Number) -> bool:
     return x.dtype == np.float64
-
-
-def _nearest(x: Number) -> tuple[Number, Number]:
-    """`x` rounded to an integer, as a float and as an integer tensor of the same width.
-
-    Adding 1.5 * 2**mantissa-bits leaves the integer in the low bits: cheaper than
-    a conversion, and defined for NaN; but a compiler that reorders sums removes it.
-    """
-    if not keeps_order():
-        n = rint(x)
-        return n, n.to(f"int{8 * x.dtype.itemsize}")
-    magic = x.like(1.5 * 2.0 ** np.finfo(x.dtype).nmant)
-    shifted = x + magic
-    return shifted - magic, shifted.bits() - magic.bits()
 
 
 def _to_float(k: Number, like: Number) -> Number:
@@ -82,7 +48,7 @@ def _to_float(k: Number, like: Number) -> Number:
 def _exp_parts(x: Number, low: Number | None = None) -> tuple[Number, Number]:
     """`exp(x + low)` as `(expm1(r), k)`, which stands for `(1 + expm1(r)) * 2**k`."""
     size = x.dtype.itemsize
-    n, k = _nearest(x * (1 / math.log(2)))
+    n, k = nearest(x * (1 / math.log(2)))
     high = x - n * _LN2_HIGH[size]
     rest = n * _LN2_LOW[size]
     if low is not None:
@@ -195,36 +161,6 @@ def log_pair(x: Number) -> tuple[Number, Number]:
     return fast_two_sum(b, a_low + b_low + (s_low * 2 + u_low + n * _LN2_LOW[8]))
 
 
-def _within(x: Number, limit: float) -> Number:
-    """`x` below a limit, and 0 from there on; NaN for infinities and NaN: drivers would take `x * 0` for 0."""
-    return where(abs(x) < limit, x, where(abs(x) < math.inf, x.like(0), x.like(math.nan)))
-
-
-def _reduced(x: Number) -> tuple[Number, Number, Number]:
-    """`x - k * pi/2` as an unevaluated sum, and the integer `k`."""
-    if _is_double(x):
-        # From the limit on the phase is rounding noise of x: sin 0, cos 1; NaN for infinities.
-        x = _within(x, TRIGONOMETRIC_LIMIT)
-        n, k = _nearest(x * (2 / math.pi))
-        p, p_low = two_product(n, x.like(_HALF_PI[0]))
-        q, q_low = two_product(n, x.like(_HALF_PI[1]))
-        a, a_low = two_sum(x - p, -p_low)
-        b, b_low = two_sum(a, -q)
-        r, r_low = fast_two_sum(b, (a_low + b_low) - (q_low + n * _HALF_PI[2]))
-        return r, r_low, k
-    if not has_doubles():
-        x = _within(x, TRIGONOMETRIC_LIMIT_SINGLE)
-        n, k = _nearest(x * (2 / math.pi))
-        for piece in _HALF_PI_SINGLE[:-1]:
-            x = x - n * piece
-        return x, -(n * _HALF_PI_SINGLE[-1]), k
-    wide = _within(x, TRIGONOMETRIC_LIMIT_F32).to(np.float64)
-    n, k = _nearest(wide * (2 / math.pi))
-    rest = (wide - n * _HALF_PI_25) - n * _HALF_PI_REST
-    r = rest.to(np.float32)
-    return r, (rest - r.to(np.float64)).to(np.float32), k.to(np.int32)
-
-
 def _sin_cos(r: Number, low: Number) -> tuple[Number, Number]:
     double = _is_double(r)
     z = r * r
@@ -240,24 +176,24 @@ def _flip(value: Number, k: Number) -> Number:
     return (value.bits() ^ ((k & 2) << (value.dtype.itemsize * 8 - 2))).bitcast(value.dtype)
 
 
-def sin(x: Number) -> Number:
-    """Sine, within 1 ulp up to `TRIGONOMETRIC_LIMIT` (float32: 2**28)."""
-    r, low, k = _reduced(x)
+def sin(x: Number, bounded: bool = False) -> Number:
+    """Sine, within 1 ulp (float32: 1.5) for every finite number."""
+    r, low, k = reduced(x, bounded)
     sine, cosine = _sin_cos(r, low)
     result = _flip(where((k & 1).equals(0), sine, cosine), k)
     return where(abs(x) < (2.0**-27 if _is_double(x) else 2.0**-13), x, result)
 
 
 def cos(x: Number) -> Number:
-    """Cosine, within 1 ulp up to `TRIGONOMETRIC_LIMIT` (float32: 2**28)."""
-    r, low, k = _reduced(x)
+    """Cosine, within 1 ulp (float32: 1.5) for every finite number."""
+    r, low, k = reduced(x)
     sine, cosine = _sin_cos(r, low)
     return _flip(where((k & 1).equals(0), cosine, sine), k + 1)
 
 
-def tan(x: Number) -> Number:
-    """Tangent, within 2 ulp up to `TRIGONOMETRIC_LIMIT` (float32: 2**28)."""
-    r, low, k = _reduced(x)
+def tan(x: Number, bounded: bool = False) -> Number:
+    """Tangent, within 2 ulp (float32: 3) for every finite number."""
+    r, low, k = reduced(x, bounded)
     sine, cosine = _sin_cos(r, low)
     even = (k & 1).equals(0)
     result = where(even, sine, -cosine) / where(even, cosine, sine)

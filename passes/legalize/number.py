@@ -28,10 +28,12 @@ class Arithmetic:
       doubles: there is float64, to compute float32 in.
       ordered: `(a + b) - a` is computed as written, and is what rounding left of `b`. Drivers of GPUs
         may simplify it to `b`; error terms computed so are then zero, and results a few ulps worse.
+      branches: what is chosen in rare cases is computed in these cases only.
     """
 
     doubles: bool = True
     ordered: bool = True
+    branches: bool = True
 
 
 _CPU = Arithmetic()
@@ -56,6 +58,11 @@ def has_doubles() -> bool:
 def keeps_order() -> bool:
     """Whether the target computes sums in the order in which they are written."""
     return _arithmetic.get().ordered
+
+
+def has_branches() -> bool:
+    """Whether the target computes what is chosen in rare cases in these cases only."""
+    return _arithmetic.get().branches
 
 
 class Number:

@@ -119,7 +119,7 @@ def lgamma(x: Number) -> Number:
     # Reflection: log(pi / |a sin(pi a)|) - lgamma(a), with a reduced before the sine.
     fraction = a - call("floor", a)
     fraction = minimum(fraction, 1 - fraction)
-    reflected = math.log(math.pi) - log(a * sin(fraction * math.pi)) - result
+    reflected = math.log(math.pi) - log(a * sin(fraction * math.pi, bounded=True)) - result
     # Near zero the product underflows, and both sides are -log(a).
     result = where(negative & (a > 2.0**-60), reflected, result)
     infinite = abs(x).equals(math.inf) | (abs(x) < float(np.finfo(np.float64).tiny))
@@ -147,7 +147,7 @@ def digamma(x: Number) -> Number:
     result = where(raised, result - total, result)
     fraction = x - call("round_nearest_even", x)
     pole = negative & fraction.equals(0)
-    result = where(negative, result - math.pi / tan(fraction * math.pi), result)
+    result = where(negative, result - math.pi / tan(fraction * math.pi, bounded=True), result)
     result = where(pole, x.like(math.nan), result)
     result = where(abs(x) < float(np.finfo(np.float64).tiny), copysign(x.like(math.inf), -x), result)
     return where(x.equals(math.inf), x, result)

@@ -13,7 +13,7 @@ from typing import Any
 
 from passes.attributes import dot_dimensions
 from passes.legalize.separate import separate
-from stagec.compiler import diagnostics as diag, kernels, log, outside, repairs, rows
+from stagec.compiler import diagnostics as diag, kernels, log, outside, rare, repairs, rows
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import (
     DATA_TILE,
@@ -39,7 +39,11 @@ PHASES = (
 )
 # Behind which phases a module is mended, and changed for speed.
 REPAIRS = {"flow": repairs.before_stream, "end": repairs.own_references}
-IMPROVEMENTS = {"dispatch-creation": rows.join, "executable-configurations": kernels.improve}
+IMPROVEMENTS = {
+    "dispatch-creation": rows.join,
+    "executable-configurations": kernels.improve,
+    "executable-targets": rare.branch,
+}
 
 
 @dataclass(frozen=True)

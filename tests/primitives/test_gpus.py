@@ -141,6 +141,8 @@ def test_float32_functions_need_no_float64(device: str, name: str) -> None:
     if device != "vulkan":
         pytest.skip("CUDA always has float64")
     x = np.linspace(0.1, 40, 64, dtype=np.float32)
+    if name in ("sin", "cos", "tan"):
+        x[::13] = [1e9, -1e10, 1e20, 16367173 * 2.0**72, 1e38]
     args = [x, np.float32([1.5, -0.5] * 32)] if name in ("pow", "rem") else [x]
     row = Primitive.registry[name]
     with stagec.config.override(target="vulkan:portable"):
