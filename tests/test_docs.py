@@ -3,6 +3,7 @@
 import contextlib
 import doctest
 import importlib.util
+import inspect
 import io
 import pathlib
 import pkgutil
@@ -70,12 +71,19 @@ def module_names():
                 yield found.name
 
 
+class Finder(doctest.DocTestFinder):
+    """Finds the examples of functions where they are defined, not where they are wrapped."""
+
+    def _from_module(self, module, object):
+        return super()._from_module(module, inspect.unwrap(object))
+
+
 @pytest.mark.parametrize("name", list(module_names()))
 def test_the_examples_of_a_module_run(name):
     module = importlib.import_module(name)
     report = io.StringIO()
     runner = doctest.DocTestRunner(optionflags=OPTIONS)
-    for test in doctest.DocTestFinder(exclude_empty=True).find(module, name):
+    for test in Finder(exclude_empty=True).find(module, name):
         test.globs.setdefault("__name__", "__main__")
         runner.run(test, out=report.write)
     assert runner.failures == 0, report.getvalue()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import os
 import sys
 import threading
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import CodeType, FrameType, TracebackType
 from typing import TypeVar
 
@@ -57,6 +58,8 @@ UNKNOWN = Location("<unknown>", 0, "<unknown>")
 class _Ambient(threading.local):
     location: Location | None = None
     scope: str = ""
+    # Where warnings go instead of to the user.
+    withheld: list[str] | None = None
 
 
 ambient = _Ambient()
@@ -108,9 +111,24 @@ def error(kind: type[E], what: str, values: Iterable[tuple[str, str, str]] = (),
 
 def warn(text: str, category: type[Warning]) -> None:
     """Warn of the user's line that is running now."""
+    if ambient.withheld is not None:
+        ambient.withheld.append(text)
+        return
     frame = user_frame(sys._getframe(1))
     file, line = (frame.f_code.co_filename, frame.f_lineno) if frame else ("<unknown>", 0)
     warnings.warn_explicit(text, category, file, line)
+
+
+@contextlib.contextmanager
+def withheld_warnings() -> Iterator[list[str]]:
+    """Keep the warnings of `warn` in this thread from the user, for a block, and collect them."""
+    before = ambient.withheld
+    found: list[str] = []
+    ambient.withheld = found
+    try:
+        yield found
+    finally:
+        ambient.withheld = before
 
 
 def of_function(function: object) -> str:

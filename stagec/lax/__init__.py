@@ -323,6 +323,9 @@ from stagec.control.collective import (
     pmin as pmin,
     psum as psum,
 )
+from stagec.runtime.plans import cover as _cover
+
+_cover(globals())
 
 
 def __dir__() -> list[str]:

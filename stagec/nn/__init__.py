@@ -36,6 +36,9 @@ from stagec.nn.functions import (
     swish as swish,
     tanh as tanh,
 )
+from stagec.runtime.plans import cover as _cover
+
+_cover(globals())
 
 
 def __dir__() -> list[str]:

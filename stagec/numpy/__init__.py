@@ -436,7 +436,10 @@ from stagec.numpy.values import (
     array as array,
     asarray as asarray,
 )
+from stagec.runtime.plans import cover as _cover
 
+# What runs by plans outside `jit`. Some take data that is no array yet, and tracing leaves nothing of a copy.
+_cover(globals(), methods.OF_NUMBERS, {"array", "asarray", "copy"})
 methods.install(globals())
 
 

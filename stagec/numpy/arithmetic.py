@@ -136,7 +136,7 @@ def _float_divmod(x: Operand, y: Operand) -> tuple[Any, Any]:
     left = ar.rem(x, y)
     # Where y is 0 the remainder is NaN, but the quotient is infinite.
     whole = ar.div(logic.select(logic.eq(y, 0), x, ar.sub(x, left)), y)
-    wrong_side = logic.bitwise_and(logic.ne(left, 0), logic.ne(ar.sign(y), ar.sign(left)))
+    wrong_side = logic.bitwise_and(logic.ne(logic.lt(left, 0), logic.lt(y, 0)), logic.ne(left, 0))
     left = logic.select(wrong_side, ar.add(left, y), left)
     return ar.round(logic.select(wrong_side, ar.sub(whole, 1.0), whole)), left
 

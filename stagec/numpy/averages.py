@@ -57,11 +57,12 @@ def mean(
     axes = canonical_axes(axis, aval_of(x).ndim, "mean")
     work, result = mean_dtypes(aval_of(x).dtype if dtype is None else requested_dtype(dtype, "mean"))
     x = strong(x, work)
-    total = rd.sum(x, axes, keepdims=True, where=where)
-    average = ar.div(total, counted(x, axes, where, work, "mean"))
+    total = rd.sum(x, axes, keepdims=keepdims, where=where)
+    count = counted(x, axes, where, work, "mean")
+    average = ar.div(total, count if where is None else _drop(count, axes, keepdims))
     if dtype is not None:
         result = requested_dtype(dtype, "mean")
-    return strong(_drop(average, axes, keepdims), result)
+    return strong(average, result)
 
 
 def _drop(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:

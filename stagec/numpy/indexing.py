@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stagec.core import location
+from stagec.core.aval import ShapedArray
 from stagec.numpy.index_syntax import Parsed, Part, index_error, parse, traced_mask
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
 from stagec.primitives.convert import convert_element_type
@@ -17,6 +18,8 @@ from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.shape import expand_dims, reshape, rev
 from stagec.primitives.slicing import dynamic_slice_p, slice_
+from stagec.runtime.array import Array
+from stagec.runtime.plans import is_plain
 
 
 def getitem(
@@ -198,8 +201,44 @@ def _advanced(x: Any, parts: list[Part], mode: str, fill_value: Any, is_sorted: 
     return reshape(out, result) if out.shape != result else out
 
 
+def read(x: Any, index: Any) -> Any:
+    """`x[index]`: `getitem`, but for known integers and slices of known data, which are a view."""
+    if type(x) is Array and is_plain(x):
+        entries = index if type(index) is tuple else (index,)
+        shape = x.aval.shape
+        if len(entries) <= len(shape):
+            found: list[Any] = []
+            for entry, size in zip(entries, shape):
+                if type(entry) is int and size:
+                    found.append(min(max(entry + size if entry < 0 else entry, 0), size - 1))
+                elif type(entry) is slice and _is_known(entry):
+                    found.append(entry)
+                else:
+                    break
+            else:
+                found.append(Ellipsis)
+                return _view_of(x, x.evaluated()[tuple(found)])
+    return getitem(x, index)
+
+
+def _is_known(entry: slice) -> bool:
+    start, stop, step = entry.start, entry.stop, entry.step
+    return (
+        (start is None or type(start) is int)
+        and (stop is None or type(stop) is int)
+        and (step is None or (type(step) is int and step != 0))
+    )
+
+
+def _view_of(x: Any, value: np.ndarray[Any, Any]) -> Any:
+    return Array.of(value, ShapedArray.of(value.shape, x.aval.dtype, x.aval.weak_type))
+
+
 def iterate(x: Any) -> Any:
     """The entries of the first axis, one after the other."""
     if not x.shape:
         raise location.error(TypeError, "iteration over an array of rank 0", fix="use x.item() for its value")
+    if type(x) is Array and is_plain(x):
+        values, aval = x.evaluated(), ShapedArray.of(x.shape[1:], x.aval.dtype, x.aval.weak_type)
+        return (Array.of(values[i, ...], aval) for i in range(len(values)))
     return (getitem(x, i) for i in range(x.shape[0]))

@@ -9,9 +9,10 @@ from stagec.core import errors, location, operators
 from stagec.numpy import creation, manipulation
 from stagec.numpy.arguments import requested_dtype
 from stagec.numpy.at import at
-from stagec.numpy.indexing import getitem, iterate
+from stagec.numpy.indexing import iterate, read
 from stagec.numpy.namespace import array_namespace
 from stagec.primitives.convert import bitcast_convert_type
+from stagec.runtime.plans import planned
 
 # Operators and methods that are the function of the same name, with the array as first argument.
 NAMES = (
@@ -20,6 +21,14 @@ NAMES = (
     "round matrix_transpose real imag all any argmax argmin argpartition argsort choose clip conj conjugate "
     "cumprod cumsum diagonal dot max mean min nonzero partition prod ptp repeat searchsorted sort squeeze "
     "std sum swapaxes take trace var"
+)
+
+
+# Functions of operands alone: they do not look at the values of Python's numbers.
+OF_NUMBERS = frozenset(
+    "add subtract multiply divide true_divide floor_divide remainder mod fmod divmod maximum minimum fmax fmin clip "
+    "where equal not_equal less less_equal greater greater_equal arctan2 atan2 hypot copysign logaddexp logaddexp2 "
+    "bitwise_and bitwise_or bitwise_xor logical_and logical_or logical_xor heaviside nextafter".split()
 )
 
 
@@ -33,16 +42,16 @@ def install(namespace: Mapping[str, Callable[..., Any]]) -> None:
     operators.install(
         {
             "__array_namespace__": array_namespace,
-            "__getitem__": lambda x, index: getitem(x, index),
+            "__getitem__": read,
             "__iter__": iterate,
             "at": at,
-            "transpose": _transpose,
-            "reshape": _reshape,
-            "ravel": _ravel,
-            "flatten": _ravel,
-            "view": _view,
+            "transpose": planned(_transpose),
+            "reshape": planned(_reshape),
+            "ravel": planned(_ravel),
+            "flatten": planned(_ravel),
+            "view": planned(_view),
             "copy": _copy,
-            "astype": _astype,
+            "astype": planned(_astype),
             "compress": lambda x, condition, axis=None, **options: namespace["compress"](condition, x, axis, **options),
         }
     )

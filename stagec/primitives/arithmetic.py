@@ -135,7 +135,7 @@ def _sign_eval(x: Any) -> Any:
         size = np.abs(x)
         return np.where(size == 0, x, x / np.where(size == 0, 1, size))
     # np.sign gives 0.0 for -0.0.
-    return np.where(x == 0, x, np.sign(x))
+    return np.copysign(np.sign(x), x) if dtypes.is_float(x.dtype) else np.sign(x)
 
 
 def _sign_lower(cx: Any, x: Any) -> Any:
@@ -342,7 +342,8 @@ def _round_eval(x: Any, *, rounding_method: int) -> Any:
     if rounding_method == RoundingMethod.TO_NEAREST_EVEN:
         return np.rint(x)
     whole = np.trunc(x)
-    return np.copysign(whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1, x), 0).astype(x.dtype), x)
+    away = (np.abs(x - whole) >= 0.5).astype(x.dtype)
+    return np.copysign(whole + np.copysign(away, x), x)
 
 
 def _round_lower(cx: Any, x: Any, *, rounding_method: int) -> Any:

@@ -65,6 +65,9 @@ def _dot_eval(
 ) -> Any:
     (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
     out_dtype = x.dtype if preferred_element_type is None else preferred_element_type
+    plain = x.dtype == out_dtype == _computed_dtype(x.dtype, out_dtype) == y.dtype
+    if plain and not x_batch and y.ndim <= 2 and x_contract == (x.ndim - 1,) and y_contract == (0,):
+        return np.matmul(x, y)
     x_free = [i for i in range(x.ndim) if i not in x_contract and i not in x_batch]
     y_free = [i for i in range(y.ndim) if i not in y_contract and i not in y_batch]
     batch = [x.shape[i] for i in x_batch]

@@ -14,7 +14,7 @@ from stagec.core.primitive import NO_OPERANDS, Primitive
 from stagec.primitives.axes import as_shape, canonical_axis
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
-from stagec.primitives.shape import broadcast_in_dim
+from stagec.primitives.shape import broadcast_in_dim, repeated
 from stagec.primitives.table import check_dtype
 
 
@@ -25,7 +25,7 @@ def _iota_shape(*, dtype: np.dtype[Any], shape: tuple[int, ...], dimension: int)
 
 def _iota_eval(*, dtype: np.dtype[Any], shape: tuple[int, ...], dimension: int) -> Any:
     counter = np.arange(shape[dimension]).astype(dtype)
-    return np.broadcast_to(counter.reshape([-1 if i == dimension else 1 for i in range(len(shape))]), shape)
+    return repeated(counter.reshape([-1 if i == dimension else 1 for i in range(len(shape))]), shape)
 
 
 def _iota_lower(cx: Any, *, dtype: np.dtype[Any], shape: tuple[int, ...], dimension: int) -> Any:

@@ -90,7 +90,7 @@ def reduction(
         if x.size == 0:
             return np.full(remaining(x.shape, axes), identity(dtype), dtype)
         extra = {"dtype": x.dtype} if rounds else {}
-        return eval.reduce(x, axis=axes, **extra).astype(dtype)
+        return eval.reduce(x, axis=axes if len(axes) < x.ndim else None, **extra).astype(dtype, copy=False)
 
     def lower(cx: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
         (aval,) = cx.in_avals

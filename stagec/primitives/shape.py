@@ -47,7 +47,23 @@ def _broadcast_eval(x: Any, *, shape: tuple[int, ...], broadcast_dimensions: tup
         for size, axis in zip(x.shape, broadcast_dimensions):
             unit[axis] = size
         x = x.reshape(unit)
-    return np.broadcast_to(x, shape)
+    return repeated(x, shape)
+
+
+# Up to this many elements a copy is made sooner than a view that repeats them.
+_SMALL = 1024
+
+
+def repeated(x: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """NumPy's `broadcast_to`, of an array of the result's rank."""
+    size = math.prod(shape)
+    if size == x.size:
+        return x.reshape(shape)
+    if size > _SMALL:
+        return np.broadcast_to(x, shape)
+    out = np.empty(shape, x.dtype)
+    out[...] = x
+    return out
 
 
 def _broadcast_lower(cx: Any, x: Any, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]) -> Any:

@@ -49,6 +49,12 @@ def _eval_keys(x: Any) -> list[Any]:
 
 
 def _sort_eval(*arrays: Any, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
+    if len(arrays) == 1 and not (dtypes.is_complex(arrays[0].dtype) or arrays[0].dtype in HALF):
+        # NumPy's default is many times as fast as its stable sort, which differs in the order of -0.0 and 0.0.
+        values = np.sort(arrays[0], dimension)
+        floats = dtypes.is_float(values.dtype) and np.count_nonzero(values) < values.size
+        if not floats or not np.signbit(values[values == 0]).any():
+            return [values]
     keys = [k for x in arrays[:num_keys] for k in _eval_keys(x)]
     if len(keys) == 1:
         order = np.argsort(keys[0], dimension, kind="stable")

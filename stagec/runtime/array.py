@@ -87,7 +87,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         self._view = None
         self._state = None
         self._exposed = True
-        value.flags.writeable = False
+        value.setflags(write=False)
         return self
 
     def numpy(self) -> np.ndarray[Any, Any]:
