@@ -24,11 +24,15 @@ class PassOptions:
       fast_math: allow laws that can change bits.
       target: the target's name; `"cpu"`, `"cpu:x86-64-v3"`, `"vulkan:ampere"`, ...
       doubles: whether the target computes in float64.
+      machine: the architecture of a CPU, as `platform.machine` calls it; empty if unknown.
+      features: what a CPU has besides, in the Linux kernel's spelling.
     """
 
     fast_math: bool = False
     target: str = "cpu"
     doubles: bool = True
+    machine: str = ""
+    features: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if self.target.partition(":")[0] not in _TARGETS:

@@ -27,6 +27,8 @@ _CHLO_COMPUTING = "acos acosh asin asinh atan atanh bessel_i1e cosh digamma erf 
 _FRESH = frozenset(f"stablehlo.{name}" for name in _COMPUTING.split()) | frozenset(
     f"chlo.{name}" for name in _CHLO_COMPUTING.split()
 )
+# Kernels of our own (`passes.kernels`) read their operands, and their results are new memory.
+_FRESH |= {"flow.dispatch"}
 # Functions of the process that runs the program: they read their operands, and give back new memory.
 _HOST = "host."
 _BINARY = "add subtract multiply divide maximum minimum and or xor power"

@@ -16,7 +16,6 @@ from stagec.api.parameters import parameters_of
 from stagec.api.program import RunnableGraph
 from stagec.artifact import container, manifest, trees
 from stagec.compiler import build, key
-from stagec.compiler.build import Options
 from stagec.compiler.targets import Target, portable_host
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
@@ -160,7 +159,7 @@ def from_trace(function: JitFunction, trace: Trace, targets: Sequence[Target], w
     runnable = RunnableGraph(
         trace.graph,
         trace.captured,
-        Options(targets[0], options.fast_math, options.passes),
+        dataclasses.replace(options, target=targets[0]),
         name=trace.name,
         argument_names=trace.leaf_names,
         donated=trace.donated,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -118,7 +119,7 @@ class RunnableGraph(Runnable):
             )
         if not pairs:
             return options
-        return Options(options.target, options.fast_math, options.passes, tuple(pairs))
+        return dataclasses.replace(options, donated=tuple(pairs))
 
     @cached_property
     def device(self) -> Device:

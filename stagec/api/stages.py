@@ -12,6 +12,7 @@ from stagec.api.matching import Call, Form, Problem, refusal
 from stagec.api.parameters import parameters_of
 from stagec.api.program import RunnableGraph
 from stagec.compiler import build, dump
+from stagec.compiler.flags import CompileOptions
 from stagec.control.call import jit_p
 from stagec.core import location, pytree
 from stagec.core.config import config
@@ -147,7 +148,8 @@ class Lowered:
         """The program as text.
 
         Args:
-          stage: `graph`, `stablehlo`, `optimized` (after the passes), one of the
+          stage: `graph`, `stablehlo`, `optimized` (after the passes), `kernels`
+            (with the CPU kernels that stagec writes itself), one of the
             compiler's phases (`input`, `abi`, `preprocessing`,
             `global-optimization`, `dispatch-creation`, `flow`, `stream`,
             `executable-sources`, `executable-configurations`,
@@ -176,7 +178,9 @@ class Lowered:
         build.optimize(module, self._runnable.options)
         if stage == "optimized":
             return dump.module_text(module, locations)
-        return stages.stage_text(module, self._runnable.options.target, stage, name=self._trace.name)
+        options = self._runnable.options
+        asked = CompileOptions(kernels=options.kernels)
+        return stages.stage_text(module, options.target, stage, asked, name=self._trace.name)
 
     def compile(self) -> Compiled:
         """Compile, or load from the cache."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import math
 import threading
@@ -30,12 +31,14 @@ class Options:
       fast_math: allow rewrites that change rounding.
       passes: the user's own passes and patterns.
       donated: argument -> result that may take over its memory.
+      kernels: whether CPU kernels of our own may take the place of operations.
     """
 
     target: Target
     fast_math: bool = False
     passes: tuple[Any, ...] = ()
     donated: tuple[tuple[int, int], ...] = ()
+    kernels: bool = field(default_factory=lambda: config.cpu_kernels)
 
     def contributors(self, graph: Graph) -> dict[str, str]:
         """Everything that the cache key covers, by name."""
@@ -53,6 +56,7 @@ class Options:
             "fast_math": str(self.fast_math),
             "passes": _passes_fingerprint(self.passes),
             "donated": repr(self.donated),
+            "cpu_kernels": str(self.kernels),
         }
         found.update(self.target.contributors())
         found.update(key.environment_contributors())
@@ -208,9 +212,11 @@ def optimize(module: Any, options: Options, on_pass: Any = None) -> Any:
     """Run the passes over a module, in place; returns their report."""
     import passes
     from passes.analysis.in_place import keep_safe_reuse
+    from stagec.compiler import driver
 
     target = options.target
-    settings = passes.PassOptions(options.fast_math, str(target), capabilities.has_dtype(target, "float64"))
+    doubles = capabilities.has_dtype(target, "float64")
+    settings = driver.pass_options(target, fast_math=options.fast_math, doubles=doubles)
     report = passes.run(module, "default", options=settings, extra=options.passes, on_pass=on_pass)
     if options.donated:
         keep_safe_reuse(module)
@@ -245,7 +251,7 @@ def compile_graph(
     payload, meta = _compile_optimized(
         module, options, name, choose_driver(graph, options.target), has_callbacks(graph)
     )
-    folder.finish(module, options.target, report)
+    folder.finish(module, options.target, report, options.kernels)
     meta["branches"] = any(e.primitive.name in ("cond", "while", "scan") for e in all_equations(graph))
     meta["seconds"] = round(time.perf_counter() - started, 3)
     return payload, meta
@@ -255,12 +261,16 @@ def _compile_optimized(
     module: Any, options: Options, name: str, queue: str, callbacks: bool = False
 ) -> tuple[bytes, dict[str, Any]]:
     """The module's bytes, and what can be told from the module of how to run it."""
+    from passes import bindings
     from passes.analysis.alias import returned_arguments
     from passes.analysis.clobber import clobbered_arguments
     from stagec.compiler import driver
 
+    asked = dataclasses.replace(compile_options(queue, callbacks), kernels=options.kernels)
+    compiled = driver.compile_module(module, options.target, name=name, options=asked)
+    if compiled.formed:
+        module = bindings.ir.Module.parse(compiled.formed, bindings.new_context())
     clobbered = sorted(clobbered_arguments(module))
-    compiled = driver.compile_module(module, options.target, name=name, options=compile_options(queue, callbacks))
     return compiled.vmfb, {
         "name": name,
         "clobbered": clobbered,

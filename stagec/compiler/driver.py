@@ -8,9 +8,11 @@ import importlib
 import io
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from passes import PassOptions, kernels as own_kernels
 from passes.attributes import dot_dimensions
 from passes.legalize.separate import separate
 from stagec.compiler import diagnostics as diag, kernels, log, outside, rare, repairs, rows
@@ -56,6 +58,7 @@ class Compiled:
       seconds: wall time of all attempts together.
       attempts: every flag set tried, in order; the last one succeeded.
       warnings: what the compiler warned of.
+      formed: the module with kernels of our own, as the compiler got it; empty if there are none.
     """
 
     vmfb: bytes = field(repr=False)
@@ -63,6 +66,7 @@ class Compiled:
     seconds: float
     attempts: tuple[Attempt, ...]
     warnings: tuple[Diagnostic, ...] = ()
+    formed: bytes = field(default=b"", repr=False)
 
 
 def compile_module(
@@ -95,8 +99,8 @@ def compile_module(
     source, traits = prepared(given, target, name, options)
     attempts: list[Attempt] = []
     with Progress(f"{name} for {target}"):
-        for rung in ladder(target, options, **traits._asdict()):
-            vmfb, attempt = run(for_rung(source, rung), rung, link=target.backend == "cpu")
+        for rung, ready in rungs(source, target, options, traits):
+            vmfb, attempt = run(ready, rung, link=target.backend == "cpu")
             if target.backend == "vulkan":
                 vmfb, attempt = _without_races(vmfb, attempt)
             attempts.append(attempt)
@@ -109,7 +113,8 @@ def compile_module(
         raise diag.compile_error(name, str(target), attempts, saved)
     log.event("compile", "compiled", name=name, target=str(target), flags=rung.name, seconds=seconds, bytes=len(vmfb))
     found = [d for a in attempts for d in a.diagnostics] if len(attempts) == 1 else attempts[-1].diagnostics
-    return Compiled(vmfb, rung.name, seconds, tuple(attempts), diag.warnings(found))
+    formed = ready if rung.kernels and ready is not source else b""
+    return Compiled(vmfb, rung.name, seconds, tuple(attempts), diag.warnings(found), formed)
 
 
 def serialize(module: Any) -> bytes:
@@ -126,14 +131,32 @@ def serialize(module: Any) -> bytes:
     return buffer.getvalue()
 
 
-def for_rung(source: bytes, rung: FlagSet) -> bytes:
-    """The module as a flag set wants it."""
-    if not rung.separate:
+def rungs(source: bytes, target: Target, options: CompileOptions, traits: Traits) -> Iterator[tuple[FlagSet, bytes]]:
+    """The flag sets to try in order, each with the module as it wants it.
+
+    `kernels` is left out where none is formed, unless nothing else was asked for.
+    """
+    for rung in ladder(target, options, **traits._asdict()):
+        ready = _for_rung(source, rung, target)
+        if ready is not source or not rung.kernels or options.flag_set:
+            yield rung, ready
+
+
+def _for_rung(source: bytes, rung: FlagSet, target: Target) -> bytes:
+    if not rung.separate and not rung.kernels:
         return source
     with new_session() as session, session.context:
         module = ir().Module.parse(source, session.context)
-        separate(module)
+        if rung.kernels and not own_kernels.form(module, pass_options(target)):
+            return source
+        if rung.separate:
+            separate(module)
         return serialize(module)
+
+
+def pass_options(target: Target, *, fast_math: bool = False, doubles: bool = True) -> PassOptions:
+    """What passes may know of a target."""
+    return PassOptions(fast_math, str(target), doubles, target.machine, target.required_features())
 
 
 def _without_races(vmfb: bytes, attempt: Attempt) -> tuple[bytes, Attempt]:

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from stagec.compiler import log
+from stagec.compiler.flags import CompileOptions
 from stagec.compiler.targets import Target
 from stagec.core.config import config
 from stagec.core.errors import CacheWarning, message
@@ -57,7 +58,7 @@ class Dump:
         self._write_module(os.path.join("passes", f"{self._count:02}-{name}.mlir"), module)
         self._count += 1
 
-    def finish(self, module: Any, target: Target, report: Any) -> None:
+    def finish(self, module: Any, target: Target, report: Any, kernels: bool = True) -> None:
         """Write the optimized module, the compiler's phases, and the assembly."""
         self._write_module("optimized.mlir", module)
         self._write("passes.txt", f"{report}\n")
@@ -65,7 +66,8 @@ class Dump:
             from stagec.compiler import stages  # with what it needs, a few milliseconds that only a dump pays
 
             try:
-                stages.dump_all(module, target, os.path.join(self.directory, "iree"))
+                options = CompileOptions(kernels=kernels)
+                stages.dump_all(module, target, os.path.join(self.directory, "iree"), options)
             except OSError as error:
                 self._fail(error)
             log.event("compile", f"dumped to {self.directory}")

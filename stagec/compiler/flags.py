@@ -26,6 +26,7 @@ class CompileOptions:
       matmul_size: multiply-adds of the program's largest product that is not thin, for one element of
         its batch; measured from the module if None.
       asynchronous: results are signalled by fences instead of waited for.
+      kernels: whether kernels of our own may take the place of operations (`passes.kernels`).
       flag_set: use only the flag set of this name.
       extra_flags: appended to every flag set, one string a flag.
       dump: a directory to write the module to when it cannot be compiled; a temporary one if empty.
@@ -36,6 +37,7 @@ class CompileOptions:
 
     matmul_size: int | None = None
     asynchronous: bool = False
+    kernels: bool = True
     flag_set: str = ""
     extra_flags: tuple[str, ...] = ()
     dump: str = ""
@@ -59,6 +61,11 @@ class FlagSet:
 
     name: str
     flags: tuple[str, ...]
+
+    @property
+    def kernels(self) -> bool:
+        """Whether kernels of our own take the place of operations, where there are such (`passes.kernels`)."""
+        return self.name == "kernels"
 
     @property
     def separate(self) -> bool:
@@ -98,7 +105,7 @@ _CAREFUL = (
     # The compiler does not come to an end with a loop that only counts from a constant.
     _NO_HOISTING,
 )
-FLAG_SETS = (*_FAST, "plain", "careful", "separate")
+FLAG_SETS = ("kernels", *_FAST, "plain", "careful", "separate")
 
 
 def ladder(
@@ -110,8 +117,8 @@ def ladder(
       ValueError: `options.flag_set` is not a flag set of this target.
 
     >>> [rung.name for rung in ladder(Target.parse("cpu"), matmul_size=1024**3)]
-    ['microkernels', 'packed', 'plain', 'careful', 'separate']
-    >>> [rung.name for rung in ladder(Target.parse("cpu"))]
+    ['kernels', 'microkernels', 'packed', 'plain', 'careful', 'separate']
+    >>> [rung.name for rung in ladder(Target.parse("cpu"), CompileOptions(kernels=False))]
     ['plain', 'careful', 'separate']
     """
     options = options or CompileOptions()
@@ -124,6 +131,8 @@ def ladder(
     if complex128 or target.backend == "vulkan":
         base += (_NO_HOISTING,)
     sets = {name: (*flags, _VECTOR_SUMS) for name, flags in _FAST.items()} if target.backend == "cpu" else {}
+    if target.backend == "cpu" and options.kernels:
+        sets = {"kernels": (_VECTOR_SUMS,), **sets}
     sets["plain"] = (_VECTOR_SUMS,) if target.backend == "cpu" else ()
     sets["careful"] = _CAREFUL if target.backend == "cpu" else _CAREFUL[1:]
     sets["separate"] = sets["careful"]

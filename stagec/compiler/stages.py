@@ -10,20 +10,22 @@ import tempfile
 from typing import Any
 
 from stagec.compiler import diagnostics as diag
-from stagec.compiler.driver import PHASES, for_rung, prepared, run, serialize
-from stagec.compiler.flags import CompileOptions, FlagSet, ladder
+from stagec.compiler.driver import PHASES, prepared, run, rungs, serialize
+from stagec.compiler.flags import CompileOptions, FlagSet
 from stagec.compiler.mlir import ir
 from stagec.compiler.session import new_session
 from stagec.compiler.targets import Target
 
-# `stablehlo` and `optimized` come before the compiler's first phase.
-STAGES = ("stablehlo", "optimized", *PHASES, "asm")
+# `stablehlo`, `optimized` and `kernels` come before the compiler's first phase.
+STAGES = ("stablehlo", "optimized", "kernels", *PHASES, "asm")
 
 
 def stage_text(
     module: Any, target: Target, stage: str, options: CompileOptions | None = None, *, name: str = "main"
 ) -> str:
     """The program as it stands after a stage: MLIR text, or assembly for `asm`.
+
+    `kernels` is StableHLO with the kernels of our own that take the place of operations, as the compiler gets it.
 
     Args:
       module: as for `compile_module`.
@@ -46,13 +48,15 @@ def stage_text(
     source = serialize(module)
     if stage in ("stablehlo", "optimized"):
         return _printed(source)
+    if stage == "kernels":
+        return _printed(_with_kernels(source, target, name, options))
     ready, traits = prepared(source, target, name, options)
     attempts = []
-    for rung in ladder(target, options, **traits._asdict()):
+    for rung, formed in rungs(ready, target, options, traits):
         if stage == "asm":
-            text, attempt = _assembly(ready, rung, target)
+            text, attempt = _assembly(formed, rung, target)
         else:
-            output, attempt = run(for_rung(ready, rung), rung, until=stage)
+            output, attempt = run(formed, rung, until=stage)
             text = output.decode(errors="replace")
         if attempt.ok:
             return text
@@ -80,9 +84,9 @@ def dump_all(
     ready, traits = prepared(source, target, prefix, options)
     os.makedirs(directory, exist_ok=True)
     written = [_write(os.path.join(directory, f"{prefix}.00-stablehlo.mlir"), _printed(source))]
-    for rung in ladder(target, options, **traits._asdict()):
+    for rung, formed in rungs(ready, target, options, traits):
         texts: dict[str, str] = {}
-        asm, attempt = _assembly(ready, rung, target, texts)
+        asm, attempt = _assembly(formed, rung, target, texts)
         if attempt.ok:
             break
     for number, phase in enumerate(PHASES, start=1):
@@ -99,13 +103,19 @@ def _assembly(
     """The kernels in the target's own language: assembly, PTX or SPIR-V's text, whichever is written."""
     with tempfile.TemporaryDirectory(prefix="stagec-asm-") as scratch:
         dumping = dataclasses.replace(rung, flags=(*rung.flags, f"--iree-hal-dump-executable-files-to={scratch}"))
-        _, attempt = run(for_rung(source, rung), dumping, link=target.backend == "cpu", texts=texts)
+        _, attempt = run(source, dumping, link=target.backend == "cpu", texts=texts)
         parts = []
         for extension in (".s", ".ptx", ".spvasm", ".spirv.mlir"):
             for path in sorted(glob.glob(os.path.join(scratch, f"*{extension}")), key=_natural):
                 with open(path, encoding="utf-8", errors="replace") as file:
                     parts.append(file.read())
         return "\n".join(parts), attempt
+
+
+def _with_kernels(source: bytes, target: Target, name: str, options: CompileOptions) -> bytes:
+    """The module as the first flag set gets it: with kernels of our own, if there are any."""
+    ready, traits = prepared(source, target, name, options)
+    return next(rungs(ready, target, options, traits))[1]
 
 
 def _natural(path: str) -> list[Any]:

@@ -1,0 +1,44 @@
+"""Kernels for CPUs that are written here: StableHLO ops replaced by calls of machine code to be.
+
+A kernel is a function of scf, memref, vector and arith, so the compiler only
+assembles it, and neither fuses nor updates anything on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from passes.analysis.in_place import keep_safe_reuse
+from passes.kernels.dispatch import Kernels
+from passes.kernels.processor import Processor
+from passes.pipeline import PassOptions
+
+__all__ = ["form"]
+
+# Each replaces ops by calls of kernels, in the module of `Kernels`, and returns how many by name.
+_FORMERS: tuple[Callable[[Kernels, Processor], dict[str, int]], ...] = ()
+
+
+def form(module: Any, options: PassOptions) -> dict[str, int]:
+    """Replace ops of a StableHLO module by kernels, in place, where they are known to be faster.
+
+    Args:
+      module: as it goes to the compiler.
+      options: the target, and what its processor has.
+
+    Returns:
+      How many kernels of each kind were formed; empty if the module is as it was.
+    """
+    if options.target.partition(":")[0] != "cpu":
+        return {}
+    kernels = Kernels(module)
+    processor = Processor.of(options.machine, options.features)
+    hits: dict[str, int] = {}
+    with module.context:
+        for former in _FORMERS:
+            hits |= former(kernels, processor)
+    if hits:
+        # A kernel may read an argument after it has begun to write the result.
+        keep_safe_reuse(module)
+    return hits

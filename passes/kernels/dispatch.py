@@ -1,0 +1,166 @@
+"""From the text of a kernel to an executable in the module, and to the op that calls it.
+
+The compiler takes a `stream.executable` whose function is scf, memref, vector
+and arith as it is, if its pipeline is `no_pipeline`; `flow.dispatch` calls it
+from among StableHLO ops. A dispatch ties no result to an operand: operands are
+only read, and results are new memory.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from passes import bindings, build
+from passes.kernels.writer import Buffer, Writer, stored
+
+# `pipeline = None` and `CPUDefault`, its other names in older versions, do not parse any more.
+_TRANSLATION = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
+
+
+@dataclasses.dataclass(frozen=True)
+class Kernel:
+    """A function that workgroups run.
+
+    Attributes:
+      name: says what it does; the module's table makes it unique.
+      inputs: memory that it reads, in the order of the dispatch's operands.
+      outputs: memory that it writes, in the order of the results.
+      workgroups: how many there are along each of up to three axes, known when
+        compiling: a sum is then split in the same way on every machine.
+      body: what `Writer.text` returned.
+      locations: what `Writer.locations` holds.
+    """
+
+    name: str
+    inputs: tuple[Buffer, ...]
+    outputs: tuple[Buffer, ...]
+    workgroups: tuple[int, ...]
+    body: str
+    locations: dict[str, str]
+
+    @classmethod
+    def written(
+        cls, name: str, writer: Writer, inputs: Sequence[Buffer], outputs: Sequence[Buffer], workgroups: Sequence[int]
+    ) -> Kernel:
+        """The kernel that a writer has written."""
+        return cls(name, tuple(inputs), tuple(outputs), tuple(workgroups), writer.text(), dict(writer.locations))
+
+    def text(self, symbol: str) -> str:
+        """The kernel as a module that holds one `stream.executable`."""
+        buffers = (*self.inputs, *self.outputs)
+        counts = (*self.workgroups, 1, 1, 1)[:3]
+        bindings_ = ", ".join(f"%b{i}: !stream.binding" for i in range(len(buffers)))
+        here = "loc(#at0)" if self.locations else "loc(unknown)"
+        spans = "\n".join(
+            f"        {b.name} = stream.binding.subspan %b{i}[%zero] : !stream.binding -> {b.type} {here}"
+            for i, b in enumerate(buffers)
+        )
+        groups = "\n".join(f"      %g{i} = arith.constant {count} : index {here}" for i, count in enumerate(counts))
+        aliases = "\n".join(f"{alias} = {location}" for location, alias in self.locations.items())
+        return f"""module {{
+  stream.executable private @{symbol} {{
+    stream.executable.export public @{symbol} workgroups() -> (index, index, index) {{
+{groups}
+      stream.return %g0, %g1, %g2 : index, index, index {here}
+    }} {here}
+    builtin.module {{
+      func.func @{symbol}({bindings_}) attributes {{translation_info = {_TRANSLATION}}} {{
+        %zero = arith.constant 0 : index {here}
+{spans}
+{self.body}
+        return {here}
+      }} {here}
+    }} {here}
+  }} {here}
+}}
+{aliases}
+"""
+
+
+class Kernels:
+    """The kernels of a module: each is inserted once, however often it is called."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+        self.count = 0
+        self._symbols: dict[Any, str] = {}
+        self._names: set[str] = {_symbol(op) for op in module.body.operations}
+        self._parsed: list[Any] = []
+
+    def dispatch(self, kernel: Kernel, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+        """Call a kernel at the current insertion point and location.
+
+        Args:
+          kernel: what to run; its inputs and outputs may have other shapes than
+            the operands and results, not other sizes.
+          operands: tensors.
+          results: tensor types.
+
+        Returns:
+          The results, as values of these types.
+        """
+        ir = bindings.ir
+        symbol = self._symbol_of(kernel)
+        entry = ir.ArrayAttr.get([ir.SymbolRefAttr.get([symbol, symbol])])
+        made = ir.Operation.create(
+            "flow.dispatch",
+            [_stored_type(type_) for type_ in results],
+            [_as_stored(value) for value in operands],
+            attributes={
+                "entry_points": entry,
+                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, len(operands), 0, 0]),
+            },
+        )
+        return [_as_tensor(value, type_) for value, type_ in zip(made.results, results)]
+
+    def _symbol_of(self, kernel: Kernel) -> str:
+        # Locations do not make a kernel another one: equal code is emitted once, with the lines of its first user.
+        key = (kernel.inputs, kernel.outputs, kernel.workgroups, kernel.body)
+        if key not in self._symbols:
+            name, number = kernel.name, 0
+            while name in self._names:
+                number += 1
+                name = f"{kernel.name}_{number}"
+            self._names.add(name)
+            self._insert(kernel.text(name))
+            self._symbols[key] = name
+        return self._symbols[key]
+
+    def _insert(self, text: str) -> None:
+        ir = bindings.ir
+        parsed = ir.Module.parse(text, self.module.context)
+        operation = parsed.body.operations[0].operation
+        operation.detach_from_parent()
+        with self.module.context, ir.Location.unknown():
+            ir.InsertionPoint.at_block_begin(self.module.body).insert(operation)
+        # The module that an op was parsed in must outlive it.
+        self._parsed.append(parsed)
+        self.count += 1
+
+
+def _symbol(op: Any) -> str:
+    attributes = op.operation.attributes
+    return attributes["sym_name"].value if "sym_name" in attributes else ""
+
+
+def _stored_type(type_: Any) -> Any:
+    element = str(type_.element_type)
+    if stored(element) == element:
+        return type_
+    return build.tensor_type(type_.shape, bindings.ir.Type.parse(stored(element)))
+
+
+def _as_stored(value: Any) -> Any:
+    type_ = _stored_type(value.type)
+    return value if type_ == value.type else _converted(value, type_)
+
+
+def _as_tensor(value: Any, type_: Any) -> Any:
+    return value if type_ == value.type else _converted(value, type_)
+
+
+def _converted(value: Any, type_: Any) -> Any:
+    boolean = "i1" in (str(value.type.element_type), str(type_.element_type))
+    return build.op("stablehlo.convert" if boolean else "stablehlo.bitcast_convert", [value], type_)

@@ -1,0 +1,60 @@
+"""What kernels depend on in a processor: registers, vectors, caches, and how much code pays."""
+
+from __future__ import annotations
+
+import dataclasses
+
+# Bits of the elements that a kernel computes with.
+_BITS = {"f64": 64, "f32": 32, "i64": 64, "i32": 32, "i16": 16, "i8": 8, "f16": 16, "bf16": 16, "index": 64}
+
+
+@dataclasses.dataclass(frozen=True)
+class Processor:
+    """A model of one core, and of how many there are.
+
+    Nothing is measured on the machine that compiles: equal targets give equal
+    code, and equal code adds up sums in the same order.
+
+    Attributes:
+      vector_bytes: bytes in a vector register.
+      registers: vector registers that code can name.
+      fused: whether a multiply-add is one instruction.
+      masked: whether a vector can be loaded and stored in part at no cost.
+      loads: vectors that can be loaded in a cycle.
+      l1, l2: bytes of a core's own caches.
+      cores: how many cores work is split for; more of them take smaller shares.
+    """
+
+    vector_bytes: int = 16
+    registers: int = 16
+    fused: bool = False
+    masked: bool = False
+    loads: int = 2
+    l1: int = 32 << 10
+    l2: int = 1 << 20
+    cores: int = 8
+
+    def lanes(self, element: str) -> int:
+        """How many elements of a type are in a vector.
+
+        >>> Processor(vector_bytes=32).lanes("f64")
+        4
+        """
+        return self.vector_bytes * 8 // _BITS[element]
+
+    @classmethod
+    def of(cls, machine: str, features: frozenset[str]) -> Processor:
+        """The model of an architecture with these features, in the Linux kernel's spelling.
+
+        >>> Processor.of("x86_64", frozenset({"avx2", "fma"})).vector_bytes
+        32
+        >>> Processor.of("aarch64", frozenset()).registers
+        32
+        """
+        if machine == "aarch64":
+            return cls(vector_bytes=16, registers=32, fused=True)
+        if {"avx512f", "avx512vl", "avx512dq", "avx512bw"} <= features:
+            return cls(vector_bytes=64, registers=32, fused=True, masked=True)
+        if "avx2" in features:
+            return cls(vector_bytes=32, registers=16, fused="fma" in features)
+        return cls()

@@ -1,0 +1,231 @@
+"""The text of a kernel: scf, memref, vector and arith, written op by op.
+
+Indices are Python ints as long as they are known, and names of SSA values
+after that, so that address arithmetic on constants leaves no code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+Index: TypeAlias = int | str
+_HEAD = "        "
+
+
+class Buffer(NamedTuple):
+    """Memory of a kernel, with one flat axis.
+
+    Attributes:
+      name: the SSA value of the memref.
+      size: how many elements it has.
+      element: their type in memory: booleans are bytes, and integers have no sign (`stored`).
+    """
+
+    name: str
+    size: int
+    element: str
+
+    @property
+    def type(self) -> str:
+        """The memref's type."""
+        return f"memref<{self.size}x{self.element}>"
+
+
+def stored(element: str) -> str:
+    """The element type in memory of a tensor's element type.
+
+    >>> stored("i1"), stored("ui16"), stored("f32")
+    ('i8', 'i16', 'f32')
+    """
+    # A memref of i1 has one byte for each element, but `vector.load` takes it for bits.
+    return "i8" if element == "i1" else element.removeprefix("u") if element.startswith("ui") else element
+
+
+class Writer:
+    """Writes the body of one function; each op gets the location that is current.
+
+    >>> w = Writer()
+    >>> x = Buffer("%x", 8, "f32")
+    >>> with w.at('loc("user.py":3:1)'):
+    ...     def body(i, _):
+    ...         value = w.op(f"memref.load {x.name}[{i}] : {x.type}")
+    ...         w.do(f"memref.store {value}, {x.name}[{w.index(w.add(i, 0))}] : {x.type}")
+    ...     _ = w.loop(0, 8, 1, body)
+    >>> print(w.text().replace("        ", ""))
+    %c0 = arith.constant 0 : index loc(#at0)
+    %c1 = arith.constant 8 : index loc(#at0)
+    %c2 = arith.constant 1 : index loc(#at0)
+    scf.for %i0 = %c0 to %c1 step %c2 {
+      %2 = memref.load %x[%i0] : memref<8xf32> loc(#at0)
+      memref.store %2, %x[%i0] : memref<8xf32> loc(#at0)
+      scf.yield loc(#at0)
+    } loc(#at0)
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.locations: dict[str, str] = {}
+        self._constants: dict[tuple[str, str], tuple[str, str]] = {}
+        self._known: dict[tuple[str, str, str], str] = {}
+        self._here = "loc(unknown)"
+        self._count = 0
+        self._depth = 0
+
+    @contextlib.contextmanager
+    def at(self, location: Any) -> Iterator[None]:
+        """Give the ops of a block a location: an `ir.Location`, or its text `loc(...)`."""
+        before, text = self._here, str(location)
+        name = self.locations.setdefault(text, f"#at{len(self.locations)}")
+        self._here = f"loc({name})"
+        try:
+            yield
+        finally:
+            self._here = before
+
+    def do(self, text: str) -> None:
+        """An op without results."""
+        self.lines.append(f"{_HEAD}{'  ' * self._depth}{text} {self._here}")
+
+    def op(self, text: str) -> str:
+        """An op with one result; returns its name."""
+        self._count += 1
+        self.do(f"%{self._count} = {text}")
+        return f"%{self._count}"
+
+    def constant(self, value: Any, type_: str = "index") -> str:
+        """A constant, written once at the head of the function; `value` as MLIR writes it."""
+        key = (str(value), type_)
+        if key not in self._constants:
+            self._constants[key] = (f"%c{len(self._constants)}", self._here)
+        return self._constants[key][0]
+
+    def index(self, value: Index) -> str:
+        """An index as an SSA value."""
+        return self.constant(value) if isinstance(value, int) else value
+
+    def add(self, a: Index, b: Index) -> Index:
+        """`a + b`."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
+        if a == 0 or b == 0:
+            return b if a == 0 else a
+        return self._arithmetic("addi", a, b, " overflow<nsw>")
+
+    def sub(self, a: Index, b: Index) -> Index:
+        """`a - b`."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a - b
+        return a if b == 0 else self._arithmetic("subi", a, b, " overflow<nsw>")
+
+    def mul(self, a: Index, b: Index) -> Index:
+        """`a * b`."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a * b
+        if a == 0 or b == 0:
+            return 0
+        if a == 1 or b == 1:
+            return b if a == 1 else a
+        return self._arithmetic("muli", a, b, " overflow<nsw>")
+
+    def div(self, a: Index, b: int) -> Index:
+        """`a // b` for `a >= 0`."""
+        if isinstance(a, int):
+            return a // b
+        return a if b == 1 else self._arithmetic("divui", a, b)
+
+    def rem(self, a: Index, b: int) -> Index:
+        """`a % b` for `a >= 0`."""
+        if isinstance(a, int):
+            return a % b
+        return 0 if b == 1 else self._arithmetic("remui", a, b)
+
+    def least(self, a: Index, b: Index) -> Index:
+        """`min(a, b)` for indices that are not negative."""
+        if isinstance(a, int) and isinstance(b, int):
+            return min(a, b)
+        return self._arithmetic("minui", a, b)
+
+    def _arithmetic(self, name: str, a: Index, b: Index, flags: str = "") -> str:
+        return self.op(f"arith.{name} {self.index(a)}, {self.index(b)}{flags} : index")
+
+    def compare(self, predicate: str, a: Index, b: Index) -> bool | str:
+        """A comparison of indices, such as `"ult"`; a Python bool where both are known and not negative."""
+        if isinstance(a, int) and isinstance(b, int):
+            return {"eq": a == b, "ne": a != b, "ult": a < b, "ule": a <= b, "uge": a >= b, "ugt": a > b}[predicate]
+        return self.op(f"arith.cmpi {predicate}, {self.index(a)}, {self.index(b)} : index")
+
+    def loop(
+        self,
+        start: Index,
+        stop: Index,
+        step: int,
+        body: Callable[[Index, list[str]], Any],
+        carried: Sequence[str] = (),
+        types: Sequence[str] = (),
+    ) -> list[str]:
+        """`scf.for`: `body(index, values)` returns the next values; returns the last ones.
+
+        A loop of one round is no loop; one of no rounds is nothing.
+        """
+        if isinstance(start, int) and isinstance(stop, int):
+            if stop <= start:
+                return list(carried)
+            if stop - start <= step:
+                return list(body(start, list(carried)) or ())
+        number, self._count = self._count, self._count + 1
+        arguments = [f"%a{number}_{j}" for j in range(len(carried))]
+        head = f"scf.for %i{number} = {self.index(start)} to {self.index(stop)} step {self.index(step)}"
+        if carried:
+            pairs = ", ".join(f"{a} = {v}" for a, v in zip(arguments, carried))
+            head = f"%r{number}:{len(carried)} = {head} iter_args({pairs}) -> ({', '.join(types)})"
+        self.lines.append(f"{_HEAD}{'  ' * self._depth}{head} {{")
+        self._depth += 1
+        values = body(f"%i{number}", arguments)
+        # Written even where it has no operands: one that the parser adds has no line of the user's.
+        self.do(f"scf.yield {', '.join(values)} : {', '.join(types)}" if carried else "scf.yield")
+        self._depth -= 1
+        self.do("}")
+        return [f"%r{number}#{j}" for j in range(len(carried))]
+
+    def choose(
+        self, condition: bool | str, then: Callable[[], Any], otherwise: Callable[[], Any] | None = None
+    ) -> None:
+        """`scf.if` without results; a known condition leaves the side that is taken."""
+        if isinstance(condition, bool):
+            side = then if condition else otherwise
+            if side is not None:
+                side()
+            return
+        self.lines.append(f"{_HEAD}{'  ' * self._depth}scf.if {condition} {{")
+        for side in (then, otherwise):
+            if side is None:
+                continue
+            if side is otherwise:
+                self.lines.append(f"{_HEAD}{'  ' * self._depth}}} else {{")
+            self._depth += 1
+            side()
+            self.do("scf.yield")
+            self._depth -= 1
+        self.do("}")
+
+    def workgroup(self, axis: int, count: int) -> Index:
+        """The number of this workgroup along an axis that has `count` of them."""
+        return 0 if count == 1 else self.op(f"stream.dispatch.workgroup.id[{axis}] : index")
+
+    def scratch(self, size: int, element: str) -> Buffer:
+        """Memory on the stack that a workgroup has to itself, aligned to 64 bytes."""
+        self._count += 1
+        made = Buffer(f"%{self._count}", size, element)
+        # The short form of `memref.alloca` does not parse beside a `loc`-carrying attribute list.
+        self.do(
+            f'{made.name} = "memref.alloca"() <{{alignment = 64 : i64, operandSegmentSizes = array<i32: 0, 0>}}> '
+            f": () -> {made.type}"
+        )
+        return made
+
+    def text(self) -> str:
+        """The function's ops, constants first."""
+        head = [f"{_HEAD}{n} = arith.constant {v} : {t} {loc}" for (v, t), (n, loc) in self._constants.items()]
+        return "\n".join(head + self.lines)
