@@ -85,12 +85,13 @@ def reduction(
         if not axes:
             return x
         dtype = x.dtype
-        if dtype in HALF:
+        if dtype.itemsize == 2 and dtype in HALF:
             x = x.astype(np.float32)
         if x.size == 0:
             return np.full(remaining(x.shape, axes), identity(dtype), dtype)
-        extra = {"dtype": x.dtype} if rounds else {}
-        return eval.reduce(x, axis=axes if len(axes) < x.ndim else None, **extra).astype(dtype, copy=False)
+        axis = axes if len(axes) < x.ndim else None
+        out = eval.reduce(x, axis, x.dtype) if rounds else eval.reduce(x, axis)
+        return out if out.dtype is dtype else out.astype(dtype)
 
     def lower(cx: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
         (aval,) = cx.in_avals

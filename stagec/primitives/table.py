@@ -97,7 +97,7 @@ def computed_in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def evaluate(*arrays: Any, **params: Any) -> Any:
         dtype = arrays[0].dtype
-        if dtype == dtypes.bfloat16 or dtype == dtypes.float16:
+        if dtype.itemsize == 2 and dtype in (dtypes.bfloat16, dtypes.float16):
             out = function(*[a.astype(np.float32) if a.dtype == dtype else a for a in arrays], **params)
             return out.astype(dtype) if out.dtype == np.float32 else out
         return function(*arrays, **params)

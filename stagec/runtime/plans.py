@@ -36,8 +36,6 @@ _STATIC = frozenset({type(None), str, type(Ellipsis), type})
 _MARKS = {kind: object() for kind in (bool, int, float, tuple, list)}
 _NAMED = object()
 _SEEN, _REFUSED = object(), object()
-# What a plan returns if a number does not fit the dtype that it is converted to.
-_DOES_NOT_FIT = object()
 _tables: list[dict[Any, Any]] = []
 
 
@@ -91,9 +89,10 @@ def planned(function: Callable[..., Any], numbers: bool = False) -> Callable[...
                 if found is _SEEN:
                     found = table[tuple(key)] = _plan(function, args, kwargs, inputs, describe)
                 if found is not _REFUSED:
-                    result = found(inputs)
-                    if result is not _DOES_NOT_FIT:
-                        return result
+                    try:
+                        return found(inputs)
+                    except _DoesNotFit:
+                        pass  # the function says so
         return function(*args, **kwargs)
 
     return call
@@ -146,6 +145,10 @@ def _describe_numbers(value: Any, key: list[Any], inputs: list[Any]) -> bool:
         inputs.append(value)
         return True
     return _describe(value, key, inputs)
+
+
+class _DoesNotFit(Exception):
+    """A number is out of the range of a dtype that it is combined with."""
 
 
 class _Refusal(Exception):
@@ -266,8 +269,8 @@ def _compiled(graph: Graph, captured: Sequence[Any], inputs: Sequence[Any], tree
     bounds = _bounds(inputs) if any(type(v) is int for v in inputs) else None
     is_single = tree == pytree.LEAF
 
-    @np.errstate(all="ignore")
-    def run(given: list[Any]) -> Any:
+    def begin(given: list[Any]) -> list[Any]:
+        """The values before the first step."""
         values: list[Any] = constants.copy()
         for value, make in zip(given, makers):
             if make is None:
@@ -275,8 +278,24 @@ def _compiled(graph: Graph, captured: Sequence[Any], inputs: Sequence[Any], tree
             elif bounds is None or type(value) is not int or bounds[0] <= value <= bounds[1]:
                 values.append(make(value))
             else:
-                return _DOES_NOT_FIT
-        values += values_of_literals
+                raise _DoesNotFit
+        return values + values_of_literals
+
+    if len(steps) == 1 and is_single and not steps[0].multiple:
+        # Most functions are one primitive.
+        ((evaluate, params, used, (aval,), _, _),) = steps
+        if results[0][0] == len(first) - 1:
+
+            @np.errstate(all="ignore")
+            def run_one(given: list[Any]) -> Any:
+                values = begin(given)
+                return Array.of(_as(aval, evaluate(*[values[i] for i in used], **params)), aval)
+
+            return run_one
+
+    @np.errstate(all="ignore")
+    def run(given: list[Any]) -> Any:
+        values = begin(given)
         for evaluate, params, used, made, multiple, done in steps:
             result = evaluate(*[values[i] for i in used], **params)
             for i in done:
