@@ -169,6 +169,11 @@ def layernorm(lib: Library, x: Any) -> Any:
     return centred / lib.np.sqrt(lib.np.mean(centred * centred, axis=-1, keepdims=True) + 1e-5)
 
 
+def stable_argsort(lib: Library, x: Any) -> Any:
+    # NumPy has to be asked for what the others do in any case.
+    return lib.np.argsort(x, stable=True)
+
+
 def mlp(lib: Library, x: Any, w0: Any, b0: Any, w1: Any, b1: Any) -> Any:
     hidden = lib.np.maximum(x @ w0 + b0, 0.0)
     return softmax(lib, hidden @ w1 + b1)
@@ -216,6 +221,9 @@ _MILLION = (1_000_000,)
 _ROWS = (2048, 1024)
 _SQUARE = (1000, 1000)
 _SMALL = (10,)
+_MANY = (100_000,)
+# A sort may take 1.2 times as long.
+_SORTS = round(1 / 1.2, 2)
 
 CASES: list[Case] = [
     Case("call", "1 array", call_flat(1), 1.0),
@@ -245,9 +253,22 @@ CASES: list[Case] = [
     Case("kernels", "mlp 128x784x512x10", mlp_setup),
     Case("kernels", "transpose + add 1024", kernel(lambda lib, a, b: a.T + b, (1024, 1024), (1024, 1024))),
     Case("kernels", "cumsum 1e5", kernel(lambda lib, x: lib.np.cumsum(x), (100_000,))),
-    Case("kernels", "sort 1e5", kernel(lambda lib, x: lib.np.sort(x), (100_000,))),
+    Case("kernels", "sin 1e6", kernel(lambda lib, x: lib.np.sin(x), _MILLION), 1.0),
+    Case("kernels", "sin(1e9 x) 1e6", kernel(lambda lib, x: lib.np.sin(x * 1e9), _MILLION), 1.0),
+    Case("kernels", "sort 1e5", kernel(lambda lib, x: lib.np.sort(x), _MANY), _SORTS),
+    Case("kernels", "argsort 1e5", kernel(lambda lib, x: stable_argsort(lib, x), _MANY), _SORTS),
+    Case("kernels", "sort of columns 1000x100", kernel(lambda lib, x: lib.np.sort(x, axis=0), (1000, 100)), _SORTS),
     Case("eager", "add 10", eager(lambda lib, x: x + x, _SMALL), 1.0),
     Case("eager", "sin 10", eager(lambda lib, x: lib.np.sin(x), _SMALL), 1.0),
+    Case("eager", "x + 1 of 10", eager(lambda lib, x: x + 1, _SMALL), 1.0),
+    Case("eager", "x * 2.0 of 10", eager(lambda lib, x: x * 2.0, _SMALL), 1.0),
+    Case("eager", "sum 10", eager(lambda lib, x: x.sum(), _SMALL), 1.0),
+    Case("eager", "mean 10", eager(lambda lib, x: x.mean(), _SMALL), 1.0),
+    Case("eager", "where 10", eager(lambda lib, x: lib.np.where(x > 0, x, 0.0), _SMALL), 1.0),
+    Case("eager", "x[0] of 10", eager(lambda lib, x: x[0], _SMALL), 1.0),
+    Case("eager", "iterate over 1000", eager(lambda lib, x: list(x)[-1], (1000,)), 1.0),
+    Case("eager", "sort 1e5", eager(lambda lib, x: lib.np.sort(x), _MANY), _SORTS),
+    Case("eager", "argsort 1e5", eager(stable_argsort, _MANY), _SORTS),
     Case("eager", "selu 10", eager(selu, _SMALL), 1.0),
     Case("eager", "x[2:8] of 10", eager(lambda lib, x: x[1:7], _SMALL), 1.0),
     Case("eager", "softmax 2048x1024", eager(softmax, _ROWS)),
