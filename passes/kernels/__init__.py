@@ -12,12 +12,13 @@ from typing import Any
 from passes.analysis.in_place import keep_safe_reuse
 from passes.kernels.dispatch import Kernels
 from passes.kernels.processor import Processor
+from passes.kernels.sort import form_sorts
 from passes.pipeline import PassOptions
 
 __all__ = ["form"]
 
 # Each replaces ops by calls of kernels, in the module of `Kernels`, and returns how many by name.
-_FORMERS: tuple[Callable[[Kernels, Processor], dict[str, int]], ...] = ()
+_FORMERS: tuple[Callable[[Kernels, Processor], dict[str, int]], ...] = (form_sorts,)
 
 
 def form(module: Any, options: PassOptions) -> dict[str, int]:

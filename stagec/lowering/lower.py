@@ -183,6 +183,12 @@ class Context:
             array = np.broadcast_to(array, aval.shape)
         return build.constant(array, loc=self.location)
 
+    def counts_along(self, value: Any, dimension: int) -> bool:
+        """Whether a value is each element's own index along a dimension."""
+        if isinstance(value.owner, bindings.ir.Block) or value.owner.name != "stablehlo.iota":
+            return False
+        return value.owner.attributes["iota_dimension"].value == dimension
+
     def spread(self, operand: Any, shape: tuple[int, ...]) -> Any:
         """The operand's value with `shape`, which rank-0 operands are broadcast to."""
         aval = _aval_of(operand)

@@ -90,9 +90,15 @@ def _sort_lower(cx: Any, *operands: Any, dimension: int, is_stable: bool, num_ke
     # For CUDA, the compiler refuses its own sort where the axis is a multiple of 32.
     if n > network.LONG or cx.backend == "cuda":
         rows = [network.to_rows(cx, v, a, dimension) for v, a in zip(operands, cx.in_avals)]
-        words = [key for v, a in rows[:num_keys] for key in network.ordered_keys(cx, v, a)]
+        # The sort is stable: where the last key counts along the dimension, it is the position in any case.
+        counters = [cx.counts_along(v, dimension) for v in operands]
+        keyed = [row for i, row in enumerate(rows[:num_keys]) if i == 0 or i < num_keys - 1 or not counters[i]]
+        words = [key for v, a in keyed for key in network.ordered_keys(cx, v, a)]
         positions = network.sorted_positions(cx, words, n)
-        moved = [network.permuted(cx, v, a, positions) for v, a in rows]
+        moved = [
+            network.positions_as(cx, positions, a) if counter else network.permuted(cx, v, a, positions)
+            for (v, a), counter in zip(rows, counters)
+        ]
         return [network.from_rows(cx, v, a, dimension) for v, a in zip(moved, cx.out_avals)]
     # The compiler's sort swaps equal neighbours: where that shows, the position is the last key. It counts
     # down, because it must not be merged with a position among the operands: one buffer sorted twice is refused.

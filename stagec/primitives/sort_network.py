@@ -3,6 +3,7 @@
 The compiler's own sort compares every pair of neighbours n times: 150 ms for 16,000
 floats, and hopeless for a million. The network takes log2(n) * (log2(n) + 1) / 2 steps,
 each of them one parallel compare-and-exchange at a distance that the loop counts out.
+On CPUs the loop says what it does, and a kernel takes its place (`passes.kernels.sort`).
 
 K. E. Batcher, "Sorting networks and their applications", AFIPS 1968.
 """
@@ -120,7 +121,9 @@ def sorted_positions(cx: Any, keys: Sequence[tuple[Any, ShapedArray]], n: int) -
     def step(*state: Any) -> list[Any]:
         return cx.tracers(_exchange(e, [s.value for s in state], avals), avals)
 
-    results = cx.emit("stablehlo.while", carried, None, avals, [cx.region(avals, more), cx.region(avals, step)])
+    # By this attribute, `passes.kernels.sort` knows the loop.
+    known = {"sorts": f"{n} : i64"}
+    results = cx.emit("stablehlo.while", carried, known, avals, [cx.region(avals, more), cx.region(avals, step)])
     out = ShapedArray.of((n, m), _I32)
     flat = out if m > 1 else ShapedArray.of((n,), _I32)
     rank = flat.ndim
@@ -177,6 +180,11 @@ def _take_rows(e: Emitter, x: Any, rows: Any, aval: ShapedArray) -> Any:
     offsets = "offset_dims = [1], " if aval.ndim == 2 else ""
     numbers = f"#stablehlo.gather<{offsets}collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>"
     return e("gather", aval, x, rows, dimension_numbers=numbers, slice_sizes=i64_array((1, *aval.shape[1:])))
+
+
+def positions_as(cx: Any, positions: Any, aval: ShapedArray) -> Any:
+    """Sorted positions, which a counter along the sorted dimension becomes."""
+    return positions if aval.dtype == _I32 else Emitter(cx)("convert", aval, positions)
 
 
 def permuted(cx: Any, x: Any, aval: ShapedArray, positions: Any) -> Any:
