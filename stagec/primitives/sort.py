@@ -52,15 +52,25 @@ def _sort_eval(*arrays: Any, dimension: int, is_stable: bool, num_keys: int) -> 
     if len(arrays) == 1 and not (dtypes.is_complex(arrays[0].dtype) or arrays[0].dtype in HALF):
         # NumPy's default is many times as fast as its stable sort, which differs in the order of -0.0 and 0.0.
         values = np.sort(arrays[0], dimension)
-        floats = dtypes.is_float(values.dtype) and np.count_nonzero(values) < values.size
-        if not floats or not np.signbit(values[values == 0]).any():
+        zeros = values == 0 if dtypes.is_float(values.dtype) else np.zeros(0, bool)
+        if not zeros.any() or not np.signbit(values[zeros]).any():
             return [values]
-    keys = [k for x in arrays[:num_keys] for k in _eval_keys(x)]
+    counts = num_keys == 2 and _counts_along(arrays[1], dimension)
+    keys = [k for x in arrays[: 1 if counts else num_keys] for k in _eval_keys(x)]
     if len(keys) == 1:
         order = np.argsort(keys[0], dimension, kind="stable")
     else:
         order = np.lexsort(keys[::-1], dimension)
-    return [np.take_along_axis(x, order, dimension) for x in arrays]
+    moved = [None if counts and i == 1 else np.take_along_axis(x, order, dimension) for i, x in enumerate(arrays)]
+    return [order.astype(x.dtype) if m is None else m for x, m in zip(arrays, moved)]
+
+
+def _counts_along(x: Any, dimension: int) -> bool:
+    """Whether each element is its own index along a dimension: as a second key, it only keeps a sort stable."""
+    if not dtypes.is_integer(x.dtype):
+        return False
+    index = np.arange(x.shape[dimension]).reshape([-1 if i == dimension else 1 for i in range(x.ndim)])
+    return bool((x == index).all())
 
 
 def _before(x: Any, y: Any) -> Any:
