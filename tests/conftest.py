@@ -33,7 +33,7 @@ def compiles():
         made = []
         log.clear()
         yield made
-        made += [r for r in log.records() if r.kind == "compile" or "disk" in r.message]
+        made += [r for r in log.records() if r.message == "compiled" or "disk" in r.message]
 
     return watch
 

@@ -248,11 +248,13 @@ class _Writer:
         text: manifest.Text | None = None
         if exported._programs:
             source = exported.mlir_module().encode()
+            queue = build.choose_driver(runnable.graph, Target.parse("cpu"))
             text = manifest.Text(
                 self.sections.add(zlib.compress(source, 9)),
                 len(source),
-                build.choose_driver(runnable.graph, Target.parse("cpu")),
+                queue,
                 exported._programs[0][1].meta["branches"],
+                build.is_quick(runnable.graph, queue),
             )
         return manifest.Signature(
             trees.encode(trace.in_tree),
@@ -283,6 +285,7 @@ class _Writer:
             tuple(i for i in meta["clobbered"] if i not in reused),
             meta["may_alias"],
             meta["branches"],
+            meta["quick"],
             meta["flags"],
             self.sections.add(program.payload),
         )

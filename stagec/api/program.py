@@ -188,6 +188,7 @@ class RunnableGraph(Runnable):
             in_place=sorted(donated),
             may_alias=program.meta["may_alias"],
             branches=program.meta["branches"],
+            quick=program.meta["quick"],
             callbacks=callbacks,
             name=self.name,
         )

@@ -27,7 +27,18 @@ _SIGNATURE = (
     *("in_tree", "out_tree", "names", "parameters", "in", "out", "weights"),
     *("used", "plan", "donated", "reuse", "results", "fast_math", "stablehlo", "variants"),
 )
-_VARIANT = ("target", "machine", "features", "driver", "clobbered", "may_alias", "branches", "flags", "section")
+_VARIANT = (
+    "target",
+    "machine",
+    "features",
+    "driver",
+    "clobbered",
+    "may_alias",
+    "branches",
+    "quick",
+    "flags",
+    "section",
+)
 CPU_DRIVERS = ("local-sync", "local-task")
 DRIVERS = (*CPU_DRIVERS, "vulkan", "cuda")
 _DTYPES = {dtype.name: dtype for dtype in dtypes.ALL}
@@ -59,6 +70,7 @@ class Variant:
     clobbered: tuple[int, ...]
     may_alias: bool
     branches: bool
+    quick: bool
     flags: str
     section: int
 
@@ -71,12 +83,14 @@ class Text:
       length: bytes of the text itself.
       driver: the CPU queue that suits the program.
       branches: whether its control flow may differ from call to call.
+      quick: whether a call is known to return soon.
     """
 
     section: int
     length: int
     driver: str
     branches: bool
+    quick: bool
 
 
 @dataclass(frozen=True)
@@ -161,7 +175,7 @@ def encode_signature(signature: Signature) -> dict[str, Any]:
         "reuse": [list(pair) for pair in signature.reuse],
         "results": [encode_aval(a) for a in signature.results],
         "fast_math": signature.fast_math,
-        "stablehlo": None if text is None else [text.section, text.length, text.driver, text.branches],
+        "stablehlo": None if text is None else [text.section, text.length, text.driver, text.branches, text.quick],
         "variants": [
             {
                 "target": v.target,
@@ -171,6 +185,7 @@ def encode_signature(signature: Signature) -> dict[str, Any]:
                 "clobbered": list(v.clobbered),
                 "may_alias": v.may_alias,
                 "branches": v.branches,
+                "quick": v.quick,
                 "flags": v.flags,
                 "section": v.section,
             }
@@ -303,7 +318,7 @@ class _Reader:
     def _text(self, value: Any) -> Text | None:
         if value is None:
             return None
-        section, length, driver, branches = _list(value, "stablehlo", 4)
+        section, length, driver, branches, quick = _list(value, "stablehlo", 5)
         if driver not in CPU_DRIVERS:
             raise Malformed("stablehlo")
         return Text(
@@ -311,10 +326,11 @@ class _Reader:
             _index(length, _TEXT_LIMIT, "stablehlo"),
             driver,
             _boolean(branches, "stablehlo"),
+            _boolean(quick, "stablehlo"),
         )
 
     def _variant(self, value: Any, arguments: int) -> Variant:
-        target, machine, features, driver, clobbered, may_alias, branches, flags, section = _fields(
+        target, machine, features, driver, clobbered, may_alias, branches, quick, flags, section = _fields(
             value, "variant", *_VARIANT
         )
         if (
@@ -331,6 +347,7 @@ class _Reader:
             _indices(clobbered, arguments, "clobbered", increasing=True),
             _boolean(may_alias, "may_alias"),
             _boolean(branches, "branches"),
+            _boolean(quick, "quick"),
             flags,
             self._section(section),
         )

@@ -149,6 +149,7 @@ class StoredProgram(Runnable):
                 in_place=reused,
                 may_alias=variant.may_alias,
                 branches=variant.branches,
+                quick=variant.quick,
                 name=self.name,
             )
         except (RuntimeError, ValueError, KeyError) as error:
@@ -190,6 +191,7 @@ class StoredProgram(Runnable):
             self.name,
             driver=text.driver if device.is_cpu else device.driver,
             branches=text.branches,
+            quick=text.quick,
         )
         meta = program.meta
         made = Variant(
@@ -200,6 +202,7 @@ class StoredProgram(Runnable):
             tuple(meta["clobbered"]),
             meta["may_alias"],
             text.branches,
+            text.quick,
             meta["flags"],
             -1,
         )

@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from stagec.compiler import cache, capabilities, key, log, mlir, session
+from stagec.compiler import cache, capabilities, estimate, key, log, mlir, session
 from stagec.compiler.flags import CompileOptions
+from stagec.compiler.progress import Progress
 from stagec.compiler.targets import Target
 from stagec.core import dtypes, forking, location
 from stagec.core.config import config
 from stagec.core.errors import brief
 from stagec.core.graph import Equation, Graph, Var, all_equations, graphs, has_callbacks, inner_graphs
+from stagec.runtime import interruptible
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,16 @@ def obtain(graph: Graph, options: Options, name: str, argument_names: Sequence[s
 
 
 def fetch(contributors: dict[str, str], name: str, compile: Callable[[str], tuple[bytes, dict[str, Any]]]) -> Program:
-    """The program with these contributors to its key: from the disk, else from `compile(digest)`."""
+    """The program with these contributors to its key: from the disk, else from `compile(digest)`.
+
+    After an interrupt of the main thread, the program is still compiled and stored.
+    """
+    return interruptible.call(lambda: _fetched(contributors, name, compile))
+
+
+def _fetched(
+    contributors: dict[str, str], name: str, compile: Callable[[str], tuple[bytes, dict[str, Any]]]
+) -> Program:
     digest = key.digest(contributors)
     with alone(digest):
         store = cache.default_cache()
@@ -173,16 +184,17 @@ def fetch(contributors: dict[str, str], name: str, compile: Callable[[str], tupl
         return Program(digest, payload, meta, "compiled", contributors)
 
 
-def obtain_text(text: str, options: Options, name: str, *, driver: str, branches: bool) -> Program:
+def obtain_text(text: str, options: Options, name: str, *, driver: str, branches: bool, quick: bool) -> Program:
     """The compiled program of StableHLO text, as `Exported.mlir_module` gives it: from the disk, else compiled.
 
     Args:
-      driver, branches: what was stored with the program that the text was compiled to before.
+      driver, branches, quick: what was stored with the program that the text was compiled to before.
     """
     contributors = {
         "program": "text " + hashlib.sha256(text.encode()).hexdigest(),
         "driver": driver,
         "branches": str(branches),
+        "quick": str(quick),
         **options.environment(),
     }
 
@@ -192,10 +204,11 @@ def obtain_text(text: str, options: Options, name: str, *, driver: str, branches
 
         module = bindings.ir.Module.parse(text, bindings.new_context())
         started = time.perf_counter()
-        optimize(module, options)
-        payload, meta = _compile_optimized(module, options, name, driver)
+        with _announced(name, len(mlir.operations(module)), options.target):
+            optimize(module, options)
+            payload, meta = _compile_optimized(module, options, name, driver)
         seconds = round(time.perf_counter() - started, 3)
-        return payload, {**meta, "branches": branches, "seconds": seconds}
+        return payload, {**meta, "branches": branches, "quick": quick, "seconds": seconds}
 
     return fetch(contributors, name, compile)
 
@@ -205,11 +218,17 @@ def lower_graph(graph: Graph, options: Options, name: str, argument_names: Seque
     mlir.load()
     from stagec.lowering.lower import lower
 
-    return lower(graph, name, argument_names, dict(options.donated), options.target.backend)
+    # Not in the main thread: what a signal's handler raises in a callback of MLIR's bindings ends the process.
+    donated, backend = dict(options.donated), options.target.backend
+    return interruptible.call(lambda: lower(graph, name, argument_names, donated, backend))
 
 
 def optimize(module: Any, options: Options, on_pass: Any = None) -> Any:
     """Run the passes over a module, in place; returns their report."""
+    return interruptible.call(lambda: _optimized(module, options, on_pass))
+
+
+def _optimized(module: Any, options: Options, on_pass: Any) -> Any:
     import passes
     from passes.analysis.in_place import keep_safe_reuse
     from stagec.compiler import driver
@@ -221,6 +240,14 @@ def optimize(module: Any, options: Options, on_pass: Any = None) -> Any:
     if options.donated:
         keep_safe_reuse(module)
     return report
+
+
+@contextlib.contextmanager
+def _announced(name: str, operations: int, target: Target) -> Iterator[None]:
+    """Log that a compile begins, and show how long it takes."""
+    log.event("compile", "compiling", name=name, target=str(target), operations=operations)
+    with Progress(f"{name} ({operations} operations) for {target}"):
+        yield
 
 
 def compile_graph(
@@ -237,22 +264,23 @@ def compile_graph(
 
     capabilities.check(graph, options.target)
     started = time.perf_counter()
-    module = lower_graph(graph, options, name, argument_names)
-    lowered = time.perf_counter()
-    folder = dump.Dump(name, digest, graph, module)
-    report = optimize(module, options, folder.after_pass)
-    optimized = time.perf_counter()
-    log.event(
-        "lower",
-        f"{name}: {len(graph.equations)} equations lowered",
-        seconds=lowered - started,
-        passes_seconds=optimized - lowered,
-    )
-    payload, meta = _compile_optimized(
-        module, options, name, choose_driver(graph, options.target), has_callbacks(graph)
-    )
+    with _announced(name, sum(1 for _ in all_equations(graph)), options.target):
+        module = lower_graph(graph, options, name, argument_names)
+        lowered = time.perf_counter()
+        folder = dump.Dump(name, digest, graph, module)
+        report = optimize(module, options, folder.after_pass)
+        optimized = time.perf_counter()
+        log.event(
+            "lower",
+            f"{name}: {len(graph.equations)} equations lowered",
+            seconds=lowered - started,
+            passes_seconds=optimized - lowered,
+        )
+        queue, callbacks = choose_driver(graph, options.target), has_callbacks(graph)
+        payload, meta = _compile_optimized(module, options, name, queue, callbacks)
     folder.finish(module, options.target, report, options.kernels)
     meta["branches"] = any(e.primitive.name in ("cond", "while", "scan") for e in all_equations(graph))
+    meta["quick"] = is_quick(graph, queue)
     meta["seconds"] = round(time.perf_counter() - started, 3)
     return payload, meta
 
@@ -303,6 +331,11 @@ def choose_driver(graph: Graph, target: Target) -> str:
     if has_callbacks(graph):
         return "local-sync"
     return "local-task" if work(graph) >= _PARALLEL_WORK else "local-sync"
+
+
+def is_quick(graph: Graph, queue: str) -> bool:
+    """Whether a call on a queue of the runtime is known to return soon."""
+    return estimate.is_quick(graph, queue != "local-sync" and not has_callbacks(graph))
 
 
 def work(graph: Graph) -> int:

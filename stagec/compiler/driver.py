@@ -28,11 +28,11 @@ from stagec.compiler.flags import (
     ladder,
 )
 from stagec.compiler.mlir import ir, operations
-from stagec.compiler.progress import Progress
 from stagec.compiler.session import api, is_disturbed, new_session
 from stagec.compiler.spirv import racing_kernels
 from stagec.compiler.targets import Target
 from stagec.core.errors import CompileError, message
+from stagec.runtime import interruptible
 
 # The compiler's phases, in its order.
 PHASES = (
@@ -80,7 +80,7 @@ def compile_module(
       module: an `iree.compiler.ir.Module` (it is left as it was), MLIR text, or MLIR bytecode.
       target: what to compile for.
       options: flags and hints; see `CompileOptions`.
-      name: how errors, events and the progress line call the program.
+      name: how errors and events call the program.
 
     Raises:
       CompileError: the module is not valid, or no flag set works; it names the user's line.
@@ -98,15 +98,14 @@ def compile_module(
         return compiled
     source, traits = prepared(given, target, name, options)
     attempts: list[Attempt] = []
-    with Progress(f"{name} for {target}"):
-        for rung, ready in rungs(source, target, options, traits):
-            vmfb, attempt = run(ready, rung, link=target.backend == "cpu")
-            if target.backend == "vulkan":
-                vmfb, attempt = _without_races(vmfb, attempt)
-            attempts.append(attempt)
-            if vmfb:
-                break
-            log.event("compile", "refused", name=name, flags=rung.name, error=attempt.error)
+    for rung, ready in rungs(source, target, options, traits):
+        vmfb, attempt = run(ready, rung, link=target.backend == "cpu")
+        if target.backend == "vulkan":
+            vmfb, attempt = _without_races(vmfb, attempt)
+        attempts.append(attempt)
+        if vmfb:
+            break
+        log.event("compile", "refused", name=name, flags=rung.name, error=attempt.error)
     seconds = time.perf_counter() - started
     if not vmfb:
         saved = diag.save_module(given, name, options.dump)
@@ -207,6 +206,10 @@ def run(
     Returns:
       the output (empty if refused) and a record of the attempt.
     """
+    return interruptible.call(lambda: _run(source, rung, link, until, texts))
+
+
+def _run(source: bytes, rung: FlagSet, link: bool, until: str, texts: dict[str, str] | None) -> tuple[bytes, Attempt]:
     library = _library()
     started = time.perf_counter()
     output, flags = b"", rung.flags

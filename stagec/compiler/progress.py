@@ -1,38 +1,45 @@
-"""One line on the terminal while a compile takes long."""
+"""One line on the terminal, or below the notebook's cell, while a compile takes long."""
 
 from __future__ import annotations
 
 import contextlib
+import contextvars
+import importlib
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
 from stagec.core import forking
+from stagec.runtime import interruptible
 
 DELAY_SECONDS = 2.0
+_PERIOD_SECONDS = 1.0
 
 
 class Progress:
-    """Show `name` and the seconds so far on stderr, once two seconds have passed.
+    """Show `compiling`, what, and the seconds so far, once two seconds have passed.
 
-    Nothing is shown, imported or started unless stderr is a terminal. Of several
-    compiles at once, one is shown.
+    Nothing is shown, imported or started unless stderr is a terminal, or this
+    process the kernel of a notebook. Of several compiles at once, one is shown. The line goes when
+    the compile ends, or nobody waits for it any more.
 
-    >>> with Progress("f for cpu"):
+    >>> with Progress("f (3 operations) for cpu"):
     ...     pass
     """
 
     _shown: Any = threading.Lock()
 
-    def __init__(self, name: str, delay: float = DELAY_SECONDS) -> None:
-        self._name = name
+    def __init__(self, what: str, delay: float = DELAY_SECONDS) -> None:
+        self._what = what
         self._delay = delay
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
         self._stream: Any = None
+        self._started = time.monotonic()
+        self._is_abandoned = interruptible.is_abandoned()
 
     @classmethod
     @contextlib.contextmanager
@@ -42,14 +49,14 @@ class Progress:
             yield
 
     def __enter__(self) -> Progress:
-        stream = sys.stderr
-        try:
-            terminal = stream is not None and stream.isatty()
-        except ValueError:  # a closed stream
-            terminal = False
-        if terminal:
-            self._stream = stream
-            self._thread = threading.Thread(target=self._run, name="stagec-progress", daemon=True)
+        self._stream = sys.stderr
+        show = self._in_notebook if is_notebook() else self._on_terminal if _is_terminal(self._stream) else None
+        if show is not None:
+            # Notebooks find the cell that output belongs to by the context.
+            context = contextvars.copy_context()
+            self._thread = threading.Thread(
+                target=context.run, args=(self._run, show), name="stagec-progress", daemon=True
+            )
             self._thread.start()
         return self
 
@@ -58,21 +65,60 @@ class Progress:
         if self._thread is not None:
             self._thread.join()
 
-    def _run(self) -> None:
-        started = time.monotonic()
+    def _run(self, show: Callable[[], None]) -> None:
         shown = self._shown
-        if self._done.wait(self._delay) or not shown.acquire(blocking=False):
+        if not self._goes_on(self._delay) or not shown.acquire(blocking=False):
             return
         try:
-            from rich.console import Console
-
-            console = Console(file=self._stream)
-            with console.status("") as status:
-                while not self._done.is_set():
-                    status.update(f"compiling {self._name} ({time.monotonic() - started:.0f} s)")
-                    self._done.wait(0.5)
+            show()
         finally:
             shown.release()
+
+    def _goes_on(self, seconds: float) -> bool:
+        """Whether somebody waits for the compile after so long; returns at once where nobody does."""
+        deadline = time.monotonic() + seconds
+        while not self._is_abandoned():
+            left = deadline - time.monotonic()
+            if self._done.wait(min(max(left, 0.0), interruptible.SLICE_SECONDS)):
+                return False
+            if left <= 0:
+                return True
+        return False
+
+    def _line(self) -> str:
+        return f"compiling {self._what}, {time.monotonic() - self._started:.0f} s"
+
+    def _on_terminal(self) -> None:
+        from rich.console import Console
+
+        with Console(file=self._stream).status(self._line()) as status:
+            while self._goes_on(_PERIOD_SECONDS):
+                status.update(self._line())
+
+    def _in_notebook(self) -> None:
+        # Not a line of stderr, which the notebook would keep.
+        shown = importlib.import_module("IPython.display").display(_text(self._line()), raw=True, display_id=True)
+        while self._goes_on(_PERIOD_SECONDS):
+            shown.update(_text(self._line()), raw=True)
+        shown.update(_text(""), raw=True)
+
+
+def _text(text: str) -> dict[str, str]:
+    return {"text/plain": text}
+
+
+def is_notebook() -> bool:
+    """Whether this process is the kernel of a notebook."""
+    # Who runs in one has imported IPython.
+    find = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return find is not None and getattr(find(), "kernel", None) is not None
+
+
+def _is_terminal(stream: Any) -> bool:
+    try:
+        return stream is not None and bool(stream.isatty())
+    except ValueError:  # a closed stream
+        return False
 
 
 @forking.in_child

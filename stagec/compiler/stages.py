@@ -15,6 +15,7 @@ from stagec.compiler.flags import CompileOptions, FlagSet
 from stagec.compiler.mlir import ir
 from stagec.compiler.session import new_session
 from stagec.compiler.targets import Target
+from stagec.runtime import interruptible
 
 # `stablehlo`, `optimized` and `kernels` come before the compiler's first phase.
 STAGES = ("stablehlo", "optimized", "kernels", *PHASES, "asm")
@@ -45,6 +46,10 @@ def stage_text(
     if stage not in STAGES:
         raise ValueError(f"unknown stage {stage!r}; stages are {', '.join(STAGES)}")
     options = options or CompileOptions()
+    return interruptible.call(lambda: _stage_text(module, target, stage, options, name))
+
+
+def _stage_text(module: Any, target: Target, stage: str, options: CompileOptions, name: str) -> str:
     source = serialize(module)
     if stage in ("stablehlo", "optimized"):
         return _printed(source)
@@ -80,6 +85,10 @@ def dump_all(
       OSError: the directory cannot be written to.
     """
     options = options or CompileOptions()
+    return interruptible.call(lambda: _dump_all(module, target, directory, options, prefix))
+
+
+def _dump_all(module: Any, target: Target, directory: str, options: CompileOptions, prefix: str) -> list[str]:
     source = serialize(module)
     ready, traits = prepared(source, target, prefix, options)
     os.makedirs(directory, exist_ok=True)

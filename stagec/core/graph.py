@@ -14,7 +14,7 @@ from stagec.core.config import config, state
 from stagec.core.host import HostCallback
 from stagec.core.location import Location
 from stagec.core.primitive import Primitive
-from stagec.core.trace import Trace, Tracer, bind, current, leaked, with_operands
+from stagec.core.trace import Trace, Tracer, bind, leaked, under, with_operands
 
 
 class Var:
@@ -332,8 +332,7 @@ def trace_flat(
     before = location.ambient.location
     location.ambient.location = None
     try:
-        with current(trace):
-            outputs = function(*tracers)
+        outputs = under(trace, function, *tracers)
         return trace.finish(outputs)
     finally:
         trace.ended = True

@@ -7,9 +7,8 @@ transformation's trace holds its parent, and a tracer belongs to a trace iff
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
@@ -19,6 +18,8 @@ from stagec.core.operators import ArrayOperators
 
 if TYPE_CHECKING:
     from stagec.core.primitive import Primitive
+
+T = TypeVar("T")
 
 
 class Trace:
@@ -152,17 +153,39 @@ def bind(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) ->
     return trace.process(primitive, args, params)
 
 
-@contextlib.contextmanager
-def current(trace: Trace | None) -> Iterator[None]:
-    """Make `trace` the current one for a block; `None` is the base."""
-    before = state.trace
-    state.trace = trace
-    state.refresh()
-    try:
-        yield
-    finally:
-        state.trace = before
+class current:
+    """Make `trace` the current one for a block; `None` is the base.
+
+    A signal's handler may raise before the exit has begun. Then `under`, further out, sets things right; a
+    generator would set them wrong again, when it is finalized.
+    """
+
+    __slots__ = ("_before", "_trace")
+
+    def __init__(self, trace: Trace | None) -> None:
+        self._trace = trace
+
+    def __enter__(self) -> None:
+        self._before = state.trace
+        state.trace = self._trace
         state.refresh()
+
+    def __exit__(self, *_: object) -> None:
+        state.trace = self._before
+        state.refresh()
+
+
+def under(trace: Trace | None, function: Callable[..., T], *args: Any) -> T:
+    """`function(*args)` with `trace` as the current one, whatever a signal's handler raises meanwhile."""
+    before = state.trace
+    try:
+        state.trace = trace
+        state.refresh()
+        return function(*args)
+    finally:
+        # Nothing is called here, so no handler runs.
+        state.trace = before
+        state.plain = before is None and not state.overrides
 
 
 def is_tracing() -> bool:

@@ -13,7 +13,7 @@ from stagec.core import errors, forking, location
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config
 from stagec.core.host import HostCallback
-from stagec.runtime import memory
+from stagec.runtime import interruptible, memory
 from stagec.runtime.array import Array
 from stagec.runtime.device import Device, binding, cpu
 
@@ -97,10 +97,12 @@ class _CallingContext:
                 self._context.invoke(function, inputs, outputs)
         except RuntimeError as failure:
             if self._raised.error is None:
-                # Python had no room left to enter the callback.
-                if "RecursionError" not in str(failure):
-                    raise
-                return RecursionError("maximum recursion depth exceeded in a callback")
+                # Python had no room left to enter the callback, or came to a signal first.
+                if "RecursionError" in str(failure):
+                    return RecursionError("maximum recursion depth exceeded in a callback")
+                if "KeyboardInterrupt" in str(failure):
+                    return KeyboardInterrupt()
+                raise
         error, self._raised.error = self._raised.error, None
         return error
 
@@ -115,12 +117,16 @@ def _entry(callback: HostCallback, device: Device) -> Callable[..., Any]:
     """What the runtime calls: references to buffer views in, references out."""
     count = len(callback.out_avals or ())
 
+    def called(references: Sequence[Any]) -> tuple[Any, ...]:
+        leaves = [_received(device, r, a) for r, a in zip(references, callback.in_avals)]
+        with contextlib.nullcontext() if device.is_cpu else config.override(default_device=cpu()):
+            found = callback(leaves)
+        return tuple([memory.upload(device, r).__iree_vm_ref__ for r in found])
+
     def entry(raised: _Raised, *references: Any) -> Any:
         try:
-            leaves = [_received(device, r, a) for r, a in zip(references, callback.in_avals)]
-            with contextlib.nullcontext() if device.is_cpu else config.override(default_device=cpu()):
-                found = callback(leaves)
-            results = tuple([memory.upload(device, r).__iree_vm_ref__ for r in found])
+            # In the thread that called the program, whose state a callback expects.
+            results = interruptible.on_caller(lambda: called(references))
         except BaseException as error:
             raised.error = error
         else:

@@ -76,6 +76,7 @@ class Device:
         self._devices: dict[str, Any] = {}
         self._timelines: dict[str, Timeline] = {}
         _devices.append(self)
+        self._exclusive = threading.RLock() if platform == "vulkan" else None
 
     @property
     def driver(self) -> str:
@@ -104,21 +105,32 @@ class Device:
         """The order of what runs on a queue."""
         driver = driver or self.driver
         with _lock:
-            if driver not in self._timelines:
-                self._timelines[driver] = Timeline(binding(), self.hal_device(driver), self.platform == "vulkan")
-            return self._timelines[driver]
+            found = self._timelines.get(driver)
+            if found is None or found.left:
+                if found is not None:
+                    found.has_abandoned()  # forgets the timelines that are idle
+                found = Timeline(binding(), self.hal_device(driver), self._exclusive, found)
+                self._timelines[driver] = found
+            return found
 
     def drain(self) -> None:
         """Wait until everything that runs beside Python has come to its end."""
         for timeline in list(self._timelines.values()):
             timeline.drain()
 
+    def has_abandoned(self) -> bool:
+        """Whether calls still run whose caller was interrupted while it waited for them."""
+        return any(timeline.has_abandoned() for timeline in list(self._timelines.values()))
+
     def begin_anew(self) -> None:
         """In a forked child: keep what the parent made from being used and from being destroyed."""
-        forking.leak(*self._devices.values(), *self._timelines.values())
-        for timeline in self._timelines.values():
-            timeline.abandon(None if self.is_cpu else _unusable(self.platform))
+        forking.leak(*self._devices.values())
+        for last in self._timelines.values():
+            for timeline in last.lineage():
+                forking.leak(timeline)
+                timeline.abandon(None if self.is_cpu else _unusable(self.platform))
         self._devices, self._timelines = {}, {}
+        self._exclusive = threading.RLock() if self.platform == "vulkan" else None
         self.__dict__.pop("allocator", None)
 
     @cached_property
@@ -159,7 +171,9 @@ class Device:
         }
 
     def __dir__(self) -> list[str]:
-        return without(self, "allocator", "architecture", "drain", "driver", "hal_device", "is_cpu", "timeline")
+        return without(
+            self, "allocator", "architecture", "drain", "driver", "hal_device", "has_abandoned", "is_cpu", "timeline"
+        )
 
     def __repr__(self) -> str:
         return f"{self.platform.capitalize()}Device(id={self.id})"
@@ -432,7 +446,7 @@ def _come_to_rest(rest: forking.Rest) -> None:
         return
     deadline = time.monotonic() + _REST_SECONDS
     if rest.hold(_lock, deadline):
-        for timeline in cpu()._timelines.values():
+        for timeline in [t for last in cpu()._timelines.values() for t in last.lineage()]:
             if rest.hold(timeline.lock, deadline) and not timeline.settle(deadline):
                 rest.complete = False
 

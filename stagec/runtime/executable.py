@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import copy
 import threading
-import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from stagec.core import forking, location
 from stagec.core.aval import ShapedArray
 from stagec.core.host import HostCallback
+from stagec.runtime import interruptible
 from stagec.runtime.array import Array, borrow, is_lent, signature
 from stagec.runtime.callbacks import CallingContexts
+from stagec.runtime.contexts import Pool
 from stagec.runtime.device import Device, binding, cpu, instance
+from stagec.runtime.timeline import Timeline
 
 _new = object.__new__
-# Seconds that a fork waits for programs that run on other threads.
-_REST_SECONDS = 0.5
 _all: weakref.WeakSet[Executable] = weakref.WeakSet()
 _starting = threading.Lock()
-
-
-def _nothing() -> bool:
-    return True
 
 
 def _context(hal: Any, *modules: Any) -> Any:
@@ -44,13 +40,15 @@ class Executable:
       in_place: arguments whose memory results take over.
       may_alias: a result may be an argument's own memory; such results are copied.
       branches: which memory that is may differ from call to call.
+      quick: a call is known to keep its thread for a short time only. Others do not keep the main thread, so that
+        they can be interrupted.
       callbacks: the Python functions that the program calls.
     """
 
     __slots__ = (
-        "__weakref__", "_acquire", "_callbacks", "_committed", "_count", "_function", "_invoke", "_list", "_lock",
-        "_out", "_release", "_started", "_timeline", "branches", "clobbered", "device", "driver", "in_avals",
-        "in_place", "may_alias", "name", "out_avals", "payload", "run_plain",
+        "__weakref__", "_begin", "_callbacks", "_committed", "_contexts", "_count", "_end", "_function", "_list",
+        "_out", "_started", "_timeline", "branches", "clobbered", "device", "driver", "in_avals", "in_place",
+        "may_alias", "name", "out_avals", "payload", "quick", "run_one", "run_plain",
     )  # fmt: skip
 
     def __init__(
@@ -65,6 +63,7 @@ class Executable:
         in_place: Sequence[int] = (),
         may_alias: bool = False,
         branches: bool = False,
+        quick: bool = False,
         callbacks: Sequence[HostCallback] = (),
         name: str = "function",
     ) -> None:
@@ -77,6 +76,7 @@ class Executable:
         self.in_place = frozenset(in_place)
         self.may_alias = may_alias
         self.branches = branches
+        self.quick = quick
         self.name = name
         self._callbacks = callbacks
         self._count = len(self.out_avals)
@@ -91,15 +91,14 @@ class Executable:
         module = b.VmModule.from_buffer(instance(), self.payload, warn_if_copy=False)
         self._list = b.VmVariantList
         if callbacks:
-            self._invoke = CallingContexts(callbacks, device, lambda host: _context(hal, host, module)).invoke
+            calling = CallingContexts(callbacks, device, lambda host: _context(hal, host, module)).invoke
+            self._contexts = Pool(lambda: calling, settles=False)
         else:
-            self._invoke = _context(hal, module).invoke
+            self._contexts = Pool(lambda: _context(hal, module).invoke)
+        # Bound once, for the hot path.
+        self._begin, self._end = self._contexts.free.pop, self._contexts.free.append
         self._function = module.lookup_function("main")
         self._timeline = None if self.driver == "local-sync" or callbacks else device.timeline(self.driver)
-        # A context belongs to one thread at a time. Bound once: `with` costs more than the lock itself.
-        self._lock = threading.Lock()
-        self._acquire = _nothing if callbacks else self._lock.acquire
-        self._release = _nothing if callbacks else self._lock.release
         self._committed: Executable | None = None
         self._place(committed=False)
         self._started = True
@@ -114,12 +113,19 @@ class Executable:
 
     def leave_behind(self) -> None:
         """In a forked child: keep what the parent loaded from being used and from being destroyed."""
-        forking.leak(self._invoke, self._function)
+        forking.leak(self._contexts, self._function)
         self._started = False
 
     def _place(self, committed: bool) -> None:
         self._out = [(i, a, signature(a, self.device, committed)) for i, a in enumerate(self.out_avals)]
-        self.run_plain = self._run_now if self._timeline is None else self._run_queued
+        self.run_plain: Callable[[Sequence[Array]], list[Array]]
+        self.run_one: Callable[[Sequence[Array]], Array]
+        if self._timeline is not None:
+            self.run_plain, self.run_one = self._run_queued, lambda args: self._run_queued(args)[0]
+        elif self.quick:
+            self.run_plain, self.run_one = self._run_quick, self._run_quick_one
+        else:
+            self.run_plain, self.run_one = self._run_long, lambda args: self._run_long(args)[0]
 
     def committed(self) -> Executable:
         """The same program, for calls whose results stay on the device."""
@@ -138,7 +144,18 @@ class Executable:
         results = self.run_plain(given)
         return self._unshared(given, results) if self.may_alias else results
 
-    def _run_now(self, args: Sequence[Array]) -> list[Array]:
+    def _call(self, inputs: Any, outputs: Any) -> None:
+        """Call the program in this thread."""
+        try:
+            context = self._begin()
+        except IndexError:  # other calls are in progress, perhaps one that was interrupted
+            context = self._contexts.another()
+        try:
+            context.invoke(self._function, inputs, outputs)
+        finally:
+            self._end(context)
+
+    def _run_quick(self, args: Sequence[Array]) -> list[Array]:
         """`run` for arrays, where nothing has to be guarded against: the hot path."""
         inputs = self._list(len(args))
         push = inputs.push_ref
@@ -146,11 +163,29 @@ class Executable:
             view = a._view
             push(view if view is not None else a.buffer_view())
         outputs = self._list(self._count)
-        self._acquire()
         try:
-            self._invoke(self._function, inputs, outputs)
+            context = self._begin()
+        except IndexError:
+            context = self._contexts.another()
+        try:
+            context.invoke(self._function, inputs, outputs)
         finally:
-            self._release()
+            self._end(context)
+        return self._results(outputs)
+
+    def _run_long(self, args: Sequence[Array]) -> list[Array]:
+        """As `_run_quick`, so that the main thread can be interrupted."""
+        inputs, kept = self._listed(args)
+        outputs = self._list(self._count)
+
+        def work() -> None:
+            self._call(inputs, outputs)
+            kept.clear()  # what the program read was alive until now
+
+        interruptible.call(work)
+        return self._results(outputs)
+
+    def _results(self, outputs: Any) -> list[Array]:
         get = outputs.get_as_ref
         results = []
         for i, aval, placed in self._out:
@@ -164,31 +199,41 @@ class Executable:
             results.append(result)
         return results
 
-    def _run_queued(self, args: Sequence[Array]) -> list[Array]:
-        """As `_run_now`, on a queue that works while Python goes on: the results are waited for when looked at."""
-        timeline = self._timeline
-        assert timeline is not None, "programs of the calling thread have no timeline"
+    def _listed(self, args: Sequence[Array], timeline: Timeline | None = None) -> tuple[Any, list[Any]]:
+        """The arguments for the runtime, with room for two fences, and what must stay alive during the call."""
         inputs = self._list(len(args) + 2)
         kept = []
         for a in args:
             view = a._view
             if view is None:
-                view = a.queued_view(timeline)
+                view = a.buffer_view() if timeline is None else a.queued_view(timeline)
             inputs.push_ref(view)
             kept.append((view, a._numpy))
+        return inputs, kept
+
+    def _run_queued(self, args: Sequence[Array]) -> list[Array]:
+        """As `_run_quick`, on a queue that works while Python goes on: the results are waited for when looked at."""
+        timeline = self._timeline
+        assert timeline is not None, "programs of the calling thread have no timeline"
+        if timeline.left:
+            self._timeline = timeline = self.device.timeline(self.driver)
+        inputs, kept = self._listed(args, timeline)
         outputs = self._list(self._count)
 
         def start(before: Any, after: Any) -> None:
             inputs.push_ref(before)
             inputs.push_ref(after)
-            self._acquire()
-            try:
-                self._invoke(self._function, inputs, outputs)
-            finally:
-                self._release()
+            self._call(inputs, outputs)
 
         by = f"{self.name}, called at {location.capture()},"
-        pending = timeline.submit(start, by, kept)
+        if self.quick:
+            pending = timeline.submit(start, by, kept)
+        else:
+            try:
+                pending = interruptible.call(lambda: timeline.submit(start, by, kept))
+            except BaseException:
+                timeline.leave()
+                raise
         results = []
         for i, aval, placed in self._out:
             result = _new(Array)
@@ -202,21 +247,22 @@ class Executable:
             pending.wait()
         return results
 
-    def run_one(self, args: Sequence[Array]) -> Array:
+    def _run_quick_one(self, args: Sequence[Array]) -> Array:
         """`run_plain(args)[0]`, written out: most programs have one result."""
-        if self._timeline is not None:
-            return self._run_queued(args)[0]
         inputs = self._list(len(args))
         push = inputs.push_ref
         for a in args:
             view = a._view
             push(view if view is not None else a.buffer_view())
         outputs = self._list(1)
-        self._acquire()
         try:
-            self._invoke(self._function, inputs, outputs)
+            context = self._begin()
+        except IndexError:
+            context = self._contexts.another()
+        try:
+            context.invoke(self._function, inputs, outputs)
         finally:
-            self._release()
+            self._end(context)
         result = _new(Array)
         _, result.aval, result.signature = self._out[0]
         result._view = outputs.get_as_ref(0)
@@ -238,14 +284,6 @@ class Executable:
         # Straight-line code does the same with memory at every call: one look is enough.
         self.may_alias = shared or self.branches
         return results
-
-
-@forking.before_fork
-def _come_to_rest(rest: forking.Rest) -> None:
-    """Let no program run: the child could not free arrays if another thread were just allocating one."""
-    deadline = time.monotonic() + _REST_SECONDS
-    for executable in list(_all):
-        rest.hold(executable._lock, deadline)
 
 
 @forking.in_child

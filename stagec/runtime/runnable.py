@@ -13,6 +13,7 @@ import numpy as np
 from stagec.core import errors, forking, location
 from stagec.core.aval import ShapedArray
 from stagec.core.cached import cached_property
+from stagec.runtime import interruptible
 from stagec.runtime.array import Array, borrow
 from stagec.runtime.executable import Executable
 from stagec.runtime.placement import placed
@@ -72,12 +73,17 @@ class Runnable(abc.ABC):
         """
         found = self._executable
         if found is None:
-            with self._lock:
-                found = self._executable
-                if found is None:
-                    found = self._executable = self._load()
+            # Loading may take long, and goes on after an interrupt: the next call waits for it and finds the program.
+            found = interruptible.call(self._loaded)
         found = found.usable()
         return found.committed() if committed else found
+
+    def _loaded(self) -> Executable:
+        with self._lock:
+            found = self._executable
+            if found is None:
+                found = self._executable = self._load()
+            return found
 
     @abc.abstractmethod
     def _load(self) -> Executable:
@@ -104,6 +110,7 @@ class Runnable(abc.ABC):
         device = self.device
         everything = [*self.hidden, *args]
         inputs = [everything[i] for i in self.used]
+        executable: Executable | None = None
         if self.trivial:
             results = self.evaluate(inputs)
         else:
@@ -112,27 +119,29 @@ class Runnable(abc.ABC):
                 inputs = [placed(a, device) for a in inputs]
             for i in executable.in_place:
                 inputs[i] = self._private(inputs[i], [a for j, a in enumerate(inputs) if j != i])
-            try:
-                results = executable.run(inputs)
-            except (IndexError, ValueError) as error:
-                if executable.in_place or not any(text in str(error) for text in _COMPILER_FAULTS):
-                    self._take_donated(everything)
-                    raise
-                results = self.recover(inputs, error)
-            except BaseException:
-                # A callback may raise when the program has written over donated memory.
-                self._take_donated(everything)
-                raise
-        outs = [self._output(kind, index, everything, results) for kind, index in self.plan]
-        for n, (out, aval) in enumerate(zip(outs, self.out_avals)):
-            # Two results never share memory: one of them may be donated later.
-            if any(out is earlier for earlier in outs[:n]):
-                outs[n] = out = out.private_copy()
-            if out.aval is not aval:
-                outs[n] = out = out.with_aval(aval)
-            outs[n] = out.on(device, committed)
-        self._take_donated(everything)
+        try:
+            if executable is not None:
+                results = self._run(executable, inputs)
+            outs = [self._output(kind, index, everything, results) for kind, index in self.plan]
+            for n, (out, aval) in enumerate(zip(outs, self.out_avals)):
+                # Two results never share memory: one of them may be donated later.
+                if any(out is earlier for earlier in outs[:n]):
+                    outs[n] = out = out.private_copy()
+                if out.aval is not aval:
+                    outs[n] = out = out.with_aval(aval)
+                outs[n] = out.on(device, committed)
+        finally:
+            # A callback may raise when the program has written over donated memory; after an interrupt it still runs.
+            self._take_donated(everything)
         return outs
+
+    def _run(self, executable: Executable, inputs: list[Any]) -> list[Array]:
+        try:
+            return executable.run(inputs)
+        except (IndexError, ValueError) as error:
+            if executable.in_place or not any(text in str(error) for text in _COMPILER_FAULTS):
+                raise
+            return self.recover(inputs, error)
 
     def _take_donated(self, everything: list[Any]) -> None:
         if self.donated:
@@ -144,11 +153,13 @@ class Runnable(abc.ABC):
     def _private(self, value: Any, others: list[Any]) -> Array:
         """A donated argument as memory that the program may write to."""
         array = value if type(value) is Array else borrow(value)
+        exposed = False
         if self.device.is_cpu:
-            # What other threads of the CPU still read must not be written to.
-            self.device.drain()
-        # Someone may look at the memory, or it is another argument too.
-        exposed = array._exposed and self.device.is_cpu
+            # Someone may look at the memory. What other threads of the CPU still read must not be written to either.
+            exposed = array._exposed or self.device.has_abandoned()
+            if not exposed:
+                self.device.drain()
+        # It may be another argument too.
         return array.owned_copy() if exposed or any(value is other for other in others) else array
 
     def _output(self, kind: str, index: Any, everything: list[Any], results: list[Array]) -> Array:

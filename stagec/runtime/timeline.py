@@ -9,15 +9,18 @@ from collections.abc import Callable
 from typing import Any
 
 from stagec.core import errors, forking
+from stagec.runtime import interruptible
 
 
 class Pending:
     """A call that may still be running: its results wait for it before anybody looks at them."""
 
-    __slots__ = ("_error", "_fence", "_lost", "by", "kept", "timeline")
+    __slots__ = ("_error", "_fence", "_lost", "_semaphore", "_value", "by", "kept", "timeline")
 
-    def __init__(self, timeline: Timeline, fence: Any, by: str, kept: Any) -> None:
+    def __init__(self, timeline: Timeline, semaphore: Any, value: int, fence: Any, by: str, kept: Any) -> None:
         self.timeline = timeline
+        self._semaphore = semaphore
+        self._value = value
         self._fence = fence
         self._error: str | None = None
         self._lost: errors.StagecError | None = None
@@ -26,16 +29,10 @@ class Pending:
 
     def is_done(self) -> bool:
         """Whether the call has ended."""
-        fence = self._fence
-        waiting = self.timeline.waiting
-        if fence is None or not waiting.acquire(blocking=False):
-            return fence is None
         try:
-            return fence.wait(timeout=0)
+            return self._fence is None or bool(self._semaphore.query() >= self._value)
         except Exception:  # it failed, which whoever waits is told
             return True
-        finally:
-            waiting.release()
 
     def wait(self) -> None:
         """Return when the call is done.
@@ -45,11 +42,11 @@ class Pending:
         """
         fence = self._fence
         if fence is not None:
-            with self.timeline.waiting:
-                try:
-                    fence.wait()
-                except Exception as error:  # the runtime's own, of several kinds
-                    self._error = str(error)
+            try:
+                interruptible.until(lambda nanoseconds: self._wait(fence, nanoseconds))
+            except BaseException:
+                self.timeline.leave()
+                raise
             self._fence = self.kept = None
         if self._lost is not None:
             raise type(self._lost)(*self._lost.args)
@@ -69,18 +66,27 @@ class Pending:
 
     def lose(self, error: errors.StagecError) -> None:
         """Have whoever waits told `error`: the call is another process's."""
-        forking.leak(self._fence)
+        forking.leak(self._fence, self._semaphore)
         self._fence, self._lost = None, error
+
+    def _wait(self, fence: Any, nanoseconds: int) -> bool:
+        """Whether the call has ended after so long."""
+        with self.timeline.waiting:
+            try:
+                return fence.wait(timeout=nanoseconds)
+            except Exception as error:  # the runtime's own, of several kinds
+                reason = error
+            # A signal's handler may have raised it instead, and then the fence says nothing of the kind.
+            try:
+                fence.wait(timeout=0)
+            except Exception:
+                self._error = str(reason)
+                return True
+        raise reason
 
 
 class _Shared:
     """In the place of a lock where several threads may wait at once."""
-
-    def acquire(self, blocking: bool = True) -> bool:
-        return True
-
-    def release(self) -> None:
-        pass
 
     def __enter__(self) -> None:
         pass
@@ -96,19 +102,30 @@ class Timeline:
     call reads can be donated to the next without a wait on the host.
 
     Args:
-      exclusive: one thread at a time gives work to the queue or waits for it. Mesa's drivers for Vulkan lose the
-        device when several threads do.
+      exclusive: held by the one thread at a time that gives work to the device or waits for it. Mesa's drivers for
+        Vulkan lose the device when several threads do.
+      previous: the timeline that this one takes the place of.
+
+    Attributes:
+      left: the main thread was interrupted while it waited here. Later calls use another timeline, so that they
+        need not wait for the call that was abandoned.
     """
 
-    def __init__(self, binding: Any, hal_device: Any, exclusive: bool = False) -> None:
+    def __init__(self, binding: Any, hal_device: Any, exclusive: Any = None, previous: Timeline | None = None) -> None:
         self._binding = binding
         self._hal_device = hal_device
         self._semaphore = hal_device.create_semaphore(0)
         self._value = 0
         # What calls under way read, kept alive until they are done.
-        self._running: deque[tuple[int, Pending]] = deque()
-        self.lock = threading.RLock()
-        self.waiting: Any = self.lock if exclusive else _Shared()
+        self._running: deque[Pending] = deque()
+        self._starting = False
+        # Calls that an interrupt met while they were given to the queue: whether they run is not known.
+        self._doubtful: list[Pending] = [] if previous is None else previous._doubtful
+        # Timelines before this one on which calls still run.
+        self._before: list[Timeline] = [] if previous is None else [*previous._before, previous]
+        self.left = False
+        self.lock = threading.RLock() if exclusive is None else exclusive
+        self.waiting: Any = _Shared() if exclusive is None else exclusive
 
     def submit(self, start: Callable[[Any, Any], None], by: str, kept: Any) -> Pending:
         """Call `start(wait_fence, signal_fence)` in this queue's order.
@@ -119,37 +136,71 @@ class Timeline:
         """
         at = self._binding.HalFence.create_at
         with self.lock:
-            before, after = at(self._semaphore, self._value), at(self._semaphore, self._value + 1)
+            if self.left:  # while this thread came here: the count may be wrong
+                self._restart()
+            semaphore, value = self._semaphore, self._value
+            before, after = at(semaphore, value), at(semaphore, value + 1)
+            pending = Pending(self, semaphore, value + 1, after, by, kept)
+            self._starting = True
             try:
                 start(before, after)
-            except BaseException:
+                self._value += 1
+                self._running.append(pending)
+            except Exception:
                 self._restart()
                 raise
-            self._value += 1
-            pending = Pending(self, after, by, kept)
-            self._running.append((self._value, pending))
+            except BaseException:
+                self._doubtful.append(pending)
+                self.leave()
+                raise
+            finally:
+                self._starting = False
             self._drop_done()
         return pending
 
+    def leave(self) -> None:
+        """Let later calls use another timeline."""
+        self.left = True
+
+    def lineage(self) -> list[Timeline]:
+        """This timeline, after those before it on which calls may still run."""
+        return [*self._before, self]
+
+    def has_abandoned(self) -> bool:
+        """Whether calls still run whose caller was interrupted while it waited here, or on a timeline before."""
+        self._before = [t for t in self._before if not t._is_idle()]
+        return bool(self._before) or (self.left and not self._is_idle())
+
+    def _is_idle(self) -> bool:
+        return not self._starting and all(pending.is_done() for pending in list(self._running))
+
     def _drop_done(self) -> None:
+        if self._doubtful:
+            self._doubtful[:] = [p for p in self._doubtful if not p.is_done()]
+        if self._before:
+            self.has_abandoned()
         try:
             done = self._semaphore.query()
         except Exception:  # a call failed: who waits for it is told, and the queue goes on
             self._restart()
             return
         running = self._running
-        while running and running[0][0] <= done:
-            pending = running.popleft()[1]
+        while running and running[0]._value <= done:
+            pending = running.popleft()
             pending._fence = pending.kept = None
 
     def _restart(self) -> None:
         """Begin anew after a failure, when what was submitted before has come to its end."""
+        semaphore, value = self._semaphore, self._value
         try:
-            if self._value:
-                self._semaphore.wait(self._value)
+            if value:
+                interruptible.until(lambda nanoseconds: semaphore.wait(value, timeout=nanoseconds))
         except Exception:  # its own callers are told when they wait
             pass
-        for _, pending in self._running:
+        except BaseException:
+            self.leave()
+            raise
+        for pending in self._running:
             pending.settle(0)
         self._running.clear()
         self._semaphore = self._hal_device.create_semaphore(0)
@@ -157,20 +208,22 @@ class Timeline:
 
     def drain(self) -> None:
         """Wait until everything submitted so far has come to its end."""
+        for timeline in self._before:
+            timeline.drain()
         with self.lock:
-            last = self._running[-1][1] if self._running else None
+            last = self._running[-1] if self._running else None
         if last is not None:
             last.wait()
 
     def settle(self, deadline: float) -> bool:
         """Wait until everything submitted has come to its end, or for so long; returns whether it has."""
-        while self._running and self._running[0][1].settle(deadline - time.monotonic()):
+        while self._running and self._running[0].settle(deadline - time.monotonic()):
             self._running.popleft()
         return not self._running
 
     def abandon(self, error: errors.StagecError | None = None) -> None:
         """In a forked child: tell whoever waits for a call of the parent that its result is not here."""
-        for _, pending in self._running:
+        for pending in [*self._running, *self._doubtful]:
             pending.lose(error or _unfinished(pending.by))
 
 

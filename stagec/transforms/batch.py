@@ -11,7 +11,7 @@ from stagec.core.axis import Axis
 from stagec.core.config import state
 from stagec.core.graph import Graph
 from stagec.core.primitive import Absent, Primitive
-from stagec.core.trace import Trace, Tracer, current, leaked
+from stagec.core.trace import Trace, Tracer, current, leaked, under
 from stagec.primitives.operand import aval_of
 from stagec.primitives.rules import no_rule, to_front
 
@@ -101,8 +101,7 @@ def batch_flat(
     """Results of a flat function for each element of a batch, and where their batch axes are."""
     trace = BatchTrace(size, axis_name)
     try:
-        with current(trace):
-            outs = function(*[trace.join(v, d) for v, d in zip(values, dims, strict=True)])
+        outs = under(trace, lambda: function(*[trace.join(v, d) for v, d in zip(values, dims, strict=True)]))
         pairs = [trace.split(o) for o in outs]
     finally:
         trace.ended = True

@@ -10,7 +10,7 @@ from stagec.core.errors import StagecError
 from stagec.core.graph import Literal
 from stagec.core.location import error as located_error
 from stagec.core.primitive import NOT_DIFFERENTIABLE, Absent, Primitive
-from stagec.core.trace import Trace, Tracer, current, leaked
+from stagec.core.trace import Trace, Tracer, current, leaked, under
 from stagec.core.zero import is_zero, zero_of
 from stagec.primitives.operand import aval_of
 from stagec.primitives.rules import no_rule
@@ -118,8 +118,7 @@ def jvp_flat(
     """
     trace = JvpTrace()
     try:
-        with current(trace):
-            outs = function(*[trace.join(p, t) for p, t in zip(primals, tangents, strict=True)])
+        outs = under(trace, lambda: function(*[trace.join(p, t) for p, t in zip(primals, tangents, strict=True)]))
         pairs = [trace.split(o) for o in outs]
     finally:
         trace.ended = True

@@ -9,7 +9,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.config import state
 from stagec.core.graph import Graph, GraphTrace, GraphTracer, replay, trace_flat
 from stagec.core.primitive import Primitive
-from stagec.core.trace import Trace, current
+from stagec.core.trace import Trace, current, under
 from stagec.core.zero import differentiable, is_zero, zero_of
 from stagec.primitives.operand import aval_of
 from stagec.transforms.jvp import jvp_flat
@@ -64,8 +64,7 @@ def linearize_flat(
     avals = [aval_of(p) for p in primals]
     used = [differentiable(a) and (active is None or active[i]) for i, a in enumerate(avals)]
     tangents = [partial.unknown.argument(a.strip_weak_type()) if u else zero_of(a) for a, u in zip(avals, used)]
-    with current(partial):
-        outs, dots = jvp_flat(function, primals, tangents)
+    outs, dots = under(partial, jvp_flat, function, primals, tangents)
     real = [d for d in dots if not is_zero(d)]
     graph, residuals = partial.unknown.finish(real)
     return outs, LinearFunction(graph, residuals, [d if is_zero(d) else None for d in dots], used)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -216,6 +217,34 @@ def cold_compile(function: Callable[..., Any], *shapes: tuple[int, ...]) -> Call
     return setup
 
 
+def plus_one(lib: Library, x: Any) -> Any:
+    return x + 1.0
+
+
+def mlp_step(lib: Library, w: Any, v: Any, x: Any, y: Any) -> Any:
+    """One step of gradient descent for a network of two layers."""
+
+    def loss(weights: tuple[Any, Any]) -> Any:
+        w, v = weights
+        return lib.np.mean((lib.np.tanh(x @ w) @ v - y) ** 2)
+
+    gradients = importlib.import_module(lib.name).grad(loss)((w, v))
+    return w - 0.1 * gradients[0], v - 0.1 * gradients[1]
+
+
+def convolution_step(lib: Library, kernel: Any, dense: Any, x: Any, y: Any) -> Any:
+    """One step of gradient descent for a convolution, a mean over each image, and a dense layer."""
+    module = importlib.import_module(lib.name)
+
+    def loss(weights: tuple[Any, Any]) -> Any:
+        kernel, dense = weights
+        h = lib.np.maximum(module.lax.conv_general_dilated(x, kernel, (1, 1), "SAME"), 0.0)
+        return lib.np.mean((lib.np.mean(h, axis=(2, 3)) @ dense - y) ** 2)
+
+    gradients = module.grad(loss)((kernel, dense))
+    return kernel - 0.1 * gradients[0], dense - 0.1 * gradients[1]
+
+
 _COMPILERS = ("jax", "stagec")
 _MILLION = (1_000_000,)
 _ROWS = (2048, 1024)
@@ -224,6 +253,9 @@ _SMALL = (10,)
 _MANY = (100_000,)
 # A sort may take 1.2 times as long.
 _SORTS = round(1 / 1.2, 2)
+# Weights of both layers, examples and what they shall give.
+_MLP = ((64, 128), (128, 10), (32, 64), (32, 10))
+_CONVOLUTION = ((16, 3, 3, 3), (16, 10), (8, 3, 20, 20), (8, 10))
 
 CASES: list[Case] = [
     Case("call", "1 array", call_flat(1), 1.0),
@@ -272,7 +304,10 @@ CASES: list[Case] = [
     Case("eager", "selu 10", eager(selu, _SMALL), 1.0),
     Case("eager", "x[2:8] of 10", eager(lambda lib, x: x[1:7], _SMALL), 1.0),
     Case("eager", "softmax 2048x1024", eager(softmax, _ROWS)),
+    Case("compile", "1 operation", cold_compile(plus_one, _SMALL), None, _COMPILERS),
     Case("compile", "selu", cold_compile(selu, _MILLION), None, _COMPILERS),
     Case("compile", "softmax", cold_compile(softmax, _ROWS), None, _COMPILERS),
+    Case("compile", "MLP step", cold_compile(mlp_step, *_MLP), None, _COMPILERS),
+    Case("compile", "convolution step", cold_compile(convolution_step, *_CONVOLUTION), None, _COMPILERS),
     Case("compile", "300 mixed", cold_compile(chain, (20,)), None, _COMPILERS),
 ]

@@ -1,13 +1,9 @@
 """Reading the compiler's messages, and the error made from them."""
 
-import io
-import time
-
 import pytest
 
 from stagec.compiler import diagnostics as diag
 from stagec.compiler.diagnostics import Attempt, Diagnostic, compile_error, parse, save_module, warnings
-from stagec.compiler.progress import Progress
 
 
 @pytest.mark.parametrize(
@@ -85,27 +81,3 @@ def test_linker_messages_become_diagnostics_only_on_failure(tmp_path):
         "iree-lld: error: undefined symbol: sin\n>>> x\niree-lld: error: undefined symbol: sin\nlinking failed\n"
     )
     assert [d.message for d in diag.LinkerLog(str(file)).diagnostics()] == ["the linker failed: undefined symbol: sin"]
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_a_long_compile_shows_a_line_on_a_terminal(monkeypatch):
-    stream = Terminal()
-    monkeypatch.setattr("sys.stderr", stream)
-    monkeypatch.setenv("TERM", "xterm")
-    with Progress("step", delay=0.01):
-        deadline = time.monotonic() + 5
-        while "compiling step" not in stream.getvalue() and time.monotonic() < deadline:
-            time.sleep(0.01)
-    assert "compiling step" in stream.getvalue()
-
-
-@pytest.mark.parametrize("stream", [io.StringIO(), Terminal(), None])
-def test_nothing_is_shown_off_a_terminal_or_for_a_short_compile(monkeypatch, stream):
-    monkeypatch.setattr("sys.stderr", stream)
-    with Progress("step", delay=30 if isinstance(stream, Terminal) else 0):
-        pass
-    assert stream is None or stream.getvalue() == ""

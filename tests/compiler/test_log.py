@@ -42,10 +42,11 @@ def test_a_process_prints_nothing_unless_asked(tmp_path, words):
     assert lines_with(tmp_path, words) == []
 
 
-def test_compile_prints_the_one_compile(tmp_path):
+def test_compile_prints_the_beginning_and_the_end_of_the_one_compile(tmp_path):
     lines = lines_with(tmp_path, "compile")
     assert all(" stagec compile: " in line for line in lines)
-    (compiled,) = lines
+    compiling, compiled = lines
+    assert re.search(r" stagec compile: compiling name=half target=cpu operations=1$", compiling)
     assert re.match(r"\d\d:\d\d:\d\d\.\d\d\d stagec compile: compiled name=half ", compiled)
     assert re.search(r"\bseconds=[0-9.]+", compiled)
 

@@ -273,7 +273,7 @@ def test_a_fork_waits_for_programs_and_queues_of_other_threads():
     run("""
     from stagec.runtime.device import cpu
     small(x), large(big).block_until_ready()
-    locks = [small.lower(x)._runnable.executable()._lock, cpu().timeline("local-task").lock]
+    locks = [small.lower(x)._runnable.executable()._contexts.free[0], cpu().timeline("local-task").lock]
     for lock in locks:
         begun, ended = threading.Event(), []
         def hold():
@@ -289,10 +289,10 @@ def test_a_fork_waits_for_programs_and_queues_of_other_threads():
 
 def test_a_fork_goes_on_beside_a_program_that_takes_long():
     run("""
-    from stagec.runtime import device, executable
-    device._REST_SECONDS = executable._REST_SECONDS = 0.05
+    from stagec.runtime import contexts, device
+    device._REST_SECONDS = contexts._REST_SECONDS = 0.05
     y = small(x)
-    lock, begun = small.lower(x)._runnable.executable()._lock, threading.Event()
+    lock, begun = small.lower(x)._runnable.executable()._contexts.free[0], threading.Event()
     def hold():
         with lock, cpu_lock:
             begun.set()
@@ -385,10 +385,10 @@ def test_a_device_that_the_parent_used_names_spawn_in_a_child(vulkan):
 
 def test_a_child_frees_no_array_where_the_parent_did_not_come_to_rest():
     run("""
-    from stagec.runtime import device, executable
-    device._REST_SECONDS = executable._REST_SECONDS = 0.01
+    from stagec.runtime import contexts, device
+    device._REST_SECONDS = contexts._REST_SECONDS = 0.01
     y = small(x)
-    lock = small.lower(x)._runnable.executable()._lock
+    lock = small.lower(x)._runnable.executable()._contexts.free[0]
     threading.Thread(target=lambda: lock.acquire()).start()
     count = sys.getrefcount(y._view)
     succeeds(lambda: sys.getrefcount(y._view) == count + 1 or 1 / 0)
@@ -403,12 +403,12 @@ def test_locks_that_another_thread_holds_do_not_stop_a_child():
     from stagec.api import program
     from stagec.compiler import session
     from stagec.compiler.progress import Progress
-    from stagec.runtime import device, executable
+    from stagec.runtime import contexts, device, executable
     stagec.config.enable_cache = False
-    device._REST_SECONDS = executable._REST_SECONDS = session._REST_SECONDS = forking._IMPORT_SECONDS = 0.01
+    device._REST_SECONDS = contexts._REST_SECONDS = session._REST_SECONDS = forking._IMPORT_SECONDS = 0.01
     small(x)
     locks = [program._guard, build._locks_guard, executable._starting, device._lock, bindings._lock, Progress._shown]
-    locks += [session._entry, forking._importing, small.lower(x)._runnable._lock]
+    locks += [contexts._making, session._entry, forking._importing, small.lower(x)._runnable._lock]
     begun = threading.Event()
     def hold():
         for lock in locks:

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from stagec.core import errors
-from stagec.runtime.device import binding, cpu
+from stagec.runtime.device import Device, binding, cpu
 from stagec.runtime.timeline import Timeline
 
 
@@ -90,3 +90,69 @@ def test_what_a_call_reads_is_kept_until_it_is_done(timeline):
     release.set()
     pending.wait()
     assert seen() is None
+
+
+def started(device_timeline, ends):
+    """A call on a timeline that ends when `ends` is set."""
+
+    def start(before, after):
+        def work():
+            ends.wait(20)
+            after.signal()
+
+        threading.Thread(target=work).start()
+
+    return device_timeline.submit(start, "a call", None)
+
+
+def test_a_timeline_that_was_left_gets_a_successor_which_does_not_wait_for_its_calls():
+    device, ends = Device("cpu", 0), threading.Event()
+    old = device.timeline("local-task")
+    pending = started(old, ends)
+    assert device.timeline("local-task") is old
+    assert not device.has_abandoned()
+    old.leave()
+    new = device.timeline("local-task")
+    assert new is not old
+    new.submit(succeed, "a good call", None).wait()
+    assert device.has_abandoned()
+    assert not pending.is_done()
+    ends.set()
+    device.drain()
+    assert pending.is_done()
+    assert not device.has_abandoned()
+
+
+def test_a_signal_in_the_middle_of_a_wait_does_not_look_like_a_failure(timeline):
+    class Fence:
+        """Its wait is met by a signal whose handler raises."""
+
+        def wait(self, timeout):
+            if timeout:
+                raise TimeoutError("too long")
+            return False
+
+    pending = timeline.submit(succeed, "a good call", None)
+    fence, pending._fence = pending._fence, Fence()
+    with pytest.raises(TimeoutError, match="too long"):
+        pending.wait()
+    assert timeline.left
+    pending._fence = fence
+    pending.wait()
+
+
+def test_an_interrupt_while_a_call_is_submitted_keeps_what_it_may_read(timeline):
+    fences = []
+
+    def start(before, after):
+        fences.append(after)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        timeline.submit(start, "a call", "what it reads")
+    assert timeline.left
+    assert [p.kept for p in timeline._doubtful] == ["what it reads"]
+    fences[0].signal()
+    successor = Timeline(binding(), cpu().hal_device("local-task"), previous=timeline)
+    successor.submit(succeed, "a good call", None).wait()
+    assert successor._doubtful == []

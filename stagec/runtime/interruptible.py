@@ -1,0 +1,280 @@
+"""Long native calls on helper threads, so that a signal interrupts the main thread that waits for them.
+
+Python runs signal handlers in the main thread, between two bytecodes. A native
+call that takes long would keep Ctrl-C waiting, and cannot be stopped. So a
+helper makes the call, and the main thread waits in Python. After an interrupt
+the call goes on to its end, and what it returns is dropped.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import contextvars
+import ctypes
+import os
+import threading
+import time
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from stagec.core import errors, forking, location
+from stagec.core.config import state
+
+T = TypeVar("T")
+
+# How long a thread waits before it looks for signals: not every system wakes it for one.
+SLICE_SECONDS = 0.1
+# How long the end of the process waits for helpers to stop.
+EXIT_SECONDS = 1.0
+# As much as main threads usually have: the compiler and large kernels need it.
+_STACK_BYTES = 16 << 20
+
+
+class Abandoned(BaseException):
+    """Stops what a helper does for a thread that no longer waits for it."""
+
+
+def _raised_or(error: BaseException | None, result: Any) -> Any:
+    try:
+        if error is not None:
+            raise error
+        return result
+    finally:
+        # The error's traceback holds this frame.
+        del error
+
+
+class _Request:
+    """What a helper wants the waiting thread to do."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self._work = work
+        self._answered = SimpleQueue[None]()
+        self._result: Any = None
+        self._error: BaseException | None = None
+
+    def answer(self) -> None:
+        try:
+            self._result = self._work()
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._answered.put(None)
+
+    def outcome(self, job: Job) -> Any:
+        while True:
+            try:
+                self._answered.get(timeout=SLICE_SECONDS)
+                break
+            except Empty:
+                if job.abandoned:
+                    raise Abandoned from None
+        return _raised_or(self._error, self._result)
+
+
+class Job:
+    """One piece of work on a helper, with the thread state of whoever asked for it."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self._work: Callable[[], Any] | None = work
+        # Requests of the helper; None is the end.
+        self._messages = SimpleQueue[_Request | None]()
+        self._result: Any = None
+        self._error: BaseException | None = None
+        self._context = contextvars.copy_context()
+        self._overrides = state.overrides
+        self._location = location.capture()
+        self._process = _process
+        self.abandoned = False
+
+    def outcome(self) -> Any:
+        """Wait for the work, and return or raise what it did."""
+        messages = self._messages
+        while True:
+            try:
+                request = messages.get(timeout=SLICE_SECONDS)
+            except Empty:
+                if self._process is not _process:
+                    raise _unfinished() from None
+                continue
+            if request is None:
+                return _raised_or(self._error, self._result)
+            request.answer()
+
+    def ask(self, work: Callable[[], T]) -> T:
+        """The result of `work()` on the waiting thread.
+
+        Raises:
+          Abandoned: it no longer waits.
+        """
+        if self.abandoned:
+            raise Abandoned
+        request = _Request(work)
+        self._messages.put(request)
+        return request.outcome(self)
+
+    def run(self) -> None:
+        """Do the work; called by the helper."""
+        work, self._work = self._work, None
+        assert work is not None, "a job runs once"
+        state.overrides = self._overrides
+        state.refresh()
+        location.ambient.location = self._location
+        _current.job = self
+        try:
+            result = self._context.run(work)
+            if not self.abandoned:
+                self._result = result
+        except BaseException as error:
+            self._error = error
+        finally:
+            _current.job = None
+
+
+def _unfinished() -> errors.ExecutionError:
+    return errors.ExecutionError(
+        errors.message(
+            "a callback forked this process, and the program that called it runs in the parent alone",
+            fix="end the child inside the callback, with os._exit",
+        )
+    )
+
+
+class _Current(threading.local):
+    job: Job | None = None
+
+
+_current = _Current()
+
+
+class _Helper:
+    """A thread that does one job after another."""
+
+    def __init__(self) -> None:
+        self.jobs = SimpleQueue[Job]()
+        self.job: Job | None = None
+        # A daemon: the end of the process does not wait for a program that never ends.
+        self.thread = threading.Thread(target=self._run, name="stagec-helper", daemon=True)
+        before = threading.stack_size(_STACK_BYTES)
+        try:
+            self.thread.start()
+        finally:
+            threading.stack_size(before)
+
+    def _run(self) -> None:
+        with contextlib.suppress(Abandoned):
+            while True:
+                self.job = self.jobs.get()
+                self.job.run()
+                messages = self.job._messages
+                # Nothing of a job outlives it here: it may hold large arrays.
+                self.job = None
+                _idle.append(self)
+                messages.put(None)
+
+
+_idle: list[_Helper] = []
+# Another object in each forked child.
+_process = object()
+_helpers: list[_Helper] = []
+
+
+def call(work: Callable[[], T]) -> T:
+    """The result of `work()`. In the main thread, signal handlers run meanwhile.
+
+    What a handler raises is raised here. The work then goes on; its result is dropped.
+
+    >>> call(lambda: 1 + 1)
+    2
+    """
+    if threading.get_ident() != threading.main_thread().ident:
+        return work()  # no handler runs in this thread
+    job = Job(work)
+    try:
+        helper = _idle.pop()
+    except IndexError:
+        helper = _Helper()
+        _helpers.append(helper)
+    try:
+        helper.jobs.put(job)
+        return job.outcome()
+    except BaseException:
+        # Here rather than around the loop: where a signal's handler raises at a loop's beginning, that is outside.
+        job.abandoned = True
+        raise
+
+
+def on_caller(work: Callable[[], T]) -> T:
+    """The result of `work()` on the thread that waits for this one; here, if none does.
+
+    Raises:
+      Abandoned: the thread no longer waits.
+    """
+    job = _current.job
+    return work() if job is None else job.ask(work)
+
+
+def is_abandoned() -> Callable[[], bool]:
+    """A function that says whether what this thread does now was abandoned."""
+    job = _current.job
+    return lambda: job is not None and job.abandoned
+
+
+def until(wait: Callable[[int], bool]) -> None:
+    """Wait in slices, between which signal handlers run.
+
+    Args:
+      wait: waits for at most so many nanoseconds, and says whether it is done.
+    """
+    if threading.get_ident() != threading.main_thread().ident:
+        # Longer than any program runs, and within what the runtime counts with.
+        nanoseconds = int(1e18)
+    else:
+        nanoseconds = int(SLICE_SECONDS * 1e9)
+    while not wait(nanoseconds):
+        pass
+
+
+def _stop() -> None:
+    """Stop what helpers do in Python, and wait for them a little.
+
+    A thread that comes back to Python while the interpreter is taken apart can end the process with an error.
+    """
+    busy = [h for h in _helpers if h.job is not None]
+    for helper in busy:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(helper.thread.ident or 0), ctypes.py_object(Abandoned)
+        )
+    deadline = time.monotonic() + EXIT_SECONDS
+    while any(h.job is not None for h in busy):
+        if time.monotonic() > deadline:
+            _leave_libraries_alone()
+            break
+        time.sleep(0.005)
+
+
+def _leave_libraries_alone() -> None:
+    """End the process without the libraries' own work at exit: they would go from under the helpers that run in them.
+
+    Python's exit comes before that. Only glibc has the means.
+    """
+    library = ctypes.CDLL(None) if os.name == "posix" else None
+    if library is not None and hasattr(library, "on_exit"):
+        library.fflush(None)
+        # What is registered last is called first, with the exit status.
+        library.on_exit(ctypes.cast(library._exit, ctypes.c_void_p), None)
+
+
+@forking.in_child
+def _begin_anew(_: forking.Rest) -> None:
+    """There are none of the parent's helpers here; who waits for one is told."""
+    global _process
+    _process = object()
+    _idle.clear()
+    _helpers.clear()
+    _current.job = None
+
+
+atexit.register(_stop)
