@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from stagec.core import forking
+from stagec.runtime import interruptible
 
 _NEEDED = (
     *(f"iree.compiler.{name}" for name in ("api", "ir", "passmanager", "rewrite")),
@@ -24,11 +25,25 @@ def ir() -> Any:
     return importlib.import_module("iree.compiler.ir")
 
 
+_loaded = False
+
+
 def load() -> None:
-    """Import what a compile needs, which a fork in another thread waits for."""
+    """Import what a compile needs.
+
+    An interrupt does not stop it: a half imported extension of the compiler cannot be imported again.
+    """
+    if not _loaded:
+        interruptible.call(_import)
+
+
+def _import() -> None:
+    global _loaded
+    # A fork in another thread waits for it.
     with forking.importing():
         for name in _NEEDED:
             importlib.import_module(name)
+    _loaded = True
 
 
 def operations(root: Any, *names: str) -> list[Any]:
