@@ -1,11 +1,16 @@
 """StableHLO -> StableHLO: rewrites that a user can read, run and extend.
 
-Knows MLIR and nothing of stagec. Importing it does not load the compiler.
+Knows MLIR and nothing of stagec. Importing it does not load the compiler, and loads no
+module but this one: `stagec` has the base of its errors from here.
 """
 
-from passes.errors import InterpretError, InvalidModuleError, PassError, PatternError, PipelineError
-from passes.pattern import Pattern, apply, pattern
-from passes.pipeline import Pass, PassOptions, PassRecord, Report, fingerprint, pass_names, run
+import importlib as _importlib
+from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
+
+if _TYPE_CHECKING:
+    from passes.errors import InterpretError, InvalidModuleError, PassError, PatternError, PipelineError, UnknownOpError
+    from passes.patterns import Pattern, apply, pattern
+    from passes.pipeline import Pass, PassOptions, PassRecord, Report, fingerprint, pass_names, run
 
 __all__ = [
     "InterpretError",
@@ -18,12 +23,27 @@ __all__ = [
     "PatternError",
     "PipelineError",
     "Report",
+    "UnknownOpError",
     "apply",
     "fingerprint",
     "pass_names",
     "pattern",
     "run",
 ]
+
+_MODULES = {
+    **dict.fromkeys(("Pattern", "apply", "pattern"), "passes.patterns"),
+    **dict.fromkeys(
+        ("Pass", "PassOptions", "PassRecord", "Report", "fingerprint", "pass_names", "run"), "passes.pipeline"
+    ),
+}
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'passes' has no attribute {name!r}")
+    value = globals()[name] = getattr(_importlib.import_module(_MODULES.get(name, "passes.errors")), name)
+    return value
 
 
 def __dir__() -> list[str]:

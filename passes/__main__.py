@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     try:
         if options.file is None:
-            raise _Usage(message("no input file", fix="name a file, or - for standard input."))
+            raise _Usage(message("no input file", fix="name a file, or - for standard input"))
         # Wrong names are told before the compiler is loaded.
         pipeline.parse(options.pipeline)
         settings = pipeline.PassOptions(fast_math=options.fast_math, target=options.target)
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (_Usage, pipeline.PipelineError) as error:
         return _fail(error, 2)
     except OSError as error:
-        return _fail(_Usage(message(f"{error.filename}: {error.strerror}", fix="check the path.")), 2)
+        return _fail(_Usage(message(f"{error.filename}: {error.strerror}", fix="check the path")), 2)
     except PassError as error:
         return _fail(error, 1)
     return 0
@@ -79,7 +79,7 @@ def _parse(source: bytes, name: str) -> Any:
         return ir.Module.parse(source.decode(), context)
     except UnicodeDecodeError:
         raise pipeline.InvalidModuleError(
-            message(f"{name} is neither MLIR text nor bytecode", fix="hand in a StableHLO module.")
+            message(f"{name} is neither MLIR text nor bytecode", fix="give a StableHLO module, as text or bytecode")
         ) from None
     except ir.MLIRError as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
@@ -87,7 +87,7 @@ def _parse(source: bytes, name: str) -> Any:
             message(
                 f"{name} does not parse",
                 values=[("parser", line) for line in lines[1:4]],
-                fix="hand in a StableHLO module.",
+                fix="give a StableHLO module, as text or bytecode",
             )
         ) from None
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from passes import bindings
+from passes.dialects.operands import op_names, unknown_op
 from passes.types import element_type, numpy_dtype, tensor_type
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 _local = threading.local()
+_known = set(op_names("stablehlo") | op_names("chlo"))
 
 
 @contextlib.contextmanager
@@ -101,8 +103,13 @@ def op(
     Returns:
       The result, a tuple when there are several, or the operation when it has
       none or when `regions` is not zero.
+
+    Raises:
+      UnknownOpError: no dialect has an op of that name.
     """
     ir = bindings.ir
+    if name not in _known:
+        _learn(name, ir.Context.current if loc is None else loc.context)
     values = [value if isinstance(value, ir.Value) else value.result for value in operands]
     if result_types is None:
         result_types = [values[0].type]
@@ -116,6 +123,14 @@ def op(
     if regions or len(results) == 0:
         return made
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _learn(name: str, context: Any) -> None:
+    """Remember the name of an op that a dialect beside StableHLO and CHLO has."""
+    if context.is_registered_operation(name):
+        _known.add(name)
+    elif not context.allow_unregistered_dialects:
+        raise unknown_op(name, "build.op")
 
 
 def constant(array: Any, *, dtype: Any = None, loc: Any = None) -> Any:

@@ -1,29 +1,70 @@
-"""The errors of this package: what happened, where, which values, how to fix it."""
+"""The errors of this package, and the layout of every message.
+
+`StagecError` is defined here, below everything else, so that the errors of both packages
+have one base. `stagec.core.errors` draws the rest of the tree.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from types import FrameType
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
-def message(what: str, where: str = "", values: Iterable[tuple[str, str]] = (), fix: str = "") -> str:
-    """Lay out an error: a headline, a location, rows of name and value, and a fix."""
+def message(what: str, where: str = "", values: Iterable[Sequence[str]] = (), fix: str = "") -> str:
+    """Lay out an error in the one form that all of them have.
+
+    Args:
+      what: the headline, one sentence.
+      where: `file.py:12 in function:  source line`, or empty.
+      values: rows of one length: name, description, and in stagec the origin.
+      fix: what the user can do.
+    """
     lines = [what]
     if where:
         lines.append(f"  {where}")
     rows = list(values)
-    width = max((len(name) for name, _ in rows), default=0)
-    lines += [f"    {name:<{width}}  {text}".rstrip() for name, text in rows]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines += ["    " + "  ".join([f"{text:<{n}}" for text, n in zip(row, widths)]).rstrip() for row in rows]
     if fix:
         lines.append(f"  Fix: {fix}")
     return "\n".join(lines)
 
 
-class PassError(Exception):
+def is_internal(file: str) -> bool:
+    """Whether a source file belongs to this package."""
+    return os.path.abspath(file).startswith(_PACKAGE)
+
+
+def caller() -> str:
+    """The line outside this package that is running now, as `file.py:12`."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_internal(frame.f_code.co_filename):
+        frame = frame.f_back
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}" if frame is not None else ""
+
+
+class StagecError(Exception):
+    """The base of every error that stagec raises on purpose."""
+
+
+# Users import it from there.
+StagecError.__module__ = "stagec.errors"
+
+
+class PassError(StagecError):
     """The base of every error that this package raises on purpose."""
 
 
 class PatternError(PassError, RuntimeError):
-    """A pattern raised an exception, or returned something that cannot replace its op."""
+    """A pattern raised an exception, never stopped, or returned something that cannot replace its op."""
+
+
+class UnknownOpError(PatternError, ValueError):
+    """A pattern names an op that does not exist, or builds one."""
 
 
 class PipelineError(PassError, ValueError):

@@ -1,4 +1,4 @@
-"""The ordered list of passes; verification, timing and dumps between them."""
+"""The ordered list of passes; verification, timing and dumps between them"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from passes import bindings
 from passes.errors import InvalidModuleError, PassError, PipelineError, message
-from passes.pattern import Pattern, apply, code_text, digest
+from passes.patterns import Pattern, apply, code_text, digest
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +37,7 @@ class PassOptions:
     def __post_init__(self) -> None:
         if self.target.partition(":")[0] not in _TARGETS:
             raise PipelineError(
-                message(f"there is no target named {self.target!r}", fix=f"choose from {', '.join(_TARGETS)}.")
+                message(f"there is no target named {self.target!r}", fix=f"choose from {', '.join(_TARGETS)}")
             )
 
 
@@ -56,12 +56,12 @@ class Pass:
     doc: str = ""
 
     def fingerprint(self) -> str:
-        """A digest that is the same in every process, for cache keys."""
+        """A digest that is the same in every process, for cache keys"""
         return digest(self.name, code_text(self.run))
 
 
 def pattern_pass(name: str, laws: Sequence[Pattern], doc: str = "") -> Pass:
-    """A pass that applies laws, exact or not; without `doc`, their docstrings are its own."""
+    """A pass that applies laws, exact or not; without `doc`, their docstrings are its own"""
     return Pass(name, lambda module, options: apply(module, laws), doc or "\n".join(law.doc for law in laws))
 
 
@@ -70,7 +70,7 @@ Extra: TypeAlias = Pass | Pattern | Callable[..., Any]
 
 @dataclasses.dataclass(frozen=True)
 class PassRecord:
-    """What one pass did: seconds, hits by law, and ops in the module before and after."""
+    """What one pass did: seconds, hits by law, and ops in the module before and after"""
 
     name: str
     seconds: float
@@ -81,18 +81,18 @@ class PassRecord:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What a pipeline did, pass by pass."""
+    """What a pipeline did, pass by pass"""
 
     records: tuple[PassRecord, ...]
 
     @property
     def seconds(self) -> float:
-        """Time in all passes, verification included."""
+        """Time in all passes, verification included"""
         return sum(record.seconds for record in self.records)
 
     @property
     def hits(self) -> dict[str, int]:
-        """How often each law fired over all passes."""
+        """How often each law fired over all passes"""
         total: Counter[str] = Counter()
         for record in self.records:
             total.update(record.hits)
@@ -130,16 +130,16 @@ _ALIASES: dict[str, tuple[str, ...]] = {"default": ("simplify", "fusion", "legal
 
 
 def pass_names() -> tuple[str, ...]:
-    """The names that a pipeline may hold."""
+    """The names that a pipeline may hold"""
     return (*_ALIASES, *_PASSES)
 
 
 def get_pass(name: str) -> Pass:
-    """The pass of that name; `PipelineError` when there is none."""
+    """The pass of that name; `PipelineError` when there is none"""
     where = _PASSES.get(name)
     if where is None:
         close = difflib.get_close_matches(name, pass_names(), n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(pass_names())}."
+        hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(pass_names())}"
         raise PipelineError(message(f"there is no pass named {name!r}", fix=hint))
     module, attribute = where.split(":")
     return getattr(importlib.import_module(module), attribute)
@@ -160,7 +160,7 @@ def parse(pipeline: str) -> tuple[Pass, ...]:
 
 
 def as_pass(extra: Extra) -> Pass:
-    """A user's pass, pattern, list of patterns, or function, as a `Pass`."""
+    """A user's pass, pattern, list of patterns, or function, as a `Pass`"""
     if isinstance(extra, Pass):
         return extra
     if isinstance(extra, Pattern):
@@ -174,7 +174,7 @@ def as_pass(extra: Extra) -> Pass:
     raise PipelineError(
         message(
             f"{extra!r} is not a pass",
-            fix="give a Pass, a Pattern, a list of patterns, or a function of a module.",
+            fix="give a Pass, a Pattern, a list of patterns, or a function of a module",
         )
     )
 
@@ -190,7 +190,7 @@ def _takes_two(fn: Callable[..., Any]) -> bool:
 
 
 def fingerprint(extra: Sequence[Extra] = ()) -> str:
-    """A digest of extra passes for a cache key; empty when there are none."""
+    """A digest of extra passes for a cache key; empty when there are none"""
     if not extra:
         return ""
     parts = []
@@ -236,7 +236,7 @@ def run(
     steps = (*(as_pass(item) for item in extra), *parse(pipeline))
     bindings.prepare(module.context)
     if verify and steps:
-        _verify(module, "the module does not verify before any pass ran", "correct the program that was handed in.")
+        _verify(module, "the module does not verify before any pass ran", "correct the module that was passed")
     records = []
     count = count_ops(module)
     for step in steps:
@@ -250,11 +250,11 @@ def run(
                 raise PassError(
                     message(
                         f"pass {step.name} raised {type(error).__name__}: {error}",
-                        fix=f"correct the pass {step.name}; the traceback above shows where it failed.",
+                        fix=f"correct the pass {step.name}; the traceback above shows where it failed",
                     )
                 ) from error
         if verify:
-            _verify(module, f"pass {step.name} left a module that does not verify", f"correct the pass {step.name}.")
+            _verify(module, f"pass {step.name} left a module that does not verify", f"correct the pass {step.name}")
         after = count_ops(module)
         hits = outcome if isinstance(outcome, dict) else {step.name: outcome} if outcome else {}
         records.append(PassRecord(step.name, time.perf_counter() - started, hits, count, after))
@@ -275,7 +275,7 @@ def _verify(module: Any, what: str, fix: str) -> None:
 
 
 def count_ops(module: Any) -> int:
-    """How many ops a module holds, those in regions included, terminators and functions too."""
+    """How many ops a module holds, those in regions included, terminators and functions too"""
     ir = bindings.ir
     total = 0
 

@@ -70,6 +70,8 @@ def collect() -> None:
         copy = PACKAGE / file.relative_to(TREE / "stagec")
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
+    # The base of all errors is defined in `passes`, of which the runtime has nothing else.
+    shutil.copyfile(TREE / "passes" / "errors.py", PACKAGE / "core" / "base_errors.py")
     shutil.copyfile(TREE / "LICENSE", HERE / "LICENSE")
 
 

@@ -8,7 +8,7 @@ import importlib as _importlib
 from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
-from stagec.core import forking as _forking, operators as _operators
+from stagec.core import boundary as _boundary, forking as _forking, missing as _missing, operators as _operators
 from stagec.core.config import config, debug_infs, debug_nans, disable_jit, enable_x64
 from stagec.core.errors import StagecError, not_installed as _not_installed
 from stagec.runtime import eager as _eager  # noqa: F401  what runs outside jit
@@ -144,7 +144,8 @@ _LAZY = {
         ),
         ("stagec.{}", ""),
     ),
-    **dict.fromkeys(("Pass", "Pattern", "pattern"), ("passes", "{}")),
+    **dict.fromkeys(("Pattern", "pattern"), ("passes.patterns", "{}")),
+    "Pass": ("passes.pipeline", "{}"),
     **dict.fromkeys(("clear_caches", "jit"), ("stagec.api.jit", "{}")),
     **dict.fromkeys(("eval_shape", "make_graph"), ("stagec.api.stages", "{}")),
     "make_jaxpr": ("stagec.api.stages", "make_graph"),
@@ -165,27 +166,18 @@ _LAZY = {
     "vmap": ("stagec.api.batching", "{}"),
 }
 
-# Names that JAX's users try, and what to do without them.
-_MISSING = {
-    **dict.fromkeys(("pmap", "shard_map", "ffi"), ""),
-    "effects_barrier": "callbacks have run when a call returns: there is nothing to wait for",
-    "tree_map": "use stagec.tree.map",
-}
 
-
+@_boundary.short_tracebacks
 def __getattr__(name: str) -> _Any:
-    if name in _MISSING:
-        fix = _MISSING[name] or "see What is missing in docs/tutorial/06-jax-users.md"
-        raise AttributeError(f"stagec.{name} does not exist yet\n  Fix: {fix}")
     if name not in _LAZY:
-        raise AttributeError(f"module 'stagec' has no attribute {name!r}")
+        raise _missing.error("stagec", name, __all__)
     module, attribute = _place(name)
     try:
         with _forking.importing():
             found = _importlib.import_module(module)
     except ModuleNotFoundError as missing:
         raise _not_installed(f"stagec.{name}", missing) from None
-    value = getattr(found, attribute) if attribute else found
+    value = _boundary.published(getattr(found, attribute), "stagec", name) if attribute else found
     globals()[name] = value
     return value
 
@@ -197,4 +189,11 @@ def _place(name: str) -> tuple[str, str]:
 
 
 def __dir__() -> list[str]:
-    return sorted(name for name in __all__ if name not in _LAZY or _find_spec(_place(name)[0]) is not None)
+    return sorted(name for name in __all__ if name not in _LAZY or _is_installed(_place(name)[0]))
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return _find_spec(module) is not None
+    except ModuleNotFoundError:  # of a package that is not there
+        return False

@@ -7,3 +7,6 @@ from stagec.api.remat import (
     print_saved_residuals as print_saved_residuals,
     remat as remat,
 )
+from stagec.core.boundary import publish as _publish
+
+_publish(globals())

@@ -8,3 +8,6 @@ from stagec.api.custom_vjp import (
     custom_gradient as custom_gradient,
     custom_vjp as custom_vjp,
 )
+from stagec.core.boundary import publish as _publish
+
+_publish(globals())

@@ -8,8 +8,12 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from stagec.control.callback import debug_callback
 from stagec.core import errors, location
+from stagec.core.boundary import publish as _publish
+from stagec.core.operators import ArrayOperators
 
 __all__ = [
     "callback",
@@ -85,20 +89,27 @@ def callback(
 
 
 class _Names(string.Formatter):
-    """Reads a format string for the arguments that it names, and formats nothing."""
+    """Reads a format string for the arguments that it names, and tries their formats on zeros."""
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        # What comes after the name, as in `{x.shape}` and `{x[0]}`, needs the value.
         first = re.match(r"[^.\[]*", field_name)
         assert first is not None, "the pattern matches anything"
         name = int(first[0]) if first[0].isdecimal() else first[0]
-        return self.get_value(name, args, kwargs), name
+        value = self.get_value(name, args, kwargs)
+        # What comes after the name, as in `{x.shape}` and `{x[0]}`, needs the value.
+        return (value if first[0] == field_name else _UNKNOWN), name
 
     def convert_field(self, value: Any, conversion: Any) -> Any:
-        return super().convert_field("", conversion)
+        return super().convert_field("" if conversion else value, conversion)
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        return ""
+        if value is _UNKNOWN:
+            return ""
+        if not isinstance(value, ArrayOperators):
+            return format(value, format_spec)
+        if format_spec and value.ndim:
+            raise _Axes(value, format_spec)
+        return format(np.zeros((), value.dtype)[()], format_spec)
 
     def check_unused_args(self, used_args: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         unused = [i for i in range(len(args)) if i not in used_args]
@@ -111,6 +122,13 @@ class _Unused(Exception):
     """The arguments that a format string does not name."""
 
 
+class _Axes(Exception):
+    """An array with axes, and a format, which only numbers take."""
+
+
+_UNKNOWN = object()
+
+
 def _check_format(fmt: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     try:
         _Names().vformat(fmt, args, kwargs)
@@ -120,11 +138,15 @@ def _check_format(fmt: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> No
         what, fix = f"does not use {names}", "name every argument in the format string: {} or {x}"
         if "Tracer<" in fmt or "{" not in fmt:
             fix = 'pass a format string, "x = {x}", and not an f-string, which is formatted while tracing'
+    except _Axes as error:
+        value, spec = error.args
+        what = f"has the format {spec!r} for {value.aval.long()}, which only arrays without axes take"
+        fix = "write {} without a format, or give each element a place: {:.2f} {:.2f}"
     except LookupError as error:
         what = f"names more positional arguments than the {len(args)} given"
         if isinstance(error, KeyError):
             what = f"names {error.args[0]}, which is not given"
-        fix = 'pass what it names: debug.print("x = {x}", x=x)'
+        fix = 'pass what it names: stagec.debug.print("x = {x}", x=x)'
     except (ValueError, TypeError) as error:
         what, fix = f"is not one: {error}", "write {x} for an argument, and {{ }} for braces that are to be printed"
     raise location.error(errors.FormatError, f"debug.print: the format string {what}", [("fmt", repr(fmt), "")], fix)
@@ -132,3 +154,6 @@ def _check_format(fmt: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> No
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+_publish(globals())

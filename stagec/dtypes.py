@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ml_dtypes
 
+from stagec.core.boundary import publish as _publish
 from stagec.core.dtype_info import finfo, iinfo, isdtype, issubdtype
 from stagec.core.dtypes import (
     canonicalize as canonicalize_dtype,
@@ -42,3 +43,6 @@ bfloat16 = ml_dtypes.bfloat16
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+_publish(globals())

@@ -8,6 +8,7 @@
 import dataclasses
 from typing import Any
 
+from stagec.core.boundary import publish as _publish
 from stagec.tree_util import (
     tree_all as all,
     tree_broadcast as broadcast,
@@ -59,3 +60,6 @@ def static(**kwargs: Any) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+_publish(globals())

@@ -10,8 +10,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from stagec.core import pytree
-from stagec.core.errors import PytreeError, message
+from stagec.core import location, pytree
+from stagec.core.boundary import publish as _publish
+from stagec.core.errors import PytreeError
 from stagec.core.pytree import (
     DictKey,
     FlattenedIndexKey,
@@ -122,7 +123,7 @@ def tree_reduce(
     if initializer is not _NOTHING:
         return functools.reduce(function, leaves, initializer)
     if not leaves:
-        raise PytreeError(message("tree_reduce: the tree has no leaves", fix="pass an initializer."))
+        raise location.error(PytreeError, "tree_reduce: the tree has no leaves", fix="pass an initializer")
     return functools.reduce(function, leaves)
 
 
@@ -140,7 +141,7 @@ def tree_reduce_associative(
     values = pytree.leaves(tree, is_leaf)
     if not values:
         if identity is _NOTHING:
-            raise PytreeError(message("tree_reduce_associative: the tree has no leaves", fix="pass an identity."))
+            raise location.error(PytreeError, "tree_reduce_associative: the tree has no leaves", fix="pass an identity")
         return identity
     while len(values) > 1:
         odd = values[-1:] if len(values) % 2 else []
@@ -182,3 +183,6 @@ def treedef_is_leaf(treedef: PyTreeDef) -> bool:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+_publish(globals())

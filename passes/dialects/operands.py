@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
+
+from passes.errors import UnknownOpError, caller, message
+
 _UNARY = """abs bitcast_convert cbrt ceil convert cosine count_leading_zeros exponential exponential_minus_one
 floor imag is_finite log log_plus_one logistic negate not optimization_barrier popcnt real round_nearest_afz
 round_nearest_even rsqrt sign sine sqrt tan tanh broadcast_in_dim broadcast reshape reverse slice transpose
@@ -99,3 +103,19 @@ def op_names(dialect: str) -> frozenset[str]:
     """The full names of a dialect's ops; empty for a dialect that has no table."""
     table = {"stablehlo": STABLEHLO, "chlo": CHLO}.get(dialect, {})
     return frozenset(f"{dialect}.{name}" for name in (*table, *_PLAIN.get(dialect, "").split()))
+
+
+def unknown_op(name: str, what: str) -> UnknownOpError:
+    """The error for an op that does not exist.
+
+    Args:
+      what: the function that was given the name.
+    """
+    dialect, _, short = name.rpartition(".")
+    known = sorted(op_names(dialect) or op_names("stablehlo") | op_names("chlo"), reverse=True)
+    # Compared without the dialect: its letters would make any two names alike.
+    names = [k.partition(".")[2] for k in known]
+    near = [short] if short in names else difflib.get_close_matches(short, names, n=3)
+    close = [k for n in dict.fromkeys(near) for k in known if k.partition(".")[2] == n]
+    fix = f"did you mean {' or '.join(map(repr, close))}?" if close else "passes.dialects.operands lists the ops"
+    return UnknownOpError(message(f"{what}: there is no op {name}", caller(), fix=fix))

@@ -6,7 +6,7 @@ from typing import Any
 
 from passes.fusion.dots import TRANSPOSES, merge_shared_lhs
 from passes.fusion.reductions import compute_once, merge_reductions
-from passes.pattern import apply
+from passes.patterns import apply
 from passes.pipeline import Pass, PassOptions, pattern_pass
 
 __all__ = ["COMPUTE_ONCE", "DOT_TRANSPOSES", "FUSION", "MERGE_DOTS", "MERGE_REDUCTIONS"]

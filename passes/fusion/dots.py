@@ -6,7 +6,7 @@ from typing import Any
 
 from passes import attributes as attrs, bindings, build
 from passes.match import has_one_use, is_static, producer, shape_of, size_of
-from passes.pattern import pattern
+from passes.patterns import pattern
 
 
 @pattern("stablehlo.dot_general")

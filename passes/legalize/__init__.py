@@ -21,7 +21,7 @@ from passes.legalize import (
 )
 from passes.legalize.number import Arithmetic, arithmetic
 from passes.legalize.separate import read_sorted
-from passes.pattern import Pattern, apply
+from passes.patterns import Pattern, apply
 from passes.pipeline import Pass, PassOptions
 
 __all__ = ["LEGALIZE", "PATTERNS_CPU", "PATTERNS_CUDA", "PATTERNS_VULKAN"]

@@ -27,7 +27,7 @@ from passes.legalize.number import (
     where,
 )
 from passes.match import is_static, shape_of, splat_of
-from passes.pattern import Pattern, pattern
+from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
 Pair = tuple[Number, Number]

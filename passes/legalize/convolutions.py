@@ -6,7 +6,7 @@ from typing import Any
 
 from passes import attributes as attrs, build
 from passes.match import is_static, producer, shape_of
-from passes.pattern import Pattern, pattern
+from passes.patterns import Pattern, pattern
 
 
 def _order(batch: int, feature: int, spatial: tuple[int, ...]) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from passes import build
 from passes.legalize import elementary, special
 from passes.legalize.number import Number, has_doubles, mapped
 from passes.match import is_static, splat_of
-from passes.pattern import Pattern, pattern
+from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype
 
 F64, F32, F16 = np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.float16)

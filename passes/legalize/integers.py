@@ -9,7 +9,7 @@ import numpy as np
 from passes import build
 from passes.legalize.number import Number, mapped, where
 from passes.match import is_static, producer, splat_of
-from passes.pattern import Pattern, pattern
+from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype
 
 

@@ -10,7 +10,7 @@ from passes import attributes as attrs, build
 from passes.legalize.floats import BF16, F16, F32
 from passes.legalize.number import Number
 from passes.match import combinations, dtype_of, is_boolean, splat_of
-from passes.pattern import Pattern, pattern
+from passes.patterns import Pattern, pattern
 from passes.types import tensor_type
 
 # The same of zeros and ones.

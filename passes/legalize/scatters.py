@@ -7,7 +7,7 @@ from typing import Any
 
 from passes import attributes as attrs, build
 from passes.match import is_static, shape_of
-from passes.pattern import Pattern, pattern
+from passes.patterns import Pattern, pattern
 
 _NUMBERS = "scatter_dimension_numbers"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from passes import attributes as attrs, bindings, build
 from passes.match import producer, shape_of
-from passes.pattern import Pattern, pattern
+from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from passes import build
 from passes.legalize.number import Number, where
 from passes.match import is_static
-from passes.pattern import Pattern, pattern
+from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
 

@@ -10,7 +10,7 @@ from passes import attributes as attrs, build
 from passes.legalize.memory import apart
 from passes.legalize.number import Number, copysign, mapped, power_of_two, where
 from passes.match import is_floating, is_static, producer, single_op, splat_of, uses
-from passes.pattern import Pattern, pattern
+from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
 # Operations whose bodies compute with single elements, and cannot hold a value apart.

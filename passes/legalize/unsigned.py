@@ -9,7 +9,7 @@ import numpy as np
 from passes import attributes as attrs, build
 from passes.legalize.number import Number
 from passes.match import is_boolean, is_static, producer, single_op
-from passes.pattern import Pattern, pattern
+from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from passes import bindings, build
 from passes.legalize.memory import apart, is_view, memory, number_along
 from passes.match import has_one_use, shape_of, splat_of
-from passes.pattern import Pattern, pattern
+from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype
 
 

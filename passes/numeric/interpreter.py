@@ -10,7 +10,7 @@ import numpy as np
 from passes import attributes as attrs, bindings, match
 from passes.errors import InterpretError, message
 from passes.numeric import elementwise, products, shapes
-from passes.pattern import location_text
+from passes.patterns import location_text
 
 Array = np.ndarray
 Environment = dict[Any, Array]
@@ -68,7 +68,7 @@ class _Interpreter:
                     message(
                         f"argument {i} of @{name} is {argument.type}",
                         values=[("given", f"{array.dtype}{list(array.shape)}")],
-                        fix="hand in an array of that shape and dtype.",
+                        fix="pass an array of that shape and dtype",
                     )
                 )
         return self.block(block, arrays, {})
@@ -112,7 +112,7 @@ class _Interpreter:
         if name.startswith("chlo.broadcast_"):
             return self._chlo_broadcast(name, op, operands)
         raise InterpretError(
-            message(f"the oracle does not know {name}", where=location_text(op), fix="lower it to StableHLO first.")
+            message(f"the oracle does not know {name}", where=location_text(op), fix="lower it to StableHLO first")
         )
 
     def _chlo_broadcast(self, name: str, op: Any, operands: list[Array]) -> Array:

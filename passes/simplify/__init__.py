@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from passes import bindings
-from passes.pattern import apply
+from passes.patterns import apply
 from passes.pipeline import Pass, PassOptions, pattern_pass
 from passes.simplify import algebra, casts, constants, control_flow, fast_math, shapes, twins
 

@@ -22,7 +22,7 @@ from passes.match import (
     same_type,
     splat_of,
 )
-from passes.pattern import pattern
+from passes.patterns import pattern
 
 
 @pattern("stablehlo.add")

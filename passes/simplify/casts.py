@@ -8,7 +8,7 @@ import numpy as np
 
 from passes import attributes as attrs, build
 from passes.match import dtype_of, is_boolean, is_floating, is_integer, is_splat, producer
-from passes.pattern import pattern
+from passes.patterns import pattern
 
 _FLOAT_BITS = {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}
 

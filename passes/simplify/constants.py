@@ -14,7 +14,7 @@ import numpy as np
 from passes import attributes as attrs, build
 from passes.match import constant_of, dtype_of, is_static, producer, shape_of, size_of, splat_of
 from passes.numeric import elementwise, evaluate, interpreter
-from passes.pattern import pattern
+from passes.patterns import pattern
 
 MAX_ELEMENTS = 256
 

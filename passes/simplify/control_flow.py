@@ -6,7 +6,7 @@ from typing import Any
 
 from passes import bindings
 from passes.match import splat_of
-from passes.pattern import pattern
+from passes.patterns import pattern
 
 
 def inline_block(block: Any, arguments: list[Any]) -> list[Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from passes import build
 from passes.match import dtype_of, is_floating, is_splat, producer, splat_of
 from passes.numeric import elementwise
-from passes.pattern import pattern
+from passes.patterns import pattern
 
 
 @pattern("stablehlo.log", exact=False)

@@ -6,7 +6,7 @@ from typing import Any
 
 from passes import attributes as attrs, build
 from passes.match import is_static, producer, same_type, shape_of, size_of, splat_of
-from passes.pattern import pattern
+from passes.patterns import pattern
 
 
 def _static(*values: Any) -> bool:

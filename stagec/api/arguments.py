@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from stagec.core.graph import Literal
 from stagec.core.lossy import refuse_lossy
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer, leaked
-from stagec.primitives.operand import as_operand, aval_of, is_foreign_array
+from stagec.primitives.operand import as_operand, aval_of, conversion
 from stagec.runtime.array import Array
 
 
@@ -134,9 +135,10 @@ class ArgumentRules:
         self.donate_nums, self.donate_names = self._resolve("donate", donate_argnums, donate_argnames)
         both = [n for n in self.static_nums if n in self.donate_nums]
         if both:
-            raise errors.StaticArgumentError(
-                f"argument {both[0]} of {location.of_function(function)} is both static and donated\n"
-                "  Fix: a static argument is a Python value and has no buffer to donate"
+            raise location.error(
+                errors.StaticArgumentError,
+                f"argument {both[0]} of {location.of_function(function)} is both static and donated",
+                fix="leave one of the two out: a static argument is a Python value and has no buffer to donate",
             )
         self.simple = not (self.static_nums or self.static_names)
 
@@ -166,17 +168,21 @@ class ArgumentRules:
         resolved: list[int] = []
         for n in given_nums:
             if not variadic and not -count <= n < count:
-                raise errors.StaticArgumentError(
+                raise location.error(
+                    errors.StaticArgumentError,
                     f"{what}_argnums={n} is out of range: {location.of_function(self.function)} takes {count} "
-                    f"positional arguments ({', '.join(self.positional)})\n  Fix: count from 0"
+                    f"positional arguments ({', '.join(self.positional)})",
+                    fix="count from 0",
                 )
             resolved.append(n + count if n < 0 else n)
         known = {p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
         for name in given_names:
             if name not in known and not keywords:
-                raise errors.StaticArgumentError(
+                raise location.error(
+                    errors.StaticArgumentError,
                     f"{what}_argnames={name!r}: {location.of_function(self.function)} has no such parameter; it has "
-                    f"{', '.join(sorted(known)) or 'none'}\n  Fix: name an existing parameter"
+                    f"{', '.join(sorted(known)) or 'none'}",
+                    fix="name an existing parameter",
                 )
         all_names = set(given_names) | {self.positional[n] for n in resolved if n < count}
         all_nums = set(resolved) | {i for i, name in enumerate(self.positional) if name in given_names}
@@ -377,11 +383,26 @@ def _as_tuple(value: Any, kind: type, what: str) -> tuple[Any, ...]:
 
 def unsupported_argument(rules: ArgumentRules, name: str, leaf: Any) -> errors.ArgumentTypeError:
     """The error for a leaf that is no array."""
-    base = name.split("[")[0].split(".")[0]
-    fix = f"pass it as a static argument, static_argnames={base!r}, or register its class as a pytree"
-    if is_foreign_array(leaf):
-        fix = "convert it with numpy.asarray(x)"
-    return not_an_array(location.of_function(rules.function), name, leaf, fix)
+    return not_an_array(location.of_function(rules.function), name, leaf, _instead_of(name, leaf))
+
+
+def _instead_of(name: str, leaf: Any) -> str:
+    """What to do with a leaf that is no array."""
+    if converted := conversion(leaf, name):
+        return converted
+    inside = not name.isidentifier()
+    ways = []
+    try:
+        hash(leaf)
+        ways.append("pass it as a static argument" + ("" if inside else f", static_argnames={name!r}"))
+    except TypeError:
+        pass
+    if type(leaf).__module__ != "builtins":
+        ways.append("register its class with stagec.tree_util.register_pytree_node")
+    if not ways:
+        return "make an array of it, or close over it, as with functools.partial"
+    text = ", or ".join(ways)
+    return f"take it out of {re.split(r'[.[]', name)[0]}, whose leaves are arrays, and {text}" if inside else text
 
 
 def not_an_array(function: str, name: str, leaf: Any, fix: str) -> errors.ArgumentTypeError:
@@ -389,6 +410,6 @@ def not_an_array(function: str, name: str, leaf: Any, fix: str) -> errors.Argume
     return location.error(
         errors.ArgumentTypeError,
         f"argument {name} of {function} is not an array or a number",
-        [(name, errors.brief(leaf), f"a {type(leaf).__name__}")],
+        [(name, errors.brief(leaf), errors.a_kind(type(leaf)))],
         fix,
     )

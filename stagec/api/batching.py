@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stagec.api.arguments import ArgumentRules
-from stagec.api.flat import operand, short_tracebacks
+from stagec.api.flat import operand
 from stagec.core import errors, location, pytree
 from stagec.core.axis import check_name
+from stagec.core.boundary import short_tracebacks
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
 from stagec.primitives.rules import to_front
@@ -52,7 +53,9 @@ def vmap(
     """
     if not callable(fun):
         raise location.error(
-            TypeError, f"vmap takes a function, got {type(fun).__name__}", fix="vmap(f)(x), not vmap(f(x))"
+            TypeError,
+            f"vmap takes a function, got {type(fun).__name__}",
+            fix="write stagec.vmap(f)(x), not stagec.vmap(f(x))",
         )
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
@@ -92,7 +95,7 @@ def _check_spec(name: str, axes: Any) -> None:
             raise location.error(
                 TypeError,
                 f"vmap: {name} must hold integers and None, got {errors.brief(leaf)}",
-                fix="0 for the first axis, None for what all elements share",
+                fix="write 0 for the first axis, None for what all elements share",
             )
 
 
@@ -113,7 +116,7 @@ def _in_axes(fun: Callable[..., Any], in_axes: Any, args: tuple[Any, ...], kwarg
             errors.AxisError,
             f"vmap: in_axes must be an integer, None, or a tuple with one entry for each of the {len(args)} positional "
             f"arguments of {location.of_function(fun)}, got {type(in_axes).__name__}{count}: {errors.brief(in_axes)}",
-            fix=f"one entry for each argument, as in in_axes={(0,) * len(args)}",
+            fix=f"give one entry for each argument, as in in_axes={(0,) * len(args)}",
         )
     return _prefixed("in_axes", in_axes, args) + [0] * len(pytree.leaves(kwargs))
 
@@ -125,7 +128,7 @@ def _dimension(value: Any, axis: int, name: str) -> int:
             errors.ShapeError,
             f"vmap: axis {axis} of {name} is mapped, but it is {aval.long()} with {aval.ndim} axes",
             [(name, aval.long(), f"in_axes {axis}")],
-            f"pass an array with that axis, or say in_axes=None for {name}",
+            f"pass an array with that axis, or None for {name} in in_axes",
         )
     return axis % aval.ndim
 
@@ -139,7 +142,7 @@ def _size(
         raise location.error(
             errors.ShapeError,
             f"vmap of {location.of_function(fun)}: no argument has an axis to map",
-            fix="at least one entry of in_axes must not be None, or give axis_size",
+            fix="give an axis for at least one argument in in_axes, or give axis_size",
         )
     size = sizes[0] if axis_size is None else axis_size
     if any(s != size for s in sizes):
@@ -149,7 +152,7 @@ def _size(
             f"vmap got inconsistent sizes for array axes to be mapped: {', '.join(map(str, dict.fromkeys(sizes)))}"
             + (f" where axis_size is {axis_size}" if given else ""),
             given + [(n, aval.long(), f"axis {d} has size {aval.shape[d]}") for n, aval, d in rows],
-            "pass batches of one size, or in_axes=None for what all elements share",
+            "pass batches of one size, or None in in_axes for what all elements share",
         )
     return size
 
@@ -163,7 +166,7 @@ def _placed(fun: Any, out: Any, dim: int | None, axis: int | None, size: int, pa
                 errors.AxisError,
                 f"vmap: out_axes is None for {name} of {location.of_function(fun)}, which differs between elements",
                 [(name, aval.long(), f"batched along axis {dim}")],
-                "give the axis where the elements shall be, or reduce it with lax.psum or lax.pmean",
+                "give the axis where the elements are to be, or reduce it with stagec.lax.psum or stagec.lax.pmean",
             )
         return as_array(out)
     rank = aval.ndim + (dim is None)

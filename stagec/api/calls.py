@@ -9,8 +9,9 @@ from typing import Any
 
 from stagec.api.arguments import leaf_value
 from stagec.api.signature import Unusual, builder, describe, place
-from stagec.core import forking, location, pytree
+from stagec.core import forking, pytree
 from stagec.core.aval import ShapedArray
+from stagec.core.boundary import hide_frames
 from stagec.core.config import config, state
 from stagec.runtime.array import Array
 from stagec.runtime.placement import placed
@@ -56,8 +57,7 @@ class SignatureCalls(abc.ABC):
         try:
             return self._call(args, kwargs)
         except Exception as error:
-            if not config.full_tracebacks:
-                error.__traceback__ = location.user_traceback(error.__traceback__)
+            hide_frames(error)
             raise
 
     @abc.abstractmethod

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stagec.api.custom_rule import CustomRule, Use, fitted, is_zero_leaf, no_rule, pair, user_tangent
-from stagec.api.flat import given, short_tracebacks
+from stagec.api.flat import given
 from stagec.control.custom import custom_jvp_p
 from stagec.core import errors, location, pytree
+from stagec.core.boundary import short_tracebacks
 from stagec.core.zero import differentiable, zero_of
 from stagec.primitives.arithmetic import add
 from stagec.primitives.operand import aval_of
@@ -57,7 +58,7 @@ class custom_jvp(CustomRule):
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
         """Give one rule for each argument: `(tangent, result, *primals) -> tangent`, or None."""
         if self._nondiff:
-            raise TypeError("defjvps: there are nondiff_argnums\n  Fix: give one rule with defjvp")
+            raise location.error(TypeError, "defjvps: there are nondiff_argnums", fix="give one rule with defjvp")
 
         def rule(primals: Any, tangents: Any) -> Any:
             result = self(*primals)

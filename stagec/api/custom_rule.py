@@ -71,7 +71,8 @@ class CustomRule(abc.ABC):
         """All arguments by position, defaults included."""
         if self._signature is None:
             if kwargs:
-                raise TypeError(f"{self._name}: keyword arguments need a signature\n  Fix: pass them by position")
+                what = f"{self._name}: keyword arguments need a signature"
+                raise location.error(TypeError, what, fix="pass the arguments by position")
             return args
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
@@ -131,7 +132,7 @@ class Use:
                 errors.PytreeError,
                 f"{location.of_function(function)} must return the structure that {self.owner._name} returns",
                 [("function", str(self.out_tree), ""), ("rule", str(tree), "")],
-                "return the same containers",
+                "return the same containers as the function",
             )
         self.out_tree = tree
         return [operand(v, f"result{pytree.keystr(path)} of {self.owner._name}") for path, v in found]
@@ -167,7 +168,9 @@ def fitted(leaf: Any, aval: ShapedArray, name: str, what: str, rule: Any) -> Any
             kind,
             f"{what}, {location.of_function(rule)}, must return {aval.long()}, but returned {own.long()}",
             [(name, own.long(), f"for {aval.long()}")],
-            "sum over broadcast axes" if own.shape != aval.shape else f"convert it with astype({aval.dtype.name!r})",
+            "sum over the axes that were broadcast"
+            if own.shape != aval.shape
+            else f"convert it with astype({aval.dtype.name!r})",
         )
     return value if own.dtype == aval.dtype else convert_element_type(value, aval.dtype)
 

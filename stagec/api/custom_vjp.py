@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stagec.api.custom_rule import CustomRule, Use, fitted, is_zero_leaf, no_rule, pair, user_tangent
-from stagec.api.flat import given, operand, short_tracebacks
+from stagec.api.flat import given, operand
 from stagec.control.custom import custom_vjp_p
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
+from stagec.core.boundary import short_tracebacks
 from stagec.core.graph import replay, trace_flat
 from stagec.core.trace import Tracer
 from stagec.core.zero import differentiable
@@ -112,7 +113,7 @@ def _argument_cotangents(name: str, bwd: Any, returned: Any, tree: Any, avals: S
             errors.PytreeError,
             f"{what}, {location.of_function(bwd)}, must return a tuple of one cotangent for each of the {count} "
             "differentiable arguments",
-            [("returned", errors.brief(returned), f"a {type(returned).__name__}")],
+            [("returned", errors.brief(returned), errors.a_kind(type(returned)))],
             "return a tuple, (ct,) for one argument; None stands for zero",
         )
     found: list[Any] = []

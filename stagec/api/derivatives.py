@@ -14,10 +14,10 @@ from stagec.api.flat import (
     leaf_names,
     operand,
     positions,
-    short_tracebacks,
 )
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
+from stagec.core.boundary import short_tracebacks
 from stagec.core.graph import trace_flat
 from stagec.core.zero import Linear, differentiable, float0, zero_of
 from stagec.primitives.convert import as_array
@@ -143,11 +143,13 @@ class Chosen:
                 fine = dtypes.is_float(aval.dtype) or (dtypes.is_complex(aval.dtype) and not real)
             if fine or (allow_int and not dtypes.is_inexact(aval.dtype)):
                 continue
-            fix = "pass a float (3.0 instead of 3), leave it out of argnums, or say allow_int=True"
+            fix = "pass a float (3.0 instead of 3), leave it out of argnums, or pass allow_int=True"
             if holomorphic:
                 fix = "convert it with astype(complex)"
             elif real:
-                fix = "pass a float (3.0 instead of 3); for a complex function that is holomorphic, holomorphic=True"
+                fix = (
+                    "pass a float (3.0 instead of 3); for a complex function that is holomorphic, pass holomorphic=True"
+                )
             raise location.error(
                 errors.DtypeError,
                 f"{self.what} requires {kind} arguments, got {aval.long()}",
@@ -163,7 +165,11 @@ class Chosen:
 
 def _refuse_reduce_axes(name: str, reduce_axes: Sequence[Any]) -> None:
     if reduce_axes:
-        raise location.error(errors.UnsupportedError, f"{name}: reduce_axes is not supported", fix="sum with lax.psum")
+        raise location.error(
+            errors.UnsupportedError,
+            f"{name}: reduce_axes is not supported",
+            fix="leave it out, and sum with stagec.lax.psum",
+        )
 
 
 def _check_callable(name: str, fun: Any) -> None:
@@ -171,7 +177,9 @@ def _check_callable(name: str, fun: Any) -> None:
         raise location.error(
             TypeError,
             f"{name} takes a function, got {type(fun).__name__}",
-            fix=f"{name}(f)(x), not {name}(f(x))" if name in ("grad", "value_and_grad") else "pass the function itself",
+            fix=f"write stagec.{name}(f)(x), not stagec.{name}(f(x))"
+            if name in ("grad", "value_and_grad")
+            else "pass the function itself",
         )
 
 
@@ -182,14 +190,14 @@ def _check_scalar(fun: Any, outs: list[Any], tree: Any, holomorphic: bool) -> An
             errors.OutputTypeError,
             f"gradient only defined for scalar-output functions: {where} returned a container of {len(outs)} arrays",
             [("result", str(tree), "")],
-            "return one scalar, or use has_aux=True for the rest, or jacrev",
+            "return one scalar, with has_aux=True for the rest, or use stagec.jacrev",
         )
     aval = aval_of(outs[0])
     if aval.shape:
         raise location.error(
             errors.ShapeError,
             f"gradient only defined for scalar-output functions: {where} returned {aval.long()}",
-            fix="reduce it (sum or mean), or use jacrev or vjp",
+            fix="reduce it with .sum() or .mean(), or use stagec.jacrev or stagec.vjp",
         )
     check_result_dtype("grad", fun, aval, holomorphic)
     return outs[0]
@@ -300,7 +308,7 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
             raise location.error(
                 TypeError,
                 f"jvp: {name} must be a tuple or a list, got {type(given).__name__}",
-                fix=f"one of each for every argument, as in jvp(f, (x,), (x_dot,)): {name}=(x,)",
+                fix="give one of each for every argument, as in stagec.jvp(f, (x,), (x_dot,))",
             )
     leaves, tree = pytree.flatten((list(primals), {}))
     values = [operand(v, name) for v, name in zip(leaves, leaf_names(fun, primals))]
@@ -409,7 +417,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
                 errors.DtypeError,
                 f"linear_transpose requires real or complex floating arguments, got {aval.long()}",
                 [(name, aval.long(), "")],
-                "close over integers instead",
+                "close over integers, as with functools.partial",
             )
         avals.append(aval)
     flat = FlatFunction(fun, tree)

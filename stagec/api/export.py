@@ -54,7 +54,7 @@ class Exported:
                 raise location.error(
                     errors.UnsupportedError,
                     f"{trace.name} cannot be exported: it calls Python functions, which a file does not hold",
-                    fix="leave debug.print and the callbacks out of what is exported, and call them around it",
+                    fix="leave stagec.debug.print and the callbacks out of what is exported, and call them around it",
                 )
             for target in targets:
                 options = dataclasses.replace(runnable.options, target=target)
@@ -196,18 +196,20 @@ def _by_name(exported: Any) -> dict[str, list[Exported]]:
     if isinstance(exported, Mapping):
         found = {name: _rows(value) for name, value in exported.items()}
         if not found:
-            raise TypeError(f"save takes exported functions, and was given none\n  Fix: {fix}")
+            raise location.error(TypeError, "save takes exported functions, and was given none", fix=fix)
         for name, rows in found.items():
             if not rows or not isinstance(name, str) or not name or not name.isprintable():
-                raise TypeError(f"save takes exported functions, not what it was given for {name!r}\n  Fix: {fix}")
+                raise location.error(
+                    TypeError, f"save takes exported functions, not what it was given for {name!r}", fix=fix
+                )
         return found
     rows = _rows(exported)
     names = list(dict.fromkeys(row.fun_name for row in rows))
     if not rows:
-        raise TypeError(f"save takes exported functions, not {type(exported).__name__}\n  Fix: {fix}")
+        raise location.error(TypeError, f"save takes exported functions, not {type(exported).__name__}", fix=fix)
     if len(names) > 1:
         fix = "pass a dict of names to functions"
-        raise TypeError(f"save was given a list of several functions ({', '.join(names)})\n  Fix: {fix}")
+        raise location.error(TypeError, f"save was given a list of several functions ({', '.join(names)})", fix=fix)
     return {_printable(names[0]): rows}
 
 
@@ -303,12 +305,11 @@ def _parts(functions: Mapping[str, Sequence[Exported]]) -> list[Any]:
         calls = [(e.in_tree, *[(a.shape, a.dtype) for a in e.in_avals]) for e in exports]
         repeated = next((e for i, e in enumerate(exports) if calls[i] in calls[:i]), None)
         if repeated is not None:
-            raise errors.ArtifactError(
-                errors.message(
-                    f"{name} would be saved twice for the same arguments: "
-                    f"{', '.join(a.short() for a in repeated.in_avals) or 'none'}",
-                    fix="leave one out, or save them under different names",
-                )
+            raise location.error(
+                errors.ArtifactError,
+                f"{name} would be saved twice for the same arguments: "
+                f"{', '.join(a.short() for a in repeated.in_avals) or 'none'}",
+                fix="leave one out, or save them under different names",
             )
         rows[name] = tuple([writer.signature(e) for e in exports])
     versions = {"stagec": "", "iree-base-compiler": "", "iree-base-runtime": "", "numpy": ""}

@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from stagec.api.arguments import ArgumentRules, ShapeDtypeStruct, leaf_value
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
-from stagec.core.config import config, state
+from stagec.core.config import state
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.zero import differentiable, float0, is_zero, no_tangent
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.rules import spread_to, zeros
 from stagec.transforms.jvp import JvpTracer
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def short_tracebacks(function: F) -> F:
-    """Errors that leave `function` show the user's frames only."""
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        except Exception as error:
-            if not config.full_tracebacks:
-                error.__traceback__ = location.user_traceback(error.__traceback__)
-            raise
-
-    return call  # type: ignore[return-value]
 
 
 class FlatFunction:
@@ -90,7 +72,7 @@ def _result(function: Callable[..., Any], path: pytree.Path, leaf: Any) -> Any:
         raise location.error(
             errors.OutputTypeError,
             f"{location.of_function(function)} returned something that is not an array or a number",
-            [(f"result{pytree.keystr(path)}", errors.brief(leaf), f"a {type(leaf).__name__}")],
+            [(f"result{pytree.keystr(path)}", errors.brief(leaf), errors.a_kind(type(leaf)))],
             "return arrays, numbers, or containers of them; has_aux=True passes other values through",
         )
     return value
@@ -110,7 +92,7 @@ def operand(leaf: Any, name: str) -> Any:
         raise location.error(
             errors.ArgumentTypeError,
             f"argument {name} is not an array or a number",
-            [(name, errors.brief(leaf), f"a {type(leaf).__name__}")],
+            [(name, errors.brief(leaf), errors.a_kind(type(leaf)))],
             "pass other values through functools.partial or a closure",
         )
     return value
@@ -133,7 +115,8 @@ def positions(argnums: int | Sequence[int], count: int, name: str) -> tuple[int,
     """
     wanted = (argnums,) if isinstance(argnums, (int, np.integer)) else argnums
     if not isinstance(wanted, (tuple, list)) or not all(isinstance(n, (int, np.integer)) for n in wanted):
-        raise TypeError(errors.message(f"{name}: argnums={argnums!r}", fix="give an integer, or a tuple of them"))
+        what, fix = f"{name}: argnums={argnums!r}", "give an integer, or a tuple of them"
+        raise location.error(TypeError, what, fix=fix)
     for n in wanted:
         if not -count <= n < count:
             raise location.error(

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from stagec.api.derivatives import Chosen, check_result_dtype, pull_back
-from stagec.api.flat import FlatFunction, as_tangent, short_tracebacks
+from stagec.api.flat import FlatFunction, as_tangent
 from stagec.core.aval import ShapedArray
+from stagec.core.boundary import short_tracebacks
 from stagec.core.zero import differentiable, no_tangent
 from stagec.numpy.creation import eye
 from stagec.primitives.convert import as_array

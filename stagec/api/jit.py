@@ -187,13 +187,11 @@ class JitFunction(SignatureCalls):
         paths, _ = pytree.flatten_with_path(result)
         path = next((p for p, v in paths if v is leaf), ())
         where = f"result{pytree.keystr(path)}"
-        text = repr(leaf)
-        return errors.OutputTypeError(
-            errors.message(
-                f"{location.of_function(self._function)} returned something that is not an array or a number",
-                values=[(where, text if len(text) <= 60 else text[:57] + "...", f"a {type(leaf).__name__}")],
-                fix="return arrays, numbers, or containers of them; give back other values without jit",
-            )
+        return location.error(
+            errors.OutputTypeError,
+            f"{location.of_function(self._function)} returned something that is not an array or a number",
+            [(where, errors.brief(leaf), errors.a_kind(type(leaf)))],
+            "return arrays, numbers, or containers of them; return other values from a function without jit",
         )
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -327,7 +325,9 @@ def jit(
         return functools.partial(jit, **settings)
     if not callable(fun):
         raise location.error(
-            TypeError, f"jit takes a function, got {type(fun).__name__}", fix="jit(f)(x), not jit(f(x))"
+            TypeError,
+            f"jit takes a function, got {type(fun).__name__}",
+            fix="write stagec.jit(f)(x), not stagec.jit(f(x))",
         )
     chosen, place = chosen_target(target, backend, device)
     rules = ArgumentRules(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)

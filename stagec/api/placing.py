@@ -30,7 +30,9 @@ def chosen_target(target: Any, backend: Any, device: Any) -> tuple[Target | None
       TargetError, DeviceError: it is not known.
     """
     if sum(x is not None for x in (target, backend, device)) > 1:
-        raise location.error(errors.TargetError, "jit takes one of target, backend and device", fix="leave one")
+        raise location.error(
+            errors.TargetError, "jit takes one of target, backend and device", fix="leave all but one out"
+        )
     if target is not None:
         return Target.parse(target), None
     if device is None and backend is None:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stagec.api.arguments import ArgumentRules
-from stagec.api.flat import FlatFunction, leaf_names, operand, short_tracebacks
+from stagec.api.flat import FlatFunction, leaf_names, operand
 from stagec.control.call import jit_p
 from stagec.control.checkpoint import PolicyParameter, checkpoint_p, inlined, name_p
 from stagec.core import errors, location, pytree
+from stagec.core.boundary import short_tracebacks
 from stagec.core.graph import Literal, Var, trace_flat
 from stagec.core.primitive import Primitive
 from stagec.primitives.convert import as_array
@@ -55,13 +56,13 @@ def checkpoint(
         )
     if not callable(fun):
         raise location.error(
-            TypeError, f"checkpoint takes a function, got {type(fun).__name__}", fix="checkpoint(f)(x)"
+            TypeError, f"checkpoint takes a function, got {type(fun).__name__}", fix="write stagec.checkpoint(f)(x)"
         )
     if concrete:
         raise location.error(
             errors.UnsupportedError,
             "checkpoint: concrete=True is not supported",
-            fix="name arguments with values in static_argnums",
+            fix="leave it out, and name arguments with values in static_argnums",
         )
     rules = ArgumentRules(fun, static_argnums, static_argnames, None, None)
     name = getattr(fun, "__name__", "function")

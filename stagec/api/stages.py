@@ -139,7 +139,7 @@ class Lowered:
         """The StableHLO module, as `iree.compiler.ir.Module`."""
         if dialect != "stablehlo":
             raise location.error(
-                ValueError, f"unknown dialect {dialect!r}", fix="'stablehlo', or as_text(stage) for others"
+                ValueError, f"unknown dialect {dialect!r}", fix="use 'stablehlo'; as_text(stage) shows others as text"
             )
         runnable = self._runnable
         return build.lower_graph(runnable.graph, runnable.options, self._trace.name, runnable.used_names())
@@ -171,7 +171,7 @@ class Lowered:
             return str(Traced(self._function, self._trace, self._device).graph)
         if stage not in OWN_STAGES and stage not in stages.STAGES:
             known = dict.fromkeys([*OWN_STAGES, *stages.STAGES])
-            raise location.error(ValueError, f"unknown stage {stage!r}", fix=f"one of {', '.join(known)}")
+            raise location.error(ValueError, f"unknown stage {stage!r}", fix=f"use one of {', '.join(known)}")
         module = self.compiler_ir()
         if stage == "stablehlo":
             return dump.module_text(module, locations)

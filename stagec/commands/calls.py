@@ -49,7 +49,7 @@ def _load_function(place: str) -> Callable[..., Any]:
     for part in name.split("."):
         if not hasattr(found, part):
             callables = [n for n, v in vars(found).items() if callable(v) and not n.startswith("_")]
-            fix = f"it has {', '.join(sorted(callables)[:20])}" if callables else ""
+            fix = f"use one of {', '.join(sorted(callables)[:20])}" if callables else ""
             raise usage(f"{where} has no function {name!r}", fix)
         found = getattr(found, part)
     if not callable(found):

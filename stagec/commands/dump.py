@@ -59,14 +59,19 @@ def dump(
     What the module itself prints goes to standard error.
     """
     if locations and stage not in _WITH_LOCATIONS:
-        raise usage(f"--locations does not go with --stage {stage}", f"it works for {' and '.join(_WITH_LOCATIONS)}")
+        raise usage(
+            f"--locations does not go with --stage {stage}",
+            f"leave it out, or use --stage {' or --stage '.join(_WITH_LOCATIONS)}",
+        )
     with stagec.config.override(**({"enable_x64": True} if x64 else {})):
         with user_output():
             chosen, args, kwargs = described(function, arguments, static, target, fast_math)
             lowered = chosen.lower(*args, **kwargs)
         text = lowered.as_text(stage, locations=locations)
     if not text.strip():
-        raise failure(f"{stage} of {function} is empty", "a function that computes nothing has no kernels")
+        raise failure(
+            f"{stage} of {function} is empty", "use --stage stablehlo; a function that computes nothing has no kernels"
+        )
     if output is None:
         click.echo(text.rstrip("\n"))
         return

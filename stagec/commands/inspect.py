@@ -40,7 +40,7 @@ def inspect(
         opened.container.check_all()
     functions = opened.manifest.functions
     if function is not None and function not in functions:
-        raise usage(f"{file} has no function {function!r}", f"it has {', '.join(functions)}")
+        raise usage(f"{file} has no function {function!r}", f"use one of {', '.join(functions)}")
     chosen = [(n, s) for n, rows in functions.items() for s in rows if function in (None, n)]
     if extract is not None:
         _extract(opened, chosen, extract, output)
@@ -115,7 +115,7 @@ def _extract(file: File, chosen: list[tuple[str, Signature]], target: str, outpu
     found = [(n, s, v) for n, s in chosen for v in s.variants if v.target == target]
     if not found:
         known = dict.fromkeys(v.target for _, s in chosen for v in s.variants)
-        raise usage(f"there is no module for {target!r}", f"there are modules for {', '.join(known) or 'no target'}")
+        raise usage(f"there is no module for {target!r}", f"use one of {', '.join(known) or 'no target'}")
     if len({n for n, _, _ in found}) > 1:
         raise usage(f"there are modules for {target!r} of several functions", "choose one with --function")
     if len(found) > 1:

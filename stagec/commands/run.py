@@ -52,10 +52,12 @@ def run(
 def _function(loaded: Loaded, name: str | None) -> Loaded:
     if name is None:
         if len(loaded.functions) > 1:
-            raise usage(f"{loaded.path} holds several functions", f"--function {' or '.join(loaded.functions)}")
+            raise usage(
+                f"{loaded.path} holds several functions", f"add --function {' or --function '.join(loaded.functions)}"
+            )
         return loaded
     if name not in loaded.functions:
-        raise usage(f"{loaded.path} has no function {name!r}", f"it has {', '.join(loaded.functions)}")
+        raise usage(f"{loaded.path} has no function {name!r}", f"use one of {', '.join(loaded.functions)}")
     return loaded[name]
 
 

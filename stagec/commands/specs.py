@@ -73,7 +73,7 @@ def _literal(node: ast.expr, text: str) -> Any:
 def _extent(node: ast.expr, text: str) -> int:
     value = _literal(node, text)
     if type(value) is not int or value < 0:
-        raise usage(f"{ast.unparse(node)!r} in {text!r} is not the size of an axis", "sizes are integers from 0 on")
+        raise usage(f"{ast.unparse(node)!r} in {text!r} is not the size of an axis", "give sizes as integers from 0 on")
     return value
 
 

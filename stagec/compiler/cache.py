@@ -27,7 +27,7 @@ _NEAREST_LIMIT = 1000
 
 
 class CacheInfo(NamedTuple):
-    """A disk cache at one moment; `hits`, `misses` and `writes` count what this process did."""
+    """A disk cache at one moment; `hits`, `misses` and `writes` count what this process did"""
 
     directory: str
     refusal: str
@@ -134,7 +134,7 @@ class DiskCache(CacheDirectory):
             if len(head) + view.nbytes > self.max_bytes:
                 raise EntryError(f"{len(head) + view.nbytes} bytes do not fit into cache_max_bytes={self.max_bytes}")
         except EntryError as error:
-            self._warn("size", f"a program is too large for the disk cache: {error}", "raise STAGEC_CACHE_MAX_BYTES.")
+            self._warn("size", f"a program is too large for the disk cache: {error}", "raise STAGEC_CACHE_MAX_BYTES")
             return None
         if self._refused():
             return None
@@ -159,7 +159,7 @@ class DiskCache(CacheDirectory):
             return None
 
     def entries(self) -> Iterator[EntryHeader]:
-        """The headers of all sound entries, the most recently used first; those of the layers follow."""
+        """The headers of all sound entries, the most recently used first; those of the layers follow"""
         yield from self._own_entries()
         for layer in self.layers:
             yield from layer.entries()
@@ -180,7 +180,7 @@ class DiskCache(CacheDirectory):
         return best
 
     def info(self) -> CacheInfo:
-        """How full the cache is, and what this process did with it; `refusal` says why it is not used."""
+        """How full the cache is, and what this process did with it; `refusal` says why it is not used"""
         entries, temporary = self._scan()
         size = sum(size for _, size, _ in entries) + sum(size for _, size, _ in temporary)
         return CacheInfo(
@@ -259,7 +259,7 @@ class DiskCache(CacheDirectory):
         return io.FileIO(os.open(os.path.join(self.directory, _LEDGER), flags, 0o600), "wb")
 
     def _evict(self, keep: str) -> None:
-        """Remove the least recently used entries until an eighth of the bound is free, and correct the ledger."""
+        """Remove the least recently used entries until an eighth of the bound is free, and correct the ledger"""
         entries, temporary = self._scan()
         total = sum(_rounded(size) for _, size, _ in entries) + sum(_rounded(size) for _, size, _ in temporary)
         if total > self.max_bytes:
@@ -274,7 +274,7 @@ class DiskCache(CacheDirectory):
             ledger.truncate(total // PAGE)
 
     def _clean_once(self) -> None:
-        """Remove what killed processes left, once per cache object; names alone are read, which is cheap."""
+        """Remove what killed processes left, once per cache object; names alone are read, which is cheap"""
         if self._cleaned:
             return
         self._cleaned = True
@@ -295,12 +295,12 @@ class DiskCache(CacheDirectory):
         self._warn(
             "damaged",
             f"an entry of the disk cache is not sound: {error}",
-            "none needed; it was removed and the program is compiled again." if removed else f"remove {path}.",
+            "none needed; it was removed and the program is compiled again" if removed else f"remove {path}",
             path,
         )
 
     def _elsewhere(self) -> str:
-        return "set STAGEC_CACHE_DIR to a directory of your own, or STAGEC_CACHE=0 to do without."
+        return "set STAGEC_CACHE_DIR to a directory of your own, or STAGEC_CACHE=0 to do without"
 
 
 def _rounded(size: int) -> int:
@@ -312,7 +312,7 @@ _no_home_warned = False
 
 
 class _NoDirectory(DiskCache):
-    """Layers alone, for a user who has no cache directory."""
+    """Layers alone, for a user who has no cache directory"""
 
     def _refusal(self) -> str:
         return "this user has no cache directory"
@@ -358,7 +358,7 @@ def default_cache() -> DiskCache | None:
             if not _no_home_warned and not layers:
                 _no_home_warned = True
                 what = f"the disk cache is not used: this user has no cache directory ({error})"
-                warnings.warn(message(what, fix="set STAGEC_CACHE_DIR."), CacheWarning, stacklevel=2)
+                warnings.warn(message(what, fix="set STAGEC_CACHE_DIR"), CacheWarning, stacklevel=2)
             if not layers:
                 return None
             kind, directory = _NoDirectory, os.devnull

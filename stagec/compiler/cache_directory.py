@@ -1,4 +1,4 @@
-"""One directory of cache entries: what is in it, and whether its programs may be run."""
+"""One directory of cache entries: what is in it, and whether its programs may be run"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Row = tuple[float, int, str]
 
 
 class CacheDirectory:
-    """What the writable cache and the read-only layers have in common: looking."""
+    """What the writable cache and the read-only layers have in common: looking"""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         # Absolute, so that a later chdir does not move the cache.
@@ -30,7 +30,7 @@ class CacheDirectory:
         self._warned: set[str] = set()
 
     def _own_entries(self) -> Iterator[EntryHeader]:
-        """The headers of all sound entries here, the most recently used first."""
+        """The headers of all sound entries here, the most recently used first"""
         for _, _, name in sorted(self._scan()[0], reverse=True):
             with contextlib.suppress(OSError, EntryError):
                 header = read_header(os.path.join(self.directory, name))
@@ -43,7 +43,7 @@ class CacheDirectory:
         return os.path.join(self.directory, key + SUFFIX)
 
     def _refusal(self) -> str:
-        """Why programs from this directory must not be executed, or an empty string."""
+        """Why programs from this directory must not be executed, or an empty string"""
         try:
             status = os.stat(self.directory)
         except FileNotFoundError:
@@ -60,7 +60,7 @@ class CacheDirectory:
         return ""
 
     def _scan(self, entries: bool = True) -> tuple[list[Row], list[Row]]:
-        """The entries and the temporary files."""
+        """The entries and the temporary files"""
         found: list[Row] = []
         temporary: list[Row] = []
         with contextlib.suppress(OSError), os.scandir(self.directory) as items:
@@ -85,7 +85,7 @@ class CacheDirectory:
 
 
 class LayerInfo(NamedTuple):
-    """A read-only layer at one moment; `hits` counts what this process found in it."""
+    """A read-only layer at one moment; `hits` counts what this process found in it"""
 
     directory: str
     refusal: str
@@ -118,7 +118,7 @@ class Layer(CacheDirectory):
         except FileNotFoundError:
             return None
         except EntryError as error:
-            self._warn("damaged", f"an entry of a cache layer is skipped: {error}", f"replace or remove {path}.", path)
+            self._warn("damaged", f"an entry of a cache layer is skipped: {error}", f"replace or remove {path}", path)
             return None
         except OSError as error:
             reason = error.strerror or type(error).__name__
@@ -128,11 +128,11 @@ class Layer(CacheDirectory):
         return entry
 
     def entries(self) -> Iterator[EntryHeader]:
-        """The headers of all sound entries, the most recently used first."""
+        """The headers of all sound entries, the most recently used first"""
         return self._own_entries()
 
     def info(self) -> LayerInfo:
-        """How much is in the layer; `refusal` says why it is not used."""
+        """How much is in the layer; `refusal` says why it is not used"""
         entries, _ = self._scan()
         refusal = self._refusal()
         if not refusal and not os.path.isdir(self.directory):
@@ -140,4 +140,4 @@ class Layer(CacheDirectory):
         return LayerInfo(self.directory, refusal, len(entries), sum(size for _, size, _ in entries), self.hits)
 
 
-_FIX = "let the directory and its files belong to root or to this user, readable, and writable by nobody else."
+_FIX = "let the directory and its files belong to root or to this user, readable, and writable by nobody else"

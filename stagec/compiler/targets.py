@@ -16,7 +16,8 @@ import re
 import sys
 from dataclasses import dataclass
 
-from stagec.core.errors import TargetError, message
+from stagec.core import location
+from stagec.core.errors import TargetError
 
 # What each x86-64 level adds to the one before it, in the kernel's spelling.
 _X86_LEVELS: dict[str, frozenset[str]] = {
@@ -93,7 +94,8 @@ class Target:
         if isinstance(text, Target):
             return text
         if not isinstance(text, str):
-            raise TargetError(message(f"a target is a string such as 'cpu', not {type(text).__name__}"))
+            what = f"a target is a string, not {type(text).__name__}"
+            raise location.error(TargetError, what, fix="pass a string such as 'cpu'")
         return _parse(text)
 
     def __str__(self) -> str:
@@ -206,7 +208,7 @@ def _parse(text: str) -> Target:
             raise _unknown("Vulkan profile", text, arch, _VULKAN_PROFILES, f"use 'vulkan' for {_VULKAN_DEFAULT}")
         for feature in features:
             if arch != "portable" or feature not in _PORTABLE_FEATURES:
-                fix = "'vulkan:portable+fp64' adds float64; the other profiles have all that they have"
+                fix = "leave it out, or use 'vulkan:portable+fp64', which adds float64; other profiles take no features"
                 raise _unknown(f"feature of {arch}", text, feature, _PORTABLE_FEATURES, fix)
         return Target("vulkan", arch, tuple(sorted(set(features))))
     arch = arch or _CUDA_DEFAULT
@@ -228,8 +230,12 @@ def _parse_cpu(text: str, arch: str) -> Target:
     allowed = _FEATURES["x86-64"] if arch in _X86_LEVELS else _FEATURES.get(arch, ())
     for feature in features:
         if feature not in allowed:
-            fix = f"features can be added to {' or '.join(_FEATURES)} architectures only" if not allowed else ""
-            raise _unknown(f"feature of {arch}", text, feature, allowed, fix or f"known are {', '.join(allowed)}")
+            fix = (
+                f"leave it out; features can be added to {' or '.join(_FEATURES)} architectures only"
+                if not allowed
+                else ""
+            )
+            raise _unknown(f"feature of {arch}", text, feature, allowed, fix or f"use one of {', '.join(allowed)}")
     return Target("cpu", arch, tuple(sorted(set(features))))
 
 
@@ -237,7 +243,7 @@ def _unknown(kind: str, text: str, name: str, known: tuple[str, ...], fix: str) 
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
     hint = f"did you mean {' or '.join(repr(c) for c in close)}? Otherwise {fix}" if close else fix
     rows = [("target", repr(text), "the `target` option or STAGEC_TARGET")]
-    return TargetError(message(f"{name!r} is not a known {kind}", values=rows, fix=hint))
+    return location.error(TargetError, f"{name!r} is not a known {kind}", rows, hint)
 
 
 def _level_features(level: str) -> frozenset[str]:

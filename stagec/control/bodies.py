@@ -79,7 +79,7 @@ def _output(function: Callable[..., Any], leaf: Any, path: pytree.Path) -> Opera
         raise location.error(
             errors.OutputTypeError,
             f"{location.of_function(function)} returned something that is not an array or a number",
-            [(f"result{pytree.keystr(path)}", errors.brief(leaf), f"a {type(leaf).__name__}")],
+            [(f"result{pytree.keystr(path)}", errors.brief(leaf), errors.a_kind(type(leaf)))],
             "return arrays, numbers, or containers of them",
         ) from None
 

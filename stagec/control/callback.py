@@ -53,7 +53,8 @@ def pure_callback(
     """
     if vmap_method not in _VMAP_METHODS:
         known = ", ".join(map(repr, _VMAP_METHODS))
-        raise ValueError(errors.message(f"pure_callback: vmap_method={vmap_method!r}", fix=f"one of {known}"))
+        what = f"pure_callback: vmap_method={vmap_method!r}"
+        raise location.error(ValueError, what, fix=f"use one of {known}")
     return _call("pure_callback", callback, result_shape_dtypes, args, kwargs, sharding, vmap_method=vmap_method)
 
 
@@ -105,7 +106,9 @@ def _call(
 ) -> Any:
     if sharding is not None:
         raise location.error(
-            errors.UnsupportedError, f"{name}: sharding={sharding!r}", fix="leave it out; arrays are on one device"
+            errors.UnsupportedError,
+            f"{name}: sharding={sharding!r}",
+            fix="leave sharding out; arrays are on one device",
         )
     promised, out_tree = pytree.flatten_with_path(result)
     avals = tuple([_promised(name, leaf, path) for path, leaf in promised])
@@ -121,7 +124,7 @@ def _promised(name: str, leaf: Any, path: pytree.Path) -> ShapedArray:
         raise location.error(
             errors.ArgumentTypeError,
             f"{name}: a leaf of result_shape_dtypes has no shape and dtype",
-            [(f"result_shape_dtypes{pytree.keystr(path)}", errors.brief(leaf), f"a {type(leaf).__name__}")],
+            [(f"result_shape_dtypes{pytree.keystr(path)}", errors.brief(leaf), errors.a_kind(type(leaf)))],
             "give stagec.ShapeDtypeStruct(shape, dtype)",
         )
     return ShapedArray.of(tuple(shape), dtypes.canonicalize(dtype))

@@ -130,7 +130,9 @@ def _over_axes(what: str, primitive: Primitive, x: Any, axis_name: Any, groups: 
     """Apply a row over each named axis to each leaf."""
     if groups is not None:
         raise location.error(
-            errors.UnsupportedError, f"{what}: axis_index_groups is for devices, and vmap has none", fix="leave it out"
+            errors.UnsupportedError,
+            f"{what}: axis_index_groups is for devices, and vmap has none",
+            fix="leave axis_index_groups out",
         )
     names = _names(axis_name)
     for name in names:
@@ -202,7 +204,9 @@ def all_gather(x: Any, axis_name: Any, *, axis_index_groups: None = None, axis: 
     """
     if axis_index_groups is not None or isinstance(axis_name, (tuple, list)):
         raise location.error(
-            errors.UnsupportedError, "all_gather: one axis at a time, without groups", fix="gather axis by axis"
+            errors.UnsupportedError,
+            "all_gather: one axis at a time, without groups",
+            fix="gather along one axis after the other",
         )
     size = axis_length(axis_name)
 
@@ -212,7 +216,9 @@ def all_gather(x: Any, axis_name: Any, *, axis_index_groups: None = None, axis: 
         place = axis + rank if axis < 0 else axis
         if not 0 <= place < rank:
             raise location.error(
-                errors.AxisError, f"all_gather: axis {axis} of {rank} axes", fix=f"give one from {-rank} to {rank - 1}"
+                errors.AxisError,
+                f"all_gather: axis {axis} of {rank} axes",
+                fix=f"give an axis from {-rank} to {rank - 1}",
             )
         out = all_gather_p(value, axis_name=axis_name, size=size)
         count = aval_of(out).ndim

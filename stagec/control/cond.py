@@ -99,7 +99,7 @@ def cond(
             errors.ShapeError,
             f"cond: pred must have rank 0, got {aval.long()}",
             [("pred", aval.long(), getattr(chosen, "origin", str)())],
-            "reduce it with .all() or .any(); numpy.where chooses element by element",
+            "reduce it with .all() or .any(); stagec.numpy.where chooses element by element",
         )
     if bodies.runs_in_python(chosen):
         return (true_fun if bool(bodies.number(chosen)) else false_fun)(*operands)
@@ -137,7 +137,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         fix = "index it first, as in index[0]" if branches else "give at least one function"
         raise location.error(errors.ShapeError, f"switch: {what}", fix=fix)
     if not dtypes.is_integer(aval.dtype):
-        fix = "use lax.cond for a boolean" if aval.dtype == dtypes.bool_ else "convert it with astype(int)"
+        fix = "use stagec.lax.cond for a boolean" if aval.dtype == dtypes.bool_ else "convert it with astype(int)"
         raise location.error(errors.DtypeError, f"switch: index must be an integer, got {aval.long()}", fix=fix)
     last = len(branches) - 1
     if bodies.runs_in_python(chosen):
@@ -173,7 +173,7 @@ def _check_callable(name: str, *functions: Any) -> None:
             raise location.error(
                 TypeError,
                 f"{name} takes functions, got {type(f).__name__}",
-                fix=f"pass the function itself, as in lax.{name}(x > 0, f, g, x), not its result",
+                fix=f"pass the function itself, as in stagec.lax.{name}(x > 0, f, g, x), not its result",
             )
 
 

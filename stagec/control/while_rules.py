@@ -98,7 +98,8 @@ def transpose(cts: Any, *operands: Any, **params: Any) -> list[Any]:
         errors.UnsupportedError,
         "reverse-mode derivatives do not go through while_loop, nor through fori_loop with bounds that are traced: "
         "the number of steps, and so the size of what to keep, is not known",
-        fix="use scan, or fori_loop with bounds that are Python integers; jvp and jacfwd go through every loop",
+        fix="use stagec.lax.scan, or stagec.lax.fori_loop with bounds that are Python integers; "
+        "jvp and jacfwd go through every loop",
     )
 
 

@@ -105,7 +105,7 @@ def sorted_keys(tree: dict[Any, Any]) -> list[Any]:
             PytreeError,
             f"the keys of a dict cannot be put in order, so it is not a pytree (keys of type {kinds})",
             [("dict", brief(tree), "")],
-            "use keys of one type, such as str, or an OrderedDict, whose own order is taken.",
+            "use keys of one type, such as str, or an OrderedDict, whose own order is taken",
         ) from None
 
 
@@ -176,11 +176,11 @@ def register(cls: type, node: Node) -> None:
     """
     if not isinstance(cls, type):
         raise location.error(
-            PytreeError, f"{cls!r} is not a class, so it cannot be registered", fix="pass the class itself."
+            PytreeError, f"{cls!r} is not a class, so it cannot be registered", fix="pass the class itself"
         )
     if cls in _registered or (cls in REGISTRY and not is_named_tuple(cls)):
         raise location.error(
-            PytreeError, f"{cls.__name__} is registered as a pytree already", fix="remove the second registration."
+            PytreeError, f"{cls.__name__} is registered as a pytree already", fix="remove the second registration"
         )
     _registered.add(cls)
     REGISTRY[cls] = node
@@ -319,7 +319,7 @@ def _split_fields(
     is_dataclass = isinstance(cls, type) and dataclasses.is_dataclass(cls)
     if data_fields is None or meta_fields is None:
         if not is_dataclass:
-            fix = "put @dataclasses.dataclass below @register_dataclass, or pass data_fields and meta_fields."
+            fix = "put @dataclasses.dataclass below @register_dataclass, or pass data_fields and meta_fields"
             raise location.error(PytreeError, f"register_dataclass: {name} is not a dataclass", fix=fix)
         fields = [f for f in dataclasses.fields(cls) if f.init and f.name not in drop_fields]
         if data_fields is None and meta_fields is None:
@@ -339,7 +339,7 @@ def _split_fields(
         elif unknown := set(named) - {f.name for f in dataclasses.fields(cls)}:
             problem = f"{', '.join(sorted(unknown))} is not a field"
     if problem:
-        fix = "name each field of __init__ once."
+        fix = "name each field of __init__ once"
         raise location.error(PytreeError, f"register_dataclass: {problem} of {name}", fix=fix)
     return tuple(data_fields), tuple(meta_fields)
 

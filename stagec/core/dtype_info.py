@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from stagec.core import location
 from stagec.core.dtypes import (
     BOOL,
     COMPLEX,
@@ -21,7 +22,7 @@ from stagec.core.dtypes import (
     ExtendedDtype,
     parse,
 )
-from stagec.core.errors import DtypeError, message
+from stagec.core.errors import DtypeError
 
 
 def _scalar_type(x: Any) -> type:
@@ -97,7 +98,7 @@ def finfo(dtype: DtypeLike) -> Any:
     """
     found = _of(dtype)
     if found not in INEXACT:
-        raise DtypeError(message(f"finfo: {found} is not a floating dtype", fix="use iinfo for integers."))
+        raise location.error(DtypeError, f"finfo: {found} is not a floating dtype", fix="use iinfo for integers")
     return _finfo(found)
 
 
@@ -109,5 +110,5 @@ def iinfo(dtype: DtypeLike) -> np.iinfo:
     """
     found = _of(dtype)
     if found not in INTEGER:
-        raise DtypeError(message(f"iinfo: {found} is not an integer dtype", fix="use finfo for floating dtypes."))
+        raise location.error(DtypeError, f"iinfo: {found} is not an integer dtype", fix="use finfo for floating dtypes")
     return np.iinfo(found)

@@ -40,15 +40,15 @@ ALL: frozenset[Dtype] = BOOL | NUMERIC
 
 
 class extended(np.generic):
-    """The abstract scalar type of dtypes that NumPy does not know."""
+    """The abstract scalar type of dtypes that NumPy does not know"""
 
 
 class prng_key(extended):
-    """The abstract scalar type of random keys."""
+    """The abstract scalar type of random keys"""
 
 
 class ExtendedDtype:
-    """The base of dtypes that NumPy does not know; `str()` of one is its short name."""
+    """The base of dtypes that NumPy does not know; `str()` of one is its short name"""
 
     type: Any = extended
 
@@ -87,11 +87,11 @@ def parse(dtype: DtypeLike) -> Any:
                 return _INTERNED[found]
             dtype = found
     shown = getattr(dtype, "__name__", None) or str(dtype)
-    fix = f"use one of {_DTYPE_LIST}."
+    fix = f"use one of {_DTYPE_LIST}"
     if isinstance(dtype, np.dtype) and dtype.kind in "OSUTMm":
-        fix = "keep such values outside of arrays, or encode them as numbers first."
+        fix = "keep such values outside of arrays, or encode them as numbers first"
     elif isinstance(dtype, np.dtype) and dtype.names:
-        fix = "pass a dict or a dataclass of arrays, one for each field."
+        fix = "pass a dict or a dataclass of arrays, one for each field"
     raise location.error(DtypeError, f"{shown} is not a dtype that stagec arrays can have", fix=fix)
 
 
@@ -130,22 +130,22 @@ def canonicalize(dtype: DtypeLike) -> Dtype:
 
 
 def default_int() -> Dtype:
-    """The dtype of a Python int."""
+    """The dtype of a Python int"""
     return int64 if _x64() else int32
 
 
 def default_uint() -> Dtype:
-    """The widest unsigned dtype in force."""
+    """The widest unsigned dtype in force"""
     return uint64 if _x64() else uint32
 
 
 def default_float() -> Dtype:
-    """The dtype of a Python float."""
+    """The dtype of a Python float"""
     return float64 if _x64() else float32
 
 
 def default_complex() -> Dtype:
-    """The dtype of a Python complex number."""
+    """The dtype of a Python complex number"""
     return complex128 if _x64() else complex64
 
 
@@ -227,49 +227,49 @@ def from_short(text: str) -> Dtype:
         return _FROM_SHORT[text.strip()]
     except KeyError:
         names = ", ".join(sorted(name for name, dtype in _FROM_SHORT.items() if dtype is not float0))
-        raise DtypeError(message(f"{text!r} names no dtype", fix=f"use one of {names}.")) from None
+        raise DtypeError(message(f"{text!r} names no dtype", fix=f"use one of {names}")) from None
 
 
 # ---------------------------------------------------------------- kinds
 
 
 def is_bool(dtype: Any) -> bool:
-    """Whether `dtype` is bool."""
+    """Whether `dtype` is bool"""
     return dtype == bool_
 
 
 def is_integer(dtype: Any) -> bool:
-    """Whether `dtype` is a signed or unsigned integer."""
+    """Whether `dtype` is a signed or unsigned integer"""
     return dtype in INTEGER
 
 
 def is_signed(dtype: Any) -> bool:
-    """Whether `dtype` is a signed integer."""
+    """Whether `dtype` is a signed integer"""
     return dtype in SIGNED
 
 
 def is_unsigned(dtype: Any) -> bool:
-    """Whether `dtype` is an unsigned integer."""
+    """Whether `dtype` is an unsigned integer"""
     return dtype in UNSIGNED
 
 
 def is_float(dtype: Any) -> bool:
-    """Whether `dtype` is a real floating dtype; bfloat16 is one."""
+    """Whether `dtype` is a real floating dtype; bfloat16 is one"""
     return dtype in FLOATING
 
 
 def is_complex(dtype: Any) -> bool:
-    """Whether `dtype` is complex."""
+    """Whether `dtype` is complex"""
     return dtype in COMPLEX
 
 
 def is_inexact(dtype: Any) -> bool:
-    """Whether `dtype` is floating or complex: the dtypes that have derivatives."""
+    """Whether `dtype` is floating or complex: the dtypes that have derivatives"""
     return dtype in INEXACT
 
 
 def real_dtype(dtype: np.dtype) -> Dtype:
-    """The dtype of the real part of an array of `dtype`."""
+    """The dtype of the real part of an array of `dtype`"""
     return float32 if dtype == complex64 else float64 if dtype == complex128 else dtype
 
 
@@ -350,7 +350,7 @@ def lattice_result(pairs: Sequence[tuple[np.dtype, bool]]) -> tuple[np.dtype, bo
     except KeyError:
         pass
     if not pairs:
-        raise location.error(DtypeError, "no dtypes to promote", fix="pass at least one array, scalar or dtype.")
+        raise location.error(DtypeError, "no dtypes to promote", fix="pass at least one array, scalar or dtype")
     dtypes = [dtype for dtype, _ in pairs]
     all_weak = all(weak for _, weak in pairs)
     if dtypes.count(dtypes[0]) == len(dtypes):
@@ -360,7 +360,7 @@ def lattice_result(pairs: Sequence[tuple[np.dtype, bool]]) -> tuple[np.dtype, bo
             if dtype not in ALL:
                 names = ", ".join(short(d) for d in dtypes)
                 raise location.error(
-                    DtypeError, f"{names} have no common dtype", fix=f"convert the {short(dtype)} operand."
+                    DtypeError, f"{names} have no common dtype", fix=f"convert the {short(dtype)} operand"
                 )
         # Weak operands alone promote like strong ones, and the result is weak.
         node = _join(dtype if all_weak or not weak else _WEAK_NODE[dtype] for dtype, weak in pairs)
@@ -402,5 +402,5 @@ def result_type(*args: Any) -> Dtype:
 
 
 def result_type_and_weak(*args: Any) -> tuple[np.dtype, bool]:
-    """The dtype that `result_type` gives, and whether it is weak."""
+    """The dtype that `result_type` gives, and whether it is weak"""
     return lattice_result(tuple(map(_dtype_and_weak_type, args)))

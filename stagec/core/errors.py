@@ -9,27 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-
-def message(what: str, where: str = "", values: Iterable[tuple[str, str, str]] = (), fix: str = "") -> str:
-    """Lay out an error in the one form that all of them have.
-
-    Args:
-      what: the headline, one sentence.
-      where: `file.py:12 in function:  source line`, or empty.
-      values: rows of name, description, and origin.
-      fix: what the user can do.
-    """
-    lines = [what]
-    if where:
-        lines.append(f"  {where}")
-    rows = list(values)
-    if rows:
-        name_width = max(len(name) for name, _, _ in rows)
-        text_width = max(len(text) for _, text, _ in rows)
-        lines += [f"    {n:<{name_width}}  {t:<{text_width}}  {o}".rstrip() for n, t, o in rows]
-    if fix:
-        lines.append(f"  Fix: {fix}")
-    return "\n".join(lines)
+try:
+    from passes.errors import StagecError as StagecError, is_internal as is_internal, message as message
+except ImportError:
+    # stagec-runtime has no passes: its build puts a copy of that file here.
+    from stagec.core.base_errors import (  # type: ignore[import-not-found, no-redef]
+        StagecError as StagecError,
+        is_internal as is_internal,
+        message as message,
+    )
 
 
 def with_values(error: StagecError, values: Iterable[tuple[str, str, str]]) -> StagecError:
@@ -70,8 +58,10 @@ def not_installed(what: str, missing: ModuleNotFoundError) -> ImportError:
     )
 
 
-class StagecError(Exception):
-    """The base of every error that stagec raises on purpose."""
+def a_kind(kind: type) -> str:
+    """A value of a class, with the article: `an Array`, `a dict`."""
+    name = kind.__name__
+    return "None" if kind is type(None) else f"an {name}" if name[0] in "AEIOaeio" else f"a {name}"
 
 
 class ShapeError(StagecError, TypeError, ValueError):
@@ -167,6 +157,15 @@ class FormatError(StagecError, ValueError, LookupError):
 
 class KeyReuseError(StagecError, RuntimeError):
     """A random key was used twice while `debug_key_reuse` was on."""
+
+
+class MissingNameError(StagecError, AttributeError):
+    """A module or an array has nothing of this name.
+
+    The message says what NumPy or JAX calls it, whether stagec has something
+    near, and where the list is. `from module import name` raises an
+    `ImportError` that says the same.
+    """
 
 
 class DonationError(StagecError, RuntimeError):

@@ -213,16 +213,16 @@ class GraphTracer(Tracer):
         arguments = self.arguments()
         if arguments:
             plural = "s" if len(arguments) > 1 else ""
-            text += f", depends on argument{plural} {', '.join(arguments)} of {self._trace.name}"
+            text += f", depends on argument{plural} {', '.join(name for name, _ in arguments)} of {self._trace.name}"
         return text
 
-    def arguments(self) -> list[str]:
+    def arguments(self) -> list[tuple[str, ShapedArray]]:
         return dependencies(self._var)
 
 
-def dependencies(var: Var, limit: int = 4) -> list[str]:
-    """Names of the arguments that `var` was computed from."""
-    names: list[str] = []
+def dependencies(var: Var, limit: int = 4) -> list[tuple[str, ShapedArray]]:
+    """Name and aval of the arguments that `var` was computed from."""
+    names: dict[str, ShapedArray] = {}
     seen: set[Var] = set()
     stack = [var]
     while stack and len(names) < limit:
@@ -233,8 +233,8 @@ def dependencies(var: Var, limit: int = 4) -> list[str]:
         if v.equation is not None:
             stack.extend(a for a in reversed(v.equation.inputs) if type(a) is Var)
         elif v.name and v.name not in names:
-            names.append(v.name)
-    return names
+            names[v.name] = v.aval
+    return list(names.items())
 
 
 class GraphTrace(Trace):

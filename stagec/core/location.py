@@ -5,17 +5,21 @@ from __future__ import annotations
 import contextlib
 import linecache
 import os
+import re
 import sys
 import threading
 import warnings
 from collections.abc import Iterable, Iterator
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, FrameType, ModuleType
 from typing import TypeVar
 
-from stagec.core.errors import message
+import numpy as np
+
+from stagec.core.errors import is_internal as _is_in_passes, message
 
 E = TypeVar("E", bound=Exception)
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_NUMPY = os.path.dirname(np.__file__) + os.sep
 _COMMANDS = os.path.join(_PACKAGE, "cli.py")
 _internal_files: dict[str, bool] = {}
 
@@ -66,12 +70,14 @@ ambient = _Ambient()
 _known: dict[tuple[CodeType, int, str], Location] = {}
 
 
-def _is_internal(file: str) -> bool:
+def is_internal(file: str) -> bool:
+    """Whether frames of a source file are hidden from users."""
     found = _internal_files.get(file)
     if found is None:
         path = os.path.abspath(file)
         found = _internal_files[file] = (
             path.startswith(_PACKAGE)
+            or _is_in_passes(path)
             or file.startswith("<frozen")
             or f"{os.sep}site-packages{os.sep}click{os.sep}" in path
             or (os.path.basename(file) in ("contextlib.py", "functools.py") and "lib" in path)
@@ -79,10 +85,15 @@ def _is_internal(file: str) -> bool:
     return found
 
 
+def _is_numpys(file: str) -> bool:
+    """Whether the file is NumPy's, which looks at arrays on behalf of the user's line."""
+    return file.startswith(_NUMPY)
+
+
 def user_frame(start: FrameType | None = None) -> FrameType | None:
     """The innermost frame outside stagec, if the user's code runs at all: not where the command line is at work."""
     frame: FrameType | None = start if start is not None else sys._getframe(1)
-    while frame is not None and _is_internal(frame.f_code.co_filename):
+    while frame is not None and (is_internal(frame.f_code.co_filename) or _is_numpys(frame.f_code.co_filename)):
         frame = None if frame.f_code.co_filename == _COMMANDS else frame.f_back
     return frame
 
@@ -106,7 +117,34 @@ def capture() -> Location:
 def error(kind: type[E], what: str, values: Iterable[tuple[str, str, str]] = (), fix: str = "") -> E:
     """An error about the user's line that is running now; the other parts are those of `errors.message`."""
     where = capture()
-    return kind(message(what, "" if where is UNKNOWN else str(where), values, fix))
+    return kind(message(what, "" if where is UNKNOWN else str(where), values, as_imported(fix)))
+
+
+# Public modules as hints name them. The whole of a path is replaced if the user imported that, else its beginning.
+_PATH = re.compile(r"(?<![\w./`])(stagec(?:\.[a-z_]+)*|numpy)(?=\.\w)")
+
+
+def as_imported(text: str) -> str:
+    """A hint, with modules under the names that the user's code has for them: `snp.where`, not `stagec.numpy.where`."""
+    frame = user_frame(sys._getframe(1))
+    if frame is None or not _PATH.search(text):
+        return text
+    names = {
+        value.__name__: name
+        for scope in (frame.f_globals, frame.f_locals)
+        for name, value in scope.items()
+        if type(value) is ModuleType and name[:1] != "_"
+    }
+
+    def replaced(match: re.Match[str]) -> str:
+        parts = match[1].split(".")
+        for end in range(len(parts), 0, -1):
+            name = names.get(".".join(parts[:end]))
+            if name is not None:
+                return ".".join([name, *parts[end:]])
+        return match[1]
+
+    return _PATH.sub(replaced, text)
 
 
 def warn(text: str, category: type[Warning]) -> None:
@@ -138,16 +176,3 @@ def of_function(function: object) -> str:
     if code is None:
         return str(name)
     return f"{name} at {os.path.basename(code.co_filename)}:{code.co_firstlineno}"
-
-
-def user_traceback(traceback: TracebackType | None) -> TracebackType | None:
-    """A traceback without the frames inside stagec."""
-    kept: list[TracebackType] = []
-    while traceback is not None:
-        if not _is_internal(traceback.tb_frame.f_code.co_filename):
-            kept.append(traceback)
-        traceback = traceback.tb_next
-    rest: TracebackType | None = None
-    for t in reversed(kept):
-        rest = TracebackType(rest, t.tb_frame, t.tb_lasti, t.tb_lineno)
-    return rest

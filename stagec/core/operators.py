@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import errors, location
+from stagec.core import errors, location, missing
+from stagec.core.boundary import hide_frames, short_tracebacks, shorten
 
 
 class _Functions(dict[str, Callable[..., Any]]):
@@ -52,7 +53,11 @@ def _binary(name: str, swapped: bool = False) -> Callable[..., Any]:
             if isinstance(other, _CONTAINERS):
                 raise _container_operand(name, self, other, swapped)
             return NotImplemented
-        return _implementations[name](other, self) if swapped else _implementations[name](self, other)
+        try:
+            return _implementations[name](other, self) if swapped else _implementations[name](self, other)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     operator.__name__ = operator.__qualname__ = name
     return operator
@@ -75,7 +80,11 @@ def _container_operand(name: str, array: Any, other: Any, swapped: bool) -> erro
 
 def _method(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return _implementations[name](self, *args, **kwargs)
+        try:
+            return _implementations[name](self, *args, **kwargs)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"See `stagec.numpy.{name}`."
@@ -140,7 +149,11 @@ class ArrayOperators:
         return self.aval.shape[0]
 
     def __iter__(self) -> Any:
-        return _implementations["__iter__"](self)
+        try:
+            return _implementations["__iter__"](self)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise location.error(
@@ -193,3 +206,13 @@ METHODS = (
 ).split()
 for _name in METHODS:
     setattr(ArrayOperators, _name, _method(_name))
+shorten(ArrayOperators, "__len__ __setitem__")
+
+
+@short_tracebacks
+def _missing_attribute(self: Any, name: str) -> Any:
+    raise missing.attribute_error(self, name)
+
+
+# Not written in the class: type checkers would take any attribute to exist.
+setattr(ArrayOperators, "__getattr__", _missing_attribute)  # noqa: B010

@@ -9,7 +9,12 @@ from stagec.core import trace as _trace
 
 
 class Absent:
-    """A rule that does not exist, said on purpose; `fix` is what users can do instead."""
+    """A rule that does not exist, said on purpose.
+
+    Args:
+      reason: why, as users are told.
+      fix: what they can do instead.
+    """
 
     def __init__(self, reason: str, fix: str = "") -> None:
         self.reason = reason
@@ -19,10 +24,10 @@ class Absent:
         return self.reason
 
 
-NOT_DIFFERENTIABLE = Absent("NOT_DIFFERENTIABLE")
-NOT_LINEAR = Absent("NOT_LINEAR")
-NO_OPERANDS = Absent("NO_OPERANDS")
-NOT_WRITTEN = Absent("NOT_WRITTEN")
+NOT_DIFFERENTIABLE = Absent("its results do not change smoothly")
+NOT_LINEAR = Absent("it is not linear")
+NO_OPERANDS = Absent("it has no operands")
+NOT_WRITTEN = Absent("nobody has written the rule")
 
 Rule = Any
 

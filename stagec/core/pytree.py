@@ -31,7 +31,7 @@ from stagec.core.containers import (
     register_pytree_with_keys_class,
     register_static,
 )
-from stagec.core.errors import PytreeError
+from stagec.core.errors import PytreeError, a_kind
 from stagec.core.treedef import LEAF, PyTreeDef, make, structure_of, structure_until
 
 __all__ = [
@@ -147,16 +147,16 @@ def _explain_recursion(tree: Any) -> None:
             again = keystr(path[: above.index(id(part))]) or "the tree itself"
             raise location.error(
                 PytreeError,
-                f"a {type(part).__name__} contains itself, so it is not a pytree",
+                f"{a_kind(type(part))} contains itself, so it is not a pytree",
                 values=[("tree" + shown, "is the same object as", again)],
-                fix="break the cycle; a pytree ends in leaves.",
+                fix="break the cycle; a pytree ends in leaves",
             )
         if len(path) >= limit:
             raise location.error(
                 PytreeError,
                 f"a pytree is nested more than {limit} levels deep",
                 values=[("tree" + shown, type(part).__name__, "")],
-                fix="flatten the nesting, for example by stacking the levels into one array.",
+                fix="flatten the nesting, for example by stacking the levels into one array",
             )
         stack += [(child, (*path, key), (*above, id(part))) for key, child in below[0]]
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stagec.core import errors, location
+from stagec.core import advice, errors, location
 from stagec.core.aval import ShapedArray
+from stagec.core.boundary import shorten
 from stagec.core.config import state
 from stagec.core.exports import without
 from stagec.core.operators import ArrayOperators
@@ -77,39 +78,46 @@ class Tracer(ArrayOperators):
             "return it from the function, and pickle the result",
         )
 
-    def arguments(self) -> list[str]:
-        """Names of the function's arguments that the value depends on, where the trace knows them."""
+    def arguments(self) -> list[tuple[str, ShapedArray]]:
+        """Name and aval of the function's arguments that the value depends on, where the trace knows them."""
         return []
 
     def __bool__(self) -> bool:
-        raise self._concretization(errors.TracerBoolConversionError, "truth value", _CHOICE_FIX)
+        raise self._concretization(errors.TracerBoolConversionError, "truth value", advice.choice())
 
     def __int__(self) -> int:
-        raise self._concretization(errors.TracerIntegerConversionError, "int() value", _VALUE_FIX)
+        raise self._concretization(errors.TracerIntegerConversionError, "int() value", advice.integer())
 
     def __float__(self) -> float:
-        raise self._concretization(errors.ConcretizationError, "float() value", "use x.astype(float), or {static}")
+        raise self._concretization(errors.ConcretizationError, "float() value", advice.number("float"))
 
     def __complex__(self) -> complex:
-        raise self._concretization(errors.ConcretizationError, "complex() value", "use x.astype(complex), or {static}")
+        raise self._concretization(errors.ConcretizationError, "complex() value", advice.number("complex"))
 
     def __index__(self) -> int:
-        raise self._concretization(errors.TracerIntegerConversionError, "integer value", _VALUE_FIX)
+        raise self._concretization(errors.TracerIntegerConversionError, "integer value", advice.integer())
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise self._concretization(errors.TracerArrayConversionError, "NumPy array", _NUMPY_FIX)
+        raise self._concretization(errors.TracerArrayConversionError, "NumPy array", advice.array())
 
     def __format__(self, spec: str) -> str:
         if spec:
-            fix = "format it without a width, or {static}"
-            raise self._concretization(errors.ConcretizationError, "formatted value", fix)
+            raise self._concretization(
+                errors.ConcretizationError,
+                "formatted value",
+                f'print it when the program runs, with stagec.debug.print("{{x:{spec}}}", x=x)',
+            )
         return repr(self)
 
     def item(self, *args: Any) -> Any:
-        raise self._concretization(errors.ConcretizationError, "item() value", _VALUE_FIX)
+        raise self._concretization(
+            errors.ConcretizationError, "item() value", "leave .item() out: an array without axes is a number"
+        )
 
     def tolist(self) -> Any:
-        raise self._concretization(errors.ConcretizationError, "tolist() value", _VALUE_FIX)
+        raise self._concretization(
+            errors.ConcretizationError, "tolist() value", "use list(x), whose elements are arrays"
+        )
 
     def block_until_ready(self) -> Tracer:
         """Nothing to wait for while tracing."""
@@ -118,24 +126,21 @@ class Tracer(ArrayOperators):
     def _concretization(self, kind: type[errors.StagecError], wanted: str, fix: str) -> errors.StagecError:
         if self._trace.ended:
             return leaked(self)
-        names = self.arguments()
-        static = f"make {' and '.join(names) or 'the argument'} static with static_argnames"
-        if names:
-            static += f"={names[0].split('[')[0].split('.')[0]!r}"
+        static = advice.static(self.arguments())
         if not self._trace.static_arguments:
             static = "decide outside the function, by values that are known while tracing"
         return location.error(
             kind,
             f"the {wanted} of a traced array was asked for: {self.aval.long()} has no value while tracing",
             [("value", self.aval.long(), self.origin())],
-            fix.format(static=static),
+            f"{fix}, or {static}" if static else fix,
         )
 
 
-_CHOICE_FIX = "keep the choice in the program with numpy.where or lax.cond, or {static}"
-_VALUE_FIX = "compute with operations that stay in the program, or {static}"
-_NUMPY_FIX = "call the function of the same name in stagec.numpy, or {static}"
-
+shorten(
+    Tracer,
+    "__hash__ __reduce__ __bool__ __int__ __float__ __complex__ __index__ __array__ __format__ item tolist",
+)
 _base: Trace
 
 
@@ -217,4 +222,14 @@ def leaked(tracer: Tracer) -> errors.LeakedTracerError:
         f"a traced value {tracer.aval.long()} was used after its function had returned",
         [("value", tracer.aval.long(), tracer.origin())],
         "return the value from the function instead of storing it in a global, an attribute or a closure",
+    )
+
+
+def closed_over(tracer: Tracer) -> errors.UnsupportedError:
+    """The error for a tracer that is used where values are computed, while its function still runs."""
+    return location.error(
+        errors.UnsupportedError,
+        f"a traced value {tracer.aval.long()} was used by a function that runs outside of the trace",
+        [("value", tracer.aval.long(), tracer.origin())],
+        "pass the value to that function as an argument; it may be a callback, or have a derivative of its own",
     )

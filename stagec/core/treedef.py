@@ -8,7 +8,7 @@ from typing import Any
 
 from stagec.core import location
 from stagec.core.containers import REGISTRY, Key, children_with_keys, is_named_tuple, keystr, node_of
-from stagec.core.errors import PytreeError, brief
+from stagec.core.errors import PytreeError, a_kind, brief
 
 
 class _Leaf:
@@ -67,7 +67,7 @@ class PyTreeDef:
                 PytreeError,
                 f"unflatten: {len(leaves)} leaves were given for a structure of {self.num_leaves}",
                 values=[("structure", str(self), "")],
-                fix="pass as many leaves as `num_leaves` says.",
+                fix="pass as many leaves as `num_leaves` says",
             )
         if self._plain:
             return REGISTRY[self._type].unflatten(self._data, leaves)
@@ -122,7 +122,7 @@ class PyTreeDef:
                     PytreeError,
                     f"the static data of {self._type.__name__} is not hashable",
                     values=[("data", brief(self._data), "")],
-                    fix="keep arrays and lists among its children (data fields), and static data hashable.",
+                    fix="keep arrays and lists among its children (data fields), and static data hashable",
                 ) from None
         return self._hash
 
@@ -155,7 +155,7 @@ def _same_data(definition: PyTreeDef, data: Any) -> bool:
             PytreeError,
             f"the static data of {definition._type.__name__} cannot be compared",
             values=[("data", brief(data), "")],
-            fix="keep arrays among its children (data fields), not in its static data.",
+            fix="keep arrays among its children (data fields), not in its static data",
         ) from None
 
 
@@ -250,9 +250,9 @@ def difference(definition: PyTreeDef, tree: Any) -> tuple[str, str, str] | None:
     """Where a tree has another structure, how it differs, and what to do; None where it has this one.
 
     >>> difference(structure_of({"w": (1, 2)}, []), {"w": (1,)})
-    ("['w']", 'a tuple of length 1 instead of 2', 'pass 2 elements there.')
+    ("['w']", 'a tuple of length 1 instead of 2', 'pass 2 elements there')
     >>> difference(LEAF, [1])
-    ('', 'a list instead of an array', 'pass an array there.')
+    ('', 'a list instead of an array', 'pass an array there')
     """
     parts: list[Any] = []
     try:
@@ -262,7 +262,7 @@ def difference(definition: PyTreeDef, tree: Any) -> tuple[str, str, str] | None:
     for at, part in enumerate(parts):
         if structure_of(part, []) is not LEAF:
             numbered = definition.unflatten(range(definition.num_leaves))
-            return _path_of(numbered, at), f"{_kind(type(part))} instead of an array", "pass an array there."
+            return _path_of(numbered, at), f"{a_kind(type(part))} instead of an array", "pass an array there"
     return None
 
 
@@ -277,10 +277,6 @@ def _path_of(tree: Any, leaf: int) -> str:
     return ""
 
 
-def _with_article(name: str) -> str:
-    return f"an {name}" if name[0] in "AEIOUaeiou" else f"a {name}"
-
-
 def _cut(definition: PyTreeDef) -> str:
     text = str(definition)
     return text if len(text) <= 200 else text[:197] + "..."
@@ -289,10 +285,6 @@ def _cut(definition: PyTreeDef) -> str:
 def _few(names: list[str]) -> str:
     shown = ", ".join(names[:6])
     return shown if len(names) <= 6 else f"{shown} and {len(names) - 6} more"
-
-
-def _kind(cls: type) -> str:
-    return "None" if cls is type(None) else _with_article(cls.__name__)
 
 
 def _check_root(definition: PyTreeDef, children: list[Any], data: Any) -> None:
@@ -308,13 +300,13 @@ def _check_root(definition: PyTreeDef, children: list[Any], data: Any) -> None:
         if missing or extra:
             parts = [f"no key {_few(missing)}"] * bool(missing)
             parts += [f"an unexpected key {_few(extra)}"] * bool(extra)
-            raise _Mismatch(f"{_with_article(name)} with " + " and ".join(parts), "give both trees the same keys.")
+            raise _Mismatch(f"{a_kind(definition._type)} with " + " and ".join(parts), "give both trees the same keys")
         reason = f"the static data of {name} is {brief(found)} instead of {brief(expected)}"
-        raise _Mismatch(reason, "give both trees equal static data, such as fields and the order of keys.")
+        raise _Mismatch(reason, "give both trees equal static data, such as fields and the order of keys")
     count = len(definition._children)
     if len(children) != count:
         raise _Mismatch(
-            f"{_with_article(name)} of length {len(children)} instead of {count}", f"pass {count} elements there."
+            f"{a_kind(definition._type)} of length {len(children)} instead of {count}", f"pass {count} elements there"
         )
 
 
@@ -324,8 +316,8 @@ def _flatten_up_to(definition: PyTreeDef, tree: Any, out: list[Any]) -> None:
         return
     cls = type(tree)
     if cls is not definition._type:
-        wanted, given = _kind(definition._type), _kind(cls)
-        raise _Mismatch(f"{given} instead of {wanted}", f"pass {wanted} there.")
+        wanted, given = a_kind(definition._type), a_kind(cls)
+        raise _Mismatch(f"{given} instead of {wanted}", f"pass {wanted} there")
     node = REGISTRY[cls]
     children, data = node.flatten(tree)
     children = list(children)

@@ -2,6 +2,7 @@
 
 # ruff: noqa: I001
 
+from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
 from stagec.lax.fourier import FftType as FftType, fft as fft
 from stagec.primitives.fft import fft_p as fft_p
@@ -330,3 +331,6 @@ _cover(globals())
 
 def __dir__() -> list[str]:
     return _exported(globals())
+
+
+_publish(globals())

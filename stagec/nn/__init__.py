@@ -1,5 +1,6 @@
 """Activations and other functions of neural networks, by the names of `jax.nn`."""
 
+from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
 from stagec.nn.axes import (
     log_softmax as log_softmax,
@@ -43,3 +44,6 @@ _cover(globals())
 
 def __dir__() -> list[str]:
     return _exported(globals())
+
+
+_publish(globals())

@@ -6,6 +6,7 @@ Names, signatures and results are NumPy's; dtypes follow JAX: 32 bits unless
 
 # ruff: noqa: I001
 
+from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
 from stagec.numpy import fft as fft, linalg as linalg, methods
 from stagec.numpy.arithmetic import (
@@ -445,3 +446,6 @@ methods.install(globals())
 
 def __dir__() -> list[str]:
     return _exported(globals(), "fft", "linalg")
+
+
+_publish(globals())

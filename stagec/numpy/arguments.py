@@ -68,8 +68,11 @@ def is_traced(*values: Any) -> bool:
     return any(isinstance(v, Tracer) for v in values)
 
 
-def concrete(value: Any, name: str, what: str) -> np.ndarray[Any, Any]:
+def concrete(value: Any, name: str, what: str, instead: str = "") -> np.ndarray[Any, Any]:
     """The value of an argument that shapes depend on.
+
+    Args:
+      instead: what to do where it has none.
 
     Raises:
       ConcretizationError: it is traced.
@@ -79,7 +82,7 @@ def concrete(value: Any, name: str, what: str) -> np.ndarray[Any, Any]:
             errors.ConcretizationError,
             f"{name}: {what} must be known while tracing, since shapes depend on it",
             [(what, value.aval.long(), value.origin())],
-            "make the argument static with static_argnames, or pass the size that the result has (size=)",
+            f"{instead}, or call {name} outside of jit" if instead else f"call {name} outside of jit",
         )
     return np.asarray(value.value if isinstance(value, Literal) else value)
 

@@ -10,13 +10,14 @@ import numpy as np
 
 from stagec.control.loops import while_loop
 from stagec.core import dtypes, errors, location
+from stagec.core.boundary import shorten
 from stagec.core.graph import Literal
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.creation import array
 from stagec.numpy.index_syntax import Parsed, parse
 from stagec.numpy.indexing import advanced, getitem, index_columns, sliced, with_new_axes
-from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
+from stagec.numpy.promotion import broadcast_to_shape, stretches_to
 from stagec.primitives import arithmetic, logic, scatter
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.gather import GatherScatterMode
@@ -284,11 +285,11 @@ def _broadcast_values(values: Any, shape: tuple[int, ...]) -> Any:
     """Values in the shape of the place; leading axes of size 1 may be too many, as in NumPy."""
     while values.ndim > len(shape) and values.shape[0] == 1:
         values = reshape(values, values.shape[1:])
-    if values.ndim > len(shape) or broadcast_shapes(values.shape, shape) != tuple(shape):
+    if not stretches_to(values.shape, shape):
         raise location.error(
             errors.ShapeError,
             f"values of shape {values.shape} do not broadcast to the place's shape {tuple(shape)}",
-            fix="values have the shape of x[index], or one that stretches to it",
+            fix="pass a number, or an array that broadcasts to x[index]",
         )
     return broadcast_to_shape(values, shape)
 
@@ -399,3 +400,7 @@ def _reshaped(value: Any, shape: tuple[int, ...]) -> Any:
 def at(x: Any) -> At:
     """The helper that `x.at` gives."""
     return At(array_argument(x, "x") if isinstance(x, (Literal, np.ndarray)) else x)
+
+
+shorten(At, "__getitem__")
+shorten(AtIndex, "get set add subtract multiply mul min max divide power apply")

@@ -49,7 +49,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None =
         raise location.error(
             errors.ArgumentTypeError,
             "where takes a condition and two choices, or a condition alone",
-            fix="where(condition, x, y); size and fill_value go with where(condition)",
+            fix="write where(condition, x, y), or where(condition) with size and fill_value",
         )
     test = truth(as_operand(condition, "where's condition"))
     test, x, y = broadcast_together("where", [test, *promote_dtypes(x, y)])

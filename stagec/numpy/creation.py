@@ -172,7 +172,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
                 errors.ConcretizationError,
                 "arange: the bounds must be known while tracing, since the shape depends on them",
                 [("argument", value.aval.long(), value.origin())],
-                "make the argument static with static_argnames, or use arange(static_size) * step + start",
+                "make the argument static with static_argnames, "
+                "or use stagec.numpy.arange(size) * step + start with a static size",
             )
     wanted = dtypes.result_type(*given) if dtype is None else requested_dtype(dtype, "arange")
     if stop is None:
@@ -204,14 +205,16 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     ((2, 3), (2, 3))
     """
     if indexing not in ("xy", "ij"):
-        raise location.error(ValueError, f"meshgrid: indexing is {indexing!r}", fix="valid values are 'xy' and 'ij'")
+        raise location.error(
+            ValueError, f"meshgrid: indexing is {indexing!r}", fix="use indexing='xy' or indexing='ij'"
+        )
     vectors = [array_argument(x, "xi") for x in xi]
     for x in vectors:
         if x.ndim > 1:
             raise location.error(
                 errors.ShapeError,
                 f"meshgrid: arguments have rank 0 or 1, got {x.aval.long()}",
-                fix="flatten it with ravel",
+                fix="flatten it with x.ravel()",
             )
     order = list(range(len(vectors)))
     if indexing == "xy" and len(order) > 1:

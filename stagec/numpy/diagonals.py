@@ -32,7 +32,11 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """
     a = array_argument(a, "a")
     if a.ndim < 2:
-        raise shape_error("diagonal", f"{a.aval.long()} has less than two axes", "diag makes a matrix of a vector")
+        raise shape_error(
+            "diagonal",
+            f"{a.aval.long()} has less than two axes",
+            "use stagec.numpy.diag, which makes a matrix of a vector",
+        )
     first, second = canonical_axes((axis1, axis2), a.ndim, "diagonal")
     offset = as_int(offset, "diagonal", "offset")
     a = moveaxis(a, (first, second), (-2, -1))
@@ -64,7 +68,11 @@ def diag(v: Any, k: int = 0) -> Any:
     if v.ndim == 2:
         return diagonal(v, k)
     if v.ndim != 1:
-        raise shape_error("diag", f"a vector or a matrix is needed, got {v.aval.long()}", "diagonal takes any rank")
+        raise shape_error(
+            "diag",
+            f"a vector or a matrix is needed, got {v.aval.long()}",
+            "use stagec.numpy.diagonal, which takes any rank of 2 or more",
+        )
     k = as_int(k, "diag", "k")
     v = pad(v, np.zeros((), v.dtype), [(abs(k), 0, 0)])
     size = v.shape[0]
@@ -102,7 +110,7 @@ def triu(m: Any, k: int = 0) -> Any:
 def _triangle(m: Any, k: int, lower: bool, name: str) -> Any:
     m = array_argument(m, "m")
     if m.ndim < 2:
-        raise shape_error(name, f"{m.aval.long()} has less than two axes", "add an axis with None")
+        raise shape_error(name, f"{m.aval.long()} has less than two axes", "add an axis with x[None]")
     keep = broadcast_to_shape(tri(m.shape[-2], m.shape[-1], k if lower else k - 1, bool), m.shape)
     zero = full_like(m, 0)
     return select(keep, m, zero) if lower else select(keep, zero, m)
@@ -118,7 +126,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """
     x = array_argument(x, "x")
     if x.ndim != 1:
-        raise shape_error("vander", f"a vector is needed, got {x.aval.long()}", "flatten it with ravel")
+        raise shape_error("vander", f"a vector is needed, got {x.aval.long()}", "flatten it with x.ravel()")
     count = x.size if N is None else as_int(N, "vander", "N")
     columns = [full_like(x, 1)]
     for _ in range(count - 1):
@@ -140,11 +148,14 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
     if inplace:
         raise immutable("fill_diagonal")
     if wrap:
-        what, fix = "fill_diagonal: wrap=True is not supported", "fill the diagonal of each square block"
+        what, fix = (
+            "fill_diagonal: wrap=True is not supported",
+            "fill each square block of rows, x[:n], and concatenate",
+        )
         raise location.error(UnsupportedError, what, fix=fix)
     a = array_argument(a, "a")
     if a.ndim < 2:
-        raise shape_error("fill_diagonal", f"{a.aval.long()} has less than two axes", "add an axis")
+        raise shape_error("fill_diagonal", f"{a.aval.long()} has less than two axes", "add an axis with x[None]")
     count = min(a.shape)
     places = np.arange(count, dtype=np.int32)
     value = ravel(array_argument(val, "val"))

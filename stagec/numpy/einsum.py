@@ -46,11 +46,13 @@ def _parse(subscripts: str, operands: Sequence[Any]) -> tuple[list[str], str]:
     inputs = inputs_text.split(",")
     if len(inputs) != len(ranks):
         raise _error(
-            f"{subscripts!r} names {len(inputs)} operands, got {len(ranks)}", "one term for each, by commas", operands
+            f"{subscripts!r} names {len(inputs)} operands, got {len(ranks)}",
+            "write one term for each operand, with commas between",
+            operands,
         )
     bad = set(spec) - set(_LETTERS) - set(".,->")
     if bad:
-        raise _error(f"{subscripts!r} contains {''.join(sorted(bad))!r}", "labels are letters", operands)
+        raise _error(f"{subscripts!r} contains {''.join(sorted(bad))!r}", "use letters as labels", operands)
     unused = [c for c in _LETTERS if c not in spec]
     widths = [rank - len(term.replace("...", "")) if "..." in term else 0 for term, rank in zip(inputs, ranks)]
     ellipsis = "".join(unused[: max([0, *widths])])
@@ -72,7 +74,9 @@ def _parse(subscripts: str, operands: Sequence[Any]) -> tuple[list[str], str]:
     for c in result:
         if result.count(c) > 1 or not any(c in t for t in terms):
             raise _error(
-                f"label {c!r} of the result {result!r} is repeated or not in any operand", "name each once", operands
+                f"label {c!r} of the result {result!r} is repeated or not in any operand",
+                "name each label of the result once, and only labels of operands",
+                operands,
             )
     return terms, result
 
@@ -175,7 +179,7 @@ def einsum(
             elif n not in (1, sizes[c]):
                 raise _error(
                     f"label {c!r} of {subscripts!r} has sizes {sizes[c]} and {n}",
-                    "axes of one label must agree in size, or have size 1",
+                    "use different labels, or slice one operand; axes of one label agree in size or have size 1",
                     arrays,
                 )
     for i, (x, term) in enumerate(zip(arrays, terms)):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, location
+from stagec.core.boundary import publish as _publish
 from stagec.numpy.arguments import array_argument, from_numpy, requested_dtype
 from stagec.numpy.fft_arguments import along, back, chosen_axes, complex_argument, fitted, length, listed, real_argument
 from stagec.numpy.manipulation import roll
@@ -311,3 +312,6 @@ def _shifted(name: str, x: Any, axes: Any, by: Any) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+_publish(globals())

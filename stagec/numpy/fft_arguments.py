@@ -44,9 +44,7 @@ def real_argument(name: str, a: Any) -> Operand:
 def length(name: str, n: Any, default: int) -> int:
     found = default if n is None else as_int(n, name, "n")
     if found < 1:
-        raise location.error(
-            ValueError, f"{name}: invalid number of data points ({found})", fix="a transform has 1 point or more"
-        )
+        raise location.error(ValueError, f"{name}: invalid number of data points ({found})", fix="give 1 point or more")
     return found
 
 

@@ -54,7 +54,7 @@ def _entries(index: Any) -> list[Any]:
     if isinstance(index, list):
         raise index_error(
             "Using a non-tuple sequence for multidimensional indexing is not allowed",
-            "x[numpy.array(rows)] reads rows, x[tuple(index)] goes along several axes",
+            "x[stagec.numpy.array(rows)] reads rows, x[tuple(index)] goes along several axes",
         )
     out = []
     for entry in index if isinstance(index, tuple) else (index,):
@@ -66,7 +66,7 @@ def _entries(index: Any) -> list[Any]:
             raise index_error(
                 "Using a non-tuple sequence for multidimensional indexing is not allowed: a list or tuple stands "
                 "inside of an index",
-                "wrap it in numpy.array",
+                "wrap it in stagec.numpy.array",
             )
         elif isinstance(entry, (ArrayOperators, np.ndarray, Literal)) or hasattr(entry, "__stagec_array__"):
             out.append(as_operand(entry) if not isinstance(entry, np.ndarray) else entry)
@@ -77,9 +77,17 @@ def _entries(index: Any) -> list[Any]:
     return out
 
 
+def _at_most(rank: int) -> str:
+    return f"use at most {rank} {'index' if rank == 1 else 'indices'}" if rank else "use no index but () and ..."
+
+
 def _bad_entry(entry: Any) -> errors.IndexingError:
     kind = entry.dtype.name if hasattr(entry, "dtype") else type(entry).__name__
-    fix = "use astype(int), or // instead of / where it is computed" if "float" in kind else "index with integers"
+    fix = (
+        "use astype(int), or // instead of / where it is computed"
+        if "float" in kind
+        else "index with integers, slices, masks or None"
+    )
     return index_error(f"Indexer must have integer or boolean type, got indexer with type {kind}", fix)
 
 
@@ -137,7 +145,7 @@ def traced_mask(mask: Any) -> errors.NonConcreteBooleanIndexError:
         f"Array boolean indices must be concrete; got {mask.aval.long()}, and the result's shape would depend "
         "on its values",
         [("mask", mask.aval.long(), mask.origin())],
-        "numpy.where(mask, x, other) keeps the shape; numpy.nonzero(mask, size=n) fixes it",
+        "stagec.numpy.where(mask, x, other) keeps the shape; stagec.numpy.nonzero(mask, size=n) fixes it",
     )
 
 
@@ -174,7 +182,7 @@ def parse(index: Any, shape: tuple[int, ...], clips: bool = True) -> Parsed:
     if used > len(shape):
         raise index_error(
             f"Too many indices: array is {len(shape)}-dimensional, but {used} were indexed",
-            f"the array has shape {shape}; use at most {len(shape)} indices, None adds an axis",
+            f"the array has shape {shape}; {_at_most(len(shape))}, None adds an axis",
         )
     if not ellipses:
         entries.append(Ellipsis)
@@ -208,15 +216,20 @@ def _bounds(entry: slice, size: int) -> tuple[int, int, int]:
         if isinstance(bound, Tracer):
             raise index_error(
                 "Slice entries must be static integers: a bound of the slice is traced",
-                "lax.dynamic_slice(x, start, sizes) takes a traced start; sizes must be static",
+                "stagec.lax.dynamic_slice(x, start, sizes) takes a traced start; sizes must be static",
                 [("bound", bound.aval.long(), bound.origin())],
             )
     try:
         start, stop, step = entry.indices(size)
     except TypeError:
-        raise index_error(f"Slice entries must be integers or None, got {entry}", "use // to compute bounds") from None
+        raise index_error(
+            f"Slice entries must be integers or None, got {entry}",
+            "bounds are integers; use // instead of / to compute them",
+        ) from None
     except ValueError:
-        raise location.error(ValueError, "slice step cannot be zero", fix="a negative step reverses") from None
+        raise location.error(
+            ValueError, "slice step cannot be zero", fix="leave the step out, or use -1 to reverse"
+        ) from None
     return start, len(range(start, stop, step)), step
 
 

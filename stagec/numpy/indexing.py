@@ -180,7 +180,7 @@ def _advanced(x: Any, parts: list[Part], mode: str, fill_value: Any, is_sorted: 
     if 0 in result:
         return full(result, np.zeros((), x.dtype), x.dtype)
     if any(x.shape[axis] == 0 for axis in joined.axes):
-        raise index_error(f"an index into an axis of size 0 of {x.aval.long()}", "check the size before indexing")
+        raise index_error(f"an index into an axis of size 0 of {x.aval.long()}", "check x.size first")
     rank = len(real) + len(joined.batch_shape)
     batch_axes = range(ahead, ahead + len(joined.batch_shape))
     numbers = GatherDimensionNumbers(

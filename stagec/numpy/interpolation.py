@@ -40,7 +40,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         raise location.error(
             errors.ShapeError,
             f"interp: xp is {places.long()}, fp is {given.long()}",
-            fix="both have rank 1 and one size, which is not 0",
+            fix="pass two vectors of one size, which is not 0",
         )
     (values,) = promote_inexact(values)
     if period is not None:
@@ -81,7 +81,7 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
         raise location.error(
             errors.ShapeError,
             f"polyval: p is {aval_of(p).long()}",
-            fix="coefficients have rank 1, the highest power first",
+            fix="pass a vector of coefficients, the highest power first",
         )
     result = zeros_like(x)
     for i in range(len(p)):

@@ -60,7 +60,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     if axis is None:
         parts, axis = [ravel(p) for p in parts], 0
     if any(not p.ndim for p in parts):
-        fix = "use stack, or reshape them to 1"
+        fix = "use stagec.numpy.stack, or reshape them with x.reshape(1)"
         raise shape_error("concatenate", "arrays of rank 0 cannot be joined", fix, parts)
     return _joining.concatenate(parts, canonical_axis(axis, parts[0].ndim, "concatenate"))
 
@@ -87,7 +87,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, dtype: Any = None) -> Any
         raise shape_error(
             "stack",
             f"all input arrays must have the same shape, got {', '.join(p.aval.long() for p in parts)}",
-            "concatenate joins arrays whose sizes differ along one axis",
+            "use stagec.numpy.concatenate for arrays whose sizes differ along one axis",
             parts,
         )
     where = canonical_axis(axis, parts[0].ndim + 1, "stack")
@@ -161,10 +161,10 @@ def block(arrays: Any) -> Any:
         if not isinstance(nested, list):
             return 0
         if not nested:
-            raise shape_error("block", "a list of blocks is empty", "leave it out")
+            raise shape_error("block", "a list of blocks is empty", "leave the empty list out")
         found = {depth(n) for n in nested}
         if len(found) > 1:
-            raise shape_error("block", "lists are nested to different depths", "nest all blocks alike")
+            raise shape_error("block", "lists are nested to different depths", "nest all lists to one depth")
         return 1 + found.pop()
 
     levels = depth(arrays)
@@ -204,7 +204,9 @@ def _bounds(indices_or_sections: Any, size: int, name: str, even: bool) -> list[
         count = as_int(indices_or_sections, name, "the number of parts")
         if count < 1 or (even and size % count):
             raise shape_error(
-                name, f"an axis of size {size} is not divided into {count} equal parts", "array_split allows a rest"
+                name,
+                f"an axis of size {size} is not divided into {count} equal parts",
+                "use stagec.numpy.array_split, which allows a remainder",
             )
         base, extra = divmod(size, count)
         return [i * base + min(i, extra) for i in range(count + 1)]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.boundary import publish as _publish
 from stagec.numpy import diagonals, linear
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.creation import eye
@@ -80,7 +81,7 @@ def _matrix(x: Any, axes: tuple[int, int], ord: Any, keepdims: bool) -> Any:
         raise location.error(
             errors.UnsupportedError,
             f"norm: ord={ord!r} of a matrix needs its singular values, which are not available",
-            fix="use 'fro', 1, -1, inf or -inf, or numpy.linalg on the host",
+            fix="use 'fro', 1, -1, inf or -inf, or numpy.linalg.norm(x, ord) outside of jit",
         )
     if ord not in (1, -1, np.inf, -np.inf):
         raise _bad_order("matrix", ord, "'fro', 1, -1, inf or -inf")
@@ -110,7 +111,11 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
             out = _root_of_squares(x.ravel(), (0,), False)
             return expand_dims(out, tuple(range(x.ndim))) if keepdims else out
         if x.ndim not in (1, 2):
-            raise shape_error("norm", f"ord={ord!r} needs a vector or a matrix, got {x.aval.long()}", "pass axis")
+            raise shape_error(
+                "norm",
+                f"ord={ord!r} needs a vector or a matrix, got {x.aval.long()}",
+                "name one or two axes with axis=",
+            )
         axes = tuple(range(x.ndim))
     else:
         axes = canonical_axes(axis, x.ndim, "norm")
@@ -118,7 +123,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         return _vector(x, axes[0], ord, keepdims)
     if len(axes) == 2:
         return _matrix(x, (axes[0], axes[1]), ord, keepdims)
-    raise shape_error("norm", f"axis {axis} names {len(axes)} axes", "one for vectors, two for matrices")
+    raise shape_error("norm", f"axis {axis} names {len(axes)} axes", "name one axis for vectors, two for matrices")
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
@@ -158,11 +163,17 @@ def matrix_power(a: Any, n: int) -> Any:
     """
     a = array_argument(a, "a")
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise shape_error("matrix_power", f"square matrices are needed, got {a.aval.long()}", "the last axes agree")
+        raise shape_error(
+            "matrix_power",
+            f"square matrices are needed, got {a.aval.long()}",
+            "take a.mT @ a, or a part of it whose last two axes agree",
+        )
     power = as_int(n, "matrix_power", "n")
     if power < 0:
         raise location.error(
-            errors.UnsupportedError, "matrix_power: negative powers need an inverse", fix="invert first"
+            errors.UnsupportedError,
+            "matrix_power: negative powers need an inverse",
+            fix="take a positive power of numpy.linalg.inv(a), outside of jit",
         )
     if power == 0:
         return broadcast_to_shape(eye(a.shape[-1], dtype=a.dtype), a.shape)
@@ -189,7 +200,7 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
     """
     parts = [array_argument(a, "arrays") for a in arrays]
     if len(parts) < 2:
-        raise location.error(ValueError, "multi_dot: expecting at least two arrays", fix="pass more arrays")
+        raise location.error(ValueError, "multi_dot: expecting at least two arrays", fix="pass two or more arrays")
     first, last = parts[0].ndim == 1, parts[-1].ndim == 1
     if first:
         parts[0] = expand_dims(parts[0], (0,))
@@ -197,7 +208,11 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
         parts[-1] = expand_dims(parts[-1], (1,))
     for a in parts:
         if a.ndim != 2:
-            raise shape_error("multi_dot", f"matrices are needed, got {a.aval.long()}", "only the ends may be vectors")
+            raise shape_error(
+                "multi_dot",
+                f"matrices are needed, got {a.aval.long()}",
+                "reshape it; only the first and the last may be vectors",
+            )
     out = _chain(parts, precision)
     return out.squeeze(tuple(i for i, flag in enumerate((first, last)) if flag))
 
@@ -227,7 +242,11 @@ def outer(x1: Any, x2: Any, /) -> Any:
     """All products of an element of one vector and one of another."""
     x, y = array_argument(x1, "x1"), array_argument(x2, "x2")
     if x.ndim != 1 or y.ndim != 1:
-        raise shape_error("outer", f"vectors are needed, got {x.aval.long()} and {y.aval.long()}", "use numpy.outer")
+        raise shape_error(
+            "outer",
+            f"vectors are needed, got {x.aval.long()} and {y.aval.long()}",
+            "use stagec.numpy.outer, which flattens its arguments",
+        )
     return linear.outer(x, y)
 
 
@@ -258,3 +277,6 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None) -> Any
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+_publish(globals())

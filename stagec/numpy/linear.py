@@ -159,7 +159,10 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
     y = moveaxis(y, canonical_axis(axis, y.ndim, "vecdot"), -1)
     if x.shape[-1] != y.shape[-1]:
         raise shape_error(
-            "vecdot", f"{x.aval.long()} and {y.aval.long()} differ along the axis", "sizes must agree", (x, y)
+            "vecdot",
+            f"{x.aval.long()} and {y.aval.long()} differ along the axis",
+            "slice one to the other's size, or choose another axis=",
+            (x, y),
         )
     row, column = expand_dims(_conjugate(x), (x.ndim - 1,)), expand_dims(y, (y.ndim,))
     out = matmul(row, column, precision=precision, preferred_element_type=preferred_element_type)
@@ -239,7 +242,10 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred
         count = as_int(axes, "tensordot", "axes")
         if count > min(x.ndim, y.ndim):
             raise shape_error(
-                "tensordot", f"axes={count} exceeds the rank of {x.aval.long()}", "use fewer axes", (x, y)
+                "tensordot",
+                f"axes={count} exceeds the rank of {x.aval.long()}",
+                "use axes=0, 1 or 2, up to the smaller rank",
+                (x, y),
             )
         x_axes, y_axes = tuple(range(x.ndim - count, x.ndim)), tuple(range(count))
     return dot_general(x, y, ((x_axes, y_axes), ((), ())), precision, _preferred(preferred_element_type, "tensordot"))
@@ -275,7 +281,9 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     x, y = moveaxis(x, axisa, -1), moveaxis(y, axisb, -1)
     for v in (x, y):
         if v.shape[-1] not in (2, 3):
-            raise shape_error("cross", f"vectors have length 2 or 3, got {v.aval.long()}", "choose the axis")
+            raise shape_error(
+                "cross", f"vectors have length 2 or 3, got {v.aval.long()}", "name the axis of the vectors with axis="
+            )
     planar = x.shape[-1] == y.shape[-1] == 2
     shape = broadcast_shapes(x.shape[:-1], y.shape[:-1])
     x, y = (broadcast_to_shape(v, (*shape, v.shape[-1])) for v in (x, y))

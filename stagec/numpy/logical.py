@@ -126,7 +126,7 @@ def _bit_operands(name: str, *values: Any) -> list[Operand]:
     operands = promote(name, *values)
     dtype = dtype_of(operands[0])
     if dtypes.is_inexact(dtype):
-        raise reject(name, dtype, "convert with astype(int), or reinterpret the bits with view")
+        raise reject(name, dtype, "convert with astype(int), or reinterpret the bits with x.view('uint32')")
     return operands
 
 

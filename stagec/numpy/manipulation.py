@@ -25,7 +25,7 @@ def _check_order(order: str | None, name: str) -> str:
         return "C"
     if order == "F":
         return "F"
-    raise location.error(ValueError, f"{name}: order is {order!r}", fix="orders are 'C' and 'F'")
+    raise location.error(ValueError, f"{name}: order is {order!r}", fix="use order='C' or order='F'")
 
 
 def reshape(a: Any, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Any:
@@ -56,7 +56,9 @@ def _resolved(a: Any, shape: Any) -> tuple[int, ...]:
     sizes = [as_int(n, "reshape", "each size of a shape") for n in (shape if many else (shape,))]
     unknown = [i for i, n in enumerate(sizes) if n == -1]
     if len(unknown) > 1 or any(n < -1 for n in sizes):
-        raise shape_error("reshape", f"shape {tuple(sizes)} has more than one unknown size", "use -1 once")
+        raise shape_error(
+            "reshape", f"shape {tuple(sizes)} has more than one unknown size", "use -1 for one size at most"
+        )
     if unknown:
         rest = math.prod([n for n in sizes if n != -1])
         if rest == 0 or a.size % rest:
@@ -108,7 +110,7 @@ def matrix_transpose(x: Any, /) -> Any:
     """
     x = array_argument(x, "x")
     if x.ndim < 2:
-        raise shape_error("matrix_transpose", f"{x.aval.long()} has less than two axes", "add one with None")
+        raise shape_error("matrix_transpose", f"{x.aval.long()} has less than two axes", "add one with x[:, None]")
     return swapaxes(x, -1, -2)
 
 
@@ -137,7 +139,11 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     start = canonical_axes(source, a.ndim, "moveaxis")
     end = canonical_axes(destination, a.ndim, "moveaxis")
     if len(start) != len(end):
-        raise shape_error("moveaxis", f"source {source} and destination {destination} differ in length", "")
+        raise shape_error(
+            "moveaxis",
+            f"source {source} and destination {destination} differ in length",
+            "name as many destinations as sources",
+        )
     order = [i for i in range(a.ndim) if i not in start]
     for where, axis in sorted(zip(end, start)):
         order.insert(where, axis)
@@ -191,9 +197,11 @@ def broadcast_to(array: Any, shape: Any) -> Any:
     """
     array = array_argument(array, "array")
     sizes = as_shape(shape, "broadcast_to")
-    if len(sizes) < array.ndim or promotion.broadcast_shapes(array.shape, sizes) != sizes:
+    if not promotion.stretches_to(array.shape, sizes):
         raise shape_error(
-            "broadcast_to", f"{array.aval.long()} does not broadcast to {sizes}", "only axes of size 1 stretch"
+            "broadcast_to",
+            f"{array.aval.long()} does not broadcast to {sizes}",
+            "only axes of size 1 stretch, and new axes come first; reshape it, as with x[:, None]",
         )
     return promotion.broadcast_to_shape(array, sizes)
 
@@ -276,7 +284,9 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         shifts = [shift]
     count = max(len(axes), len(shifts))
     if len(axes) not in (1, count) or len(shifts) not in (1, count):
-        raise shape_error("roll", f"{len(shifts)} shifts do not fit {len(axes)} axes", "one for each axis")
+        raise shape_error(
+            "roll", f"{len(shifts)} shifts do not fit {len(axes)} axes", "give one shift for each axis, or one for all"
+        )
     for by, where in zip(shifts * (count // len(shifts)), axes * (count // len(axes))):
         size = a.shape[where]
         if not size:

@@ -43,7 +43,8 @@ def vectorize(
     """
     kept = frozenset(excluded)
     if any(not isinstance(e, (int, str)) for e in kept) or any(isinstance(e, int) and e < 0 for e in kept):
-        raise ValueError(f"vectorize: excluded={excluded!r}\n  Fix: positions from 0, and names")
+        fix = "give positions from 0, and names"
+        raise location.error(ValueError, f"vectorize: excluded={excluded!r}", fix=fix)
     parsed = None if signature is None else _parse(signature)
 
     @functools.wraps(pyfunc)
@@ -86,7 +87,8 @@ def vectorize(
 
 def _parse(signature: str) -> tuple[list[Core], list[Core]]:
     if not _SIGNATURE.match(signature):
-        raise ValueError(f'vectorize: {signature!r} is not a signature\n  Fix: write it like "(m,n),(n)->(m)"')
+        fix = 'write it like "(m,n),(n)->(m)"'
+        raise location.error(ValueError, f"vectorize: {signature!r} is not a signature", fix=fix)
     inputs, outputs = (
         [tuple(re.findall(r"\w+", part)) for part in re.findall(_DIMENSIONS, side)] for side in signature.split("->")
     )
@@ -110,7 +112,7 @@ def _outer(value: Any, core: Core, sizes: dict[str, int], i: int) -> tuple[int, 
                 errors.ShapeError,
                 f"vectorize: axis {name} of argument {i} has size {n}, but {expected} elsewhere",
                 [(f"argument {i}", aval.long(), f"({','.join(core)})")],
-                "axes of one name have one size",
+                "pass arrays whose axes of one name have one size",
             )
     return aval.shape[:split]
 
@@ -189,7 +191,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
         raise location.error(
             errors.AxisError,
             f"apply_along_axis: axis {axis} of {aval_of(value).long()}",
-            fix=f"give one from {-rank} to {rank - 1}" if rank else "give an array with axes",
+            fix=f"give an axis from {-rank} to {rank - 1}" if rank else "give an array with axes",
         )
     axis %= rank
     front = moveaxis(value, axis, -1)

@@ -86,7 +86,7 @@ def _view(x: Any, dtype: Any = None, type: Any = None) -> Any:
         raise location.error(
             errors.ShapeError,
             f"view: the last axis of {x.aval.long()} does not hold a whole number of {wanted.name}",
-            fix="its bytes must be a multiple of the new dtype's size",
+            fix="pad or reshape it first, so that the bytes of the last axis are a multiple of the new dtype's size",
         )
     if have > wanted.itemsize:
         out = bitcast_convert_type(x, wanted)

@@ -78,6 +78,6 @@ def array_namespace(x: Any, *, api_version: str | None = None) -> Any:
         raise location.error(
             errors.UnsupportedError,
             f"stagec.numpy does not follow version {api_version} of the array API standard",
-            fix=f"one of {', '.join(known)}",
+            fix=f"use one of {', '.join(known)}",
         )
     return sys.modules["stagec.numpy"]

@@ -48,7 +48,9 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     x = array_argument(array, "array")
     width = _pairs(pad_width, x.ndim, "pad_width")
     if any(n < 0 for pair in width for n in pair):
-        raise location.error(ValueError, "pad: pad_width can't contain negative values", fix="slice instead")
+        raise location.error(
+            ValueError, "pad: pad_width can't contain negative values", fix="cut with a slice, as in x[1:]"
+        )
     options: dict[str, dict[str, Any]] = {
         "constant": {"constant_values": 0},
         "linear_ramp": {"end_values": 0},
@@ -60,7 +62,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     if callable(mode):
         return _pad_function(x, width, mode, kwargs)
     if mode not in options:
-        raise location.error(ValueError, f"pad: unknown mode {mode!r}", fix=f"one of {', '.join(options)}")
+        raise location.error(ValueError, f"pad: unknown mode {mode!r}", fix=f"use one of {', '.join(sorted(options))}")
     unknown = set(kwargs) - set(options[mode])
     if unknown:
         raise location.error(
@@ -90,11 +92,17 @@ def _pairs(value: Any, ndim: int, name: str) -> list[tuple[int, int]]:
         return out
     numbers = np.asarray(concrete(value, "pad", name) if isinstance(value, ArrayOperators) else value)
     if numbers.dtype.kind not in "iu":
-        raise location.error(TypeError, f"pad: {name} must be integers, got {value!r}", fix="use // to compute them")
+        raise location.error(
+            TypeError,
+            f"pad: {name} must be integers, got {value!r}",
+            fix="widths are integers; use // instead of / to compute them",
+        )
     try:
         return [(int(a), int(b)) for a, b in np.broadcast_to(numbers, (ndim, 2))]
     except ValueError:
-        raise shape_error("pad", f"{name} {value!r} does not fit {ndim} axes", "a pair for each axis") from None
+        raise shape_error(
+            "pad", f"{name} {value!r} does not fit {ndim} axes", "give one number, one pair, or a pair for each axis"
+        ) from None
 
 
 def _side(values: Any, axis: int, ndim: int, side: int, dtype: Any) -> Any:
@@ -181,7 +189,7 @@ def _mirrored(x: Any, axis: int, before: int, after: int, mode: str, settings: d
     odd = reflect_type == "odd"
     if reflect_type not in ("even", "odd"):
         raise location.error(
-            ValueError, f"pad: reflect_type is {reflect_type!r}", fix="reflect types are 'even' and 'odd'"
+            ValueError, f"pad: reflect_type is {reflect_type!r}", fix="use reflect_type='even' or 'odd'"
         )
     size = x.shape[axis]
     if not odd:
@@ -254,7 +262,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
             raise location.error(
                 errors.IndexingError,
                 f"insert: index {i} is out of bounds for axis {axis} with size {size}",
-                fix=f"positions are {-size} to {size}",
+                fix=f"give positions from {-size} to {size}",
             )
     flat = np.where(flat < 0, flat + size, flat)
     values = convert_element_type(values, a.dtype)
@@ -318,7 +326,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
         raise location.error(
             errors.IndexingError,
             f"delete: an index is out of bounds for axis {axis} with size {size}",
-            fix=f"positions are {-size} to {size - 1}",
+            fix=f"give positions from {-size} to {size - 1}",
         )
     keep = np.ones(size, bool)
     keep[places] = False

@@ -27,10 +27,10 @@ def check_mode(mode: str | None, name: str) -> str | None:
         raise location.error(
             errors.UnsupportedError,
             f"{name}: mode='raise' is not supported, compiled code cannot raise",
-            fix="use 'clip', 'wrap' or 'fill'",
+            fix="use mode='clip', 'wrap' or 'fill'",
         )
     if mode not in (None, "clip", "wrap", "fill", "drop", "promise_in_bounds"):
-        raise location.error(ValueError, f"{name}: mode is {mode!r}", fix="modes are 'clip', 'wrap' and 'fill'")
+        raise location.error(ValueError, f"{name}: mode is {mode!r}", fix="use mode='clip', 'wrap' or 'fill'")
     return mode
 
 
@@ -71,7 +71,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     """
     a = array_argument(a, "a")
     if not a.ndim:
-        raise shape_error("nonzero", "an array of rank 0 has no positions", "use atleast_1d")
+        raise shape_error("nonzero", "an array of rank 0 has no positions", "use stagec.numpy.atleast_1d(x)")
     fills = fill_value if isinstance(fill_value, (tuple, list)) else [fill_value or 0] * a.ndim
     kind = dtypes.default_int()
     if not isinstance(a, Tracer):
@@ -83,7 +83,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
             )
         return tuple(from_numpy(f, kind) for f in found)
     if size is None:
-        concrete(a, "nonzero", "the array")
+        concrete(a, "nonzero", "the array", "give the size of the result, size=")
     count = as_int(size, "nonzero", "size")
     if not a.size or not count:
         return tuple(full_like(iota(kind, count), v) for v in fills)
@@ -152,22 +152,30 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
     sizes = as_shape(dims, "ravel_multi_index")
     parts = [integers(m, "ravel_multi_index") for m in multi_index]
     if len(parts) != len(sizes):
-        raise shape_error("ravel_multi_index", f"{len(parts)} index arrays for {len(sizes)} axes", "one for each")
+        raise shape_error(
+            "ravel_multi_index",
+            f"{len(parts)} index arrays for {len(sizes)} axes",
+            "give one array of indices for each size in dims",
+        )
     if mode == "raise":
         for part, n in zip(parts, sizes):
-            values = concrete(part, "ravel_multi_index", "multi_index (for mode='raise')")
+            values = concrete(
+                part, "ravel_multi_index", "multi_index (for mode='raise')", "use mode='clip' or mode='wrap'"
+            )
             if values.size and (values.min() < 0 or values.max() >= n):
-                raise location.error(ValueError, "ravel_multi_index: an index is out of range", fix="mode='clip'")
+                raise location.error(
+                    ValueError, "ravel_multi_index: an index is out of range", fix="use mode='clip' or mode='wrap'"
+                )
     elif mode == "clip":
         parts = [arithmetic.max(arithmetic.min(p, n - 1), 0) for p, n in zip(parts, sizes)]
     elif mode == "wrap":
         parts = [wrapped(p, n) for p, n in zip(parts, sizes)]
     else:
         raise location.error(
-            ValueError, f"ravel_multi_index: mode is {mode!r}", fix="modes are 'raise', 'clip' and 'wrap'"
+            ValueError, f"ravel_multi_index: mode is {mode!r}", fix="use mode='raise', 'clip' or 'wrap'"
         )
     if order not in ("C", "F"):
-        raise location.error(ValueError, f"ravel_multi_index: order is {order!r}", fix="orders are 'C' and 'F'")
+        raise location.error(ValueError, f"ravel_multi_index: order is {order!r}", fix="use order='C' or order='F'")
     pairs = list(zip(parts, sizes))
     if order == "F":
         pairs = pairs[::-1]
@@ -190,7 +198,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
     for i, arg in enumerate(args):
         x = array_argument(arg, "args")
         if x.ndim != 1:
-            raise shape_error("ix_", f"vectors are needed, got {x.aval.long()}", "flatten it with ravel")
+            raise shape_error("ix_", f"vectors are needed, got {x.aval.long()}", "flatten it with x.ravel()")
         if dtypes.is_bool(x.dtype):
             x = nonzero(x)[0]
         out.append(
@@ -218,7 +226,11 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     """The positions of the main diagonal of an array whose axes have one size."""
     arr = array_argument(arr, "arr")
     if arr.ndim < 2 or len(set(arr.shape)) > 1:
-        raise shape_error("diag_indices_from", f"{arr.aval.long()} is not square", "sizes of all axes must agree")
+        raise shape_error(
+            "diag_indices_from",
+            f"{arr.aval.long()} is not square",
+            "use stagec.numpy.diag_indices(n), with the smallest size",
+        )
     return diag_indices(arr.shape[0], arr.ndim)
 
 

@@ -48,6 +48,11 @@ def truth(x: Operand) -> Operand:
     return convert_element_type(x, dtypes.bool_)
 
 
+def stretches_to(shape: Sequence[int], target: Sequence[int]) -> bool:
+    """Whether an array of one shape broadcasts to the other."""
+    return len(shape) <= len(target) and all(n in (1, m) for n, m in zip(reversed(shape), reversed(target)))
+
+
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     """The shape that NumPy broadcasts `shapes` to.
 
@@ -100,9 +105,9 @@ def _mismatch(name: str, operands: Sequence[Operand], avals: Sequence[ShapedArra
             a, b = x.shape, y.shape
             axis, m, n = -clash[0][0] - 1, clash[0][1], clash[0][2]
             break
-    fix = "reshape one operand; axes are matched from the last"
+    fix = "reshape one operand; axes are matched from the last, and only size 1 stretches"
     if len(b) == 1 and len(a) > 1 and b[0] in a[:-1]:
-        fix = "operand[:, None] adds an axis, so that rows are matched instead of columns"
+        fix = "add an axis with operand[:, None], so that rows are matched instead of columns"
     headline = f"{name}: {' and '.join(v.long() for v in avals)} do not broadcast (axis {axis}: {m} vs {n})"
     return location.error(errors.ShapeError, headline, operand_rows(operands), fix)
 

@@ -163,13 +163,15 @@ def _quantile(
 ) -> Any:
     refuse_out(out, name)
     if weights is not None:
-        raise _unsupported(name, "weights are not supported", "leave weights out")
+        raise _unsupported(name, "weights are not supported", "leave weights out; stagec.numpy.average takes weights")
     if method not in METHODS:
         raise _unsupported(name, f"method {method!r} is not supported", f"use one of {', '.join(METHODS)}")
     (x,) = promote_inexact(array_argument(a, name))
     dtype = aval_of(x).dtype
     if dtypes.is_complex(dtype):
-        raise location.error(errors.DtypeError, f"{name} does not accept {dtype.name}", fix="take the real part")
+        raise location.error(
+            errors.DtypeError, f"{name} does not accept {dtype.name}", fix="take the real part, x.real"
+        )
     work = np.dtype(np.float32) if dtype in HALF else dtype
     x = strong(x, work)
     axes = canonical_axes(axis, aval_of(x).ndim, name)
@@ -179,7 +181,9 @@ def _quantile(
     rest = tuple([shape[i] for i in kept])
     rows = reshape(transpose(x, (*kept, *axes)), (*rest, count))
     if count == 0:
-        raise location.error(errors.ShapeError, f"{name}: {aval_of(x).long()} has no elements", fix="check .size")
+        raise location.error(
+            errors.ShapeError, f"{name}: {aval_of(x).long()} has no elements", fix="check x.size first"
+        )
     last = len(rest)
     nan = ne(rows, rows)
     rows = sort(rows, last)

@@ -54,7 +54,7 @@ def mask_like(x: Any, where: Any, name: str) -> Any:
         raise location.error(
             errors.ShapeError,
             f"{name}: where of shape {aval_of(mask).shape} does not broadcast to {aval_of(x).long()}",
-            fix="broadcast the array to the mask's shape first",
+            fix="broadcast the array first, stagec.numpy.broadcast_to(x, mask.shape)",
         )
     return broadcast_to_shape(mask, shape)
 
@@ -257,7 +257,7 @@ def _position(name: str, row: Callable[..., Any], a: Any, axis: Any, out: None, 
     x = array_argument(a, name)
     rank = aval_of(x).ndim
     if aval_of(x).size == 0 and (axis is None or aval_of(x).shape[canonical_axis(axis, rank, name)] == 0):
-        raise shape_error(name, f"attempt to get {name} of an empty sequence", "check .size before")
+        raise shape_error(name, f"attempt to get {name} of an empty sequence", "check x.size first")
     if axis is None:
         found = row(reshape(x, (aval_of(x).size,)), 0, dtypes.default_int())
         return with_axes(found, tuple(range(rank)), bool(keepdims))

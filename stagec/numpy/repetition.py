@@ -64,7 +64,9 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
     size = a.shape[axis]
     if isinstance(repeats, Tracer) and total_repeat_length is not None:
         return _repeat_traced(a, repeats, axis, as_int(total_repeat_length, "repeat", "total_repeat_length"))
-    counts = concrete(repeats, "repeat", "repeats").astype(np.int64)
+    counts = concrete(repeats, "repeat", "repeats", "give the size of the result, total_repeat_length=").astype(
+        np.int64
+    )
     if counts.ndim == 0 or counts.size == 1:
         n = as_int(counts.reshape(())[()], "repeat", "repeats")
         if total_repeat_length is None:
@@ -75,7 +77,9 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
         counts = np.full(size, n)
     if counts.shape != (size,):
         raise shape_error(
-            "repeat", f"repeats of shape {counts.shape} do not fit axis {axis} of {a.aval.long()}", "one for each"
+            "repeat",
+            f"repeats of shape {counts.shape} do not fit axis {axis} of {a.aval.long()}",
+            "give one number, or one for each entry of the axis",
         )
     source = np.repeat(np.arange(size), counts)
     if total_repeat_length is not None:

@@ -22,7 +22,7 @@ def _round_with(name: str, x: Any, function: Any) -> Any:
     if not dtypes.is_inexact(dtype):
         return as_array(x)
     if dtypes.is_complex(dtype):
-        raise reject(name, dtype, "round the parts: real() and imag()")
+        raise reject(name, dtype, "round the parts, x.real and x.imag")
     return function(x)
 
 
@@ -128,7 +128,7 @@ def _round_integer(x: Operand, unit: int) -> Any:
     if unit > 2 * iinfo(dtype).max:
         return ar.mul(x, 0)
     if unit > iinfo(dtype).max:
-        raise reject("round to more digits than the dtype has", dtype, "use a wider dtype")
+        raise reject("round to more digits than the dtype has", dtype, "give fewer digits")
     whole = ar.mul(ar.div(x, unit), unit)
     left = ar.abs(ar.sub(x, whole))
     odd = logic.ne(ar.rem(ar.div(x, unit), 2), 0)

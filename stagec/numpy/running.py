@@ -93,7 +93,7 @@ def _cumulative(name: str, row: Any, x: Any, axis: int | None, dtype: Any, inclu
             raise location.error(
                 errors.AxisError,
                 f"{name}: axis must be given for {aval_of(x).long()}",
-                fix="name the axis to run along",
+                fix="name the axis to run along, axis=0",
             )
         axis = 0
     axis = canonical_axis(axis, rank, name)
@@ -156,7 +156,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     """
     x = array_argument(a, "diff")
     if n < 0:
-        raise location.error(errors.ShapeError, f"diff: n must not be negative, got {n}", fix="use 0 or more")
+        raise location.error(errors.ShapeError, f"diff: n must not be negative, got {n}", fix="give n of 0 or more")
     if n == 0:
         return x
     axis = canonical_axis(axis, aval_of(x).ndim, "diff")
@@ -271,7 +271,10 @@ def _slope(x: Any, axis: int, step: Any) -> Any:
     shape, dtype = aval_of(x).shape, aval_of(x).dtype
     n = shape[axis]
     if n < 2:
-        raise _gradient_error(f"axis {axis} of {aval_of(x).long()} has {n} samples", "two samples or more are needed")
+        raise _gradient_error(
+            f"axis {axis} of {aval_of(x).long()} has {n} samples",
+            "give two samples or more, or name other axes with axis=",
+        )
     first = ar.sub(_cut(x, 1, 2, axis), _cut(x, 0, 1, axis))
     last = ar.sub(_cut(x, n - 1, n, axis), _cut(x, n - 2, n - 1, axis))
     if aval_of(step).ndim == 0:
@@ -279,7 +282,9 @@ def _slope(x: Any, axis: int, step: Any) -> Any:
         inner = ar.mul(inner, literal(0.5, dtype))
         return ar.div(concatenate([first, inner, last], axis), step)
     if aval_of(step).shape != (n,):
-        raise _gradient_error(f"coordinates of shape {aval_of(step).shape} for {n} samples", "give one for each sample")
+        raise _gradient_error(
+            f"coordinates of shape {aval_of(step).shape} for {n} samples", "give one coordinate for each sample"
+        )
     unit = [1] * len(shape)
     unit[axis] = n - 1
     gaps = reshape(diff(step), unit)

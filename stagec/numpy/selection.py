@@ -62,7 +62,11 @@ def take(
     if 0 in shape:
         return full_like(a, 0, shape=shape)
     if not size:
-        raise shape_error("take", f"cannot do a non-empty take from axis {axis} of {a.aval.long()}", "check the size")
+        raise shape_error(
+            "take",
+            f"cannot do a non-empty take from axis {axis} of {a.aval.long()}",
+            "check the size of the axis first",
+        )
     if mode == "wrap":
         indices, mode = wrapped(indices, size), "clip"
     elif mode == "clip":
@@ -91,7 +95,9 @@ def _along(a: Any, indices: Any, axis: int, name: str) -> tuple[Any, Any, int]:
     axis = canonical_axis(axis, a.ndim, name)
     if indices.ndim != a.ndim:
         raise shape_error(
-            name, f"indices {indices.aval.long()} and array {a.aval.long()} differ in rank", "add axes with None"
+            name,
+            f"indices {indices.aval.long()} and array {a.aval.long()} differ in rank",
+            "add axes to the indices, as with indices[:, None]",
         )
     return a, indices, axis
 
@@ -125,7 +131,9 @@ def take_along_axis(
     if 0 in result:
         return full_like(a, 0, shape=result)
     if not size:
-        raise shape_error("take_along_axis", f"axis {axis} of {a.aval.long()} has size 0", "check the size")
+        raise shape_error(
+            "take_along_axis", f"axis {axis} of {a.aval.long()} has size 0", "check the size of the axis first"
+        )
     if check_mode(mode, "take_along_axis") == "wrap":
         indices, mode = wrapped(indices, size), "clip"
     else:
@@ -207,7 +215,9 @@ def compress(
     refuse_out(out, "compress")
     condition, a = array_argument(condition, "condition"), array_argument(a, "a")
     if condition.ndim != 1:
-        raise shape_error("compress", f"condition must be a vector, got {condition.aval.long()}", "use ravel")
+        raise shape_error(
+            "compress", f"condition must be a vector, got {condition.aval.long()}", "flatten it with condition.ravel()"
+        )
     if axis is None:
         a, axis = ravel(a), 0
     axis = canonical_axis(axis, a.ndim, "compress")
@@ -247,13 +257,15 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         whole = array_argument(choices, "choices")
         parts = [getitem(whole, i) for i in range(whole.shape[0])]
     if mode == "raise":
-        values = concrete(which, "choose", "a (for mode='raise')")
+        values = concrete(which, "choose", "a (for mode='raise')", "use mode='clip' or mode='wrap'")
         if values.size and (values.min() < 0 or values.max() >= len(parts)):
-            raise location.error(ValueError, f"choose: an index is not in 0..{len(parts) - 1}", fix="mode='clip'")
+            raise location.error(
+                ValueError, f"choose: an index is not in 0..{len(parts) - 1}", fix="use mode='clip' or mode='wrap'"
+            )
     elif mode == "wrap":
         which = wrapped(which, len(parts))
     elif mode != "clip":
-        raise location.error(ValueError, f"choose: mode is {mode!r}", fix="modes are 'raise', 'clip' and 'wrap'")
+        raise location.error(ValueError, f"choose: mode is {mode!r}", fix="use mode='raise', 'clip' or 'wrap'")
     shape = broadcast_shapes(which.shape, *[p.shape for p in parts])
     which = arithmetic.max(arithmetic.min(convert_element_type(which, dtypes.int32), len(parts) - 1), 0)
     stacked = stack([broadcast_to_shape(p, shape) for p in parts])

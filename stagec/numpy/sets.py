@@ -55,7 +55,10 @@ def unique(
     wanted = (return_index, return_inverse, return_counts)
     if size is None:
         found: Any = np.unique(  # type: ignore[call-overload]
-            _comparable(concrete(x, "unique", "ar")), *wanted, axis=axis, equal_nan=equal_nan
+            _comparable(concrete(x, "unique", "ar", "give the size of the result, size=")),
+            *wanted,
+            axis=axis,
+            equal_nan=equal_nan,
         )
         parts = list(found) if any(wanted) else [found]
         first = from_numpy(parts[0], aval_of(x).dtype)
@@ -69,7 +72,7 @@ def unique(
         )
     flat = reshape(x, (aval_of(x).size,))
     if aval_of(flat).size == 0:
-        raise location.error(errors.ShapeError, "unique: size= of an empty array", fix="check .size before")
+        raise location.error(errors.ShapeError, "unique: size= of an empty array", fix="check x.size first")
     values, places, inverse, counts = unique_sorted(flat, int(size), fill_value, equal_nan)
     out = [strong(values)]
     if return_index:

@@ -29,7 +29,7 @@ def _order_refused(name: str, kind: Any, order: Any) -> None:
         raise location.error(
             errors.UnsupportedError,
             f"{name}: kind= and order= are not supported",
-            fix="leave them out; every sort is stable (stable=True)",
+            fix="leave them out; every sort is stable",
         )
 
 
@@ -123,7 +123,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     """
     parts = [array_argument(k, f"lexsort's key {i}") for i, k in enumerate(keys)]
     if not parts:
-        raise location.error(errors.ShapeError, "lexsort: there are no keys", fix="pass at least one array")
+        raise location.error(errors.ShapeError, "lexsort: there are no keys", fix="pass at least one key")
     shape = aval_of(parts[0]).shape
     if shape == ():
         return _only_position()
@@ -146,7 +146,7 @@ def _kth(name: str, a: Any, kth: Any, axis: int) -> tuple[Any, int]:
             raise location.error(
                 errors.AxisError,
                 f"{name}: kth={k} is out of bounds for axis {axis} of {aval_of(x).long()}",
-                fix=f"kth is between {-n} and {n - 1}",
+                fix=f"give kth from {-n} to {n - 1}",
             )
     return x, axis
 
@@ -231,7 +231,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
         raise location.error(
             errors.ShapeError,
             f"searchsorted: a is {aval_of(table).long()}, side is {side!r}",
-            fix="a has rank 1, side is 'left' or 'right'",
+            fix="pass a sorted vector, and side='left' or 'right'",
         )
     if sorter is not None:
         table = take_flat(table, array_argument(sorter, "searchsorted's sorter"))

@@ -75,7 +75,9 @@ def linspace(
 def _count(num: Any, name: str) -> int:
     count = as_int(num, name, "num")
     if count < 0:
-        raise location.error(ValueError, f"{name}: number of samples, {count}, must not be negative")
+        raise location.error(
+            ValueError, f"{name}: number of samples, {count}, must not be negative", fix="give num of 0 or more"
+        )
     return count
 
 

@@ -61,10 +61,10 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
             fix="count integers; convert with astype(int)",
         )
     if aval_of(values).ndim != 1:
-        raise shape_error("bincount", f"x must have rank 1, got {aval_of(values).long()}", "flatten it with ravel()")
+        raise shape_error("bincount", f"x must have rank 1, got {aval_of(values).long()}", "flatten it with x.ravel()")
     values = strong(values, dtypes.int32 if dtypes.is_bool(aval_of(values).dtype) else None)
     if length is None:
-        found = concrete(values, "bincount", "x")
+        found = concrete(values, "bincount", "x", "give the size of the result, length=")
         length = max(minlength, int(found.max()) + 1 if found.size else 0)
     else:
         length = max(int(length), minlength)
@@ -91,7 +91,7 @@ def _edges(name: str, x: Any, bins: Any, range: Any) -> Any:
         return strong(edges)
     count = int(bins)
     if count < 1:
-        raise shape_error(name, f"bins={count}", "there is at least one bin")
+        raise shape_error(name, f"bins={count}", "give a number of bins of 1 or more")
     dtype = dtypes.to_inexact(aval_of(x).dtype)
     if range is None:
         if aval_of(x).size:
@@ -216,7 +216,9 @@ def cov(
             continue
         w = strong(array_argument(given, f"cov's {name}"), dtypes.real_dtype(kind))
         if aval_of(w).shape != (n,):
-            raise shape_error("cov", f"{name} {aval_of(w).long()} for {n} observations", "give one for each")
+            raise shape_error(
+                "cov", f"{name} {aval_of(w).long()} for {n} observations", "give one weight for each observation"
+            )
         weights = w if weights is None else ar.mul(weights, w)
     width = dtypes.real_dtype(kind)
     if weights is None:
@@ -270,10 +272,10 @@ def _slide(name: str, a: Any, v: Any, mode: str, correlated: bool, preferred_ele
         raise shape_error(
             name,
             f"operands are {aval_of(x).long()} and {aval_of(kernel).long()}",
-            "both have rank 1 and at least one element",
+            "pass vectors that are not empty; x.ravel() flattens",
         )
     if mode not in ("full", "same", "valid"):
-        raise shape_error(name, f"there is no mode {mode!r}", "use 'full', 'same' or 'valid'")
+        raise shape_error(name, f"there is no mode {mode!r}", "use mode='full', 'same' or 'valid'")
     swapped = m < n
     if correlated and dtypes.is_complex(aval_of(kernel).dtype):
         kernel = conj(kernel)

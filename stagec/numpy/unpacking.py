@@ -69,7 +69,7 @@ def spacing(x: Any, /) -> Any:
     """
     (x,) = promote_inexact(x)
     if dtypes.is_complex(dtype_of(x)):
-        raise reject("spacing", dtype_of(x), "take abs() first")
+        raise reject("spacing", dtype_of(x), "take abs(x) first")
     infinity = literal(math.inf, dtype_of(x))
     outward = infinity if dtype_of(x) == dtypes.float16 else copysign(infinity, x)
     return ar.sub(ar.nextafter(x, outward), x)
@@ -127,7 +127,7 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     (x,) = promote_inexact(x1)
     dtype = dtype_of(x)
     if dtypes.is_complex(dtype):
-        raise reject("ldexp", dtype, "scale the parts: real() and imag()")
+        raise reject("ldexp", dtype, "scale the parts, x.real and x.imag")
     mantissa, bias = _LAYOUT[dtype]
     part, start = frexp(x)
     # Beyond this every result is zero or infinite; adding cannot overflow then.

@@ -16,7 +16,7 @@ from stagec.core.trace import Tracer
 from stagec.numpy.arguments import from_numpy, requested_dtype
 from stagec.primitives.convert import convert_element_type, convert_value
 from stagec.primitives.joining import concatenate
-from stagec.primitives.operand import as_operand, aval_of, is_array_like
+from stagec.primitives.operand import SAME_LENGTH, as_operand, aval_of, is_array_like
 from stagec.primitives.shape import expand_dims
 from stagec.runtime.array import Array
 
@@ -53,7 +53,7 @@ def array(
         raise location.error(
             errors.UnsupportedError,
             f"array: order={order!r} is not supported, arrays are in row-major order",
-            fix="leave order out; use transpose for another order of the axes",
+            fix="leave order out; arrays are transposed with x.T",
         )
     wanted = None if dtype is None else requested_dtype(dtype, "array")
     if isinstance(object, (list, tuple)):
@@ -104,7 +104,7 @@ def _check_range(value: int, dtype: np.dtype[Any]) -> None:
         raise location.error(
             OverflowError,
             f"array: Python integer {value} out of bounds for {dtype.name}",
-            fix="ask for a wider dtype, or enable 64-bit types (STAGEC_ENABLE_X64=1)",
+            fix="ask for a wider dtype, or enable 64-bit types with stagec.enable_x64() or STAGEC_ENABLE_X64=1",
         )
 
 
@@ -135,7 +135,7 @@ def _from_nested(nested: Any, dtype: np.dtype[Any] | None) -> Any:
             raise location.error(
                 errors.ArgumentTypeError,
                 f"array: an element of the list is neither a number nor an array: {type(leaf).__name__}: {leaf!r}",
-                fix="keep values that are not numbers outside of arrays; None is not a number, nan is",
+                fix="keep values that are not numbers outside of arrays; write nan for a missing number",
             )
     if dtype is None:
         dtype = dtypes.result_type(*kinds.values()) if kinds else dtypes.default_float()
@@ -144,7 +144,7 @@ def _from_nested(nested: Any, dtype: np.dtype[Any] | None) -> Any:
     try:
         value = np.asarray(_on_host(nested))
     except ValueError as error:
-        raise _ragged(str(error)) from None
+        raise _ragged("rows differ in length" if "inhomogeneous" in str(error) else str(error)) from None
     if value.dtype == object:
         value = _widest(value, dtype)
     if dtypes.is_integer(dtype) and int in kinds and value.dtype.itemsize > dtype.itemsize and value.size:
@@ -175,7 +175,7 @@ def _ragged(text: str) -> errors.ShapeError:
     return location.error(
         errors.ShapeError,
         f"array: nested lists do not form an array: {text}",
-        fix="give every row the same length; pad short rows",
+        fix=SAME_LENGTH,
     )
 
 

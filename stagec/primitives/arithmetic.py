@@ -374,7 +374,7 @@ nextafter_p = elementwise(
     accepts=FLOATING,
     eval=_nextafter_eval,
     lower=_nextafter_lower,
-    jvp=Absent("NO_DERIVATIVE"),
+    jvp=Absent("its derivative exists almost nowhere"),
     transpose=NOT_LINEAR,
 )
 

@@ -46,7 +46,7 @@ def as_shape(shape: Any, name: str) -> tuple[int, ...]:
         sizes = (as_int(shape, name, "a shape"),)
     for n in sizes:
         if n < 0:
-            raise shape_error(name, f"shape {sizes} has a negative size", "sizes are 0 or more")
+            raise shape_error(name, f"shape {sizes} has a negative size", "give sizes of 0 or more")
     return sizes
 
 
@@ -54,7 +54,9 @@ def canonical_axis(axis: Any, ndim: int, name: str) -> int:
     """An axis in 0..ndim-1; negative ones count from the last."""
     number = as_int(axis, name, "an axis")
     if not -ndim <= number < ndim:
-        allowed = f"axes are {-ndim} to {ndim - 1}" if ndim else "an array of rank 0 has no axes"
+        allowed = (
+            f"give an axis from {-ndim} to {ndim - 1}" if ndim else "leave the axis out; an array without axes has none"
+        )
         raise location.error(
             errors.AxisError, f"{name}: axis {number} is out of bounds for array of dimension {ndim}", fix=allowed
         )

@@ -95,7 +95,7 @@ def _pure_batch(row: Primitive, args: Any, dims: Any, size: int, params: dict[st
         raise location.error(
             errors.UnsupportedError,
             f"vmap is only supported for the pure_callback primitive with a vmap_method, got vmap_method={method!r}",
-            fix="say how to call the function: vmap_method='sequential', or 'expand_dims' or 'broadcast_all' "
+            fix="say how to call the function, with vmap_method='sequential', or 'expand_dims' or 'broadcast_all' "
             "if it takes arrays with more leading axes",
         )
     return _call(row, _derived(callback, callback.function, moved, callback.in_tree, size), moved, size, params)
@@ -106,7 +106,7 @@ def _io_batch(row: Primitive, args: Any, dims: Any, size: int, params: dict[str,
         raise location.error(
             errors.UnsupportedError,
             "cannot vmap an ordered io_callback: a batch has no order",
-            fix="leave out ordered=True, or go through the elements with lax.map",
+            fix="leave out ordered=True, or go through the elements with stagec.lax.map",
         )
     return _sequential(row, args, dims, size, params)
 
@@ -117,9 +117,9 @@ def _debug_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[s
 
 
 _OF_PYTHON = Absent(
-    "A_PYTHON_FUNCTION_HAS_NO_DERIVATIVE",
-    "give the function that makes the call a derivative with custom_jvp or custom_vjp, "
-    "or use stop_gradient on its operands",
+    "what a Python function computes is not known",
+    "decorate the function around the call with stagec.custom_jvp and give it a derivative with defjvp, or with "
+    "stagec.custom_vjp and defvjp; with stagec.lax.stop_gradient around the arguments the derivative is zero",
 )
 
 

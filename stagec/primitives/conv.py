@@ -56,7 +56,7 @@ def conv_dimension_numbers(
         raise shape_error(
             "convolution",
             f"operand of shape {tuple(lhs_shape)} and kernel of shape {tuple(rhs_shape)}",
-            "both have the same number of axes: two, and one for each spatial axis",
+            "give both the same number of axes: two, and one for each spatial axis",
         )
     if isinstance(dimension_numbers, ConvDimensionNumbers):
         return dimension_numbers
@@ -113,7 +113,8 @@ def _shape(
             raise shape_error(
                 _NAME,
                 f"{name}={count} does not divide {lhs.long()} and {rhs.long()} evenly",
-                f"{name} divides the operand's axis of size {total} and the {out_features} output features",
+                f"choose a {name} that divides the operand's axis of size {total} "
+                f"and the {out_features} output features",
             )
     if feature_group_count > 1 and batch_group_count > 1:
         raise shape_error(_NAME, "features and batch are both grouped", "set one of the group counts to 1")
@@ -131,7 +132,11 @@ def _shape(
     ):
         total = dilated(n, base) + low + high
         if total < 0:
-            raise shape_error(_NAME, f"padding {padding} cuts more than {lhs.long()} has", "pad by -size or more")
+            raise shape_error(
+                _NAME,
+                f"padding {padding} cuts more than {lhs.long()} has",
+                "cut no more than the axis has: a pad is -size or more",
+            )
         result.append(strided(total, dilated(k, hole), stride))
     for axis, n in zip(out_spec, result):
         shape[axis] = n
@@ -353,7 +358,7 @@ def conv_general_dilated(
         raise location.error(
             errors.UnsupportedError,
             f"{_NAME}: padding {padding!r} has no meaning for a dilated operand",
-            fix="give (low, high) for each spatial axis, or use conv_transpose",
+            fix="give (low, high) for each spatial axis, or use stagec.lax.conv_transpose",
         )
     spatial = [dilated(right[i], h) for i, h in zip(numbers.rhs_spec[2:], holes)]
     return conv_general_dilated_p(

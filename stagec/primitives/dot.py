@@ -38,7 +38,11 @@ def _dot_shape(
     dtype = same_dtype("dot_general", (x, y))
     pairs = [*zip(x_contract, y_contract), *zip(x_batch, y_batch)]
     if len(x_contract) != len(y_contract) or len(x_batch) != len(y_batch):
-        raise shape_error("dot_general", f"dimension numbers {dimension_numbers} do not pair up", "pair each axis")
+        raise shape_error(
+            "dot_general",
+            f"dimension numbers {dimension_numbers} do not pair up",
+            "name as many axes of one operand as of the other",
+        )
     for i, j in pairs:
         if x.shape[i] != y.shape[j]:
             kind = "contracting" if (i, j) in pairs[: len(x_contract)] else "batch"
@@ -233,7 +237,9 @@ def canonical_precision(precision: Any) -> str | None:
     text = text.lower() if isinstance(text, str) else text
     if text not in _PRECISIONS:
         raise location.error(
-            ValueError, f"unknown precision {precision!r}", fix="use 'default', 'high', 'highest', or lax.Precision"
+            ValueError,
+            f"unknown precision {precision!r}",
+            fix="use 'default', 'high', 'highest', or a member of stagec.lax.Precision",
         )
     return _PRECISIONS[text]
 
@@ -296,7 +302,9 @@ def dot(lhs: Any, rhs: Any, *, precision: Any = None, preferred_element_type: An
     """
     x, y = uniform(lhs, rhs)
     if not aval_of(x).ndim or not aval_of(y).ndim:
-        raise shape_error("dot", f"{aval_of(x).long()} and {aval_of(y).long()} need axes", "multiply scalars")
+        raise shape_error(
+            "dot", f"{aval_of(x).long()} and {aval_of(y).long()} need axes", "use * for products with scalars"
+        )
     numbers = (((aval_of(x).ndim - 1,), (0,)), ((), ()))
     return dot_general(x, y, numbers, precision, preferred_element_type)
 

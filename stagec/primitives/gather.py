@@ -80,7 +80,7 @@ class GatherScatterMode(str, enum.Enum):
             raise location.error(
                 ValueError,
                 f"unknown gather/scatter mode {mode!r}",
-                fix="modes are 'clip', 'fill', 'drop' and 'promise_in_bounds'",
+                fix="use 'clip', 'fill', 'drop' or 'promise_in_bounds'",
             ) from None
 
 
@@ -97,22 +97,38 @@ def _gather_shape(
 ) -> ShapedArray:
     d = dimension_numbers
     if not dtypes.is_integer(indices.dtype) or not indices.ndim:
-        raise shape_error("gather", f"indices must be integers of rank 1 or more, got {indices.long()}", "add an axis")
+        raise shape_error(
+            "gather",
+            f"indices must be integers of rank 1 or more, got {indices.long()}",
+            "add an axis with indices[..., None]"
+            if dtypes.is_integer(indices.dtype)
+            else "convert them with indices.astype(int)",
+        )
     if len(slice_sizes) != x.ndim or any(not 0 <= s <= n for s, n in zip(slice_sizes, x.shape)):
-        raise shape_error("gather", f"slice_sizes {slice_sizes} do not fit in {x.long()}", "sizes are at most its own")
+        raise shape_error(
+            "gather",
+            f"slice_sizes {slice_sizes} do not fit in {x.long()}",
+            "give one size for each axis, at most the operand's",
+        )
     if indices.shape[-1] != len(d.start_index_map):
         raise shape_error(
             "gather",
             f"indices {indices.long()} have {indices.shape[-1]} components, start_index_map {d.start_index_map}",
-            "the last axis of the indices holds one component for each axis in start_index_map",
+            "give the last axis of the indices one component for each axis in start_index_map",
         )
     dropped = (*d.collapsed_slice_dims, *d.operand_batching_dims)
     if any(slice_sizes[i] > 1 for i in dropped):
-        raise shape_error("gather", f"axes {dropped} need slice size 1, got {slice_sizes}", "keep them as offset_dims")
+        raise shape_error(
+            "gather",
+            f"axes {dropped} need slice size 1, got {slice_sizes}",
+            "give them slice size 1, or name them in offset_dims",
+        )
     window = [s for i, s in enumerate(slice_sizes) if i not in dropped]
     if len(window) != len(d.offset_dims):
         raise shape_error(
-            "gather", f"offset_dims {d.offset_dims} do not match the window {window}", "one for each axis kept"
+            "gather",
+            f"offset_dims {d.offset_dims} do not match the window {window}",
+            "name one offset dimension for each axis that is kept",
         )
     batch = iter(indices.shape[:-1])
     offsets = dict(zip(d.offset_dims, window))

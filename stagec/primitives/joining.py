@@ -27,7 +27,7 @@ def _concatenate_shape(*avals: ShapedArray, dimension: int) -> ShapedArray:
             raise shape_error(
                 "concatenate",
                 f"shapes differ outside of axis {dimension}: {', '.join(v.long() for v in avals)}",
-                f"all sizes but that of axis {dimension} must agree",
+                f"all sizes but that of axis {dimension} must agree; slice or pad one of them",
             )
     shape = list(first.shape)
     shape[dimension] = sum(a.shape[dimension] for a in avals)
@@ -90,7 +90,9 @@ PaddingConfig = tuple[tuple[int, int, int], ...]
 def _pad_shape(x: ShapedArray, value: ShapedArray, *, padding_config: PaddingConfig) -> ShapedArray:
     same_dtype("pad", (x, value))
     if value.shape:
-        raise shape_error("pad", f"the padding value must have rank 0, got {value.long()}", "index one element of it")
+        raise shape_error(
+            "pad", f"the padding value must have rank 0, got {value.long()}", "pass one element of it, as in value[0]"
+        )
     if len(padding_config) != x.ndim or any(interior < 0 for _, _, interior in padding_config):
         raise shape_error(
             "pad",
@@ -101,7 +103,11 @@ def _pad_shape(x: ShapedArray, value: ShapedArray, *, padding_config: PaddingCon
         [low + high + n + max(n - 1, 0) * interior for n, (low, high, interior) in zip(x.shape, padding_config)]
     )
     if any(n < 0 for n in shape):
-        raise shape_error("pad", f"padding {padding_config} cuts more than {x.long()} has", "pad by -size or more")
+        raise shape_error(
+            "pad",
+            f"padding {padding_config} cuts more than {x.long()} has",
+            "cut no more than the axis has: a pad is -size or more",
+        )
     return x.update(shape=shape, weak_type=x.weak_type and value.weak_type)
 
 

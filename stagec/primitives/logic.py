@@ -156,7 +156,7 @@ def _select_n_shape(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
         raise location.error(
             errors.ShapeError,
             f"select_n: {len(cases)} cases for {which.long()}",
-            fix="a bool selects between two cases; use int32 for more",
+            fix="give two cases for a bool; select among more by an int32",
         )
     dtype = same_dtype("select_n", cases)
     weak = all(c.weak_type for c in cases)

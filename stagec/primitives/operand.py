@@ -49,16 +49,32 @@ def as_operand(value: Any, name: str = "argument") -> Operand:
     foreign = from_foreign(value, name)
     if foreign is not None:
         return as_operand(foreign, name)
-    fix = "keep values that are not numbers outside of arrays"
-    if isinstance(value, (list, tuple)):
-        fix = "wrap it in stagec.numpy.array"
-    elif is_foreign_array(value):
-        fix = "convert it with numpy.asarray(x)"
     raise location.error(
         errors.ArgumentTypeError,
         f"{name}: expected an array or a number, got {type(value).__name__}: {errors.brief(value)}",
-        fix=fix,
+        fix=_from_list(value) if isinstance(value, (list, tuple)) else conversion(value, "x") or NOT_NUMBERS,
     )
+
+
+NOT_NUMBERS = "keep values that are not numbers outside of arrays"
+SAME_LENGTH = "give every row the same length, as by padding short rows"
+
+
+def conversion(value: Any, name: str) -> str:
+    """How to make an array of what another library calls one; empty where there is no way."""
+    if is_foreign_array(value):
+        return f"convert it with numpy.asarray({name})"
+    return f"convert it with {name}.to_numpy()" if hasattr(value, "to_numpy") else ""
+
+
+def _from_list(value: Any) -> str:
+    try:
+        found = np.asarray(value)
+    except errors.StagecError:  # tracers
+        return "wrap it in stagec.numpy.array"
+    except ValueError:
+        return SAME_LENGTH
+    return NOT_NUMBERS if found.dtype.kind in "OSUV" else "wrap it in stagec.numpy.array"
 
 
 def is_foreign_array(value: Any) -> bool:
@@ -79,7 +95,8 @@ def literal(value: Any, dtype: np.dtype[Any], weak_type: bool = False) -> Litera
             raise location.error(
                 OverflowError,
                 f"Python integer {value} does not fit {dtype.name}",
-                fix="use an array of a wider dtype, or enable 64-bit types (STAGEC_ENABLE_X64=1)",
+                fix="write it as a float, or use a wider dtype; "
+                "stagec.enable_x64() and STAGEC_ENABLE_X64=1 enable those of 64 bits",
             )
     with np.errstate(all="ignore"):
         return Literal(np.asarray(value).astype(dtype), ShapedArray.of((), dtype, weak_type))

@@ -81,7 +81,7 @@ def _reduce_shape(*avals: ShapedArray, computation: Graph, dimensions: tuple[int
                 "reduce",
                 f"operands {', '.join(a.long() for a in operands)} with initial values "
                 f"{', '.join(a.long() for a in starts)}",
-                "operands share one shape, initial values have rank 0",
+                "pass operands of one shape, and numbers as initial values",
             )
     return [ShapedArray.of(remaining(x.shape, dimensions), x.dtype) for x in operands]
 

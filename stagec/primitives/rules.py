@@ -18,8 +18,9 @@ def no_rule(primitive: Primitive, what: str, why: Absent) -> errors.StagecError:
     """The error for a primitive that a transformation cannot handle."""
     return location.error(
         errors.UnsupportedError,
-        f"{primitive} cannot be {what} ({why})",
-        fix=why.fix or "use stop_gradient on its operands, or give the function a rule of its own",
+        f"{primitive} cannot be {what}: {why}",
+        fix=why.fix
+        or "use stagec.lax.stop_gradient on its operands, or give the function around it a rule with stagec.custom_jvp",
     )
 
 

@@ -39,7 +39,13 @@ def _scatter_shape(
     d = dimension_numbers
     check_dtype(name, same_dtype(name, (x, updates)), accepts)
     if not dtypes.is_integer(indices.dtype) or not indices.ndim:
-        raise shape_error(name, f"indices must be integers of rank 1 or more, got {indices.long()}", "add an axis")
+        raise shape_error(
+            name,
+            f"indices must be integers of rank 1 or more, got {indices.long()}",
+            "add an axis with indices[..., None]"
+            if dtypes.is_integer(indices.dtype)
+            else "convert them with indices.astype(int)",
+        )
     window = x.ndim - len(d.inserted_window_dims) - len(d.operand_batching_dims)
     batch = tuple([n for i, n in enumerate(updates.shape) if i not in d.update_window_dims])
     if (
@@ -51,7 +57,7 @@ def _scatter_shape(
         raise shape_error(
             name,
             f"updates {updates.long()} do not fit indices {indices.long()} and operand {x.long()}",
-            f"under {d}, updates have the indices' axes but the last, and a window within the operand",
+            f"give updates the indices' axes but the last, and a window within the operand, as {d} says",
         )
     return x.update(weak_type=x.weak_type and updates.weak_type)
 
@@ -393,7 +399,11 @@ def scatter_apply(
     """
     x = as_operand(operand)
     if len(update_shape) < len(dimension_numbers.update_window_dims):
-        raise location.error(errors.ShapeError, "scatter_apply: update_shape lacks the window's axes", fix="add them")
+        raise location.error(
+            errors.ShapeError,
+            "scatter_apply: update_shape lacks the window's axes",
+            fix="append the sizes of the window's axes to it",
+        )
     sizes = window_sizes(dimension_numbers, aval_of(x).ndim, tuple(update_shape))
     old = gather(x, scatter_indices, dimension_numbers.as_gather(), sizes, mode="clip")
     return scatter(

@@ -27,7 +27,7 @@ def _broadcast_shape(x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimens
         raise shape_error(
             "broadcast_in_dim",
             f"{x.long()} needs one broadcast dimension for each of its {x.ndim} axes, got {broadcast_dimensions}",
-            "broadcast_dimensions[i] is the result's axis that the operand's axis i becomes",
+            "name the result's axis that each axis of the operand becomes",
         )
     previous = -1
     for size, axis in zip(x.shape, broadcast_dimensions):
@@ -35,7 +35,7 @@ def _broadcast_shape(x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimens
             raise shape_error(
                 "broadcast_in_dim",
                 f"{x.long()} does not broadcast to {shape} along {broadcast_dimensions}",
-                "dimensions increase, and each of the operand's sizes is 1 or that of the result",
+                "name increasing dimensions, along which the operand's size is 1 or that of the result",
             )
         previous = axis
     return x.update(shape=shape)
@@ -159,7 +159,7 @@ def _reshape_shape(x: ShapedArray, *, new_sizes: tuple[int, ...]) -> ShapedArray
         raise shape_error(
             "reshape",
             f"cannot reshape array of size {x.size} into shape {new_sizes}",
-            "a reshape keeps the number of elements; -1 stands for the size that fits",
+            "keep the number of elements; -1 stands for the size that fits",
         )
     return x.update(shape=new_sizes)
 
@@ -208,7 +208,7 @@ def _squeeze_shape(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArra
             raise shape_error(
                 "squeeze",
                 f"cannot select an axis to squeeze out which has size not equal to one: axis {d} of {x.long()}",
-                "squeeze removes axes of size 1; index the axis, or reduce over it",
+                "name axes of size 1 only; index others, as in x[0], or reduce over them",
             )
     return x.update(shape=[n for i, n in enumerate(x.shape) if i not in dimensions])
 
@@ -239,7 +239,7 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
     axes = range(len(have))[start_dimension:stop_dimension]
     if not axes:
         text = f"there are no axes from {start_dimension} to {stop_dimension} in {aval_of(operand).long()}"
-        raise shape_error("collapse", text, "stop after the start", (operand,))
+        raise shape_error("collapse", text, "give a stop_dimension after the start_dimension", (operand,))
     return reshape(operand, (*have[: axes[0]], math.prod(have[axes[0] : axes[-1] + 1]), *have[axes[-1] + 1 :]))
 
 

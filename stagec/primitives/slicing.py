@@ -33,14 +33,14 @@ def _slice_shape(x: ShapedArray, *, start_indices: Ints, limit_indices: Ints, st
         raise shape_error(
             "slice",
             f"{x.long()} needs {x.ndim} starts, limits and strides",
-            f"got {start_indices}, {limit_indices} and {strides}",
+            f"give {x.ndim} of each; these are {start_indices}, {limit_indices} and {strides}",
         )
     for n, start, limit, stride in zip(x.shape, start_indices, limit_indices, strides):
         if not 0 <= start <= limit <= n or stride < 1:
             raise shape_error(
                 "slice",
                 f"{start}:{limit}:{stride} is not within an axis of size {n} of {x.long()}",
-                "0 <= start <= limit <= size, and strides are positive; numpy indexing clips",
+                "keep 0 <= start <= limit <= size and strides positive; x[start:stop] clips",
             )
     return x.update(shape=[-((a - b) // s) for a, b, s in zip(start_indices, limit_indices, strides)])
 
@@ -143,7 +143,11 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
 
 def _split_shape(x: ShapedArray, *, sizes: Ints, axis: int) -> list[ShapedArray]:
     if sum(sizes) != x.shape[axis] or any(n < 0 for n in sizes):
-        raise shape_error("split", f"sizes {sizes} do not add up to axis {axis} of {x.long()}", "cover the whole axis")
+        raise shape_error(
+            "split",
+            f"sizes {sizes} do not add up to axis {axis} of {x.long()}",
+            "give sizes that add up to the size of the axis",
+        )
     return [x.update(shape=(*x.shape[:axis], n, *x.shape[axis + 1 :])) for n in sizes]
 
 
@@ -200,7 +204,9 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Operand]:
 def _check_indices(name: str, x: ShapedArray, indices: tuple[ShapedArray, ...]) -> None:
     if len(indices) != x.ndim or any(i.shape for i in indices):
         raise shape_error(
-            name, f"{x.long()} needs {x.ndim} start indices of rank 0, got {len(indices)}", "give one for each axis"
+            name,
+            f"{x.long()} needs {x.ndim} start indices of rank 0, got {len(indices)}",
+            "give one start index for each axis",
         )
 
 
@@ -208,7 +214,9 @@ def _dynamic_slice_shape(x: ShapedArray, *indices: ShapedArray, slice_sizes: Int
     _check_indices("dynamic_slice", x, indices)
     if len(slice_sizes) != x.ndim or any(not 0 <= s <= n for s, n in zip(slice_sizes, x.shape)):
         raise shape_error(
-            "dynamic_slice", f"slice_sizes {slice_sizes} do not fit in {x.long()}", "sizes are at most the operand's"
+            "dynamic_slice",
+            f"slice_sizes {slice_sizes} do not fit in {x.long()}",
+            "give one size for each axis, at most the operand's",
         )
     return x.update(shape=slice_sizes)
 
@@ -239,7 +247,9 @@ def _dynamic_update_shape(x: ShapedArray, update: ShapedArray, *indices: ShapedA
     _check_indices("dynamic_update_slice", x, indices)
     if update.ndim != x.ndim or any(m > n for m, n in zip(update.shape, x.shape)):
         raise shape_error(
-            "dynamic_update_slice", f"update {update.long()} does not fit in {x.long()}", "the ranks must agree"
+            "dynamic_update_slice",
+            f"update {update.long()} does not fit in {x.long()}",
+            "pass an update of the operand's rank, no larger than it",
         )
     return x.update(weak_type=x.weak_type and update.weak_type)
 
@@ -283,10 +293,14 @@ def _start_indices(name: str, indices: Any, shape: Ints) -> list[Operand]:
     if not isinstance(indices, (tuple, list)):
         array = as_operand(indices)
         if aval_of(array).ndim != 1:
-            raise shape_error(name, f"start indices {aval_of(array).long()} are not a vector", "pass a tuple")
+            raise shape_error(
+                name, f"start indices {aval_of(array).long()} are not a vector", "pass a tuple of integers"
+            )
         indices = [squeeze(slice_in_dim(array, i, i + 1), (0,)) for i in range(aval_of(array).shape[0])]
     if len(indices) != len(shape):
-        raise shape_error(name, f"got {len(indices)} start indices for {len(shape)} axes", "give one for each axis")
+        raise shape_error(
+            name, f"got {len(indices)} start indices for {len(shape)} axes", "give one start index for each axis"
+        )
     out = []
     wide = any(aval_of(as_operand(i)).dtype.itemsize == 8 for i in indices)
     kind = dtypes.int64 if wide and dtypes.default_int() == dtypes.int64 else dtypes.int32
@@ -294,7 +308,9 @@ def _start_indices(name: str, indices: Any, shape: Ints) -> list[Operand]:
         operand = as_operand(index)
         aval = aval_of(operand)
         if not dtypes.is_integer(aval.dtype):
-            raise shape_error(name, f"start indices must be integers, got {aval.long()}", "convert with astype(int)")
+            raise shape_error(
+                name, f"start indices must be integers, got {aval.long()}", "convert them with astype(int)"
+            )
         if dtypes.is_unsigned(aval.dtype):
             if aval.dtype.itemsize >= kind.itemsize:
                 operand = arithmetic.min(operand, np.asarray(np.iinfo(kind).max, aval.dtype))

@@ -37,7 +37,7 @@ def _sort_shape(*avals: ShapedArray, dimension: int, is_stable: bool, num_keys: 
         raise shape_error(
             "sort",
             f"num_keys={num_keys} with {len(avals)} operands",
-            "num_keys is 1 or more, and at most the number of operands",
+            "give num_keys from 1 to the number of operands",
         )
     return list(avals)
 
@@ -211,7 +211,7 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
 def _top_k_shape(x: ShapedArray, *, k: int) -> list[ShapedArray]:
     check_dtype("top_k", x.dtype, ORDERED)
     if x.ndim == 0 or not 0 <= k <= x.shape[-1]:
-        raise shape_error("top_k", f"k={k} of {x.long()}", "k is at most the size of the last axis")
+        raise shape_error("top_k", f"k={k} of {x.long()}", "give k from 0 to the size of the last axis")
     shape = (*x.shape[:-1], k)
     return [ShapedArray.of(shape, x.dtype), ShapedArray.of(shape, dtypes.int32)]
 

@@ -28,7 +28,7 @@ def _constant(name: str, what: str) -> Callable[..., Any]:
         raise location.error(
             errors.UnsupportedError,
             f"{name} has no derivative by {what}",
-            fix="use stop_gradient on it, if it is a constant to you",
+            fix="use stagec.lax.stop_gradient on it, if it is a constant to you",
         )
 
     return contribution

@@ -97,7 +97,11 @@ def _window_shape(
     ):
         total = dilated(size, base) + low + high
         if total < 0:
-            raise shape_error(name, f"padding {padding} cuts more than {x.long()} has", "pad by -size or more")
+            raise shape_error(
+                name,
+                f"padding {padding} cuts more than {x.long()} has",
+                "cut no more than the axis has: a pad is -size or more",
+            )
         out.append(strided(total, dilated(window, hole), stride))
     return tuple(out)
 
@@ -292,7 +296,9 @@ def _general_shape(x: ShapedArray, init: ShapedArray, *, computation: Graph, **w
     same_dtype("reduce_window", (x, init))
     if init.shape:
         raise shape_error(
-            "reduce_window", f"the initial value must have rank 0, got {init.long()}", "index one element"
+            "reduce_window",
+            f"the initial value must have rank 0, got {init.long()}",
+            "pass one element of it, as in value[0]",
         )
     return ShapedArray.of(_window_shape("reduce_window", x, **window), x.dtype)
 

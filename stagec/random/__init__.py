@@ -3,6 +3,7 @@
 Keys are made by `key`, and made into new ones by `split` and `fold_in`; a draw is a function of its key alone.
 """
 
+from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
 from stagec.random.choices import (
     categorical as categorical,
@@ -65,3 +66,6 @@ from stagec.random.keys import (
 
 def __dir__() -> list[str]:
     return _exported(globals())
+
+
+_publish(globals())

@@ -142,7 +142,7 @@ class PRNGKeyArray:
         raise location.error(
             errors.ArgumentTypeError,
             "random keys are not numbers, and cannot become a NumPy array",
-            fix="random.key_data(key) returns the bits of a key",
+            fix="stagec.random.key_data(key) returns the bits of a key",
         )
 
     def __repr__(self) -> str:
@@ -187,14 +187,15 @@ def as_key(name: str, key: Any) -> PRNGKeyArray:
         raise location.error(
             errors.ShapeError,
             f"{name} accepts a single key, got an array of keys of shape {keys.shape}",
-            fix=f"map over them: stagec.vmap(lambda key: random.{name}(key, ...))(keys)",
+            fix=f"map over them: stagec.vmap(lambda key: stagec.random.{name}(key, ...))(keys)",
         )
     if config.debug_key_reuse and isinstance(key, PRNGKeyArray):
         if key._used:
             raise location.error(
                 errors.KeyReuseError,
                 f"{name}: the key was used before, by {key._used}, and would return numbers that depend on the earlier",
-                fix="split it first: key, subkey = random.split(key); random.clone(key) allows one more use",
+                fix="split it first: key, subkey = stagec.random.split(key); "
+                "stagec.random.clone(key) allows one more use",
             )
         key._used = f"{name} at {location.capture()}"
     return keys
@@ -225,7 +226,7 @@ def _seed(name: str, seed: Any) -> PRNGKeyArray:
         raise location.error(
             errors.ArgumentTypeError,
             f"{name}: expected an integer seed, got {aval.long()}",
-            fix="give one integer; stagec.vmap(random.key)(seeds) makes several keys",
+            fix="give one integer; stagec.vmap(stagec.random.key)(seeds) makes several keys",
         )
     low = convert_element_type(operand, dtypes.uint32)
     if aval.dtype.itemsize < 8:

@@ -9,6 +9,7 @@ import numpy as np
 
 from stagec.core import dtypes, errors, forking, location
 from stagec.core.aval import ShapedArray
+from stagec.core.boundary import shorten
 from stagec.core.exports import without
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
@@ -272,7 +273,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         if dtype is not None and np.dtype(dtype) != value.dtype:
             if copy is False:
                 what = f"converting {self.aval.long()} to {np.dtype(dtype).name} needs a copy"
-                raise location.error(ValueError, what, fix="leave copy=False out")
+                raise location.error(ValueError, what, fix="leave copy=False out, and get a copy")
             return value.astype(dtype)
         return value.copy() if copy else value
 
@@ -333,14 +334,14 @@ class Array(ArrayOperators, metaclass=_ArrayType):
             raise location.error(
                 TypeError,
                 f"only arrays without axes convert to {kind}; this one has shape {self.aval.shape}",
-                fix="index it, or use .item() where it has one element",
+                fix="index it, as in x[0], or use x.item() where it has one element",
             )
         return self.numpy()[()]
 
     def __bool__(self) -> bool:
         if self.aval.size != 1:
             size = "an empty array" if self.aval.size == 0 else "an array with more than one element"
-            raise location.error(ValueError, f"The truth value of {size} is ambiguous", fix="use .any() or .all()")
+            raise location.error(ValueError, f"The truth value of {size} is ambiguous", fix="use x.any() or x.all()")
         return bool(self.numpy().reshape(())[()])
 
     def __int__(self) -> int:
@@ -383,7 +384,13 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         return str(self.numpy()) if not self.is_deleted() else repr(self)
 
     def __format__(self, spec: str) -> str:
-        return format(self.numpy()[()], spec) if self.aval.ndim == 0 else format(str(self), spec)
+        if self.aval.ndim and spec:
+            raise location.error(
+                TypeError,
+                f"only arrays without axes take a format; this one is {self.aval.long()}, and the format {spec!r}",
+                fix="format its elements, x.tolist(), or the whole with numpy.array2string(x, precision=3)",
+            )
+        return format(self.numpy()[()], spec) if spec else str(self)
 
     def __reduce__(self) -> Any:
         return _restore, (np.array(self.numpy()), self.aval.weak_type)
@@ -396,6 +403,13 @@ class Array(ArrayOperators, metaclass=_ArrayType):
 
     def origin(self) -> str:
         return ""
+
+
+shorten(
+    Array,
+    "__array__ __dlpack__ __bool__ __int__ __float__ __complex__ __index__ __hash__ __format__ __reduce__ __copy__ "
+    "__deepcopy__ item tolist tobytes numpy block_until_ready",
+)
 
 
 def _restore(value: np.ndarray[Any, Any], weak_type: bool) -> Array:

@@ -9,8 +9,9 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stagec.core import errors, forking, location
+from stagec.core import errors, forking
 from stagec.core.aval import ShapedArray
+from stagec.core.boundary import hide_frames
 from stagec.core.config import config
 from stagec.core.host import HostCallback
 from stagec.runtime import interruptible, memory
@@ -59,8 +60,7 @@ class CallingContexts:
             if len(self._free) < _KEPT:
                 self._free.append(context)
         if error is not None:
-            if not config.full_tracebacks:
-                error.__traceback__ = location.user_traceback(error.__traceback__)
+            hide_frames(error)
             raise error
 
 

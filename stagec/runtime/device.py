@@ -349,7 +349,7 @@ def find(device: Any) -> Device:
         raise location.error(
             errors.DeviceError,
             f"a device is a Device or a string such as 'cpu', not {type(device).__name__}",
-            fix="stagec.devices() lists the devices",
+            fix="pass one of stagec.devices()",
         )
     platform, _, number = device.partition(":")
     known = devices(platform)
@@ -357,7 +357,7 @@ def find(device: Any) -> Device:
         raise location.error(
             errors.DeviceError,
             f"there is no device {device!r}",
-            fix=f"one of {', '.join(f'{d.platform}:{d.id}' for d in known)}",
+            fix=f"use one of {', '.join(f'{d.platform}:{d.id}' for d in known)}",
         )
     return known[int(number or 0)]
 

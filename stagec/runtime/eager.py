@@ -15,7 +15,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.config import config
 from stagec.core.graph import Literal
 from stagec.core.primitive import Primitive
-from stagec.core.trace import Trace, Tracer, leaked, set_base, with_operands
+from stagec.core.trace import Trace, Tracer, closed_over, leaked, set_base, with_operands
 from stagec.runtime.array import Array, signature
 from stagec.runtime.placement import committed_device
 
@@ -36,7 +36,7 @@ class EagerTrace(Trace):
                 values.append(a.value)
                 avals.append(a.aval)
             elif isinstance(a, Tracer):
-                raise leaked(a)
+                raise leaked(a) if a._trace.ended else closed_over(a)
             else:
                 array = np.asarray(a)
                 values.append(array)

@@ -68,7 +68,7 @@ class Finding:
 
     def error(self, more: Sequence[Row] = ()) -> errors.NonFiniteError:
         return errors.NonFiniteError(
-            errors.message(self.headline, self.where, [*self.rows, *self.inside, *more], self.fix)
+            errors.message(self.headline, self.where, [*self.rows, *self.inside, *more], location.as_imported(self.fix))
         )
 
 
@@ -82,20 +82,26 @@ def _finding(
     return Finding(f"{primitive} {done} {kind.told(count)}", where, rows, f"{fix}; {turn_off(kind)}")
 
 
-_GENERAL = "keep the operands where the operation is defined, as in f(numpy.where(ok, x, 1))"
-_DIVISOR = "keep the divisor away from 0, as in x / numpy.where(y == 0, 1, y)"
-_POSITIVE = "keep what log takes above 0, as in numpy.log(numpy.maximum(x, 1e-30))"
+_GENERAL = "keep the operands where the operation is defined, as in f(stagec.numpy.where(ok, x, 1))"
+_DIVISOR = "keep the divisor away from 0, as in x / stagec.numpy.where(y == 0, 1, y)"
+_POSITIVE = "keep what log takes above 0, as in stagec.numpy.log(stagec.numpy.maximum(x, 1e-30))"
 _ADVICE = {
     ("debug_nans", "log"): _POSITIVE,
-    ("debug_nans", "log1p"): "keep what log1p takes above -1",
-    ("debug_nans", "sqrt"): "keep what sqrt takes at 0 or above, as in numpy.sqrt(numpy.maximum(x, 0))",
-    ("debug_nans", "rsqrt"): "keep what rsqrt takes above 0, as in lax.rsqrt(x + 1e-6)",
+    (
+        "debug_nans",
+        "log1p",
+    ): "keep what log1p takes above -1, as in stagec.numpy.log1p(stagec.numpy.maximum(x, -0.999))",
+    ("debug_nans", "sqrt"): "keep what sqrt takes at 0 or above, as in stagec.numpy.sqrt(stagec.numpy.maximum(x, 0))",
+    ("debug_nans", "rsqrt"): "keep what rsqrt takes above 0, as in stagec.lax.rsqrt(x + 1e-6)",
     ("debug_nans", "div"): _DIVISOR,
-    ("debug_nans", "sub"): "inf - inf is NaN: find where the operands became infinite with debug_infs",
-    ("debug_nans", "pow"): "a negative number to a broken power is NaN: use an integer exponent, or numpy.abs",
+    ("debug_nans", "sub"): "inf - inf is NaN: find where the operands became infinite with stagec.debug_infs()",
+    (
+        "debug_nans",
+        "pow",
+    ): "a negative number to a power that is no integer is NaN: use an integer exponent, or stagec.numpy.abs(x)",
     ("debug_infs", "log"): _POSITIVE,
     ("debug_infs", "div"): _DIVISOR,
-    ("debug_infs", "exp"): "subtract the largest element before exp, as nn.softmax and nn.logsumexp do",
+    ("debug_infs", "exp"): "subtract the largest element before exp, as stagec.nn.softmax and stagec.nn.logsumexp do",
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import location
+from stagec.core.boundary import publish as _publish
 from stagec.numpy.fft import (
     along,
     back,
@@ -201,3 +202,6 @@ def next_fast_len(target: int, real: bool = False) -> int:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+_publish(globals())

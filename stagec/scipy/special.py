@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from stagec.core import dtypes, errors, location
+from stagec.core.boundary import publish as _publish
 from stagec.core.dtype_info import finfo
 from stagec.numpy.arithmetic import dtype_of, reject
 from stagec.numpy.elementary import i0 as i0
@@ -430,3 +431,6 @@ def _boxcox(log_x: Operand, lmbda: Operand) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+_publish(globals())

@@ -41,7 +41,7 @@ class BatchTracer(Tracer):
             f"the {wanted} of one element of a batch was asked for: under vmap, {self.aval.long()} stands for "
             f"{int(self._trace.size)} values at once",
             [("value", self.aval.long(), self.origin())],
-            fix.format(static="compute it outside the function that vmap maps"),
+            f"{fix}, or compute it outside the function that vmap maps",
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from stagec.core.aval import ShapedArray
 from stagec.core.config import state
 from stagec.core.errors import StagecError
 from stagec.core.graph import Literal
@@ -59,7 +60,8 @@ class JvpTracer(Tracer):
             kind,
             f"the {wanted} of {self.aval.long()} was asked for while it is differentiated: NumPy's result would have "
             "no derivative",
-            fix="call the function of the same name in stagec.numpy, or take np.asarray(lax.stop_gradient(x))",
+            fix="call the function of the same name in stagec.numpy, "
+            "or take numpy.asarray(stagec.lax.stop_gradient(x))",
         )
 
     def __repr__(self) -> str:
@@ -68,7 +70,7 @@ class JvpTracer(Tracer):
     def origin(self) -> str:
         return self.primal.origin() if isinstance(self.primal, Tracer) else ""
 
-    def arguments(self) -> list[str]:
+    def arguments(self) -> list[tuple[str, ShapedArray]]:
         return self.primal.arguments() if isinstance(self.primal, Tracer) else []
 
 

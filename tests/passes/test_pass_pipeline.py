@@ -32,7 +32,7 @@ def log_as_two_ops(op):
 
 def test_importing_passes_does_not_load_the_compiler():
     code = (
-        "import sys, passes, passes.pattern, passes.pipeline, passes.match, passes.build, passes.bindings\n"
+        "import sys, passes, passes.patterns, passes.pipeline, passes.match, passes.build, passes.bindings\n"
         "import passes.numeric, passes.simplify, passes.fusion, passes.analysis.clobber\n"
         "assert 'iree.compiler' not in sys.modules, 'loaded'"
     )
@@ -81,7 +81,7 @@ def test_replacing_an_op_by_itself_is_refused():
 
 
 def test_pattern_without_a_full_op_name_is_refused():
-    with pytest.raises(PatternError, match="'log' is not the full name"):
+    with pytest.raises(PatternError, match=r"there is no op log\n  .*py:\d+\n  Fix: did you mean 'stablehlo.log'"):
         passes.pattern("log")
 
 
@@ -274,3 +274,62 @@ def test_an_unknown_target_is_refused_with_the_list(capsys):
     assert passes.PassOptions(target="vulkan:ampere").target == "vulkan:ampere"
     assert main(["--target", "nope", "whatever.mlir"]) == 2
     assert "choose from cpu, vulkan, cuda" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        ("stablehlo.cosin", "did you mean 'stablehlo.cosine'"),
+        ("cosine", "did you mean 'stablehlo.cosine'?"),
+        ("nowhere.cosine", "did you mean 'stablehlo.cosine'?"),
+        ("stablehlo.zzzzzzzz", "passes.dialects.operands lists the ops"),
+    ],
+)
+def test_building_an_op_that_does_not_exist_is_an_error_with_names_near_it(name, fix):
+    @passes.pattern("stablehlo.log")
+    def log_is_wrong(op):
+        return build.op(name, [op.operand], op.result.type)
+
+    with pytest.raises(passes.UnknownOpError) as caught:
+        passes.apply(parse(TEXT), [log_is_wrong])
+    headline, place, hint = str(caught.value).splitlines()
+    assert headline == f"build.op: there is no op {name}"
+    assert place.startswith("  test_pass_pipeline.py:")
+    assert hint.startswith(f"  Fix: {fix}")
+
+
+def test_ops_of_every_registered_dialect_can_be_built():
+    with bindings.new_context(), bindings.ir.Location.unknown():
+        module = bindings.ir.Module.create()
+        with bindings.ir.InsertionPoint(module.body):
+            made = build.op("arith.constant", [], bindings.ir.F32Type.get(), attributes={"value": "1.0 : f32"})
+        assert str(made.type) == "f32"
+
+
+def test_a_pattern_that_never_ends_is_named():
+    @passes.pattern("stablehlo.log")
+    def log_again(op):
+        return build.op("stablehlo.log", [op.operand], op.result.type)
+
+    @passes.pattern("stablehlo.log")
+    def never_fires(op):
+        return None
+
+    with pytest.raises(PatternError) as caught:
+        passes.apply(parse(TEXT), [never_fires, log_again])
+    text = str(caught.value)
+    assert text.startswith("pattern log_again did not come to an end")
+    assert f"test_pass_pipeline.py:{log_again.fn.__code__.co_firstlineno}" in text
+    assert "never_fires" not in text and "traceback" not in text
+    assert "Fix: return None for an op that has the wanted form already" in text
+
+    # As the message advises: the pattern leaves what it built itself.
+    @passes.pattern("stablehlo.log")
+    def log_once(op):
+        return (
+            None
+            if "done" in op.operation.attributes
+            else build.op("stablehlo.log", [op.operand], op.result.type, attributes={"done": "unit"})
+        )
+
+    assert passes.apply(parse(TEXT), [log_once]) == {"log_once": 1}

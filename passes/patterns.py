@@ -13,7 +13,6 @@ nothing. What it emits takes the place and the location of the op it replaces.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import hashlib
 import inspect
 import os
@@ -23,8 +22,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from passes import bindings, build
-from passes.dialects.operands import op_names
-from passes.errors import PatternError, message
+from passes.dialects.operands import op_names, unknown_op
+from passes.errors import PatternError, caller, message
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _MAX_ITERATIONS = 64
@@ -65,7 +64,7 @@ def pattern(*ops: str, exact: bool = True) -> Callable[[Callable[[Any], Any]], P
         `fast_math` only.
 
     Raises:
-      PatternError: StableHLO and CHLO have no op of that name.
+      UnknownOpError: StableHLO and CHLO have no op of that name; other dialects are not known here.
 
     >>> @pattern("stablehlo.negate")
     ... def double_negation(op):
@@ -75,39 +74,17 @@ def pattern(*ops: str, exact: bool = True) -> Callable[[Callable[[Any], Any]], P
     >>> double_negation.ops
     ('stablehlo.negate',)
     """
+    if not ops or not all(isinstance(name, str) for name in ops):
+        raise PatternError(message("pattern: no op named", caller(), fix='write @pattern("stablehlo.add")'))
     for name in ops:
-        if not isinstance(name, str) or "." not in name:
-            raise PatternError(
-                message(
-                    f"pattern: {name!r} is not the full name of an op",
-                    fix='write @pattern("stablehlo.add").',
-                )
-            )
-        _check_op_name(name, inspect.currentframe())
-    if not ops:
-        raise PatternError(message("pattern: no op named", fix='write @pattern("stablehlo.add").'))
+        known = op_names(name.partition(".")[0])
+        if "." not in name or (known and name not in known):
+            raise unknown_op(name, "pattern")
 
     def wrap(fn: Callable[[Any], Any]) -> Pattern:
         return Pattern(fn.__name__, ops, fn, exact, inspect.cleandoc(fn.__doc__ or ""))
 
     return wrap
-
-
-def _check_op_name(name: str, frame: types.FrameType | None) -> None:
-    """Refuse what is no op of StableHLO or CHLO; other dialects are not known here."""
-    dialect = name.partition(".")[0]
-    known = op_names(dialect)
-    if not known or name in known:
-        return
-    close = difflib.get_close_matches(name, known, n=3)
-    caller = frame.f_back if frame is not None else None
-    raise PatternError(
-        message(
-            f"pattern: there is no op {name}",
-            where=f"{os.path.basename(caller.f_code.co_filename)}:{caller.f_lineno}" if caller is not None else "",
-            fix=f"did you mean {' or '.join(close)}?" if close else f"use a name of the {dialect} dialect.",
-        )
-    )
 
 
 def digest(*parts: Any) -> str:
@@ -210,7 +187,11 @@ def apply(module: Any, patterns: Sequence[Pattern]) -> dict[str, int]:
             pattern_set.add(name, _callback(group, hits, failure))
         config = rewrite.GreedyRewriteConfig()
         config.max_iterations = _MAX_ITERATIONS
-        rewrite.apply_patterns_and_fold_greedily(module, pattern_set.freeze(), config)
+        try:
+            rewrite.apply_patterns_and_fold_greedily(module, pattern_set.freeze(), config)
+        except RuntimeError:
+            if not failure:
+                raise _endless(patterns, hits) from None
     if failure:
         raise failure[0] from failure[0].__cause__
     return hits
@@ -269,7 +250,7 @@ def _check(item: Pattern, op: Any, values: list[Any]) -> None:
                 f"pattern {item.name}: the replacement of {op.operation.name} has another type",
                 where=location_text(op),
                 values=[("expected", ", ".join(map(str, expected))), ("returned", ", ".join(map(str, actual)))],
-                fix="convert, reshape or broadcast the replacement to the type of the op it replaces.",
+                fix="convert, reshape or broadcast the replacement to the type of the op it replaces",
             )
         )
     results = list(op.operation.results)
@@ -278,9 +259,25 @@ def _check(item: Pattern, op: Any, values: list[Any]) -> None:
             message(
                 f"pattern {item.name}: {op.operation.name} was to be replaced by its own result",
                 where=location_text(op),
-                fix="return None where the law does not apply.",
+                fix="return None where the law does not apply",
             )
         )
+
+
+def _endless(patterns: Sequence[Pattern], hits: dict[str, int]) -> PatternError:
+    """The error for patterns that still fire when the driver gives up; those that fired most are to blame."""
+    most = max(hits.values(), default=0)
+    busy = {item.name: item for item in patterns if 2 * hits.get(item.name, 0) > most}
+    where = next(iter(busy.values()), None)
+    code = getattr(where.fn if where is not None else None, "__code__", None)
+    return PatternError(
+        message(
+            f"pattern {' and '.join(busy)} did not come to an end: what is made is rewritten again",
+            where=f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code is not None else "",
+            values=[(name, f"rewrote {hits[name]} ops in {_MAX_ITERATIONS} rounds") for name in busy],
+            fix="return None for an op that has the wanted form already, such as one that the pattern itself built",
+        )
+    )
 
 
 def _raised(item: Pattern, op: Any, error: Exception) -> PatternError:
@@ -289,7 +286,7 @@ def _raised(item: Pattern, op: Any, error: Exception) -> PatternError:
             f"pattern {item.name} raised {type(error).__name__}: {error}",
             where=location_text(op),
             values=[("op", str(op).strip().splitlines()[0][:200])],
-            fix=f"correct the function {item.name}; the traceback above shows where it failed.",
+            fix=f"correct the function {item.name}; the traceback above shows where it failed",
         )
     )
 

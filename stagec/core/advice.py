@@ -1,0 +1,127 @@
+"""What to do without a value that is not known while tracing."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import linecache
+import types
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any
+
+from stagec.core import location, missing
+from stagec.core.aval import ShapedArray
+
+# Functions of Python's `math` that NumPy has under another name.
+_MATH = {
+    "dist": "",
+    "erf": "stagec.scipy.special.erf",
+    "erfc": "stagec.scipy.special.erfc",
+    "fsum": "stagec.numpy.sum",
+    "gamma": "stagec.scipy.special.gamma",
+    "lgamma": "stagec.scipy.special.gammaln",
+}
+
+
+def choice() -> str:
+    """Instead of a truth value."""
+    words = location.capture().source().replace("(", " ").split()
+    if words[:1] == ["while"]:
+        return "loop with stagec.lax.while_loop"
+    kept = "keep the choice in the program with stagec.numpy.where or stagec.lax.cond"
+    return f"write & | ~ for and, or, not; {kept}" if {"and", "or", "not"} & set(words) else kept
+
+
+def integer() -> str:
+    """Instead of a Python integer."""
+    name = getattr(called(), "__name__", "")
+    if name == "int":
+        return "use x.astype(int)"
+    if name == "range":
+        return "loop with stagec.lax.fori_loop"
+    return "index stagec.numpy.array(values)[i] instead of a list; loop with stagec.lax.fori_loop"
+
+
+def number(kind: str) -> str:
+    """Instead of a Python float or complex number."""
+    return f"call {own}" if (own := own_function(called())) else f"use x.astype({kind})"
+
+
+def array() -> str:
+    """Instead of a NumPy array."""
+    own = own_function(called())
+    return f"call {own}" if own else "call a function of stagec.numpy, or NumPy's in stagec.pure_callback"
+
+
+def static(arguments: Sequence[tuple[str, ShapedArray]]) -> str:
+    """How to make arguments of a jitted function static, or pass what decides; empty where it cannot be done.
+
+    Args:
+      arguments: name and aval of those that a value depends on.
+    """
+    if not arguments:
+        return "make the argument that it comes from static with static_argnames"
+    if any(aval.ndim for _, aval in arguments):
+        return ""
+    names = [name for name, _ in arguments]
+    inner = [name for name in names if not name.isidentifier()]
+    if inner:
+        one = "an argument of its own" if len(inner) == 1 else "arguments of their own"
+        return f"pass {' and '.join(inner)} as {one}, a Python number that static_argnames names"
+    listed = repr(names[0]) if len(names) == 1 else repr(tuple(names))
+    text = f"make {' and '.join(names)} static with static_argnames={listed}"
+    return text if all(aval.weak_type for _, aval in arguments) else f"{text}, and pass Python numbers"
+
+
+def own_function(function: Any) -> str:
+    """stagec's name for a function of NumPy or of Python's `math`; empty if it has none."""
+    name = getattr(function, "__name__", "")
+    module = (getattr(function, "__module__", None) or "numpy") if name else ""
+    if module == "math":
+        where = _MATH.get(name)
+        if where is not None:
+            return where
+    elif module.partition(".")[0] != "numpy":
+        return ""
+    home = "stagec.numpy.linalg" if module == "numpy.linalg" else "stagec.numpy"
+    return f"{home}.{name}" if name in missing.public_names(home) else ""
+
+
+def called() -> Any:
+    """What the user's line is calling right now, where a name leads to it; never before Python 3.11."""
+    frame = location.user_frame()
+    node = None if frame is None else _expression(frame)
+    return _value(node.func, frame) if frame is not None and isinstance(node, ast.Call) else None
+
+
+def _expression(frame: FrameType) -> ast.expr | None:
+    """The part of the user's source that the frame evaluates."""
+    positions = getattr(frame.f_code, "co_positions", None)
+    if positions is None:
+        return None
+    first, last, start, end = next(itertools.islice(positions(), frame.f_lasti // 2, None), (None,) * 4)
+    if first is None or last is None or start is None or end is None:
+        return None
+    lines = [linecache.getline(frame.f_code.co_filename, i).encode() for i in range(first, last + 1)]
+    if first == last:
+        text = lines[0][start:end]
+    else:
+        text = b"".join([lines[0][start:], *lines[1:-1], lines[-1][:end]])
+    try:
+        return ast.parse(b"(" + text + b")", mode="eval").body
+    except SyntaxError:
+        return None
+
+
+def _value(node: ast.expr, frame: FrameType) -> Any:
+    """What a name stands for, or an attribute of a module; nothing of the user's runs."""
+    if isinstance(node, ast.Name):
+        for names in (frame.f_locals, frame.f_globals, frame.f_builtins):
+            if node.id in names:
+                return names[node.id]
+    elif isinstance(node, ast.Attribute):
+        owner = _value(node.value, frame)
+        if isinstance(owner, types.ModuleType):
+            return vars(owner).get(node.attr)
+    return None

@@ -1,0 +1,177 @@
+"""Names that do not exist: what JAX or NumPy means by them, what stagec has instead, where the list is.
+
+One error for all modules and for arrays. `boundary.publish` puts `hook` into each public module.
+"""
+
+from __future__ import annotations
+
+import difflib
+import dis
+import sys
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from stagec.core import errors, location
+
+_LISTS = {"stagec": "docs/reference/index.md", "stagec.tree": "docs/tutorial/10-pytrees.md"}
+_LISTS["stagec.tree_util"] = _LISTS["stagec.tree"]
+# Where a name may be that was looked for elsewhere.
+_MODULES = (
+    "stagec stagec.numpy stagec.lax stagec.nn stagec.random stagec.numpy.linalg stagec.numpy.fft stagec.scipy.special "
+    "stagec.tree_util stagec.debug"
+).split()
+# Names of NumPy and JAX for which there is something else.
+_INSTEAD = {
+    "stagec": {
+        "effects_barrier": "callbacks have run when a call returns: there is nothing to wait for",
+        "tree_map": "use stagec.tree.map(f, tree)",
+        "tree_leaves": "use stagec.tree.leaves(tree)",
+        "device_count": "use stagec.local_device_count()",
+        "local_devices": "use stagec.devices()",
+        "pmap": "there is one device for each program; stagec.vmap maps over an axis",
+        "ffi": "call Python functions with stagec.pure_callback",
+        "typeof": "use x.aval",
+    },
+    "stagec.numpy": {
+        "alltrue": "use stagec.numpy.all(x)",
+        "asanyarray": "use stagec.numpy.asarray(x)",
+        "ascontiguousarray": "use stagec.numpy.asarray(x), which is in row-major order always",
+        "copyto": "arrays are immutable; use stagec.numpy.where, or x.at[index].set(value)",
+        "float": "use stagec.numpy.float32",
+        "in1d": "use stagec.numpy.isin(x, values)",
+        "int": "use stagec.numpy.int32",
+        "load": "use stagec.numpy.asarray(numpy.load(file))",
+        "msort": "use stagec.numpy.sort(x, axis=0)",
+        "ndarray": "use stagec.Array, for isinstance; stagec.numpy.array makes one",
+        "place": "arrays are immutable; use stagec.numpy.where, or x.at[index].set(value)",
+        "product": "use stagec.numpy.prod(x)",
+        "putmask": "arrays are immutable; use stagec.numpy.where, or x.at[index].set(value)",
+        "r_": "use stagec.numpy.concatenate",
+        "c_": "use stagec.numpy.column_stack",
+        "round_": "use stagec.numpy.round(x)",
+        "row_stack": "use stagec.numpy.vstack(arrays)",
+        "save": "use numpy.save(file, x)",
+        "sometrue": "use stagec.numpy.any(x)",
+        "trapz": "use stagec.numpy.trapezoid(y)",
+    },
+    "Array": {
+        "append": "arrays are immutable; stagec.numpy.append(x, values) makes a new one",
+        "cpu": "use numpy.asarray(x)",
+        "detach": "use stagec.lax.stop_gradient(x)",
+        "fill": "arrays are immutable; use stagec.numpy.full_like(x, value)",
+        "map": "use stagec.vmap(f)(x)",
+        "put": "arrays are immutable; use x.at[index].set(value)",
+        "resize": "arrays are immutable; use stagec.numpy.resize(x, shape)",
+        "sharding": "an array is on one device, x.device",
+        "to": "use x.astype(dtype), or stagec.device_put(x, device)",
+        "to_numpy": "use numpy.asarray(x)",
+        "values": "use numpy.asarray(x)",
+    },
+}
+# What JAX has in the module of the same name; of NumPy, NumPy itself is asked.
+_JAX = {
+    "stagec": "NamedSharding P checking_leaks custom_batching default_matmul_precision distributed dlpack "
+    "ensure_compile_time_eval ffi float0 fwd_and_bwd host_count image live_arrays make_mesh ops pmap process_count "
+    "process_index profiler set_mesh shard_map sharding stages transfer_guard typeof version",
+    "stagec.lax": "all_to_all approx_max_k approx_min_k betainc composite conv_general_dilated_local "
+    "conv_general_dilated_patches custom_linear_solve custom_root empty igamma igammac linalg pbroadcast "
+    "platform_dependent ppermute pshuffle psum_scatter pswapaxes ragged_dot rng_bit_generator rng_uniform tile",
+    "stagec.nn": "dot_product_attention initializers scaled_dot_general scaled_matmul",
+    "stagec.scipy": "cluster integrate interpolate linalg ndimage signal sparse stats",
+    "stagec.scipy.special": "bernoulli bessel_jn betainc comb dawsn erfcx exp1 expi expn fresnel gammainc gammaincc "
+    "hyp1f1 hyp2f1 loggamma sici spence sph_harm_y wofz",
+    "stagec.debug": "breakpoint inspect_array_sharding log visualize_array_sharding",
+}
+
+
+def hook(namespace: dict[str, Any]) -> Callable[[str], Any]:
+    """The `__getattr__` of a public module with this namespace."""
+    module = namespace["__name__"]
+
+    def missing(name: str) -> Any:
+        raise error(module, name, namespace)
+
+    return missing
+
+
+def error(module: str, name: str, names: Iterable[str]) -> Exception:
+    """The error for a name that a module does not have.
+
+    Args:
+      names: those that it has.
+    """
+    what = f"module {module!r} has no attribute {name!r}"
+    if name.startswith("_"):
+        return AttributeError(what)
+    known = [n for n in names if not n.startswith("_")]
+    rows = [("elsewhere", text, "") for text in _known_as(module, name)]
+    listed = f"{_LISTS.get(module, 'docs/reference/numpy.md')} lists what `{module}` has"
+    if rows:
+        listed += ", docs/reference/missing.md what it lacks of JAX"
+    fixes = [_instead(module, name, known), listed]
+    found = location.error(errors.MissingNameError, what, rows, "; ".join(f for f in fixes if f))
+    if _imports_from():
+        # `from module import name` replaces an AttributeError by a message of Python's own.
+        return ImportError(str(found), name=name)
+    return found
+
+
+def attribute_error(owner: Any, name: str) -> AttributeError:
+    """The error for an attribute that arrays do not have."""
+    what = f"{type(owner).__name__!r} object has no attribute {name!r}"
+    if name.startswith("_"):
+        return AttributeError(what)
+    listed = "docs/reference/numpy.md lists the functions, and dir(x) the methods"
+    fixes = [_INSTEAD["Array"].get(name) or _function(name) or _close(name, dir(type(owner)), "x."), listed]
+    rows = [("array", owner.aval.long(), owner.origin())]
+    if hasattr(np.ndarray, name):
+        rows.append(("elsewhere", f"numpy.ndarray.{name}", ""))
+    return location.error(errors.MissingNameError, what, rows, "; ".join(f for f in fixes if f))
+
+
+def _function(name: str) -> str:
+    where = next((m for m in ("stagec.numpy", "stagec.nn", "stagec.lax") if name in public_names(m)), None)
+    return f"use {where}.{name}(x)" if where else ""
+
+
+def _instead(module: str, name: str, known: list[str]) -> str:
+    table = _INSTEAD.get(module, {})
+    if name in table:
+        return table[name]
+    where = next((m for m in _MODULES if m != module and name in public_names(m)), None)
+    return f"use {where}.{name}" if where else _close(name, known, f"{module}.")
+
+
+def _close(name: str, known: list[str], prefix: str) -> str:
+    close = difflib.get_close_matches(name, [n for n in known if n[0] != "_" and n[-2:] != "_p"], n=3, cutoff=0.75)
+    return f"did you mean {' or '.join(prefix + c for c in close)}?" if close else ""
+
+
+def public_names(module: str) -> set[str]:
+    """The functions and classes of a public module. It is loaded: an error may take time."""
+    found: Any = sys.modules["stagec"]
+    for part in module.split(".")[1:]:
+        found = getattr(found, part)
+    names = getattr(found, "__all__", vars(found))
+    return {n for n in names if n[0] != "_" and n[-2:] != "_p" and not isinstance(getattr(found, n), types.ModuleType)}
+
+
+def _known_as(module: str, name: str) -> list[str]:
+    path = module.removeprefix("stagec")
+    found = [f"jax{path}.{name}"] if name in _JAX.get(module, "").split() else []
+    if path.startswith(".numpy"):
+        other: Any = np
+        for part in path.split(".")[2:]:
+            other = getattr(other, part)
+        if hasattr(other, name):
+            found.append(f"{other.__name__}.{name}")
+    return found
+
+
+def _imports_from() -> bool:
+    """Whether the user's code is at work on `from module import name`."""
+    frame = location.user_frame()
+    return frame is not None and frame.f_code.co_code[frame.f_lasti] == dis.opmap["IMPORT_FROM"]

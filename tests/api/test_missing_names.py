@@ -1,0 +1,188 @@
+"""Names that do not exist: what they are called elsewhere, what there is instead, where the list is."""
+
+import importlib
+import operator
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+from stagec import lax, nn
+from stagec.core import missing
+from stagec.errors import MissingNameError
+
+DOCS = pathlib.Path(stagec.__file__).parent.parent / "docs"
+MODULES = {
+    name: importlib.import_module(name)
+    for name in "stagec stagec.numpy stagec.numpy.linalg stagec.lax stagec.nn stagec.tree_util stagec.debug".split()
+}
+
+
+def missed(somewhere, name):
+    with pytest.raises(MissingNameError) as caught:
+        operator.attrgetter(name)(somewhere[0])
+    text = str(caught.value)
+    assert "test_missing_names.py:" in text
+    return text
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_module_says_where_its_list_is(name):
+    text = missed([MODULES[name]], "frobnicate")
+    assert text.startswith(f"module {name!r} has no attribute 'frobnicate'")
+    page = re.search(rf"(docs/\S+) lists what `{re.escape(name)}` has", text)[1]
+    assert (DOCS.parent / page).exists()
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "expected"),
+    [
+        (snp, "row_stack", "use snp.vstack(arrays)"),
+        (snp, "in1d", "use snp.isin(x, values)"),
+        (snp, "sine", "did you mean snp.sin"),
+        (snp, "argsrt", "did you mean snp.argsort"),
+        (snp, "relu", "use nn.relu"),
+        (snp, "vmap", "use stagec.vmap"),
+        (snp, "bartlett", "elsewhere  numpy.bartlett"),
+        (snp.linalg, "norms", "did you mean snp.linalg.norm"),
+        (lax, "where", "use snp.where"),
+        (lax, "ppermute", "elsewhere  jax.lax.ppermute"),
+        (nn, "dot_product_attention", "elsewhere  jax.nn.dot_product_attention"),
+        (nn, "softmx", "did you mean nn.softmax"),
+        (stagec, "jitt", "did you mean stagec.jit"),
+        (stagec, "relu", "use nn.relu"),
+        (stagec, "pmap", "stagec.vmap maps over an axis"),
+        (snp.ones(2), "exp", "use snp.exp(x)"),
+        (snp.ones(2), "softmax", "use nn.softmax(x)"),
+        (snp.ones(2), "fill", "use snp.full_like(x, value)"),
+        (snp.ones(2), "fill", "elsewhere  numpy.ndarray.fill"),
+        (snp.ones(2), "to_numpy", "use np.asarray(x)"),
+        (snp.ones(2), "reshpe", "did you mean x.reshape"),
+    ],
+)
+def test_what_there_is_instead_is_named(owner, name, expected):
+    assert expected in missed([owner], name)
+
+
+def test_methods_of_tracers_are_missed_with_the_argument():
+    with pytest.raises(MissingNameError, match="argument x of <lambda>") as caught:
+        stagec.jit(lambda x: x.exp())(1.0)
+    assert "use snp.exp(x)" in str(caught.value)
+
+
+def test_an_import_of_a_missing_name_says_the_same():
+    with pytest.raises(ImportError, match=r"use snp\.vstack\(arrays\)") as caught:
+        from stagec.numpy import row_stack  # noqa: F401
+    assert caught.value.name == "row_stack"
+    with pytest.raises(ImportError, match=r"jax\.pmap"):
+        from stagec import pmap  # noqa: F401
+
+
+def test_whether_a_name_exists_can_be_asked():
+    assert not hasattr(snp, "row_stack")
+    assert not hasattr(stagec, "frobnicate")
+    assert not hasattr(snp.ones(2), "exp")
+    assert getattr(snp, "row_stack", None) is None
+
+
+def test_private_names_are_missed_in_few_words():
+    with pytest.raises(AttributeError, match=r"^module 'stagec.numpy' has no attribute '__path_of__'$"):
+        snp.__path_of__  # noqa: B018
+    with pytest.raises(AttributeError, match=r"^'Array' object has no attribute '_private'$"):
+        snp.ones(2)._private  # noqa: B018
+
+
+X = snp.array([3.0, 1.0, 2.0])
+
+
+def called_back():
+    seen = []
+    stagec.jit(lambda x: stagec.debug.callback(seen.append, x))(X)
+    assert len(seen) == 1
+
+
+# What the table says in words, done. `x` is an array, `numpy` is NumPy.
+ADVISED = {
+    "use stagec.tree.map(f, tree)": lambda: stagec.tree.map(abs, [X]),
+    "use stagec.tree.leaves(tree)": lambda: stagec.tree.leaves([X]),
+    "use stagec.local_device_count()": lambda: stagec.local_device_count(),
+    "use stagec.devices()": lambda: stagec.devices(),
+    "there is one device for each program; stagec.vmap maps over an axis": lambda: stagec.vmap(abs)(X),
+    "call Python functions with stagec.pure_callback": lambda: stagec.pure_callback(abs, X, X),
+    "use x.aval": lambda: X.aval,
+    "callbacks have run when a call returns: there is nothing to wait for": lambda: called_back(),
+    "use stagec.numpy.all(x)": lambda: snp.all(X),
+    "use stagec.numpy.asarray(x)": lambda: snp.asarray(X),
+    "use stagec.numpy.asarray(x), which is in row-major order always": lambda: snp.asarray(X),
+    "arrays are immutable; use stagec.numpy.where, or x.at[index].set(value)": lambda: (
+        snp.where(X > 1, X, 0),
+        X.at[X > 1].set(0),
+    ),
+    "use stagec.numpy.float32": lambda: snp.float32(1),
+    "use stagec.numpy.isin(x, values)": lambda: snp.isin(X, X[:1]),
+    "use stagec.numpy.int32": lambda: snp.int32(1),
+    "use stagec.numpy.asarray(numpy.load(file))": None,  # below
+    "use stagec.numpy.sort(x, axis=0)": lambda: snp.sort(X, axis=0),
+    "use stagec.Array, for isinstance; stagec.numpy.array makes one": lambda: isinstance(snp.array([1]), stagec.Array),
+    "use stagec.numpy.prod(x)": lambda: snp.prod(X),
+    "use stagec.numpy.concatenate": lambda: snp.concatenate([X, X]),
+    "use stagec.numpy.column_stack": lambda: snp.column_stack([X, X]),
+    "use stagec.numpy.round(x)": lambda: snp.round(X),
+    "use stagec.numpy.vstack(arrays)": lambda: snp.vstack([X, X]),
+    "use numpy.save(file, x)": None,  # below
+    "use stagec.numpy.any(x)": lambda: snp.any(X),
+    "use stagec.numpy.trapezoid(y)": lambda: snp.trapezoid(X),
+    "arrays are immutable; stagec.numpy.append(x, values) makes a new one": lambda: snp.append(X, X),
+    "use numpy.asarray(x)": lambda: np.asarray(X),
+    "use stagec.lax.stop_gradient(x)": lambda: lax.stop_gradient(X),
+    "arrays are immutable; use stagec.numpy.full_like(x, value)": lambda: snp.full_like(X, 7),
+    "use stagec.vmap(f)(x)": lambda: stagec.vmap(abs)(X),
+    "arrays are immutable; use x.at[index].set(value)": lambda: X.at[0].set(1),
+    "arrays are immutable; use stagec.numpy.resize(x, shape)": lambda: snp.resize(X, (2, 2)),
+    "an array is on one device, x.device": lambda: X.device,
+    "use x.astype(dtype), or stagec.device_put(x, device)": lambda: (X.astype(int), stagec.device_put(X, "cpu")),
+}
+
+
+def test_every_advice_of_the_table_is_tried_here():
+    given = {text for table in missing._INSTEAD.values() for text in table.values()}
+    assert given == set(ADVISED)
+
+
+@pytest.mark.parametrize("advice", [text for text, use in ADVISED.items() if use is not None])
+def test_what_the_table_advises_works(advice):
+    ADVISED[advice]()
+
+
+def test_arrays_go_through_numpys_files(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    assert snp.asarray(np.load(tmp_path / "x.npy")).tolist() == X.tolist()
+
+
+def test_what_the_table_replaces_does_not_exist():
+    owners = {"stagec": stagec, "stagec.numpy": snp, "Array": X}
+    for owner, table in missing._INSTEAD.items():
+        assert [name for name in table if hasattr(owners[owner], name)] == []
+
+
+def test_the_names_of_jax_exist_there_and_not_here():
+    jax = pytest.importorskip("jax")
+    code = (
+        "import importlib, sys, jax, stagec\n"
+        "from stagec.core import missing\n"
+        "for module, names in missing._JAX.items():\n"
+        "    here = importlib.import_module(module)\n"
+        "    there = importlib.import_module(module.replace('stagec', 'jax'))\n"
+        "    for name in names.split():\n"
+        "        if hasattr(here, name): print('here:', module, name)\n"
+        "        if not hasattr(there, name):\n"
+        "            try: importlib.import_module(there.__name__ + '.' + name)\n"
+        "            except ImportError: print('not in JAX:', there.__name__, name)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "", jax.__version__

@@ -1,0 +1,273 @@
+"""Hints of `stagec.lax`, of control flow, and of what stands on them."""
+
+# ruff: noqa: E501
+
+import functools
+
+import numpy as np
+
+import stagec
+import stagec.numpy as snp
+from stagec import lax
+
+X = snp.ones((2, 3))
+V = snp.array([3.0, 1.0, 2.0])
+P = snp.array([2, 0, 1])
+C = snp.array([1 + 2j, 3j])
+B = snp.array([True, False])
+IMAGE = snp.ones((1, 2, 5, 5))
+KERNEL = snp.ones((4, 2, 3, 3))
+ROWS = lax.GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,))
+WHOLE = lax.GatherDimensionNumbers(offset_dims=(1, 2), collapsed_slice_dims=(), start_index_map=(0,))
+PUT = lax.ScatterDimensionNumbers(update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,))
+PUT_ROWS = lax.ScatterDimensionNumbers(
+    update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)
+)
+conv = functools.partial(lax.conv_general_dilated, IMAGE, KERNEL, (1, 1))
+
+
+def put(operand, indices, updates, numbers=PUT, **options):
+    return lax.scatter(operand, indices, updates, numbers, **options)
+
+
+def doubled(x):
+    return stagec.pure_callback(lambda v: 2 * v, x, x)
+
+
+@stagec.custom_jvp
+def with_jvp(x):
+    return doubled(x)
+
+
+with_jvp.defjvp(lambda primals, tangents: (with_jvp(*primals), 2 * tangents[0]))
+
+
+@stagec.custom_vjp
+def with_vjp(x):
+    return doubled(x)
+
+
+with_vjp.defvjp(lambda x: (doubled(x), None), lambda _, ct: (2 * ct,))
+
+
+def scaled(p):
+    return lambda x: x * p
+
+
+def own_rule(x, p):
+    return x * p
+
+
+own = stagec.custom_jvp(own_rule)
+own.defjvp(lambda primals, tangents: (own_rule(*primals), tangents[0] * primals[1] + primals[0] * tangents[1]))
+
+
+@stagec.custom_jvp
+def stepped(x, y):
+    return lax.nextafter(x, y)
+
+
+stepped.defjvp(lambda primals, tangents: (stepped(*primals), tangents[0]))
+
+
+@stagec.custom_vjp
+def reverse_only(x):
+    return x * 2
+
+
+reverse_only.defvjp(lambda x: (x * 2, None), lambda _, ct: (2 * ct,))
+
+
+def many(value):
+    with stagec.enable_x64():
+        return lax.add(snp.array([1]), value)
+
+
+CASES = [
+    # Operands.
+    (
+        "convert the base to a floating dtype with astype(float)",
+        lambda: lax.integer_pow(P, -1),
+        lambda: lax.integer_pow(P.astype(float), -1),
+    ),
+    ("name each axis once", lambda: snp.sum(X, axis=(0, 0)), lambda: snp.sum(X, axis=(0, 1))),
+    ("give an axis from -2 to 1", lambda: snp.sum(X, axis=2), lambda: [snp.sum(X, axis=i) for i in range(-2, 2)]),
+    ("leave the axis out; an array without axes has none", lambda: snp.sum(V[0], axis=0), lambda: snp.sum(V[0])),
+    ("give sizes of 0 or more", lambda: snp.zeros((2, -1)), lambda: snp.zeros((2, 0))),
+    (
+        "sizes and axes are Python integers; use // instead of / to compute them",
+        lambda: snp.zeros(4 / 2),
+        lambda: snp.zeros(4 // 2),
+    ),
+    (
+        "convert with astype; sin accepts bfloat16, complex128, complex64, float16, float32, float64",
+        lambda: lax.sin(P),
+        lambda: lax.sin(P.astype("float32")),
+    ),
+    (
+        "stagec.lax does not promote; convert with astype, or use the stagec.numpy function",
+        lambda: lax.add(V, P),
+        lambda: (lax.add(V, P.astype("float32")), snp.add(V, P)),
+    ),
+    (
+        "stagec.lax does not broadcast (rank 0 excepted); use stagec.numpy, or broadcast_in_dim",
+        lambda: lax.add(X, V),
+        lambda: (snp.add(X, V), lax.add(X, lax.broadcast_in_dim(V, (2, 3), (1,)))),
+    ),
+    (
+        "write it as a float, or use a wider dtype; stagec.enable_x64() and STAGEC_ENABLE_X64=1 enable those of 64 bits",
+        lambda: P + 2**40,
+        lambda: (P + 2.0**40, P.astype("int8").astype("int16") + 300, many(2**40)),
+    ),
+    ("keep values that are not numbers outside of arrays", lambda: snp.sin("text"), lambda: snp.sin(1.0)),
+    ("keep values that are not numbers outside of arrays", lambda: snp.sin(["text"]), lambda: snp.sin(1.0)),
+    ("wrap it in snp.array", lambda: snp.sin([1.0, 2.0]), lambda: snp.sin(snp.array([1.0, 2.0]))),
+    # Convolutions.
+    (
+        "use 'SAME' or 'VALID'",
+        lambda: lax.conv_transpose(IMAGE, KERNEL, (1, 1), "BEST"),
+        lambda: [
+            lax.conv_transpose(
+                IMAGE, KERNEL.transpose(2, 3, 1, 0), (1, 1), p, dimension_numbers=("NCHW", "HWIO", "NCHW")
+            )
+            for p in ("SAME", "VALID")
+        ],
+    ),
+    (
+        "give (low, high) for each spatial axis, or use lax.conv_transpose",
+        lambda: conv("SAME", lhs_dilation=(2, 2)),
+        lambda: (
+            conv(((1, 1), (1, 1)), lhs_dilation=(2, 2)),
+            lax.conv_transpose(
+                IMAGE, KERNEL.transpose(2, 3, 1, 0), (2, 2), "SAME", dimension_numbers=("NCHW", "HWIO", "NCHW")
+            ),
+        ),
+    ),
+    (
+        "cut no more than the axis has: a pad is -size or more",
+        lambda: conv(((-9, 0), (0, 0))),
+        lambda: conv(((-1, 0), (0, 0))),
+    ),
+    (
+        "check dimension_numbers: the operand's C axis is feature_group_count times the kernel's I axis",
+        lambda: lax.conv(IMAGE, snp.ones((4, 3, 3, 3)), (1, 1), "SAME"),
+        lambda: lax.conv(snp.ones((1, 3, 5, 5)), snp.ones((4, 3, 3, 3)), (1, 1), "SAME"),
+    ),
+    (
+        "set one of the group counts to 1",
+        lambda: lax.conv_general_dilated(
+            snp.ones((2, 2, 5, 5)), snp.ones((4, 1, 3, 3)), (1, 1), "SAME", feature_group_count=2, batch_group_count=2
+        ),
+        lambda: lax.conv_general_dilated(
+            snp.ones((2, 2, 5, 5)), snp.ones((4, 1, 3, 3)), (1, 1), "SAME", feature_group_count=2
+        ),
+    ),
+    (
+        "choose a feature_group_count that divides the operand's axis of size 2 and the 4 output features",
+        lambda: conv("SAME", feature_group_count=3),
+        lambda: lax.conv_general_dilated(IMAGE, snp.ones((4, 1, 3, 3)), (1, 1), "SAME", feature_group_count=2),
+    ),
+    (
+        "use the same letters for the spatial axes in all three",
+        lambda: conv("SAME", dimension_numbers=("NCHW", "OIXY", "NCHW")),
+        lambda: conv("SAME", dimension_numbers=("NCHW", "OIHW", "NCHW")),
+    ),
+    (
+        "name each axis once, with 'N' and 'C' among them",
+        lambda: conv("SAME", dimension_numbers=("NHHW", "OIHW", "NCHW")),
+        lambda: conv("SAME", dimension_numbers=("NCHW", "OIHW", "NCHW")),
+    ),
+    (
+        "give both the same number of axes: two, and one for each spatial axis",
+        lambda: lax.conv(IMAGE, V, (1, 1), "SAME"),
+        lambda: conv("SAME"),
+    ),
+    # Conversions.
+    (
+        "give at least one exponent bit, and no negative number",
+        lambda: lax.reduce_precision(V, 0, 3),
+        lambda: lax.reduce_precision(V, 1, 3),
+    ),
+    (
+        "reshape so that the last axis holds the parts of one float32",
+        lambda: lax.bitcast_convert_type(V.astype("float16"), np.float32),
+        lambda: lax.bitcast_convert_type(snp.ones(4, "float16").reshape(2, 2), np.float32),
+    ),
+    # Products.
+    ("use * for products with scalars", lambda: lax.dot(V, 2.0), lambda: V * 2.0),
+    (
+        "use 'default', 'high', 'highest', or a member of lax.Precision",
+        lambda: lax.dot(V, V, precision="best"),
+        lambda: [lax.dot(V, V, precision=p) for p in ("default", "high", "highest", lax.Precision.HIGH)],
+    ),
+    (
+        "sizes of paired axes must agree; transpose one of the operands",
+        lambda: lax.dot_general(X, X, (((1,), (0,)), ((), ()))),
+        lambda: lax.dot_general(X, X.T, (((1,), (0,)), ((), ()))),
+    ),
+    (
+        "name as many axes of one operand as of the other",
+        lambda: lax.dot_general(X, X, (((1,), (0, 1)), ((), ()))),
+        lambda: lax.dot_general(X, X, (((0, 1), (0, 1)), ((), ()))),
+    ),
+    # Gather and scatter.
+    (
+        "name one offset dimension for each axis that is kept",
+        lambda: (
+            lax.gather(X, P[:, None], WHOLE, (1, 3))
+            if False
+            else lax.gather(X, snp.array([[0]]), lax.GatherDimensionNumbers((), (0,), (0,)), (1, 3))
+        ),
+        lambda: lax.gather(X, snp.array([[0]]), ROWS, (1, 3)),
+    ),
+    (
+        "give them slice size 1, or name them in offset_dims",
+        lambda: lax.gather(X, snp.array([[0]]), ROWS, (2, 3)),
+        lambda: (lax.gather(X, snp.array([[0]]), ROWS, (1, 3)), lax.gather(X, snp.array([[0]]), WHOLE, (2, 3))),
+    ),
+    (
+        "give the last axis of the indices one component for each axis in start_index_map",
+        lambda: lax.gather(X, snp.array([[0, 1]]), ROWS, (1, 3)),
+        lambda: lax.gather(X, snp.array([[0]]), ROWS, (1, 3)),
+    ),
+    (
+        "give one size for each axis, at most the operand's",
+        lambda: lax.gather(X, snp.array([[0]]), ROWS, (1, 4)),
+        lambda: lax.gather(X, snp.array([[0]]), ROWS, (1, 3)),
+    ),
+    (
+        "add an axis with indices[..., None]",
+        lambda: lax.gather(X, snp.array(0), ROWS, (1, 3)),
+        lambda: lax.gather(X, snp.array(0)[..., None], lax.GatherDimensionNumbers((0,), (0,), (0,)), (1, 3)),
+    ),
+    (
+        "convert them with indices.astype(int)",
+        lambda: lax.gather(X, snp.array([[0.0]]), ROWS, (1, 3)),
+        lambda: lax.gather(X, snp.array([[0.0]]).astype(int), ROWS, (1, 3)),
+    ),
+    (
+        "use 'clip', 'fill', 'drop' or 'promise_in_bounds'",
+        lambda: V.at[P].get(mode="best"),
+        lambda: [V.at[P].get(mode=m) for m in ("clip", "fill", "drop", "promise_in_bounds")],
+    ),
+    (
+        "append the sizes of the window's axes to it",
+        lambda: lax.scatter_apply(X, snp.array([[0]]), abs, (), PUT_ROWS),
+        lambda: lax.scatter_apply(X, snp.array([[0]]), abs, (1, 3), PUT_ROWS),
+    ),
+    (
+        "where indices do not repeat, use x.at[i].set(x[i] * values)",
+        lambda: stagec.jit(lambda x: x.at[snp.array([0, 1])].multiply(2j))(C),
+        lambda: stagec.jit(lambda x, i: x.at[i].set(x[i] * 2j))(C, snp.array([0, 1])),
+    ),
+    (
+        "give updates the indices' axes but the last, and a window within the operand, as " + str(PUT) + " says",
+        lambda: put(V, snp.array([[0]]), V),
+        lambda: put(V, snp.array([[0]]), V[:1]),
+    ),
+    (
+        "pass unique_indices=True if no index does",
+        lambda: stagec.grad(lambda v: lax.scatter_mul(V, P[:, None], v, PUT).sum())(V),
+        lambda: stagec.grad(lambda v: lax.scatter_mul(V, P[:, None], v, PUT, unique_indices=True).sum())(V),
+    ),
+]

@@ -1,0 +1,135 @@
+"""What errors advise works: each hint is provoked, compared, and followed.
+
+A table of a topic has rows of the hint as it is printed, what is wrong, and what the hint makes of it. A hint in the
+sources that no table has fails the last test.
+"""
+
+# ruff: noqa: E501
+
+import pathlib
+import re
+
+import hint_sources
+import hints_api
+import hints_commands
+import hints_control
+import hints_core
+import hints_lax
+import hints_numpy
+import hints_passes
+import hints_random
+import hints_reductions
+import hints_shapes
+import hints_traces
+import pytest
+
+TABLES = [
+    hints_api,
+    hints_commands,
+    hints_control,
+    hints_core,
+    hints_lax,
+    hints_numpy,
+    hints_passes,
+    hints_random,
+    hints_reductions,
+    hints_shapes,
+    hints_traces,
+]
+ROWS = [
+    pytest.param(table, *row, id=f"{table.__name__}-{i}-{row[0][:40]}")
+    for table in TABLES
+    for i, row in enumerate(table.CASES)
+]
+
+
+def hint_of(error):
+    found = re.findall(r"^  Fix: (.*)$", str(error), re.MULTILINE)
+    assert len(found) == 1, str(error)
+    return found[0]
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path, monkeypatch):
+    """Advice about files writes some."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(("table", "hint", "wrong", "right"), ROWS)
+def test_the_hint_is_given_and_works_when_followed(table, hint, wrong, right):
+    with pytest.raises(Exception) as caught:
+        wrong()
+    text = str(caught.value)
+    assert hint_of(caught.value) == hint, text
+    if getattr(table, "HAVE_LINES", True):
+        assert re.search(r"\bhints_\w+\.py:\d+", text)
+    right()
+
+
+# The names under which the tables import modules.
+NAMES = {"snp": "stagec.numpy", "lax": "stagec.lax", "nn": "stagec.nn", "np": "numpy"}
+NAMES |= {name: f"stagec.{name}" for name in ("debug", "dtypes", "random", "tree_util")}
+
+
+def as_written(hint):
+    """A hint as the sources have it: with the full names of modules."""
+    return re.sub(r"(?<![\w.])(\w+)(?=\.\w)", lambda match: NAMES.get(match[1], match[1]), hint)
+
+
+# Hints that need a fault of the compiler, of the disk or of another installation, with the test that makes it; those of
+# hardware that is not there cannot be followed. Of a file whose functions were compiled for other arguments, the tests
+# of files tell all.
+ELSEWHERE = {
+    "none needed; it was removed and the program is compiled again": "compiler/test_cache_damage.py",
+    "remove .*": "compiler/test_cache_damage.py",
+    "replace or remove .*": "compiler/test_cache_damage.py",
+    "raise STAGEC_CACHE_MAX_BYTES": "compiler/test_cache.py",
+    "set STAGEC_CACHE_DIR": "compiler/test_cache.py",
+    "check who owns the files": "test_cli.py",
+    "set STAGEC_DUMP to a writable directory": "compiler/test_stages.py",
+    "compute in float32 or complex64, or run this function on the CPU: stagec.jit(f, device='cpu')": "primitives/test_gpus.py",
+    "this is a fault of whoever built the module; a custom pass or rewrite is the first suspect": "compiler/test_driver.py",
+    "pass the constant as an argument, or use complex64": "compiler/test_driver.py",
+    "run the function under stagec.disable_jit(), and report the saved module": "compiler/test_diagnostics.py",
+    "split the expression above, so that less of it becomes one kernel": "compiler/test_diagnostics.py",
+    "the operation above does not exist for .*; use another operation or dtype, or do it outside jit": "compiler/test_diagnostics.py",
+    "this function has no portable form in this dtype; compute it in float32, or outside jit": "compiler/test_diagnostics.py",
+    "install stagec with its compiler here, or export the function for this target too": "artifact/test_variants.py",
+    "export the function again": "artifact/test_damage.py",
+    "load it with the version of iree-base-runtime that `stagec inspect` shows": "artifact/test_damage.py",
+    "the compiler broke its loops; call the jitted function, which falls back on NumPy": "runtime/test_traps.py",
+    "install NVIDIA's driver; `nvidia-smi` shows whether it works": "",
+    "install a Vulkan driver (on Debian: apt-get install mesa-vulkan-drivers, which needs no GPU)": "",
+    "install stagec itself, which brings the compiler: `pip install .` in a clone; both may be installed together": "install/test_runtime.py",
+    ".cat.codes are the categories' numbers": "core/test_foreign.py",
+    ".astype('int64') counts its units of time; subtract the first one, since 32 bits hold few": "core/test_foreign.py",
+    ".sparse.to_dense() has all elements": "core/test_foreign.py",
+    ".to_numpy('float32', na_value=float('nan')) has NaN where a value is missing": "core/test_foreign.py",
+    ".astype('float32') reads numbers; .*.astype('category').cat.codes numbers the different values": "core/test_foreign.py",
+    "x.to_numpy('float32') makes one array; {c: x[c] for c in x} is a dict of arrays": "core/test_foreign.py",
+    "pass a dense array of numbers that is on the CPU": "core/test_foreign.py",
+    "x.detach() leaves the gradient out, which stagec could not continue": "core/test_foreign.py",
+    "move one of them: stagec.device_put(x, .*)": "api/test_vulkan_arrays.py",
+    "pass an array; static arguments are part of the file": "artifact/test_export.py",
+    "export it for these arguments too": "artifact/test_export.py",
+    "export it for this signature too": "artifact/test_export.py",
+    "call it with 64-bit types enabled (STAGEC_ENABLE_X64=1, or stagec.enable_x64())": "artifact/test_export.py",
+    "pass the arguments as they were when the function was exported, without static ones": "artifact/test_export.py",
+}
+
+
+def test_every_hint_of_the_sources_is_tried():
+    tried = {as_written(row[0]) for table in TABLES for row in table.CASES}
+    # More advice may follow.
+    tried |= {hint[: match.start()] for hint in tried for match in re.finditer(", or ", hint)}
+    missing, used = [], set()
+    for place, template in hint_sources.templates():
+        plain = re.sub(r"\\(.)", r"\1", template)
+        known = {plain, plain.removeprefix(".*"), plain.removeprefix(".*").removesuffix(".*")} & set(ELSEWHERE)
+        used |= known
+        if not known and plain not in tried and not any(map(re.compile(template).fullmatch, tried)):
+            missing.append(f"{place}: {plain}")
+    assert missing == []
+    assert sorted(set(ELSEWHERE) - used) == [], "there are no such hints"
+    for file in filter(None, ELSEWHERE.values()):
+        assert (pathlib.Path(__file__).parent.parent / file).exists()
