@@ -331,16 +331,6 @@ CASES = [
         ),
     ),
     (
-        "leave static arguments out, and pass the others as they were when lowering",
-        lambda: stagec.jit(lambda x, n: x * n, static_argnums=1).lower(1.0, 2).compile()(1.0, 2),
-        lambda: stagec.jit(lambda x, n: x * n, static_argnums=1).lower(1.0, 2).compile()(1.0),
-    ),
-    (
-        "lower and compile again for this signature, or call the jitted function, which does",
-        lambda: stagec.jit(square).lower(V).compile()(V[:2]),
-        lambda: (stagec.jit(square).lower(V[:2]).compile()(V[:2]), stagec.jit(square)(V[:2])),
-    ),
-    (
         "use 'stablehlo'; as_text(stage) shows others as text",
         lambda: stagec.jit(square).lower(1.0).compiler_ir("llvm"),
         lambda: (

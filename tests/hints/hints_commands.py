@@ -332,11 +332,6 @@ CASES = [
         lambda: [after(model, "run", "model.stagec", "x.npy", "-o", name) for name in ("y.npy", "y.npz")],
     ),
     (
-        "`stagec inspect` shows what it takes",
-        lambda: after(model, "run", "model.stagec", "short.npy"),
-        lambda: (after(model, "inspect", "model.stagec"), command("run", "model.stagec", "x.npy")),
-    ),
-    (
         "see the whole traceback with `stagec --traceback ...`",
         lambda: command("dump", "model:broken", "f32[3]"),
         lambda: whole_traceback(),

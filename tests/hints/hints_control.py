@@ -270,7 +270,7 @@ CASES = [
     ),
     ("leave exact out, or use math.factorial", lambda: special.factorial(3, exact=True), lambda: special.factorial(3)),
     ("take the parts with real() and imag() first", lambda: special.gammaln(C), lambda: special.gammaln(snp.real(C))),
-    ("transpose one of them with .mT", lambda: X @ X, lambda: X @ X.mT),
+    ("a @ b.mT or a.mT @ b", lambda: X @ X, lambda: (X @ X.mT, X.mT @ X)),
     # Printing.
     (
         "name every argument in the format string: {} or {x}",

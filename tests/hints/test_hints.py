@@ -17,6 +17,7 @@ import hints_core
 import hints_lax
 import hints_numpy
 import hints_passes
+import hints_programs
 import hints_random
 import hints_reductions
 import hints_shapes
@@ -31,6 +32,7 @@ TABLES = [
     hints_lax,
     hints_numpy,
     hints_passes,
+    hints_programs,
     hints_random,
     hints_reductions,
     hints_shapes,
@@ -109,12 +111,10 @@ ELSEWHERE = {
     "x.to_numpy('float32') makes one array; {c: x[c] for c in x} is a dict of arrays": "core/test_foreign.py",
     "pass a dense array of numbers that is on the CPU": "core/test_foreign.py",
     "x.detach() leaves the gradient out, which stagec could not continue": "core/test_foreign.py",
+    "wait with stagec.block_until_ready(...) before the fork": "runtime/test_fork.py",
+    'compile it before the process forks, or start processes with multiprocessing.get_context("spawn")': "runtime/test_fork.py",
+    'start processes with multiprocessing.get_context("spawn"), or use the device in the child alone': "runtime/test_fork.py",
     "move one of them: stagec.device_put(x, .*)": "api/test_vulkan_arrays.py",
-    "pass an array; static arguments are part of the file": "artifact/test_export.py",
-    "export it for these arguments too": "artifact/test_export.py",
-    "export it for this signature too": "artifact/test_export.py",
-    "call it with 64-bit types enabled (STAGEC_ENABLE_X64=1, or stagec.enable_x64())": "artifact/test_export.py",
-    "pass the arguments as they were when the function was exported, without static ones": "artifact/test_export.py",
 }
 
 
