@@ -173,6 +173,10 @@ def of_function(function: object) -> str:
     """`name at file.py:3`, for messages about a function itself."""
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or repr(function)
     code = getattr(function, "__code__", None)
+    # What stagec wraps is described as it was defined.
+    while code is not None and is_internal(code.co_filename) and hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+        code = getattr(function, "__code__", None)
     if code is None:
         return str(name)
     return f"{name} at {os.path.basename(code.co_filename)}:{code.co_firstlineno}"

@@ -82,3 +82,7 @@ def test_public_functions_keep_their_names_and_pickle():
         assert function.__module__ == place
         assert pickle.loads(pickle.dumps(function)) is function
     assert snp.absolute is snp.abs
+
+
+def test_a_wrapped_function_is_described_where_it_is_defined():
+    assert "boundary.py" not in repr(stagec.jit(snp.sin)) and "sin at " in repr(stagec.jit(snp.sin))
