@@ -113,6 +113,7 @@ ELSEWHERE = {
     "pass a dense array of numbers that is on the CPU": "core/test_foreign.py",
     "x.detach() leaves the gradient out, which stagec could not continue": "core/test_foreign.py",
     "wait with stagec.block_until_ready(...) before the fork": "runtime/test_fork.py",
+    "end the child inside the callback, with os._exit": "runtime/test_interruptible.py",
     'compile it before the process forks, or start processes with multiprocessing.get_context("spawn")': "runtime/test_fork.py",
     'start processes with multiprocessing.get_context("spawn"), or use the device in the child alone': "runtime/test_fork.py",
     "move one of them: stagec.device_put(x, .*)": "api/test_vulkan_arrays.py",
