@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from passes.analysis.in_place import keep_safe_reuse
+from passes.kernels import loops
 from passes.kernels.dispatch import Kernels
 from passes.kernels.processor import Processor
 from passes.kernels.sort import form_sorts
@@ -17,8 +18,9 @@ from passes.pipeline import PassOptions
 
 __all__ = ["form"]
 
-# Each replaces ops by calls of kernels, in the module of `Kernels`, and returns how many by name.
-_FORMERS: tuple[Callable[[Kernels, Processor], dict[str, int]], ...] = (form_sorts,)
+# Each replaces ops by calls of kernels, in the module of `Kernels`, and returns how many by name. Sorts are loops that
+# are better replaced as such; then come loops, since what is in one needs no kernel of its own.
+_FORMERS: tuple[Callable[[Kernels, Processor], dict[str, int]], ...] = (form_sorts, loops.form)
 
 
 def form(module: Any, options: PassOptions) -> dict[str, int]:
@@ -39,6 +41,7 @@ def form(module: Any, options: PassOptions) -> dict[str, int]:
     with module.context:
         for former in _FORMERS:
             hits |= former(kernels, processor)
+        kernels.plan.attach(module)
     if hits:
         # A kernel may read an argument after it has begun to write the result.
         keep_safe_reuse(module)

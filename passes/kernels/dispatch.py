@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from passes import bindings, build
+from passes.kernels.plan import Plan
 from passes.kernels.writer import Buffer, Writer, stored
 
 # `pipeline = None` and `CPUDefault`, its other names in older versions, do not parse any more.
@@ -80,10 +81,11 @@ class Kernel:
 
 
 class Kernels:
-    """The kernels of a module: each is inserted once, however often it is called."""
+    """The kernels of a module: each is inserted once, however often it is called; and why they are there."""
 
     def __init__(self, module: Any) -> None:
         self.module = module
+        self.plan = Plan()
         self.count = 0
         self._symbols: dict[Any, str] = {}
         self._names: set[str] = {_symbol(op) for op in module.body.operations}

@@ -210,6 +210,30 @@ class Writer:
             self._depth -= 1
         self.do("}")
 
+    @contextlib.contextmanager
+    def region(self, head: str, end: str = "}") -> Iterator[None]:
+        """A region after a line that opens it; `end` is left out where another line closes it."""
+        self.lines.append(f"{_HEAD}{'  ' * self._depth}{head}")
+        self._depth += 1
+        yield
+        self._depth -= 1
+        if end:
+            self.do(end)
+
+    def fresh(self, prefix: str) -> str:
+        """A name that nothing else has."""
+        self._count += 1
+        return f"%{prefix}{self._count}"
+
+    def mark(self) -> tuple[int, int]:
+        """Where the text stands, for `rewind`."""
+        return len(self.lines), self._depth
+
+    def rewind(self, mark: tuple[int, int]) -> None:
+        """Take back what was written after a mark."""
+        del self.lines[mark[0] :]
+        self._depth = mark[1]
+
     def workgroup(self, axis: int, count: int) -> Index:
         """The number of this workgroup along an axis that has `count` of them."""
         return 0 if count == 1 else self.op(f"stream.dispatch.workgroup.id[{axis}] : index")
@@ -227,5 +251,8 @@ class Writer:
 
     def text(self) -> str:
         """The function's ops, constants first."""
-        head = [f"{_HEAD}{n} = arith.constant {v} : {t} {loc}" for (v, t), (n, loc) in self._constants.items()]
+        head = [
+            f"{_HEAD}{name} = arith.constant {value if type_ == 'i1' else f'{value} : {type_}'} {loc}"
+            for (value, type_), (name, loc) in self._constants.items()
+        ]
         return "\n".join(head + self.lines)

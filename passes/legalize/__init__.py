@@ -24,7 +24,7 @@ from passes.legalize.separate import read_sorted
 from passes.patterns import Pattern, apply
 from passes.pipeline import Pass, PassOptions
 
-__all__ = ["LEGALIZE", "PATTERNS_CPU", "PATTERNS_CUDA", "PATTERNS_VULKAN"]
+__all__ = ["LEGALIZE", "MEMORY", "PATTERNS_CPU", "PATTERNS_CUDA", "PATTERNS_VULKAN"]
 
 _COMMON: list[Pattern] = [
     *integers.PATTERNS,
@@ -33,18 +33,16 @@ _COMMON: list[Pattern] = [
     *floats.PATTERNS,
     *complexes.PATTERNS,
     *slices.PATTERNS,
-    *updates.PATTERNS,
 ]
 PATTERNS_CPU: list[Pattern] = [*convolutions.PATTERNS, *narrow.PATTERNS, *_COMMON]
-PATTERNS_VULKAN: list[Pattern] = [*spirv.PATTERNS, *scatters.PATTERNS_GPU, *_COMMON]
-PATTERNS_CUDA: list[Pattern] = [*scatters.PATTERNS_GPU, *_COMMON]
+PATTERNS_VULKAN: list[Pattern] = [*spirv.PATTERNS, *scatters.PATTERNS_GPU, *_COMMON, *updates.PATTERNS]
+PATTERNS_CUDA: list[Pattern] = [*scatters.PATTERNS_GPU, *_COMMON, *updates.PATTERNS]
 
 
 def _legalize(module: Any, options: PassOptions) -> dict[str, int]:
     backend = options.target.partition(":")[0]
     if backend == "cpu":
-        # Where updates are done is decided before the target matters.
-        return {**apply(module, PATTERNS_CPU), **control_flow.keep_apart(module)}
+        return apply(module, PATTERNS_CPU)
     laws = PATTERNS_VULKAN if backend == "vulkan" else PATTERNS_CUDA
     found = Arithmetic(doubles=options.doubles, ordered=backend != "vulkan", branches=False)
     with arithmetic(found):
@@ -59,4 +57,12 @@ def _legalize(module: Any, options: PassOptions) -> dict[str, int]:
     return hits | read_sorted(module) if backend == "vulkan" else hits
 
 
+def _memory(module: Any, options: PassOptions) -> dict[str, int]:
+    if options.target.partition(":")[0] != "cpu":
+        return {}  # the GPUs' laws are applied again to what they leave, copies of memory included
+    # An update of complex numbers becomes a choice, which has laws of its own.
+    return {**apply(module, [*complexes.PATTERNS, *updates.PATTERNS]), **control_flow.keep_apart(module)}
+
+
 LEGALIZE = Pass("legalize", _legalize, "Rewrite what the target cannot do.")
+MEMORY = Pass("memory", _memory, "Give updates in place memory of their own, where the CPU backend would share it.")

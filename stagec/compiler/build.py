@@ -236,7 +236,9 @@ def _optimized(module: Any, options: Options, on_pass: Any) -> Any:
     target = options.target
     doubles = capabilities.has_dtype(target, "float64")
     settings = driver.pass_options(target, fast_math=options.fast_math, doubles=doubles)
-    report = passes.run(module, "default", options=settings, extra=options.passes, on_pass=on_pass)
+    # On the CPU, the driver decides on memory after kernels of our own have been formed.
+    pipeline = "values" if target.backend == "cpu" else "default"
+    report = passes.run(module, pipeline, options=settings, extra=options.passes, on_pass=on_pass)
     if options.donated:
         keep_safe_reuse(module)
     return report
@@ -296,8 +298,8 @@ def _compile_optimized(
 
     asked = dataclasses.replace(compile_options(queue, callbacks), kernels=options.kernels)
     compiled = driver.compile_module(module, options.target, name=name, options=asked)
-    if compiled.formed:
-        module = bindings.ir.Module.parse(compiled.formed, bindings.new_context())
+    if compiled.ready:
+        module = bindings.ir.Module.parse(compiled.ready, bindings.new_context())
     clobbered = sorted(clobbered_arguments(module))
     return compiled.vmfb, {
         "name": name,

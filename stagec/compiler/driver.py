@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from passes import PassOptions, kernels as own_kernels
+from passes import PassOptions, kernels as own_kernels, pipeline
 from passes.attributes import dot_dimensions
 from passes.legalize.separate import separate
 from stagec.compiler import diagnostics as diag, kernels, log, outside, rare, repairs, rows
@@ -58,7 +58,7 @@ class Compiled:
       seconds: wall time of all attempts together.
       attempts: every flag set tried, in order; the last one succeeded.
       warnings: what the compiler warned of.
-      formed: the module with kernels of our own, as the compiler got it; empty if there are none.
+      ready: the module as the compiler got it, with kernels of our own.
     """
 
     vmfb: bytes = field(repr=False)
@@ -66,7 +66,7 @@ class Compiled:
     seconds: float
     attempts: tuple[Attempt, ...]
     warnings: tuple[Diagnostic, ...] = ()
-    formed: bytes = field(default=b"", repr=False)
+    ready: bytes = field(default=b"", repr=False)
 
 
 def compile_module(
@@ -112,8 +112,7 @@ def compile_module(
         raise diag.compile_error(name, str(target), attempts, saved)
     log.event("compile", "compiled", name=name, target=str(target), flags=rung.name, seconds=seconds, bytes=len(vmfb))
     found = [d for a in attempts for d in a.diagnostics] if len(attempts) == 1 else attempts[-1].diagnostics
-    formed = ready if rung.kernels and ready is not source else b""
-    return Compiled(vmfb, rung.name, seconds, tuple(attempts), diag.warnings(found), formed)
+    return Compiled(vmfb, rung.name, seconds, tuple(attempts), diag.warnings(found), ready)
 
 
 def serialize(module: Any) -> bytes:
@@ -135,22 +134,39 @@ def rungs(source: bytes, target: Target, options: CompileOptions, traits: Traits
 
     `kernels` is left out where none is formed, unless nothing else was asked for.
     """
+    plain = b""
     for rung in ladder(target, options, **traits._asdict()):
-        ready = _for_rung(source, rung, target)
-        if ready is not source or not rung.kernels or options.flag_set:
-            yield rung, ready
+        if target.backend != "cpu":
+            yield rung, _separated(source) if rung.separate else source
+        elif rung.kernels:
+            ready, formed = _for_cpu(source, rung, target)
+            if not formed:
+                plain = ready
+            if formed or options.flag_set:
+                yield rung, ready
+        elif rung.separate:
+            yield rung, _for_cpu(source, rung, target)[0]
+        else:
+            plain = plain or _for_cpu(source, rung, target)[0]
+            yield rung, plain
 
 
-def _for_rung(source: bytes, rung: FlagSet, target: Target) -> bytes:
-    if not rung.separate and not rung.kernels:
-        return source
+def _separated(source: bytes) -> bytes:
     with new_session() as session, session.context:
         module = ir().Module.parse(source, session.context)
-        if rung.kernels and not own_kernels.form(module, pass_options(target)):
-            return source
+        separate(module)
+        return serialize(module)
+
+
+def _for_cpu(source: bytes, rung: FlagSet, target: Target) -> tuple[bytes, bool]:
+    """The module with kernels of our own, if the flag set has them, and with its updates apart from what they share."""
+    with new_session() as session, session.context:
+        module = ir().Module.parse(source, session.context)
+        formed = rung.kernels and bool(own_kernels.form(module, pass_options(target)))
+        pipeline.run(module, "memory, cse", options=pass_options(target), verify=False)
         if rung.separate:
             separate(module)
-        return serialize(module)
+        return serialize(module), formed
 
 
 def pass_options(target: Target, *, fast_math: bool = False, doubles: bool = True) -> PassOptions:

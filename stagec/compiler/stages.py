@@ -9,6 +9,7 @@ import re
 import tempfile
 from typing import Any
 
+from passes.kernels.plan import comments
 from stagec.compiler import diagnostics as diag
 from stagec.compiler.driver import PHASES, prepared, run, rungs, serialize
 from stagec.compiler.flags import CompileOptions, FlagSet
@@ -133,7 +134,8 @@ def _natural(path: str) -> list[Any]:
 
 def _printed(source: bytes) -> str:
     with new_session() as session:
-        return str(ir().Module.parse(source, session.context))
+        module = ir().Module.parse(source, session.context)
+        return comments(module) + str(module)
 
 
 def _write(path: str, text: str) -> str:

@@ -71,7 +71,7 @@ def test_complex_numbers_are_padded_between_a_slice_and_a_choice(interior):
 
 
 def text_of(f, *args):
-    return stagec.jit(f).lower(*args).as_text("optimized")
+    return stagec.jit(f).lower(*args).as_text("kernels")
 
 
 def test_an_update_from_elsewhere_stays_an_update():

@@ -1,0 +1,291 @@
+"""Elementwise StableHLO operations on scalars and vectors of a kernel.
+
+Where the specification leaves a value open, stagec's is made: integer division by zero is all ones, the remainder
+by zero the dividend, the smallest integer by -1 itself, and a shift by the width or more gives zeros or the sign.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from passes import attributes as attrs
+from passes.kernels.builder import Builder
+from passes.kernels.values import BOOLEAN, Element, Item, RefusedError
+
+# name: (floats, signed integers, unsigned integers, booleans)
+_BINARY: dict[str, tuple[str | None, str | None, str | None, str | None]] = {
+    "add": ("arith.addf", "arith.addi", "arith.addi", "arith.ori"),
+    "subtract": ("arith.subf", "arith.subi", "arith.subi", None),
+    "multiply": ("arith.mulf", "arith.muli", "arith.muli", "arith.andi"),
+    "divide": ("arith.divf", None, None, None),
+    "remainder": ("arith.remf", None, None, None),
+    "maximum": ("arith.maximumf", "arith.maxsi", "arith.maxui", "arith.ori"),
+    "minimum": ("arith.minimumf", "arith.minsi", "arith.minui", "arith.andi"),
+    "and": (None, "arith.andi", "arith.andi", "arith.andi"),
+    "or": (None, "arith.ori", "arith.ori", "arith.ori"),
+    "xor": (None, "arith.xori", "arith.xori", "arith.xori"),
+    "power": ("math.powf", None, None, None),
+    "atan2": ("math.atan2", None, None, None),
+}
+_UNARY_FLOAT = {
+    "abs": "math.absf",
+    "cbrt": "math.cbrt",
+    "ceil": "math.ceil",
+    "cosine": "math.cos",
+    "exponential": "math.exp",
+    "exponential_minus_one": "math.expm1",
+    "floor": "math.floor",
+    "log": "math.log",
+    "log_plus_one": "math.log1p",
+    "negate": "arith.negf",
+    "round_nearest_afz": "math.round",
+    "round_nearest_even": "math.roundeven",
+    "rsqrt": "math.rsqrt",
+    "sine": "math.sin",
+    "sqrt": "math.sqrt",
+    "tan": "math.tan",
+    "tanh": "math.tanh",
+}
+# Functions that have no code for float64 once kernels are not the compiler's own; the legalizing passes expand them.
+_SINGLE_ONLY = frozenset("math.cbrt math.cos math.sin math.tan math.tanh math.atan2 arith.remf".split())
+_UNARY_INTEGER = {"abs": "math.absi", "popcnt": "math.ctpop", "count_leading_zeros": "math.ctlz"}
+_COLUMN = {"f": 0, "i": 1, "u": 2, "b": 3}
+
+Rule = Callable[["Operation"], str]
+
+
+class Operation:
+    """One elementwise operation that is being written, on operands that are all scalars or all vectors."""
+
+    def __init__(
+        self,
+        builder: Builder,
+        names: Sequence[str],
+        is_vector: bool,
+        elements: Sequence[Element],
+        result: Element,
+        op: Any,
+    ) -> None:
+        self.builder, self.names, self.is_vector, self.source = builder, names, is_vector, op
+        self.elements, self.element, self.result = elements, elements[0], result
+
+    def type(self, element: Element | None = None) -> str:
+        """The type of a value; of the first operand if no element type is given."""
+        return self.builder.type(element or self.element, self.is_vector)
+
+    def op(self, name: str, *names: str, element: Element | None = None) -> str:
+        """An operation whose operands and result have one type."""
+        return self.builder.op(f"{name} {', '.join(names)} : {self.type(element)}")
+
+    def constant(self, number: Any, element: Element | None = None) -> str:
+        """A number like the operands."""
+        element = element or self.element
+        scalar = Item(self.builder.constant(number, element))
+        return self.builder.vector(scalar, element) if self.is_vector else scalar.name
+
+    def compare(self, predicate: str, a: str, b: str) -> str:
+        """A comparison, by its predicate in `arith.cmpf` or `arith.cmpi`."""
+        kind = "f" if self.element.is_float else "i"
+        return self.builder.op(f"arith.cmp{kind} {predicate}, {a}, {b} : {self.type()}")
+
+    def select(self, chosen: str, a: str, b: str, element: Element | None = None) -> str:
+        """The first value where a boolean holds, else the second."""
+        type_ = self.type(element)
+        both = f"{self.type(BOOLEAN)}, {type_}" if self.is_vector else type_
+        return self.builder.op(f"arith.select {chosen}, {a}, {b} : {both}")
+
+    def cast(self, name: str, value: str, source: Element, target: Element) -> str:
+        """A conversion between two types."""
+        return self.builder.op(f"{name} {value} : {self.type(source)} to {self.type(target)}")
+
+
+def apply(
+    builder: Builder, op: Any, items: Sequence[Item], elements: Sequence[Element], result: Element, name: str = ""
+) -> Item:
+    """The result of an elementwise op for the items of its operands.
+
+    Raises:
+      RefusedError: kernels do not have the operation, or not for these elements.
+    """
+    name = name or op.name.removeprefix("stablehlo.")
+    names, is_vector = builder.unify(items, elements)
+    operation = Operation(builder, names, is_vector, elements, result, op)
+    rule = _RULES.get(name)
+    if rule is not None:
+        return Item(rule(operation), is_vector)
+    found = None
+    if name in _BINARY:
+        found = _BINARY[name][_COLUMN[operation.element.kind]]
+    elif operation.element.is_float:
+        found = _UNARY_FLOAT.get(name)
+    elif operation.element.kind in "iu":
+        found = _UNARY_INTEGER.get(name)
+    if found is None or (found in _SINGLE_ONLY and operation.element.bits == 64):
+        raise RefusedError(f"{name} of {operation.element.name}")
+    return Item(operation.op(found, *names), is_vector)
+
+
+def can(name: str, elements: Sequence[Element]) -> bool:
+    """Whether an op is elementwise and has a form in kernels."""
+    return name in _RULES or name in _BINARY or name in _UNARY_FLOAT or name in _UNARY_INTEGER
+
+
+def _divide(o: Operation) -> str:
+    x, y = o.names
+    if o.element.is_float:
+        return o.op("arith.divf", x, y)
+    zero, one = o.constant(0), o.constant(1)
+    by_zero = o.compare("eq", y, zero)
+    safe = o.select(by_zero, one, y)
+    if o.element.kind == "u":
+        return o.select(by_zero, o.constant(-1), o.op("arith.divui", x, safe))
+    minus = o.compare("eq", y, o.constant(-1))
+    # The processor raises an exception for the smallest integer by -1; the negation is the quotient.
+    quotient = o.op("arith.divsi", x, o.select(minus, one, safe))
+    quotient = o.select(minus, o.op("arith.subi", zero, x), quotient)
+    return o.select(by_zero, o.constant(-1), quotient)
+
+
+def _remainder(o: Operation) -> str:
+    x, y = o.names
+    if o.element.is_float:
+        if o.element.bits == 64:
+            raise RefusedError("remainder of f64")
+        return o.op("arith.remf", x, y)
+    zero, one = o.constant(0), o.constant(1)
+    by_zero = o.compare("eq", y, zero)
+    if o.element.kind == "u":
+        return o.select(by_zero, x, o.op("arith.remui", x, o.select(by_zero, one, y)))
+    minus = o.compare("eq", y, o.constant(-1))
+    rest = o.op("arith.remsi", x, o.select(minus, one, o.select(by_zero, one, y)))
+    return o.select(by_zero, x, rest)
+
+
+def _shift(name: str) -> Rule:
+    def rule(o: Operation) -> str:
+        x, y = o.names
+        if o.element.kind == "b":
+            raise RefusedError("shifts of booleans")
+        over = o.compare("uge", y, o.constant(o.element.bits))
+        if name == "arith.shrsi":
+            return o.op(name, x, o.select(over, o.constant(o.element.bits - 1), y))
+        return o.select(over, o.constant(0), o.op(name, x, o.select(over, o.constant(0), y)))
+
+    return rule
+
+
+def _negate(o: Operation) -> str:
+    if o.element.is_float:
+        return o.op("arith.negf", *o.names)
+    return o.op("arith.subi", o.constant(0), *o.names)
+
+
+def _sign(o: Operation) -> str:
+    (x,) = o.names
+    if o.element.is_float:
+        ones = o.op("math.copysign", o.constant(1.0), x)
+        # Zeros and NaN are their own sign.
+        return o.select(o.compare("one", x, o.constant(0.0)), ones, x)
+    if o.element.kind == "u":
+        return o.op("arith.minui", x, o.constant(1))
+    return o.op("arith.maxsi", o.op("arith.minsi", x, o.constant(1)), o.constant(-1))
+
+
+def _not(o: Operation) -> str:
+    return o.op("arith.xori", *o.names, o.constant(1 if o.element.kind == "b" else -1))
+
+
+def _is_finite(o: Operation) -> str:
+    return o.compare("olt", o.op("math.absf", *o.names), o.constant(math.inf))
+
+
+def _logistic(o: Operation) -> str:
+    (x,) = o.names
+    power = o.op("math.exp", o.op("arith.negf", x))
+    one = o.constant(1.0)
+    return o.op("arith.divf", one, o.op("arith.addf", one, power))
+
+
+def _compare(o: Operation) -> str:
+    direction = attrs.word(o.source, "comparison_direction")
+    if o.element.is_float:
+        if attrs.word(o.source, "compare_type") == "TOTALORDER":
+            raise RefusedError("comparisons by total order")
+        predicate = {"EQ": "oeq", "NE": "une", "LT": "olt", "LE": "ole", "GT": "ogt", "GE": "oge"}[direction]
+    elif direction in ("EQ", "NE"):
+        predicate = direction.lower()
+    else:
+        predicate = ("s" if o.element.kind == "i" else "u") + direction.lower()
+    return o.compare(predicate, *o.names)
+
+
+def _select(o: Operation) -> str:
+    chosen, a, b = o.names
+    return o.select(chosen, a, b, o.elements[1])
+
+
+def _clamp(o: Operation) -> str:
+    low, x, high = o.names
+    column = _COLUMN[o.element.kind]
+    largest, least = _BINARY["maximum"][column], _BINARY["minimum"][column]
+    assert largest is not None and least is not None, "every kind has extremes"
+    return o.op(least, o.op(largest, x, low), high)
+
+
+def _convert(o: Operation) -> str:
+    (x,), a, b = o.names, o.element, o.result
+    if a.text == b.text and a.kind != "b" != b.kind:
+        return x
+    if a == b:
+        return x
+    if b.kind == "b":
+        return o.compare("une" if a.is_float else "ne", x, o.constant(0))
+    unsigned = a.kind in "ub"
+    if a.is_float and b.is_float:
+        name = "arith.extf" if b.bits > a.bits else "arith.truncf"
+    elif a.is_float:
+        name = "arith.fptoui" if b.kind == "u" else "arith.fptosi"
+    elif b.is_float:
+        name = "arith.uitofp" if unsigned else "arith.sitofp"
+    elif b.bits < a.bits:
+        name = "arith.trunci"
+    else:
+        name = "arith.extui" if unsigned else "arith.extsi"
+    return o.cast(name, x, a, b)
+
+
+def _bitcast(o: Operation) -> str:
+    if o.element.bits != o.result.bits:
+        raise RefusedError("bitcasts between widths")
+    return o.names[0] if o.element.text == o.result.text else o.cast("arith.bitcast", o.names[0], o.element, o.result)
+
+
+def _real(o: Operation) -> str:
+    return o.names[0]
+
+
+def _imag(o: Operation) -> str:
+    return o.constant(0.0)
+
+
+_RULES: dict[str, Rule] = {
+    "divide": _divide,
+    "remainder": _remainder,
+    "shift_left": _shift("arith.shli"),
+    "shift_right_arithmetic": _shift("arith.shrsi"),
+    "shift_right_logical": _shift("arith.shrui"),
+    "negate": _negate,
+    "sign": _sign,
+    "not": _not,
+    "is_finite": _is_finite,
+    "logistic": _logistic,
+    "compare": _compare,
+    "select": _select,
+    "clamp": _clamp,
+    "convert": _convert,
+    "bitcast_convert": _bitcast,
+    "real": _real,
+    "imag": _imag,
+}

@@ -1,0 +1,422 @@
+"""Evaluates lazy values: into code, or, to know what they read and cost, into nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from passes.kernels.linear import ZERO, Linear
+from passes.kernels.values import Buffer, Element, Index, Item, NotVectorsError, Value, View
+from passes.kernels.writer import Writer
+
+# Operations that take as long as about so many additions.
+_COSTLY = {
+    **dict.fromkeys(("arith.divf", "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "math.sqrt"), 8),
+    **dict.fromkeys(("math.exp", "math.log", "math.log1p", "math.expm1", "math.tanh", "math.rsqrt"), 20),
+    **dict.fromkeys(("math.sin", "math.cos", "math.powf", "arith.remf", "math.cbrt", "math.atan2"), 40),
+}
+
+
+class Symbols:
+    """The symbols of a kernel's linear forms: the SSA value that each stands for, and its range where that is known."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.ranges: dict[int, tuple[int, int]] = {}
+
+    def new(self, name: str = "", low: int | None = None, high: int | None = None) -> Linear:
+        """A symbol for the `index` value of that name."""
+        self.names.append(name)
+        if low is not None and high is not None:
+            if low == high:
+                return Linear(low)
+            self.ranges[len(self.names) - 1] = (low, high)
+        return Linear.of(len(self.names) - 1)
+
+    def bounds(self, form: Linear, width: int = 1) -> tuple[int, int] | None:
+        """The range of a form, over all lanes."""
+        return form.bounds(self.ranges, width)
+
+
+class Builder:
+    """What the functions of lazy values are written against.
+
+    Attributes:
+      width: lanes of the vectors that are being built.
+      symbols: shared by all builders of a kernel.
+    """
+
+    def __init__(self, symbols: Symbols) -> None:
+        self.symbols = symbols
+        self.width = 1
+        self._memo: dict[tuple[int, Index], Item] = {}
+
+    @contextlib.contextmanager
+    def lanes(self, width: int) -> Iterator[None]:
+        """Build vectors of so many lanes."""
+        before, self.width = self.width, width
+        try:
+            yield
+        finally:
+            self.width = before
+
+    # What the two kinds of builders do differently.
+
+    def op(self, text: str) -> str:
+        """An operation with one result, whose name is returned."""
+        raise NotImplementedError
+
+    def constant(self, number: Any, element: Element) -> str:
+        """A number as a scalar."""
+        raise NotImplementedError
+
+    def load(self, view: View, index: Index) -> Item:
+        """An element of memory, or a vector of them."""
+        raise NotImplementedError
+
+    def position(self, form: Linear) -> str:
+        """A form without lanes as an SSA value of type `index`."""
+        raise NotImplementedError
+
+    @contextlib.contextmanager
+    def located(self, location: str) -> Iterator[None]:
+        """Give what is written the location of the user's line."""
+        yield
+
+    # What they share.
+
+    def get(self, value: Value, index: Index) -> Item:
+        """An element of a value, or a vector of them if the index has lanes."""
+        if value.splat is not None:
+            return Item(self.constant(value.splat, value.element))
+        if value.scalar is not None:
+            return Item(value.scalar)
+        if value.linear is not None:
+            return Item(self.number(value.linear, value.element))
+        index = value.normalized(index)
+        if value.view is not None:
+            return self.load(value.view, index)
+        key = (id(value), index)
+        found = self._memo.get(key)
+        if found is None:
+            assert value.function is not None, "a value is known, in memory or computed"
+            with self.located(value.location):
+                found = self._memo[key] = value.function(self, index)
+        return found
+
+    def forget(self) -> None:
+        """Begin another element: nothing computed so far may be used again."""
+        self._memo = {}
+
+    def vector(self, item: Item, element: Element) -> str:
+        """An item as a vector."""
+        if item.is_vector or self.width == 1:
+            return item.name
+        return self.op(f"vector.broadcast {item.name} : {element.text} to {element.of(self.width)}")
+
+    def unify(self, items: Sequence[Item], elements: Sequence[Element]) -> tuple[list[str], bool]:
+        """Items as scalars, or all as vectors if one of them is a vector."""
+        if not any(item.is_vector for item in items):
+            return [item.name for item in items], False
+        return [self.vector(item, element) for item, element in zip(items, elements)], True
+
+    def type(self, element: Element, is_vector: bool) -> str:
+        """The type of an item."""
+        return element.of(self.width) if is_vector else element.text
+
+    def number(self, form: Linear, element: Element) -> str:
+        """A form without lanes as a number of an element type."""
+        if form.is_constant:
+            return self.constant(form.constant, element)
+        name = self.position(form)
+        if element.is_float:
+            wide = self.op(f"arith.index_cast {name} : index to i64")
+            return self.op(f"arith.sitofp {wide} : i64 to {element.text}")
+        return self.op(f"arith.index_cast {name} : index to {element.text}")
+
+    def index_of(self, item: Item, element: Element, low: int = 0, high: int | None = None) -> Linear:
+        """A scalar of an integer type as a symbol, moved into a range if one is given."""
+        unsigned = "ui" if element.kind in "ub" else ""
+        name = self.op(f"arith.index_cast{unsigned} {item.name} : {element.text} to index")
+        if high is None:
+            return self.symbols.new(name)
+        if high <= low:
+            return Linear(low)
+        if not unsigned or element.bits == 64:
+            name = self.op(f"arith.maxsi {name}, {self.position(Linear(low))} : index")
+        name = self.op(f"arith.minsi {name}, {self.position(Linear(high))} : index")
+        return self.symbols.new(name, low, high)
+
+    def lane_by_lane(self, value: Value, index: Index) -> Item:
+        """A vector of elements that are computed one after the other."""
+        parts = [self.get(value, tuple(i.at_lane(j) for i in index)).name for j in range(self.width)]
+        return self.from_elements(parts, value.element.of(self.width))
+
+    def from_elements(self, parts: Sequence[str], type_: str) -> Item:
+        """A vector of scalars."""
+        return Item(self.op(f"vector.from_elements {', '.join(parts)} : {type_}"), True)
+
+    def divided(self, form: Linear, size: int) -> tuple[Linear, Linear]:
+        """Quotient and remainder of a form that is not negative."""
+        if size == 1:
+            return form, ZERO
+        whole = tuple((s, c // size) for s, c in form.terms if c % size == 0)
+        rest = tuple((s, c) for s, c in form.terms if c % size)
+        stride = form.stride // size if form.stride % size == 0 else 0
+        quotient = Linear(form.constant // size, whole, stride)
+        remainder = Linear(form.constant % size, rest, form.stride - stride * size)
+        bounds = self.symbols.bounds(remainder, self.width)
+        if bounds is not None and bounds[0] >= 0 and bounds[1] < size:
+            return quotient, remainder
+        if form.stride:
+            raise NotVectorsError
+        # What is left is divided when the program runs.
+        bounds = self.symbols.bounds(form)
+        high = None if bounds is None else bounds[1] // size
+        name, by = self.position(form), self.position(Linear(size))
+        upper = self.op(f"arith.divui {name}, {by} : index")
+        lower = self.op(f"arith.remui {name}, {by} : index")
+        return self.symbols.new(upper, 0, high), self.symbols.new(lower, 0, size - 1)
+
+
+class Read(NamedTuple):
+    """A place in a buffer that is read, and the values that are computed from it, the innermost last."""
+
+    buffer: Buffer
+    place: Linear
+    path: tuple[Value, ...]
+
+
+class Recorder(Builder):
+    """Evaluates a value without writing: what is read, and how much is computed.
+
+    Attributes:
+      reads: the buffers, and the places in them.
+      cost: about how many additions it takes; a load counts as one.
+      gathers: how many of the loads are put together lane by lane.
+      fixed: the symbols whose values are used as numbers, or divided.
+    """
+
+    def __init__(self, symbols: Symbols, width: int = 1) -> None:
+        super().__init__(symbols)
+        self.width = width
+        self.reads: list[Read] = []
+        self._path: list[Value] = []
+        self.cost = 0
+        self.gathers = 0
+        self.fixed: set[int] = set()
+
+    def op(self, text: str) -> str:
+        """Counts what an operation costs."""
+        self.cost += _COSTLY.get(text.partition(" ")[0], 1)
+        return "%_"
+
+    def constant(self, number: Any, element: Element) -> str:
+        """Costs nothing."""
+        return "%_"
+
+    def get(self, value: Value, index: Index) -> Item:
+        """Notes what is evaluated on the way to what is read."""
+        self._path.append(value)
+        try:
+            return super().get(value, index)
+        finally:
+            self._path.pop()
+
+    def load(self, view: View, index: Index) -> Item:
+        """Notes the place."""
+        place = view.address(index)
+        self.reads.append(Read(view.buffer, place, tuple(self._path)))
+        self.cost += 1
+        if place.stride not in (0, 1, -1):
+            self.gathers += 1
+            self.cost += self.width
+        return Item("%_", bool(place.stride))
+
+    def position(self, form: Linear) -> str:
+        """Notes the symbols: their values matter, not only the places that they lead to."""
+        self.fixed.update(symbol for symbol, _ in form.terms)
+        return "%_"
+
+    def lane_by_lane(self, value: Value, index: Index) -> Item:
+        """Counts one lane for all."""
+        before = self.cost
+        self.get(value, tuple(Linear(i.constant, i.terms) for i in index))
+        self.cost += (self.cost - before) * (self.width - 1)
+        self.gathers += 1
+        for i in index:
+            if i.stride:
+                self.fixed.update(symbol for symbol, _ in i.terms)
+        return Item("%_", True)
+
+
+class Code(Builder):
+    """Evaluates values into the text of a kernel."""
+
+    def __init__(self, symbols: Symbols, writer: Writer) -> None:
+        super().__init__(symbols)
+        self.writer = writer
+        self._positions: list[dict[Linear, str]] = [{}]
+        self._splats: dict[str, tuple[Any, Element]] = {}
+
+    def op(self, text: str) -> str:
+        """Writes an operation."""
+        return self.writer.op(text)
+
+    @contextlib.contextmanager
+    def located(self, location: str) -> Iterator[None]:
+        """Give what is written the location of the user's line."""
+        if not location:
+            yield
+            return
+        with self.writer.at(location):
+            yield
+
+    @contextlib.contextmanager
+    def scope(self) -> Iterator[None]:
+        """A region: what is computed in it is unknown after it."""
+        self._positions.append({})
+        memo, self._memo = self._memo, dict(self._memo)
+        try:
+            yield
+        finally:
+            self._positions.pop()
+            self._memo = memo
+
+    def constant(self, number: Any, element: Element) -> str:
+        """A constant at the head of the function."""
+        name = self.writer.constant(spelled(number, element), element.text)
+        self._splats[name] = (number, element)
+        return name
+
+    def vector(self, item: Item, element: Element) -> str:
+        """An item as a vector; constants as constants."""
+        known = self._splats.get(item.name)
+        if known is not None and not item.is_vector and self.width > 1:
+            return self.writer.constant(f"dense<{spelled(*known)}>", element.of(self.width))
+        return super().vector(item, element)
+
+    def position(self, form: Linear) -> str:
+        """Address arithmetic; prefixes of a form are shared within a region."""
+        if form.is_constant:
+            return self.writer.constant(form.constant)
+        assert not form.stride, "lanes have no position of their own"
+        for known in self._positions:
+            if form in known:
+                return known[form]
+        name = self._computed(form)
+        self._positions[-1][form] = name
+        return name
+
+    def _computed(self, form: Linear) -> str:
+        if form.constant:
+            return self._sum(self.position(Linear(0, form.terms)), self.writer.constant(form.constant))
+        *rest, (symbol, coefficient) = form.terms
+        term = self.symbols.names[symbol]
+        if coefficient != 1:
+            by = self.writer.constant(coefficient)
+            term = self.op(f"arith.muli {term}, {by} overflow<nsw> : index")
+        return self._sum(self.position(Linear(0, tuple(rest))), term) if rest else term
+
+    def _sum(self, a: str, b: str) -> str:
+        return self.op(f"arith.addi {a}, {b} overflow<nsw> : index")
+
+    def load(self, view: View, index: Index) -> Item:
+        """`memref.load` or `vector.load`; other lanes are loaded one by one."""
+        buffer, place = view.buffer, view.address(index)
+        element = buffer.element
+        if not place.stride or self.width == 1:
+            at = self.position(Linear(place.constant, place.terms))
+            name = self.op(f"memref.load {buffer.name}[{at}] : {buffer.type}")
+            if element.kind == "b":
+                name = self.op(f"arith.trunci {name} : i8 to i1")
+            return Item(name)
+        vector = f"vector<{self.width}x{element.stored}>"
+        if place.stride in (1, -1):
+            first = place.at_lane(0 if place.stride > 0 else self.width - 1)
+            name = self.op(f"vector.load {buffer.name}[{self.position(first)}] : {buffer.type}, {vector}")
+            if place.stride < 0:
+                order = list(range(self.width))[::-1]
+                name = self.op(f"vector.shuffle {name}, {name} {order} : {vector}, {vector}")
+        else:
+            places = [self.position(place.at_lane(j)) for j in range(self.width)]
+            parts = [self.op(f"memref.load {buffer.name}[{at}] : {buffer.type}") for at in places]
+            name = self.from_elements(parts, vector).name
+        if element.kind == "b":
+            name = self.op(f"arith.trunci {name} : {vector} to {element.of(self.width)}")
+        return Item(name, True)
+
+    def store(self, view: View, index: Index, item: Item) -> None:
+        """Write an element, or a vector of them."""
+        buffer, place = view.buffer, view.address(index)
+        element, name = buffer.element, item.name
+        is_vector = bool(place.stride) and self.width > 1
+        if is_vector:
+            name = self.vector(item, element)
+        assert is_vector or not item.is_vector, "a vector needs a place for each lane"
+        stored = f"vector<{self.width}x{element.stored}>" if is_vector else element.stored
+        if element.kind == "b":
+            name = self.op(f"arith.extui {name} : {self.type(element, is_vector)} to {stored}")
+        if not is_vector:
+            at = self.position(Linear(place.constant, place.terms))
+            self.writer.do(f"memref.store {name}, {buffer.name}[{at}] : {buffer.type}")
+        elif place.stride == 1:
+            at = self.position(place.at_lane(0))
+            self.writer.do(f"vector.store {name}, {buffer.name}[{at}] : {buffer.type}, {stored}")
+        else:
+            for j in range(self.width):
+                part = self.op(f"vector.extract {name}[{j}] : {element.stored} from {stored}")
+                self.writer.do(f"memref.store {part}, {buffer.name}[{self.position(place.at_lane(j))}] : {buffer.type}")
+
+    def loop(
+        self,
+        start: Linear,
+        stop: Linear,
+        step: int,
+        body: Callable[[Linear, list[str]], Sequence[str] | None],
+        carried: Sequence[str] = (),
+        types: Sequence[str] = (),
+    ) -> list[str]:
+        """`scf.for`; `body(symbol, values)` returns the next values. A loop of one round is written without one."""
+        low, high = (form.constant if form.is_constant else None for form in (start, stop))
+        if low is not None and high is not None and high <= low:
+            return list(carried)
+        if low is not None and high is not None and high - low <= step:
+            with self.scope():
+                return list(body(start, list(carried)) or ())
+        bottom, top = self.symbols.bounds(start), self.symbols.bounds(stop)
+        if low is not None and high is not None:
+            last: int | None = low + (high - 1 - low) // step * step
+        else:
+            last = None if top is None or bottom is None else max(top[1] - 1, bottom[0])
+
+        def inside(name: int | str, values: list[str]) -> Sequence[str]:
+            # A round has a counter below `stop`, whatever that is.
+            symbol = self.symbols.new(str(name), bottom[0] if bottom else None, last)
+            with self.scope():
+                return body(symbol, values) or ()
+
+        return self.writer.loop(self.position(start), self.position(stop), step, inside, carried, types)
+
+
+def spelled(number: Any, element: Element) -> str:
+    """A number as MLIR writes it in an attribute of an element type.
+
+    >>> spelled(255, Element.parse("ui8")), spelled(float("inf"), Element.parse("f32"))
+    ('-1', '0x7F800000')
+    >>> spelled(1, Element.parse("f64"))
+    '1.00000000000000000e+00'
+    """
+    if element.kind == "b":
+        return "true" if number else "false"
+    if element.is_float:
+        value = float(number)
+        if math.isfinite(value):
+            return f"{value:.17e}"
+        code, digits = (">d", 16) if element.bits == 64 else (">f", 8)
+        return "0x" + struct.pack(code, value).hex().upper().zfill(digits)
+    bits = int(number) % (1 << element.bits)
+    return str(bits - (1 << element.bits) if bits >= 1 << (element.bits - 1) else bits)

@@ -1,0 +1,370 @@
+"""Reductions and products: accumulators that are carried through loops over the contracted axes.
+
+Two forms run in vectors. Along an axis of the result, each lane sums up an element of its own, in the order of the
+program; several vectors at a time share what they read. Along the last contracted axis, each lane sums up a part,
+which is open to operations whose order does not matter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from passes import attributes as attrs
+from passes.kernels.arithmetic import apply
+from passes.kernels.builder import Builder, Recorder
+from passes.kernels.kernel import Lowering, Rule, element_type
+from passes.kernels.linear import ZERO, Linear
+from passes.kernels.nests import lanes_of, nest
+from passes.kernels.scalars import limits
+from passes.kernels.values import Element, Index, Item, NotVectorsError, RefusedError, Value, View
+from passes.kernels.views import region
+from passes.match import combinations
+
+# A product of more multiply-adds and results than these is faster in tiles of its own (`products`).
+LARGE_PRODUCT, LARGE_RESULT = 1 << 20, 4096
+
+# Vectors of accumulators: along the result, and along a contracted axis.
+_STRIP, _PARTS = 4, 4
+
+# What combines elements, where their order does not matter: the reduction of a vector, by kind of element.
+_COMBINERS = {
+    "stablehlo.add": {"f": "add", "i": "add", "u": "add", "b": "or"},
+    "stablehlo.multiply": {"f": "mul", "i": "mul", "u": "mul", "b": "and"},
+    "stablehlo.maximum": {"f": "maximumf", "i": "maxsi", "u": "maxui", "b": "or"},
+    "stablehlo.minimum": {"f": "minimumf", "i": "minsi", "u": "minui", "b": "and"},
+    "stablehlo.and": {"i": "and", "u": "and", "b": "and"},
+    "stablehlo.or": {"i": "or", "u": "or", "b": "or"},
+    "stablehlo.xor": {"i": "xor", "u": "xor", "b": "xor"},
+}
+
+Terms = Callable[[Builder, Index, Index], list[Item]]
+Combine = Callable[[Builder, list[Item], list[Item]], list[Item]]
+
+
+class Contraction:
+    """Results of one shape, each element of which is accumulated over the same axes.
+
+    Attributes:
+      shape: of the results.
+      depth: sizes of the contracted axes.
+      elements: element types of the results.
+      initial: the scalars that accumulation begins with.
+      terms: what is accumulated, for an index of the result and one of the contracted axes.
+      combine: accumulators and terms to accumulators.
+      kinds: how lanes are combined, if the order does not matter.
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        depth: Sequence[int],
+        elements: Sequence[Element],
+        initial: Sequence[Item],
+        terms: Terms,
+        combine: Combine,
+        kinds: Sequence[str] | None,
+    ) -> None:
+        self.shape, self.depth, self.elements = tuple(shape), tuple(depth), tuple(elements)
+        self.initial, self.terms, self.combine, self.kinds = list(initial), terms, combine, kinds
+
+    def write(self, k: Lowering) -> list[Value]:
+        """Write it, and return the results."""
+        shape, size = self.shape, math.prod(self.shape)
+        along, across = self._share(k, True), self._share(k, False)
+        cost = self._cost(k)
+        k.note_work(size * math.prod(self.depth) * cost * self.elements[0].size)
+        single = size == 1
+        targets = [] if single else [k.temporary(shape, element) for element in self.elements]
+        if along is not None and (across is None or along <= across):
+            self._strips(k, targets)
+        else:
+            found = self._rows(k, targets, across is not None)
+            if single:
+                return [Value(shape, e, scalar=name) for e, name in zip(self.elements, found)]
+        return [Value(shape, e, view=view) for e, view in zip(self.elements, targets)]
+
+    # Which axis runs in vectors.
+
+    def _space(self, k: Lowering) -> tuple[Index, Index]:
+        index = k.space((*self.shape, *self.depth)).symbols
+        return index[: len(self.shape)], index[len(self.shape) :]
+
+    def _cost(self, k: Lowering) -> int:
+        recorder = Recorder(k.symbols)
+        self.terms(recorder, *self._space(k))
+        return recorder.cost + 1
+
+    def _share(self, k: Lowering, along: bool) -> float | None:
+        """The share of loads that are gathered lane by lane, along an axis of the result or a contracted one."""
+        axes = self.shape if along else self.depth
+        axis = _last(axes)
+        if axis is None or (not along and self.kinds is None):
+            return None
+        width = lanes_of(self.elements, k.processor.vector_bytes, axes[axis])
+        if width == 1:
+            return None
+        recorder = Recorder(k.symbols, width)
+        outer, inner = (list(index) for index in self._space(k))
+        (outer if along else inner)[axis] = k.symbols.new("", 0, max(axes[axis] - width, 1)).lanes()
+        try:
+            self.terms(recorder, tuple(outer), tuple(inner))
+        except NotVectorsError:
+            return None
+        return recorder.gathers / max(1, len(recorder.reads))
+
+    # Along an axis of the result.
+
+    def _strips(self, k: Lowering, targets: Sequence[View]) -> None:
+        """Vectors of elements of the result, several at a time."""
+        axis = _last(self.shape)
+        assert axis is not None, "an axis was chosen"
+        size, code = self.shape[axis], k.code
+        width = lanes_of(self.elements, k.processor.vector_bytes, size)
+
+        def strip(at: Index, start: Linear, lanes: int, count: int) -> None:
+            with code.lanes(lanes):
+                places = [start + j * lanes for j in range(count)]
+                index = [(*at[:axis], p.lanes() if lanes > 1 else p, *at[axis + 1 :]) for p in places]
+                first = [code.vector(item, e) for _ in range(count) for item, e in zip(self.initial, self.elements)]
+                found = self._accumulate(k, index, first, lanes > 1)
+                for j, place in enumerate(index):
+                    for target, name in zip(targets, found[j * len(targets) :]):
+                        code.store(target, place, Item(name, lanes > 1))
+
+        def row(at: Index) -> None:
+            position, lanes = 0, width
+            while position < size and lanes >= 1:
+                count = min(_STRIP, (size - position) // lanes)
+                if not count:
+                    lanes //= 2
+                    continue
+                stop = position + (size - position) // (count * lanes) * count * lanes
+
+                def inside(i: Linear, _: list[str], lanes: int = lanes, count: int = count) -> None:
+                    strip(at, i, lanes, count)
+
+                code.loop(Linear(position), Linear(stop), count * lanes, inside)
+                position = stop
+
+        nest(code, [1 if d == axis else n for d, n in enumerate(self.shape)], None, 1, 1, row)
+
+    def _accumulate(self, k: Lowering, index: Sequence[Index], first: list[str], are_vectors: bool) -> list[str]:
+        """Loops over the contracted axes, for several indices of the result."""
+        code, count = k.code, len(self.elements)
+        types = [code.type(e, are_vectors) for _ in index for e in self.elements]
+
+        def level(axis: int, inner: Index, values: list[str]) -> list[str]:
+            if axis < len(self.depth):
+                return code.loop(
+                    ZERO, Linear(self.depth[axis]), 1, lambda i, v: level(axis + 1, (*inner, i), v), values, types
+                )
+            found = []
+            code.forget()
+            for j, place in enumerate(index):
+                old = [Item(name, are_vectors) for name in values[j * count : (j + 1) * count]]
+                new = self.combine(code, old, self.terms(code, place, inner))
+                found += [code.vector(i, e) if are_vectors else i.name for i, e in zip(new, self.elements)]
+            return found
+
+        return level(0, (), first)
+
+    # Along a contracted axis.
+
+    def _rows(self, k: Lowering, targets: Sequence[View], in_vectors: bool) -> list[str]:
+        """One element of the result after the other; returns the names if there is only one."""
+        last: list[str] = []
+
+        def element(at: Index) -> None:
+            nonlocal last
+            first = [item.name for item in self.initial]
+            last = self._in_parts(k, at) if in_vectors else self._accumulate(k, [at], first, False)
+            for target, name in zip(targets, last):
+                k.code.store(target, at, Item(name))
+
+        if targets:
+            nest(k.code, self.shape, None, 1, 1, element)
+        else:
+            element((ZERO,) * len(self.shape))
+        return last
+
+    def _in_parts(self, k: Lowering, at: Index) -> list[str]:
+        """An element, in vectors of partial results along the last contracted axis."""
+        axis = _last(self.depth)
+        assert axis is not None and self.kinds is not None, "an axis was chosen"
+        code, size = k.code, self.depth[axis]
+        width = lanes_of(self.elements, k.processor.vector_bytes, size)
+        parts = max(1, min(_PARTS, size // width))
+        order = [d for d in range(len(self.depth)) if d != axis]
+        with code.lanes(width):
+            types = [e.of(width) for _ in range(parts) for e in self.elements]
+            neutral = [
+                code.vector(Item(code.constant(_neutral(kind, e), e)), e) for kind, e in zip(self.kinds, self.elements)
+            ]
+
+        def step(inner: dict[int, Linear], start: Linear, values: list[str], lanes: int) -> list[str]:
+            """One vector into each of some accumulators."""
+            found, count = [], len(self.elements)
+            code.forget()
+            with code.lanes(lanes):
+                for j in range(len(values) // count):
+                    place = start + j * lanes
+                    index = {**inner, axis: place.lanes() if lanes > 1 else place}
+                    terms = self.terms(code, at, tuple(index[d] for d in range(len(self.depth))))
+                    old = [Item(name, lanes > 1) for name in values[j * count : (j + 1) * count]]
+                    new = self.combine(code, old, terms)
+                    found += [code.vector(i, e) if lanes > 1 else i.name for i, e in zip(new, self.elements)]
+            return found
+
+        def along(inner: dict[int, Linear], values: list[str], rest: list[str]) -> tuple[list[str], list[str]]:
+            chunk, count = width * parts, len(self.elements)
+            main = size // chunk * chunk
+            values = code.loop(ZERO, Linear(main), chunk, lambda i, v: step(inner, i, v, width), values, types)
+            position = main
+            while size - position >= width:
+                values = [*step(inner, Linear(position), values[:count], width), *values[count:]]
+                position += width
+            scalar = [e.text for e in self.elements]
+            rest = code.loop(Linear(position), Linear(size), 1, lambda i, v: step(inner, i, v, 1), rest, scalar)
+            return values, rest
+
+        def level(number: int, inner: dict[int, Linear], state: list[str]) -> list[str]:
+            split = len(types)
+            if number == len(order):
+                values, rest = along(inner, state[:split], state[split:])
+                return [*values, *rest]
+            everything = [*types, *(e.text for e in self.elements)]
+            outer = order[number]
+
+            def inside(i: Linear, values: list[str]) -> list[str]:
+                return level(number + 1, {**inner, outer: i}, values)
+
+            return code.loop(ZERO, Linear(self.depth[outer]), 1, inside, state, everything)
+
+        state = level(0, {}, [*neutral * parts, *(item.name for item in self.initial)])
+        count = len(self.elements)
+        groups = [state[j * count : (j + 1) * count] for j in range(parts)]
+        with code.lanes(width):
+            while len(groups) > 1:
+                groups = [
+                    self._merged(k, groups[j], groups[j + 1]) if j + 1 < len(groups) else groups[j]
+                    for j in range(0, len(groups), 2)
+                ]
+        sums = [self._across(k, kd, e, name, width) for kd, e, name in zip(self.kinds, self.elements, groups[0])]
+        total = self.combine(code, [Item(name) for name in state[parts * count :]], [Item(name) for name in sums])
+        return [item.name for item in total]
+
+    def _merged(self, k: Lowering, a: Sequence[str], b: Sequence[str]) -> list[str]:
+        is_vector = k.code.width > 1
+        found = self.combine(k.code, [Item(n, is_vector) for n in a], [Item(n, is_vector) for n in b])
+        return [item.name for item in found]
+
+    def _across(self, k: Lowering, kind: str, element: Element, name: str, width: int) -> str:
+        flags = " fastmath<reassoc>" if element.is_float and kind in ("add", "mul") else ""
+        return k.code.op(f"vector.reduction <{kind}>, {name}{flags} : {element.of(width)} into {element.text}")
+
+
+def _last(shape: Sequence[int]) -> int | None:
+    return max((d for d, n in enumerate(shape) if n > 1), default=None)
+
+
+def _neutral(kind: str, element: Element) -> Any:
+    """What a combination leaves as it is; -0.0 for sums, because 0.0 + -0.0 is 0.0."""
+    if kind in ("maximumf", "minimumf"):
+        return -math.inf if kind == "maximumf" else math.inf
+    if kind in ("maxsi", "maxui"):
+        return limits(element)[0]
+    if kind in ("minsi", "minui"):
+        return limits(element)[1]
+    if kind == "add":
+        return -0.0 if element.is_float else 0
+    return {"mul": 1, "and": True if element.kind == "b" else -1}.get(kind, 0)
+
+
+def _reduce(k: Lowering, op: Any) -> None:
+    count = len(op.results)
+    values, initial = [k.env[v] for v in op.operands[:count]], [k.env[v] for v in list(op.operands)[count:]]
+    axes = sorted(attrs.ints(op, "dimensions"))
+    block = op.regions[0].blocks[0]
+    elements = [v.element for v in values]
+    kept = [d for d in range(len(values[0].shape)) if d not in axes]
+
+    def terms(builder: Builder, outer: Index, inner: Index) -> list[Item]:
+        index = [ZERO] * len(values[0].shape)
+        for d, i in (*zip(kept, outer), *zip(axes, inner)):
+            index[d] = i
+        return [builder.get(v, tuple(index)) for v in values]
+
+    def combine(builder: Builder, old: list[Item], new: list[Item]) -> list[Item]:
+        return region(k, builder, block, [*old, *new], elements * 2)
+
+    names = combinations(op.regions[0])
+    kinds = [_COMBINERS.get(n, {}).get(e.kind) for n, e in zip(names or [], elements)]
+    known = [kind for kind in kinds if kind is not None]
+    made = Contraction(
+        element_type(op.results[0].type)[0],
+        [values[0].shape[d] for d in axes],
+        elements,
+        [k.item(v) for v in initial],
+        terms,
+        combine,
+        known if len(known) == count else None,
+    )
+    _finish(k, op, made)
+
+
+def _dot_general(k: Lowering, op: Any) -> None:
+    shape, element = element_type(op.results[0].type)
+    x, y = (k.env[v] for v in op.operands)
+    d = attrs.dot_dimensions(op)
+    depth = [x.shape[axis] for axis in d.lhs_contract]
+    if math.prod(depth) * math.prod(shape) > LARGE_PRODUCT and math.prod(shape) > LARGE_RESULT:
+        raise RefusedError("a large product in the loop")
+    free = [
+        [axis for axis in range(len(v.shape)) if axis not in batch and axis not in contract]
+        for v, batch, contract in ((x, d.lhs_batch, d.lhs_contract), (y, d.rhs_batch, d.rhs_contract))
+    ]
+
+    def terms(builder: Builder, outer: Index, inner: Index) -> list[Item]:
+        left, right = [ZERO] * len(x.shape), [ZERO] * len(y.shape)
+        batch, rest = outer[: len(d.lhs_batch)], outer[len(d.lhs_batch) :]
+        for axis, other, i in (*zip(d.lhs_batch, d.rhs_batch, batch), *zip(d.lhs_contract, d.rhs_contract, inner)):
+            left[axis], right[other] = i, i
+        for axis, i in zip(free[0], rest):
+            left[axis] = i
+        for axis, i in zip(free[1], rest[len(free[0]) :]):
+            right[axis] = i
+        return [_converted(builder, op, v, builder.get(v, tuple(i)), element) for v, i in ((x, left), (y, right))]
+
+    fused = element.is_float and k.processor.fused
+
+    def combine(builder: Builder, old: list[Item], new: list[Item]) -> list[Item]:
+        if len(new) == 1:
+            return [apply(builder, op, [old[0], new[0]], [element] * 2, element, "add")]
+        if fused:
+            names, is_vector = builder.unify([*new, old[0]], [element] * 3)
+            return [Item(builder.op(f"math.fma {', '.join(names)} : {builder.type(element, is_vector)}"), is_vector)]
+        product = apply(builder, op, new, [element] * 2, element, "multiply")
+        return [apply(builder, op, [old[0], product], [element] * 2, element, "add")]
+
+    zero = Item(k.code.constant(np.zeros((), bool).item() if element.kind == "b" else 0, element))
+    made = Contraction(shape, depth, [element], [zero], terms, combine, [_COMBINERS["stablehlo.add"][element.kind]])
+    _finish(k, op, made)
+
+
+def _converted(builder: Builder, op: Any, value: Value, item: Item, element: Element) -> Item:
+    if value.element == element:
+        return item
+    return apply(builder, op, [item], [value.element], element, "convert")
+
+
+def _finish(k: Lowering, op: Any, made: Contraction) -> None:
+    for result, value in zip(op.results, made.write(k)):
+        value.location = str(op.location)
+        k.env[result] = value
+
+
+RULES: dict[str, Rule] = {"stablehlo.dot_general": _dot_general, "stablehlo.reduce": _reduce}

@@ -1,0 +1,423 @@
+"""Loops and choices: state in place, counters as `scf.for`, and the write-back at the end of a round.
+
+Array state is memory that the body updates, scalar state is carried in registers. New state is computed from old
+state, so at the end of a round the writes are ordered: arrays of one shape that read one another at the same index
+are written together, what another one still reads is written later, and a cycle is broken by a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from passes import attributes as attrs
+from passes.kernels.hazards import Order
+from passes.kernels.kernel import Lowering, Rule, element_type
+from passes.kernels.linear import Linear
+from passes.kernels.nests import Write
+from passes.kernels.scalars import limits
+from passes.kernels.values import Buffer, RefusedError, Value, View
+from passes.match import producer, splat_of
+
+# Loop-invariant values that cost more are computed once, before the loop.
+_INVARIANT = 3
+
+
+# The first operand of these is what they update, or the same elements.
+_UPDATES = frozenset(
+    f"stablehlo.{name}" for name in "dynamic_update_slice scatter optimization_barrier reshape slice pad".split()
+)
+
+
+class _Counter(NamedTuple):
+    """State that goes up by `step` until it reaches `bound`, which the loop does not change."""
+
+    number: int
+    bound: Value
+    step: int
+
+
+def _terminator(block: Any) -> Any:
+    return list(block.operations)[-1].operation
+
+
+def _source(value: Any) -> Any:
+    """What a value is, before barriers."""
+    while True:
+        barrier = producer(value, "stablehlo.optimization_barrier")
+        if barrier is None:
+            return value
+        value = barrier.operation.operands[list(barrier.operation.results).index(value)]
+
+
+def _while(k: Lowering, op: Any) -> None:
+    cond, body = (region.blocks[0] for region in op.regions)
+    end = _terminator(body)
+    initial = [k.env[v] for v in op.operands]
+    fixed = [_source(v) == a for v, a in zip(end.operands, body.arguments)]
+    loose = [i for i, is_fixed in enumerate(fixed) if not is_fixed]
+    scalar = [i for i in loose if initial[i].size == 1]
+    arrays = [i for i in loose if initial[i].size > 1]
+
+    views = _state(k, op, initial, arrays, fixed)
+    for block in (cond, body):
+        for i, argument in enumerate(block.arguments):
+            if fixed[i]:
+                k.env[argument] = initial[i]
+            elif i in views:
+                k.env[argument] = Value(initial[i].shape, initial[i].element, view=views[i])
+
+    k.depth += 1
+    counter = _counted(k, op, cond, body, end, initial)
+    if counter is not None and counter.number in scalar:
+        found = _for(k, body, end, initial, scalar, views, counter)
+    else:
+        found = _scf_while(k, cond, body, end, initial, scalar, views)
+    k.depth -= 1
+
+    for i, result in enumerate(op.results):
+        if fixed[i]:
+            k.env[result] = initial[i]
+        elif i in views:
+            k.env[result] = Value(initial[i].shape, initial[i].element, view=views[i])
+        else:
+            k.env[result] = found[i]
+
+
+def _state(k: Lowering, op: Any, initial: list[Value], arrays: list[int], fixed: list[bool]) -> dict[int, View]:
+    """The memory of the loop's arrays, with their initial contents, and apart from all else that is needed."""
+    claimed: set[Buffer] = set()
+    views: dict[int, View] = {}
+    for i in arrays:
+        view = initial[i].view
+        if view is not None and k.is_writable(initial[i]) and view.buffer not in claimed and _is_dense(initial[i]):
+            views[i] = view
+            claimed.add(view.buffer)
+    captured = _captured(op)
+    for i in list(views):
+        k.protect(views[i], initial[i].shape, captured)
+    buffers = [view.buffer for view in views.values()]
+    for i, value in enumerate(initial):
+        computed = value.function is not None and value.size > 1
+        if (
+            fixed[i]
+            and not value.is_scalar
+            and (k.reads(value, buffers) or (computed and k.record(value).cost > _INVARIANT))
+        ):
+            k.store(value)
+    for i in arrays:
+        if i not in views:
+            views[i] = k.temporary(initial[i].shape, initial[i].element)
+            k.write([Write(initial[i], views[i])])
+    return views
+
+
+def _is_dense(value: Value) -> bool:
+    """Whether a value is all of its buffer."""
+    return value.view is not None and value.view.buffer.size == value.size
+
+
+def _captured(op: Any) -> set[Any]:
+    """Everything that the regions of an operation use."""
+    found: set[Any] = set()
+    stack = [op]
+    while stack:
+        for region in stack.pop().regions:
+            for block in region.blocks:
+                for inner in block.operations:
+                    found.update(inner.operation.operands)
+                    stack.append(inner.operation)
+    return found
+
+
+def _enter(k: Lowering, block: Any, initial: list[Value], scalar: list[int], names: Sequence[str]) -> None:
+    for i, name in zip(scalar, names):
+        k.env[block.arguments[i]] = Value(initial[i].shape, initial[i].element, scalar=name)
+
+
+def _counted(k: Lowering, op: Any, cond: Any, body: Any, end: Any, initial: list[Value]) -> _Counter | None:
+    """The counter of a loop whose condition is `counter < bound`."""
+    operations = [o.operation for o in cond.operations]
+    test = operations[-2] if len(operations) > 1 else None
+    if test is None or test.name != "stablehlo.compare" or attrs.word(test, "comparison_direction") != "LT":
+        return None
+    if any(o.name != "stablehlo.constant" for o in operations[:-2]):
+        return None
+    if list(operations[-1].operands) != [test.results[0]]:
+        return None
+    arguments = list(cond.arguments)
+    counter, bound = test.operands
+    if counter not in arguments or element_type(counter.type)[1].kind != "i":
+        return None
+    number = arguments.index(counter)
+    step = _step(end.operands[number], body.arguments[number])
+    if step is None or step <= 0:
+        return None
+    if bound in arguments:
+        i = arguments.index(bound)
+        return _Counter(number, initial[i], step) if _source(end.operands[i]) == body.arguments[i] else None
+    constant = splat_of(bound)
+    if constant is not None:
+        return _Counter(number, Value((), initial[number].element, splat=constant.item()), step)
+    return _Counter(number, k.env[bound], step) if bound in k.env and k.env[bound].is_scalar else None
+
+
+def _step(following: Any, argument: Any) -> int | None:
+    """By how much state grows in a round, if that is a constant."""
+    sum_ = producer(_source(following), "stablehlo.add")
+    if sum_ is None:
+        return None
+    for a, b in ((sum_.lhs, sum_.rhs), (sum_.rhs, sum_.lhs)):
+        constant = splat_of(b)
+        if _source(a) == argument and constant is not None and element_type(argument.type)[1].kind == "i":
+            return int(constant)
+    return None
+
+
+def _bound(k: Lowering, value: Value) -> Linear:
+    """A scalar as a linear form; its range is that of its type if nothing better is known."""
+    if value.splat is not None:
+        return Linear(int(value.splat))
+    if value.linear is not None:
+        return value.linear
+    name = k.code.op(f"arith.index_cast {k.item(value).name} : {value.element.text} to index")
+    return k.symbols.new(name, *limits(value.element))
+
+
+def _for(
+    k: Lowering, body: Any, end: Any, initial: list[Value], scalar: list[int], views: dict[int, View], counter: _Counter
+) -> dict[int, Value]:
+    """A loop with a known number of rounds; returns the scalar state after it."""
+    code = k.code
+    start, stop = _bound(k, initial[counter.number]), _bound(k, counter.bound)
+    follows = {i: step for i in scalar if (step := _follows(k, i, body, end, initial, counter)) is not None}
+    carried = [i for i in scalar if i not in follows]
+    types = [initial[i].element.text for i in carried]
+    firsts = {i: start if i == counter.number else _bound(k, initial[i]) for i in follows}
+
+    def state(i: int, number: Linear) -> Value:
+        """A counter, as a linear form of the loop's own as long as it fits its type."""
+        shape, element = initial[i].shape, initial[i].element
+        rounds = number - start
+        form = firsts[i] + (rounds if follows[i] == counter.step else rounds * follows[i])
+        bounds, (low, high) = k.symbols.bounds(form), limits(element)
+        if bounds is not None and low <= bounds[0] and bounds[1] <= high:
+            return Value(shape, element, linear=form)
+        return Value(shape, element, scalar=code.number(form, element))
+
+    def round_(i: Linear, names: list[str]) -> list[str]:
+        with k.region([view.buffer for view in views.values()]):
+            for number in follows:
+                k.env[body.arguments[number]] = state(number, i)
+            _enter(k, body, initial, carried, names)
+            with k.block(body) as values:
+                scalars = [k.item(values[j]).name for j in carried]
+                write_back(k, [Write(values[j], view) for j, view in views.items()])
+        return scalars
+
+    names = code.loop(start, stop, counter.step, round_, [k.item(initial[i]).name for i in carried], types)
+    found = {i: Value(initial[i].shape, initial[i].element, scalar=name) for i, name in zip(carried, names)}
+    # After the loop a counter is the first number of its sequence that is not below the bound.
+    last = _after(k, start, stop, counter.step)
+    for i in follows:
+        found[i] = state(i, last)
+    return found
+
+
+def _follows(k: Lowering, i: int, body: Any, end: Any, initial: list[Value], counter: _Counter) -> int | None:
+    """By how much state grows in each round, if it is the counter or counts with it."""
+    step = _step(end.operands[i], body.arguments[i])
+    if step is None or i == counter.number:
+        return step
+    # Rounds are counted by the counter: without division only if it goes up by one.
+    return step if step == counter.step or counter.step == 1 else None
+
+
+def _after(k: Lowering, start: Linear, stop: Linear, step: int) -> Linear:
+    if start.is_constant and stop.is_constant:
+        rounds = max(0, -((start.constant - stop.constant) // step))
+        return Linear(start.constant + rounds * step)
+    if step != 1:
+        raise RefusedError("a counter with a step and bounds that are not known")
+    first, last = k.code.position(start), k.code.position(stop)
+    name = k.code.op(f"arith.maxsi {first}, {last} : index")
+    a, b = k.symbols.bounds(start), k.symbols.bounds(stop)
+    if a is None or b is None:
+        return k.symbols.new(name)
+    return k.symbols.new(name, max(a[0], b[0]), max(a[1], b[1]))
+
+
+def _scf_while(
+    k: Lowering, cond: Any, body: Any, end: Any, initial: list[Value], scalar: list[int], views: dict[int, View]
+) -> dict[int, Value]:
+    """A loop that tests its state before each round; returns the scalar state after it."""
+    writer = k.writer
+    types = ", ".join(initial[i].element.text for i in scalar)
+    outer, before, after = (writer.fresh(prefix) for prefix in "wbc")
+    first = ", ".join(f"{before}_{n} = {k.item(initial[i]).name}" for n, i in enumerate(scalar))
+    result = f"{outer}:{len(scalar)} = " if scalar else ""
+    buffers = [view.buffer for view in views.values()]
+    with writer.region(f"{result}scf.while ({first}) : ({types}) -> ({types}) {{", ""), k.region(buffers):
+        _enter(k, cond, initial, scalar, [f"{before}_{n}" for n in range(len(scalar))])
+        with k.block(cond) as values:
+            passed = ", ".join(f"{before}_{n}" for n in range(len(scalar)))
+            writer.do(f"scf.condition({k.item(values[0]).name}) {passed}{' : ' + types if scalar else ''}")
+    with writer.region("} do {"), k.region(buffers):
+        arguments = ", ".join(f"{after}_{n}: {initial[i].element.text}" for n, i in enumerate(scalar))
+        writer.lines.append(f"^bb0({arguments}):" if scalar else "")
+        _enter(k, body, initial, scalar, [f"{after}_{n}" for n in range(len(scalar))])
+        with k.block(body) as values:
+            scalars = [k.item(values[i]).name for i in scalar]
+            write_back(k, [Write(values[i], view) for i, view in views.items()])
+            writer.do(f"scf.yield {', '.join(scalars)}{' : ' + types if scalar else ''}")
+    return {i: Value(initial[i].shape, initial[i].element, scalar=f"{outer}#{n}") for n, i in enumerate(scalar)}
+
+
+def write_back(k: Lowering, writes: Sequence[Write]) -> None:
+    """Write new contents into memory that they are computed from."""
+    todo = [w for w in writes if not _is_there(w)]
+    while todo:
+        group = next((g for g in _groups(todo) if _is_safe(k, g, [w for w in todo if w not in g])), None)
+        if group is not None:
+            k.write(group)
+            todo = [w for w in todo if w not in group]
+            continue
+        # Each of them reads what another one overwrites, or what it has overwritten itself.
+        goals = [w.target.buffer for w in todo]
+        value, own = next(w for w in todo if k.reads(w.value, goals))
+        k.relieve(value, [(w.target, w.target is own) for w in todo])
+
+
+def _is_there(write: Write) -> bool:
+    """Whether a value is the memory's contents already."""
+    view = write.value.view
+    steps = [(a, b) for a, b, n in zip(view.strides, write.target.strides, write.value.shape) if n > 1] if view else []
+    return (
+        view is not None
+        and view.buffer is write.target.buffer
+        and view.offset == write.target.offset
+        and all(a == b for a, b in steps)
+    )
+
+
+def _groups(todo: Sequence[Write]) -> list[list[Write]]:
+    """What may be written in one nest: all of one shape, or one alone."""
+    shapes = dict.fromkeys(w.value.shape for w in todo)
+    together = [[w for w in todo if w.value.shape == shape] for shape in shapes]
+    return [group for group in together if len(group) > 1] + [[w] for w in todo]
+
+
+def _is_safe(k: Lowering, group: Sequence[Write], others: Sequence[Write]) -> bool:
+    """Whether nothing that is read later is overwritten, and what is read in the nest is read in time."""
+    goals = [w.target.buffer for w in group]
+    if any(k.reads(w.value, goals) for w in others):
+        return False
+    allowed = (Order.APART, Order.SAME) if len(group) > 1 else (Order.APART, Order.SAME, Order.AHEAD)
+    return all(k.order(w.value, other.target) in allowed for w in group for other in group)
+
+
+# Choices.
+
+
+def _if(k: Lowering, op: Any) -> None:
+    _choose(k, op, [k.item(k.env[op.operands[0]]).name])
+
+
+def _case(k: Lowering, op: Any) -> None:
+    index = k.env[op.operands[0]]
+    count = len(op.regions)
+    if index.splat is not None:
+        number = int(index.splat)
+        return _choose(k, op, [], number if 0 <= number < count else count - 1)
+    name, element = k.item(index).name, index.element
+    tests = [
+        k.code.op(f"arith.cmpi eq, {name}, {k.code.constant(number, element)} : {element.text}")
+        for number in range(count - 1)
+    ]
+    return _choose(k, op, tests)
+
+
+def _choose(k: Lowering, op: Any, tests: Sequence[str], chosen: int | None = None) -> None:
+    """The first region whose test holds, else the last one."""
+    results = [element_type(result.type) for result in op.results]
+    if not tests:
+        chosen = 0 if chosen is None else chosen
+        with k.block(op.regions[chosen].blocks[0]) as values:
+            found = list(values)
+        for result, value in zip(op.results, found):
+            k.env[result] = value
+        return
+    arrays = [i for i, (shape, _) in enumerate(results) if _size(shape) > 1]
+    scalar = [i for i in range(len(results)) if i not in arrays]
+    views = _results(k, op, arrays)
+    types = ", ".join(results[i][1].text for i in scalar)
+    writer = k.writer
+
+    def branch(number: int) -> None:
+        with k.region([view.buffer for view in views.values()]), k.block(op.regions[number].blocks[0]) as values:
+            names = [k.item(values[i]).name for i in scalar]
+            write_back(k, [Write(values[i], view) for i, view in views.items()])
+        if scalar:
+            writer.do(f"scf.yield {', '.join(names)} : {types}")
+
+    def chain(number: int) -> str:
+        name = writer.fresh("v")
+        result, returns = (f"{name}:{len(scalar)} = ", f" -> ({types})") if scalar else ("", "")
+        with writer.region(f"{result}scf.if {tests[number]}{returns} {{", ""):
+            branch(number)
+        with writer.region("} else {"):
+            if number + 2 == len(op.regions):
+                branch(number + 1)
+            else:
+                with k.code.scope():
+                    inner = chain(number + 1)
+                    if scalar:
+                        passed = ", ".join(f"{inner}#{n}" for n in range(len(scalar)))
+                        writer.do(f"scf.yield {passed} : {types}")
+        return name
+
+    name = chain(0)
+    for n, i in enumerate(scalar):
+        k.env[op.results[i]] = Value(*results[i], scalar=f"{name}#{n}")
+    for i, view in views.items():
+        k.env[op.results[i]] = Value(*results[i], view=view)
+
+
+def _size(shape: Sequence[int]) -> int:
+    total = 1
+    for n in shape:
+        total *= n
+    return total
+
+
+def _results(k: Lowering, op: Any, arrays: Sequence[int]) -> dict[int, View]:
+    """The memory of the arrays that a choice returns: that of an array which a branch updates, or new."""
+    views: dict[int, View] = {}
+    claimed: set[Buffer] = set()
+    for i in arrays:
+        shape, element = element_type(op.results[i].type)
+        for region in op.regions:
+            origin = _origin(_terminator(region.blocks[0]).operands[i])
+            value = k.env.get(origin)
+            if value is None or value.view is None or value.shape != shape or value.view.buffer in claimed:
+                continue
+            if k.is_writable(value) and _is_dense(value) and not k.is_needed(origin):
+                views[i] = value.view
+                claimed.add(value.view.buffer)
+                break
+        if i not in views:
+            views[i] = k.temporary(shape, element)
+    for i, view in views.items():
+        if view.buffer in claimed:
+            k.protect(view, element_type(op.results[i].type)[0])
+    return views
+
+
+def _origin(value: Any) -> Any:
+    """The array that a chain of updates began with."""
+    while (op := producer(value)) is not None and op.operation.name in _UPDATES:
+        value = op.operation.operands[0]
+    return value
+
+
+RULES: dict[str, Rule] = {"stablehlo.while": _while, "stablehlo.if": _if, "stablehlo.case": _case}

@@ -1,0 +1,313 @@
+"""One kernel that is being written: its values, their memory, and what is still needed of them."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
+
+from passes import bindings
+from passes.kernels import scalars
+from passes.kernels.builder import Code, Recorder, Symbols
+from passes.kernels.hazards import Order, are_apart, compare
+from passes.kernels.linear import ZERO, Linear
+from passes.kernels.nests import Space, Write, fill
+from passes.kernels.processor import Processor
+from passes.kernels.values import Buffer, Element, Index, Item, RefusedError, Value, View, row_major
+from passes.kernels.writer import Writer
+
+Rule = Callable[["Lowering", Any], None]
+
+# Additions, loads among them, that may be done again by each reader.
+_CHEAP = 6
+# Arrays of at most so many elements are never stored for their cost.
+_SMALL = 8
+# Of a value that would be overwritten while it is read, parts of so much fewer elements are stored in its place.
+_MUCH_SMALLER = 4
+# What reads each element of an operand many times.
+_REPEATING = ("stablehlo.dot_general", "stablehlo.broadcast_in_dim", "stablehlo.gather")
+_CONTROL = ("stablehlo.while", "stablehlo.case", "stablehlo.if")
+
+
+def element_type(type_: Any) -> tuple[tuple[int, ...], Element]:
+    """Shape and element type of a tensor; `RefusedError` for what kernels do not have."""
+    ir = bindings.ir
+    if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
+        raise RefusedError(f"values of type {type_}")
+    shape = tuple(type_.shape)
+    if 0 in shape:
+        raise RefusedError("arrays without elements")
+    return shape, Element.parse(str(type_.element_type))
+
+
+class _Block:
+    """A block whose operations are being written: where each value is used last, and how far we are."""
+
+    def __init__(self, block: Any) -> None:
+        self.at = 0
+        self.last: dict[Any, int] = {}
+        for position, op in enumerate(block.operations):
+            self._note(op.operation, position)
+
+    def _note(self, op: Any, position: int) -> None:
+        for value in op.operands:
+            self.last[value] = position
+        for region in op.regions:
+            for block in region.blocks:
+                for inner in block.operations:
+                    self._note(inner.operation, position)
+
+    def needs(self, value: Any) -> bool:
+        """Whether a value is used after the current operation."""
+        return self.last.get(value, -1) > self.at
+
+
+class Lowering:
+    """Writes operations of StableHLO into one kernel.
+
+    Attributes:
+      env: what stands for each value of the program.
+      scratch: memory that the kernel has for itself.
+      work: by depth of loops, the additions times bytes of one round.
+    """
+
+    def __init__(self, rules: dict[str, Rule], processor: Processor) -> None:
+        self.rules, self.processor = rules, processor
+        self.symbols = Symbols()
+        self.writer = Writer()
+        self.code = Code(self.symbols, self.writer)
+        self.env: dict[Any, Value] = {}
+        self.operands: list[tuple[Any, Buffer]] = []
+        self.scratch: list[Buffer] = []
+        self.work: dict[int, int] = {}
+        self.depth = 0
+        self._blocks: list[_Block] = []
+        self._writable: list[set[Buffer]] = [set()]
+        self._stored: list[list[tuple[Value, Any, Any]]] = [[]]
+        self._spaces: dict[tuple[int, ...], Space] = {}
+        self._inner: set[int] = set()
+        self._records: dict[Value, Recorder] = {}
+
+    # Memory.
+
+    def operand(self, value: Any) -> None:
+        """Make a value of the program an operand of the kernel."""
+        shape, element = element_type(value.type)
+        buffer = Buffer(f"%in{len(self.operands)}", math.prod(shape), element, True)
+        self.operands.append((value, buffer))
+        self.env[value] = self.whole(buffer, shape)
+        if self.env[value].size == 1:
+            self.env[value] = self.loaded(self.env[value])
+
+    def loaded(self, value: Value) -> Value:
+        """A scalar of a value of one element."""
+        item = self.code.get(value, (ZERO,) * len(value.shape))
+        return Value(value.shape, value.element, scalar=item.name, location=value.location)
+
+    def whole(self, buffer: Buffer, shape: Sequence[int]) -> Value:
+        """A buffer as an array."""
+        return Value(shape, buffer.element, view=View(buffer, row_major(shape)))
+
+    def temporary(self, shape: Sequence[int], element: Element) -> View:
+        """Memory for an array; it can be written to until the current region ends."""
+        buffer = Buffer(f"%t{len(self.scratch)}", math.prod(shape), element)
+        self.scratch.append(buffer)
+        self._writable[-1].add(buffer)
+        return View(buffer, row_major(shape))
+
+    def is_writable(self, value: Value) -> bool:
+        """Whether updates may be done in the memory of a value."""
+        view = value.view
+        return view is not None and view.buffer in self._writable[-1] and 0 not in _steps(view, value.shape)
+
+    @contextlib.contextmanager
+    def region(self, claimed: Sequence[Buffer]) -> Iterator[None]:
+        """A region that may run often, or not at all: of the memory from outside it writes to `claimed` alone."""
+        self._writable.append(set(claimed))
+        self._stored.append([])
+        with self.code.scope():
+            yield
+        self._writable.pop()
+        for value, function, view in reversed(self._stored.pop()):
+            # What was stored in the region may not have been.
+            value.function, value.view = function, view
+            self._records.clear()
+
+    # Values.
+
+    def space(self, shape: Sequence[int]) -> Space:
+        """The iteration space of a shape, the same at each call."""
+        key = tuple(shape)
+        if key not in self._spaces:
+            self._spaces[key] = space = Space.of(key, self.symbols)
+            self._inner.update(space.symbol(axis) for axis, n in enumerate(key) if n > 1)
+        return self._spaces[key]
+
+    def record(self, value: Value) -> Recorder:
+        """What an element of a value reads and costs."""
+        if value not in self._records:
+            recorder = self._records[value] = Recorder(self.symbols)
+            recorder.get(value, self.space(value.shape).symbols)
+        return self._records[value]
+
+    def together(self, writes: Sequence[Write]) -> Recorder:
+        """What elements of several values of one shape read and cost, computed together."""
+        recorder = Recorder(self.symbols)
+        for write in writes:
+            recorder.get(write.value, self.space(write.value.shape).symbols)
+        return recorder
+
+    def define(self, op: Any, value: Value) -> None:
+        """Give an operation its result: scalars are computed at once, and so is what would be computed often."""
+        result = op.results[0]
+        value.location = str(op.location)
+        self.env[result] = value
+        if value.size == 1:
+            if not value.is_scalar:
+                self.code.forget()
+                value.scalar = self.code.get(value, (ZERO,) * len(value.shape)).name
+        elif (
+            value.function is not None
+            and value.size > _SMALL
+            and self._is_shared(result)
+            and self.record(value).cost > _CHEAP
+        ):
+            self.store(value)
+
+    def _is_shared(self, result: Any) -> bool:
+        users = [use.owner.operation for use in result.uses]
+        return len(users) > 1 or any(u.block != result.owner.operation.block or u.name in _REPEATING for u in users)
+
+    def store(self, value: Value) -> None:
+        """Compute a value into memory of its own, which is read from now on."""
+        view = self.temporary(value.shape, value.element)
+        self.write([Write(value, view)])
+        self._stored[-1].append((value, value.function, value.view))
+        value.function, value.view = None, view
+        self._records.clear()
+
+    def write(self, writes: Sequence[Write]) -> None:
+        """Compute values of one shape into memory; what they read there must not be a hazard."""
+        recorder = self.together(writes)
+        size = sum(w.value.element.size for w in writes)
+        self.note_work(writes[0].value.size * recorder.cost * size // len(writes))
+        fill(self.code, writes, self.space(writes[0].value.shape), recorder, self.processor.vector_bytes)
+
+    def note_work(self, amount: int) -> None:
+        """Count additions times bytes, at the current depth of loops."""
+        self.work[self.depth] = self.work.get(self.depth, 0) + amount
+
+    # Hazards.
+
+    def reads(self, value: Value, buffers: Sequence[Buffer]) -> bool:
+        """Whether a value is computed from the contents of some buffers."""
+        return not value.is_scalar and any(read.buffer in buffers for read in self.record(value).reads)
+
+    def order(self, value: Value, target: View) -> Order:
+        """The worst order of a value's reads to the writes of its elements to `target`."""
+        found = {Order.APART}
+        space = self.space(value.shape)
+        for read in self.record(value).reads if not value.is_scalar else ():
+            if read.buffer is target.buffer:
+                found.add(compare(read.place, space, target, self.symbols, self._inner))
+        return next(order for order in reversed(Order) if order in found)
+
+    def relieve(self, value: Value, targets: Sequence[tuple[View, bool]]) -> None:
+        """Store what a value needs of memory that is written while it is computed, or before.
+
+        The parts of it are stored that are much smaller, such as the row and the column of an outer product that
+        is added to a matrix; if these are not all, the value is.
+
+        Args:
+          targets: what is written; and whether that is with the value itself, element by element.
+        """
+        space = self.space(value.shape)
+        parts: dict[Value, None] = {}
+        for read in self.record(value).reads:
+            for target, is_own in targets:
+                if read.buffer is not target.buffer:
+                    continue
+                order = compare(read.place, space, target, self.symbols, self._inner)
+                if is_own and order in (Order.APART, Order.SAME):
+                    continue
+                part = next((v for v in read.path if v.size * _MUCH_SMALLER <= value.size), None)
+                if part is None or part.is_scalar:
+                    return self.store(value)
+                parts[part] = None
+        for part in parts:
+            self.store(part)
+        return None
+
+    def protect(self, target: View, shape: Sequence[int], also: Collection[Any] = ()) -> None:
+        """Before an array of that shape is written: store what is needed after it and reads what is overwritten.
+
+        Args:
+          also: values of the program that are needed whatever their uses are.
+        """
+        written = target.address(self.space(shape).symbols)
+        for name, value in list(self.env.items()):
+            if value.is_scalar or not (name in also or self.is_needed(name)):
+                continue
+            for read in self.record(value).reads:
+                if read.buffer is target.buffer and not are_apart(read.place, written, self.symbols, self._inner):
+                    self.store(value)
+                    break
+
+    def is_needed(self, name: Any) -> bool:
+        """Whether a value of the program is used after the current operation."""
+        return any(block.needs(name) for block in self._blocks)
+
+    # Operations.
+
+    def lower(self, op: Any) -> None:
+        """Write one operation."""
+        name = op.name
+        rule = self.rules.get(name)
+        if rule is None:
+            raise RefusedError(f"{name.removeprefix('stablehlo.')} has no form in kernels")
+        with self.code.located(str(op.location)):
+            self.code.forget()
+            rule(self, op)
+
+    @contextlib.contextmanager
+    def block(self, block: Any) -> Iterator[list[Value]]:
+        """Write the operations of a block; gives the values that its terminator has."""
+        self._blocks.append(state := _Block(block))
+        *operations, end = (op.operation for op in block.operations)
+        for state.at, op in enumerate(operations):
+            self.lower(op)
+        state.at = len(operations)
+        yield [self.env[value] for value in end.operands]
+        self._blocks.pop()
+
+    def item(self, value: Value) -> Item:
+        """The only element of a value."""
+        assert value.size == 1, "scalars have one element"
+        return self.code.get(value, (ZERO,) * len(value.shape))
+
+    def start(self, value: Value, high: int) -> Linear:
+        """The start index of a slice, moved into `0..high`."""
+        if high <= 0:
+            return ZERO
+        found = value.linear if value.splat is None else Linear(int(value.splat))
+        if found is not None:
+            bounds = self.symbols.bounds(found)
+            if bounds is not None and bounds[0] >= 0 and bounds[1] <= high:
+                return found
+            if found.is_constant:
+                return Linear(min(max(found.constant, 0), high))
+        return self.code.index_of(self.item(value), value.element, 0, high)
+
+    def elementwise(self, op: Any, value: Value, values: Sequence[Value]) -> None:
+        """Define the result of an elementwise operation; small integers are followed as linear forms."""
+        known = scalars.follow(op, values, value, self.symbols)
+        self.define(op, known or value)
+
+    def function(self, shape: Sequence[int], element: Element, function: Callable[[Any, Index], Item]) -> Value:
+        """A lazy array."""
+        return Value(shape, element, function=function)
+
+
+def _steps(view: View, shape: Sequence[int]) -> list[int]:
+    return [step for step, n in zip(view.strides, shape) if n > 1]

@@ -1,0 +1,207 @@
+"""Loops as kernels: all of a function that has loops, or the outermost loops that can be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from passes import bindings
+from passes.kernels import contractions, control, cost, updates, views
+from passes.kernels.arithmetic import apply, can
+from passes.kernels.dispatch import Kernel, Kernels
+from passes.kernels.kernel import Lowering, Rule, element_type
+from passes.kernels.linear import ZERO
+from passes.kernels.nests import Write
+from passes.kernels.processor import Processor
+from passes.kernels.values import Buffer, RefusedError, Value, row_major
+from passes.kernels.writer import Buffer as Binding
+from passes.match import functions, splat_of
+from passes.types import tensor_type
+
+# Scratch on the stack of the thread that runs the kernel; more of it becomes results that nobody reads.
+_STACK, _LARGE = 128 << 10, 4096
+# The limit of a dispatch for operands, results and scratch among results.
+_BINDINGS = 32
+
+
+def _elementwise(k: Lowering, op: Any) -> None:
+    shape, element = element_type(op.results[0].type)
+    values = [k.env[v] for v in op.operands]
+    elements = [v.element for v in values]
+    if not can(op.name.removeprefix("stablehlo."), elements):
+        raise RefusedError(f"{op.name.removeprefix('stablehlo.')} has no form in kernels")
+
+    def read(builder: Any, at: Any) -> Any:
+        items = [builder.get(v, at if v.shape == shape else ()) for v in values]
+        return apply(builder, op, items, elements, element)
+
+    k.elementwise(op, k.function(shape, element, read), values)
+
+
+class _Rules(dict[str, Rule]):
+    """Every rule by the name of its operation; what has none may be elementwise."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The rule of an operation."""
+        found = super().get(name)
+        return found or (_elementwise if name.startswith("stablehlo.") else default)
+
+
+RULES = _Rules({**views.RULES, **updates.RULES, **contractions.RULES, **control.RULES})
+
+
+CONTROL = ("stablehlo.while", "stablehlo.case", "stablehlo.if")
+
+
+def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
+    """Replace loops by kernels, in place; returns how many."""
+    count = 0
+    for function in functions(kernels.module).values():
+        for block in function.regions[0].blocks:
+            if not any(op.operation.name == "stablehlo.while" for op in block.operations):
+                continue
+            if _whole(kernels, processor, function, block):
+                count += 1
+            else:
+                count += _outermost(kernels, processor, block)
+    return {"loops": count} if count else {}
+
+
+def _outermost(kernels: Kernels, processor: Processor, block: Any) -> int:
+    """Replace the loops of a block; inside of those that stay, and of choices, the ones there."""
+    count = 0
+    for op in [o.operation for o in block.operations]:
+        if op.name == "stablehlo.while" and _loop(kernels, processor, op):
+            count += 1
+        elif op.name in CONTROL:
+            count += sum(_outermost(kernels, processor, b) for region in op.regions for b in region.blocks)
+    return count
+
+
+def _whole(kernels: Kernels, processor: Processor, function: Any, block: Any) -> bool:
+    """Make one kernel of all of a function."""
+    k = Lowering(RULES, processor)
+    *operations, end = (op.operation for op in block.operations)
+    name = f"loops_{function.attributes['sym_name'].value}"
+    try:
+        with k.writer.at(function.location):
+            for argument in block.arguments:
+                k.operand(argument)
+            with k.block(block) as values:
+                cost.check(k.work, processor, straight=True)
+                outputs = _outputs(k, values)
+    except RefusedError as error:
+        kernels.plan.refuse(name, function.location, str(error))
+        return False
+    results = _dispatch(kernels, k, name, outputs, end.operands, end)
+    for number, result in enumerate(results):
+        end.operands[number] = result
+    _erase_unused(operations)
+    return True
+
+
+def _loop(kernels: Kernels, processor: Processor, op: Any) -> bool:
+    """Make a kernel of a loop."""
+    k = Lowering(RULES, processor)
+    used = [result for result in op.results if any(True for _ in result.uses)]
+    try:
+        with k.writer.at(op.location):
+            for value in _inputs(op):
+                if splat_of(value) is not None and value.owner.name == "stablehlo.constant":
+                    k.lower(value.owner.operation)
+                else:
+                    k.operand(value)
+            k.lower(op)
+            cost.check(k.work, processor)
+            outputs = _outputs(k, [k.env[result] for result in used])
+    except RefusedError as error:
+        kernels.plan.refuse("loop", op.location, str(error))
+        return False
+    for result, made in zip(used, _dispatch(kernels, k, "loop", outputs, used, op)):
+        result.replace_all_uses_with(made)
+    op.erase()
+    return True
+
+
+def _inputs(op: Any) -> list[Any]:
+    """The values from outside that an operation reads, those of its regions included."""
+    inside: set[Any] = set()
+    found: dict[Any, None] = {}
+
+    def visit(inner: Any) -> None:
+        found.update(dict.fromkeys(inner.operands))
+        inside.update(inner.results)
+        for region in inner.regions:
+            for block in region.blocks:
+                inside.update(block.arguments)
+                for o in block.operations:
+                    visit(o.operation)
+
+    visit(op)
+    return [value for value in found if value not in inside]
+
+
+def _outputs(k: Lowering, values: Sequence[Value]) -> list[Buffer]:
+    """Memory that holds nothing but each of some values, in the order of its elements."""
+    found: list[Buffer] = []
+    for value in values:
+        view = value.view
+        if view is None or view.buffer not in k.scratch or view.buffer in found or not _is_whole(k, value):
+            view = k.temporary(value.shape, value.element)
+            k.write([Write(value, view)])
+        found.append(view.buffer)
+    if len(found) + len(k.operands) + len(_spilled(k, found)) > _BINDINGS:
+        raise RefusedError(f"{len(found) + len(k.operands)} operands and results")
+    return found
+
+
+def _spilled(k: Lowering, outputs: Sequence[Buffer]) -> list[Buffer]:
+    """Scratch that does not fit on the stack."""
+    scratch = [buffer for buffer in k.scratch if buffer not in outputs]
+    return [b for b in scratch if b.bytes > _LARGE] if sum(b.bytes for b in scratch) > _STACK else []
+
+
+def _is_whole(k: Lowering, value: Value) -> bool:
+    assert value.view is not None, "only what is in memory is asked about"
+    steps = row_major(value.shape)
+    return (
+        value.view.buffer.size == value.size
+        and value.view.offset == ZERO
+        and all(a == b for a, b, n in zip(value.view.strides, steps, value.shape) if n > 1)
+    )
+
+
+def _dispatch(
+    kernels: Kernels, k: Lowering, name: str, outputs: list[Buffer], results: Sequence[Any], before: Any
+) -> list[Any]:
+    """Insert the kernel, and its call before an operation; returns the results of the call."""
+    ir = bindings.ir
+    scratch = [buffer for buffer in k.scratch if buffer not in outputs]
+    spilled = _spilled(k, outputs)
+    lines, k.writer.lines = k.writer.lines, []
+    with k.writer.at(before.location):
+        for buffer in scratch:
+            if buffer not in spilled:
+                k.writer.do(
+                    f'{buffer.name} = "memref.alloca"() <{{alignment = 64 : i64, '
+                    f"operandSegmentSizes = array<i32: 0, 0>}}> : () -> {buffer.type}"
+                )
+    k.writer.lines += lines
+    inputs = [_binding(buffer) for _, buffer in k.operands]
+    kernel = Kernel.written(name, k.writer, inputs, [_binding(b) for b in (*outputs, *spilled)], (1,))
+    types = [value.type for value in results]
+    with ir.InsertionPoint(before), before.location:
+        types += [tensor_type((b.size,), ir.Type.parse(b.element.stored)) for b in spilled]
+        made = kernels.dispatch(kernel, [value for value, _ in k.operands], types)
+    kernels.plan.accept(name, before.location, len(k.writer.lines), sum(b.bytes for b in scratch))
+    return made[: len(results)]
+
+
+def _binding(buffer: Buffer) -> Binding:
+    return Binding(buffer.name, buffer.size, buffer.element.stored)
+
+
+def _erase_unused(operations: Sequence[Any]) -> None:
+    for op in reversed(operations):
+        if not any(True for result in op.results for _ in result.uses):
+            op.erase()

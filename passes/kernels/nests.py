@@ -1,0 +1,164 @@
+"""Loop nests over an iteration space: which axes are loops, which one runs in vectors, and what is left over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from passes.kernels.builder import Code, Recorder, Symbols
+from passes.kernels.linear import ZERO, Linear
+from passes.kernels.values import Element, Index, NotVectorsError, Value, View
+
+# Bodies of more operations are written once for vectors and once for single elements, not for each width between.
+_LARGE_BODY = 48
+_MAX_LANES = 16
+
+
+class Space(NamedTuple):
+    """An iteration space: a symbol for each axis, which stands for all indices along it."""
+
+    shape: tuple[int, ...]
+    symbols: Index
+
+    @classmethod
+    def of(cls, shape: Sequence[int], symbols: Symbols) -> Space:
+        """A space with symbols of its own."""
+        return cls(tuple(shape), tuple(symbols.new("", 0, n - 1) if n > 1 else ZERO for n in shape))
+
+    def symbol(self, axis: int) -> int:
+        """The symbol of an axis of more than one index."""
+        return self.symbols[axis].terms[0][0]
+
+
+class Write(NamedTuple):
+    """A value, and the memory that it is to be computed into."""
+
+    value: Value
+    target: View
+
+
+class Plan(NamedTuple):
+    """How a nest is written: the axes that are loops with their sizes, and the one in vectors."""
+
+    sizes: tuple[int, ...]
+    axis: int | None
+    width: int
+
+
+def lanes_of(elements: Sequence[Element], vector_bytes: int, size: int) -> int:
+    """How many elements a vector has along an axis of that size."""
+    width = min(vector_bytes // max(element.size for element in elements), _MAX_LANES)
+    while width > size:
+        width //= 2
+    return max(width, 1)
+
+
+def vector_record(values: Sequence[Value], space: Space, axis: int, width: int, symbols: Symbols) -> Recorder | None:
+    """What values read in vectors along an axis; None if they have no such form."""
+    recorder = Recorder(symbols, width)
+    index = list(space.symbols)
+    base = symbols.new("", 0, max(space.shape[axis] - width, 1))
+    index[axis] = base.lanes()
+    try:
+        for value in values:
+            recorder.get(value, tuple(index))
+    except NotVectorsError:
+        return None
+    return recorder
+
+
+def collapsed(writes: Sequence[Write], space: Space, recorder: Recorder) -> tuple[int, ...]:
+    """The sizes of the loops after axes that are one row in all memory have become one.
+
+    An axis joins the next one if every place moves along it by whole rows of the next. Its size is then 1, and that
+    of the next one is the product.
+    """
+    sizes = list(space.shape)
+    places = [read.place for read in recorder.reads] + [w.target.address(space.symbols) for w in writes]
+    for axis in range(len(sizes) - 1):
+        following = next((a for a in range(axis + 1, len(sizes)) if sizes[a] > 1), None)
+        if sizes[axis] == 1 or following is None:
+            continue
+        here, there = space.symbol(axis), space.symbol(following)
+        if {here, there} & recorder.fixed:
+            continue
+        if all(place.coefficient(here) == place.coefficient(there) * sizes[following] for place in places):
+            # Later axes see the larger size; the symbols keep their coefficients.
+            sizes[following] *= sizes[axis]
+            sizes[axis] = 1
+    return tuple(sizes)
+
+
+def plan(writes: Sequence[Write], space: Space, recorder: Recorder, symbols: Symbols, vector_bytes: int) -> Plan:
+    """The nest that computes some writes of one space."""
+    sizes = collapsed(writes, space, recorder)
+    axis = next((a for a in reversed(range(len(sizes))) if sizes[a] > 1), None)
+    if axis is None:
+        return Plan(sizes, None, 1)
+    width = lanes_of([w.value.element for w in writes], vector_bytes, sizes[axis])
+    flat = Space(sizes, tuple(i if n > 1 else ZERO for i, n in zip(space.symbols, sizes)))
+    found = vector_record([w.value for w in writes], flat, axis, width, symbols) if width > 1 else None
+    if found is None or any(w.target.strides[axis] != 1 and w.target.strides[axis] < 1 for w in writes):
+        return Plan(sizes, None, 1)
+    return Plan(sizes, axis, width)
+
+
+def pieces(size: int, width: int, cost: int) -> list[tuple[int, int, int]]:
+    """An axis as ranges of whole vectors, and of narrower ones for what is left: (start, stop, lanes).
+
+    >>> pieces(27, 8, 10)
+    [(0, 24, 8), (24, 26, 2), (26, 27, 1)]
+    >>> pieces(27, 8, 1000)
+    [(0, 24, 8), (24, 27, 1)]
+    """
+    found, at = [], 0
+    while at < size and width >= 1:
+        stop = at + (size - at) // width * width
+        if stop > at:
+            found.append((at, stop, width))
+        at = stop
+        width = 1 if cost > _LARGE_BODY else width // 2
+    return found
+
+
+def nest(
+    code: Code, sizes: Sequence[int], axis: int | None, width: int, cost: int, body: Callable[[Index], None]
+) -> None:
+    """Loops over all indices, in vectors along an axis; `body` gets the index with the lanes in it."""
+    order = [a for a in range(len(sizes)) if a != axis and sizes[a] > 1] + ([] if axis is None else [axis])
+
+    def level(depth: int, index: dict[int, Linear]) -> None:
+        if depth == len(order):
+            code.forget()
+            body(tuple(index.get(a, ZERO) for a in range(len(sizes))))
+            return
+        current = order[depth]
+        ranges = pieces(sizes[current], width, cost) if current == axis else [(0, sizes[current], 1)]
+        for start, stop, lanes in ranges:
+
+            def inside(i: Linear, _: list[str], lanes: int = lanes) -> None:
+                with code.lanes(lanes if current == axis else code.width):
+                    level(depth + 1, {**index, current: i.lanes() if lanes > 1 else i})
+
+            code.loop(Linear(start), Linear(stop), lanes, inside)
+
+    with code.scope(), code.lanes(1):
+        level(0, {})
+
+
+def fill(code: Code, writes: Sequence[Write], space: Space, recorder: Recorder, vector_bytes: int) -> None:
+    """Compute values into memory, all of them at each index of their common space before any is written."""
+    chosen = plan(writes, space, recorder, code.symbols, vector_bytes)
+    mark = code.writer.mark()
+
+    def body(index: Index) -> None:
+        items = [code.get(w.value, index) for w in writes]
+        for (value, target), item in zip(writes, items):
+            with code.located(value.location):
+                code.store(target, index, item)
+
+    try:
+        nest(code, chosen.sizes, chosen.axis, chosen.width, recorder.cost, body)
+    except NotVectorsError:
+        code.writer.rewind(mark)
+        nest(code, chosen.sizes, None, 1, recorder.cost, body)

@@ -1,0 +1,48 @@
+"""What became kernels and what did not, and why: comments at the head of the module's text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from passes import bindings
+
+ATTRIBUTE = "stagec.plan"
+_PLACE = re.compile(r'"([^"]*)":(\d+)')
+
+
+class Plan:
+    """The decisions of one module, in order."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def accept(self, name: str, location: Any, lines: int, scratch: int) -> None:
+        """Note a kernel: how long its text is, and how much memory it has for itself."""
+        self.lines.append(f"{name}{_at(location)}: a kernel of {lines} lines, {scratch} bytes of scratch")
+
+    def refuse(self, name: str, location: Any, reason: str) -> None:
+        """Note what stays outside of kernels."""
+        self.lines.append(f"{name}{_at(location)}: stays, because of {reason}")
+
+    def attach(self, module: Any) -> None:
+        """Keep the decisions with a module, as an attribute."""
+        ir = bindings.ir
+        if self.lines:
+            with module.context:
+                module.operation.attributes[ATTRIBUTE] = ir.ArrayAttr.get([ir.StringAttr.get(x) for x in self.lines])
+
+
+def comments(module: Any) -> str:
+    """The decisions that were kept with a module, as comments of MLIR; they are taken from it."""
+    attributes = module.operation.attributes
+    if ATTRIBUTE not in attributes:
+        return ""
+    lines = [bindings.ir.StringAttr(line).value for line in attributes[ATTRIBUTE]]
+    del attributes[ATTRIBUTE]
+    return "".join(f"// {line}\n" for line in lines)
+
+
+def _at(location: Any) -> str:
+    found = _PLACE.search(str(location))
+    return f" ({found[1].rpartition('/')[2]}:{found[2]})" if found else ""

@@ -1,0 +1,123 @@
+"""Scalar integers followed through arithmetic: linear forms with ranges, and comparisons that they decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from passes import attributes as attrs
+from passes.kernels.builder import Symbols
+from passes.kernels.linear import Linear
+from passes.kernels.values import Element, Value
+
+
+def limits(element: Element) -> tuple[int, int]:
+    """The least and greatest number of an integer type.
+
+    >>> limits(Element.parse("ui8"))
+    (0, 255)
+    """
+    if element.kind == "i":
+        return -(1 << (element.bits - 1)), (1 << (element.bits - 1)) - 1
+    return 0, (1 << element.bits) - 1
+
+
+def follow(op: Any, operands: Sequence[Value], result: Value, symbols: Symbols) -> Value | None:
+    """The result of an elementwise op on scalars where it is known to be a number or a linear form, else None.
+
+    A form stands for a value only while no operation on the way can have wrapped around.
+    """
+    if result.size != 1 or result.element.is_float:
+        return None
+    name = op.name.removeprefix("stablehlo.")
+    if name == "select":
+        chosen = operands[0].splat
+        if chosen is None:
+            return None
+        return _like(operands[1] if chosen else operands[2], result)
+    if name in ("and", "or") and result.element.kind == "b":
+        return _logic(name, operands, result)
+    forms = [_form(value) for value in operands]
+    if None in forms:
+        return None
+    known = [form for form in forms if form is not None]
+    bounds = [symbols.bounds(form) for form in known]
+    if name == "compare":
+        decided = _compare(attrs.word(op, "comparison_direction"), bounds, known)
+        return None if decided is None else Value(result.shape, result.element, splat=decided)
+    found = _arithmetic(name, known, bounds)
+    if found is None:
+        return None
+    reach = symbols.bounds(found)
+    low, high = limits(result.element)
+    if reach is None or reach[0] < low or reach[1] > high:
+        return None
+    if found.is_constant:
+        return Value(result.shape, result.element, splat=found.constant)
+    return Value(result.shape, result.element, linear=found)
+
+
+def _form(value: Value) -> Linear | None:
+    if value.element.is_float or value.element.kind == "b":
+        return None
+    return Linear(int(value.splat)) if value.splat is not None else value.linear
+
+
+def _like(chosen: Value, result: Value) -> Value | None:
+    if not chosen.is_scalar:
+        return None
+    return Value(result.shape, result.element, splat=chosen.splat, scalar=chosen.scalar, linear=chosen.linear)
+
+
+def _logic(name: str, operands: Sequence[Value], result: Value) -> Value | None:
+    absorbing = name == "or"
+    known = [value.splat for value in operands]
+    if any(splat is not None and bool(splat) == absorbing for splat in known):
+        return Value(result.shape, result.element, splat=absorbing)
+    rest = [value for value in operands if value.splat is None]
+    if not rest:
+        return Value(result.shape, result.element, splat=not absorbing)
+    return _like(rest[0], result) if len(rest) == 1 else None
+
+
+def _compare(direction: str, bounds: list[tuple[int, int] | None], forms: list[Linear]) -> bool | None:
+    if forms[0] == forms[1]:
+        return direction in ("EQ", "LE", "GE")
+    first, second = bounds
+    if first is None or second is None:
+        return None
+    (a, b), (c, d) = first, second
+    if direction in ("EQ", "NE"):
+        if b < c or d < a:
+            return direction == "NE"
+        return None
+    if direction in ("GT", "GE"):
+        (a, b), (c, d), direction = (c, d), (a, b), direction.replace("G", "L")
+    if direction == "LT":
+        return True if b < c else False if a >= d else None
+    return True if b <= c else False if a > d else None
+
+
+def _arithmetic(name: str, forms: list[Linear], bounds: list[tuple[int, int] | None]) -> Linear | None:
+    if name in ("convert", "reshape"):
+        return forms[0]
+    if name == "negate":
+        return forms[0] * -1
+    if name == "add":
+        return forms[0] + forms[1]
+    if name == "subtract":
+        return forms[0] - forms[1]
+    if name == "multiply":
+        for a, b in (forms, forms[::-1]):
+            if b.is_constant:
+                return a * b.constant
+        return None
+    if name in ("maximum", "minimum"):
+        x, y = bounds
+        if x is None or y is None or (x[1] > y[0] and y[1] > x[0]):
+            return None
+        return forms[0] if (y[1] <= x[0]) == (name == "maximum") else forms[1]
+    if name == "clamp" and None not in bounds:
+        low, inside, high = (bound for bound in bounds if bound is not None)
+        return forms[1] if low[1] <= inside[0] and inside[1] <= high[0] else None
+    return None

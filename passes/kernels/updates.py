@@ -1,0 +1,142 @@
+"""Updates in place: dynamic_update_slice and scatter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from passes import attributes as attrs
+from passes.kernels.hazards import Order
+from passes.kernels.kernel import Lowering, Rule
+from passes.kernels.linear import ZERO, Linear
+from passes.kernels.nests import Write, lanes_of, nest
+from passes.kernels.values import Index, Item, NotVectorsError, RefusedError, Value, View
+from passes.kernels.views import region
+
+
+def target(k: Lowering, value: Value) -> View:
+    """The memory to update for a value: its own if that may be written to, else a copy."""
+    if k.is_writable(value):
+        assert value.view is not None, "what is writable is in memory"
+        return value.view
+    copy = k.temporary(value.shape, value.element)
+    k.write([Write(value, copy)])
+    return copy
+
+
+def _dynamic_update_slice(k: Lowering, op: Any) -> None:
+    value, update = k.env[op.operands[0]], k.env[op.operands[1]]
+    limits = [n - m for n, m in zip(value.shape, update.shape)]
+    starts = [k.start(k.env[s], high) for s, high in zip(list(op.operands)[2:], limits)]
+    if update.shape == value.shape:
+        k.env[op.results[0]] = update
+        return
+    whole = target(k, value)
+    part = whole.shifted(starts)
+    if k.order(update, part) is Order.CONFLICT:
+        k.relieve(update, [(part, True)])
+    k.protect(part, update.shape)
+    k.write([Write(update, part)])
+    k.define(op, Value(value.shape, value.element, view=whole))
+
+
+def _scatter(k: Lowering, op: Any) -> None:
+    """Windows of the operand, one for each row of indices; windows that are not inside are dropped."""
+    if len(op.results) != 1:
+        raise RefusedError("scatter of several arrays")
+    numbers = attrs.dimension_numbers(op, "scatter_dimension_numbers")
+    if numbers.get("input_batching_dims"):
+        raise RefusedError("scatter with batching dimensions")
+    value, places, update = (k.env[v] for v in op.operands)
+    window_axes = numbers.get("update_window_dims", ())
+    batch = [d for d in range(len(update.shape)) if d not in window_axes]
+    kept = [d for d in range(len(value.shape)) if d not in numbers.get("inserted_window_dims", ())]
+    window = [update.shape[d] for d in window_axes]
+    depth_axis = numbers.get("index_vector_dim", 0)
+    map_ = numbers.get("scatter_dims_to_operand_dims", ())
+    code = k.code
+
+    whole = target(k, value)
+    # Rows may come in any order and repeatedly: nothing may be read there while they are written.
+    for read in (places, update):
+        if k.reads(read, [whole.buffer]):
+            k.store(read)
+    k.protect(whole, value.shape)
+    block = op.regions[0].blocks[0]
+    replaces = _replaces(block)
+
+    def row(at: Index) -> None:
+        starts = [ZERO] * len(value.shape)
+        inside = ""
+        for number, d in enumerate(map_):
+            where = list(at)
+            where.insert(depth_axis, Linear(number))
+            start, test = _start(k, places, tuple(where[: len(places.shape)]), value.shape[d] - _size(window, kept, d))
+            if start is None:
+                return
+            starts[d] = start
+            if test:
+                inside = f"{code.op(f'arith.andi {inside}, {test} : i1')}" if inside else test
+        if not inside:
+            return put(at, starts)
+        with k.writer.region(f"scf.if {inside} {{"), code.scope():
+            put(at, starts)
+        return None
+
+    def put(at: Index, starts: Sequence[Linear]) -> None:
+        def write(inner: Index) -> None:
+            source = [ZERO] * len(update.shape)
+            for d, i in (*zip(batch, at), *zip(window_axes, inner)):
+                source[d] = i
+            place = list(starts)
+            for d, i in zip(kept, inner):
+                place[d] = place[d] + i
+            item = code.get(update, tuple(source))
+            if not replaces:
+                old = code.load(whole, tuple(place))
+                item = region(k, code, block, [old, item], [value.element] * 2)[0]
+            code.store(whole, tuple(place), item)
+
+        axis = max((d for d, n in enumerate(window) if n > 1), default=None)
+        width = 1 if axis is None else lanes_of([value.element], k.processor.vector_bytes, window[axis])
+        mark = k.writer.mark()
+        try:
+            nest(code, window, axis if width > 1 else None, width, 1, write)
+        except NotVectorsError:
+            k.writer.rewind(mark)
+            nest(code, window, None, 1, 1, write)
+
+    nest(code, [update.shape[d] for d in batch], None, 1, 1, row)
+    k.note_work(2 * update.size * (k.record(update).cost if not update.is_scalar else 1) * value.element.size)
+    k.define(op, Value(value.shape, value.element, view=whole))
+
+
+def _replaces(block: Any) -> bool:
+    """Whether the update is what is written, whatever was there."""
+    first = block.operations[0].operation
+    return first.name == "stablehlo.return" and first.operands[0] == block.arguments[1]
+
+
+def _size(window: Sequence[int], kept: Sequence[int], axis: int) -> int:
+    return window[kept.index(axis)] if axis in kept else 1
+
+
+def _start(k: Lowering, places: Value, where: Index, high: int) -> tuple[Linear | None, str]:
+    """Where a window begins along an axis, and a test of whether that is in range; None if it never is."""
+    known = places.linear if places.splat is None else Linear(int(places.splat))
+    if known is not None:
+        bounds = k.symbols.bounds(known)
+        if bounds is not None and bounds[0] >= 0 and bounds[1] <= high:
+            return known, ""
+        if known.is_constant:
+            return None, ""
+    item: Item = k.code.get(places, where)
+    start = k.code.index_of(item, places.element)
+    test = k.code.op(f"arith.cmpi ule, {k.code.position(start)}, {k.code.position(Linear(high))} : index")
+    return start, test
+
+
+RULES: dict[str, Rule] = {
+    "stablehlo.dynamic_update_slice": _dynamic_update_slice,
+    "stablehlo.scatter": _scatter,
+}

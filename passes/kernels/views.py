@@ -1,0 +1,384 @@
+"""Operations that only move elements: lazy values that read their operand at other indices, and views of memory."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from passes import attributes as attrs
+from passes.kernels.arithmetic import apply
+from passes.kernels.builder import Builder
+from passes.kernels.kernel import Lowering, Rule, element_type
+from passes.kernels.linear import ZERO, Linear
+from passes.kernels.nests import Write
+from passes.kernels.values import Element, Index, Item, NotVectorsError, RefusedError, Value, View
+from passes.match import constant_of, splat_of
+
+# Constants and concatenations of scalars of at most so many elements are chosen from, not kept in memory.
+_CHOSEN = 16
+
+Mapping = Callable[[Builder, Index], Index]
+
+
+def moved(k: Lowering, op: Any, index: Mapping, view: View | None = None) -> None:
+    """Define a result whose elements are elements of the first operand."""
+    shape, element = element_type(op.results[0].type)
+    value = k.env[op.operands[0]]
+    if value.is_scalar:
+        same = Value(shape, element, splat=value.splat)
+        if value.splat is None and math.prod(shape) == 1:
+            same = Value(shape, element, scalar=value.scalar, linear=value.linear)
+        elif value.splat is None:
+            same = k.function(shape, element, lambda b, i: b.get(value, ()))
+        k.define(op, same)
+        return
+    if view is not None and value.view is not None:
+        k.define(op, Value(shape, element, view=view))
+        return
+
+    def read(builder: Builder, at: Index) -> Item:
+        try:
+            source = index(builder, at)
+        except NotVectorsError:
+            return builder.lane_by_lane(result, at)
+        return builder.get(value, source)
+
+    result = k.function(shape, element, read)
+    k.define(op, result)
+
+
+def _alias(k: Lowering, op: Any, value: Value) -> None:
+    k.env[op.results[0]] = value
+
+
+def _broadcast(k: Lowering, op: Any) -> None:
+    dims = attrs.ints(op, "broadcast_dimensions")
+    source = element_type(op.operands[0].type)[0]
+    shape = element_type(op.results[0].type)[0]
+    value = k.env[op.operands[0]]
+    if shape == source and dims == tuple(range(len(shape))):
+        return _alias(k, op, value)
+    view = None
+    # What is repeated is read through its source: that is what is stored if it must be.
+    if value.view is not None and math.prod(shape) == value.size:
+        strides = [0] * len(shape)
+        for d, n, stride in zip(dims, source, value.view.strides):
+            strides[d] = stride if n > 1 else 0
+        view = value.view._replace(strides=tuple(strides))
+    return moved(k, op, lambda b, i: tuple(i[d] if n > 1 else ZERO for d, n in zip(dims, source)), view)
+
+
+def _transpose(k: Lowering, op: Any) -> None:
+    order = attrs.ints(op, "permutation")
+    value = k.env[op.operands[0]]
+    view = value.view and value.view._replace(strides=tuple(value.view.strides[d] for d in order))
+
+    def index(_: Builder, at: Index) -> Index:
+        found = [ZERO] * len(order)
+        for i, d in zip(at, order):
+            found[d] = i
+        return tuple(found)
+
+    moved(k, op, index, view)
+
+
+def _slice(k: Lowering, op: Any) -> None:
+    starts, steps = attrs.ints(op, "start_indices"), attrs.ints(op, "strides")
+    value = k.env[op.operands[0]]
+    shape = element_type(op.results[0].type)[0]
+    if shape == value.shape:
+        return _alias(k, op, value)
+    view = None
+    if value.view is not None:
+        view = value.view.shifted([Linear(s) for s in starts])
+        view = view._replace(strides=tuple(s * t for s, t in zip(view.strides, steps)))
+    return moved(k, op, lambda b, at: tuple(i * t + s for i, s, t in zip(at, starts, steps)), view)
+
+
+def _reverse(k: Lowering, op: Any) -> None:
+    dims = attrs.ints(op, "dimensions")
+    value = k.env[op.operands[0]]
+    shape = value.shape
+    view = None
+    if value.view is not None:
+        view = value.view.shifted([Linear(n - 1 if d in dims else 0) for d, n in enumerate(shape)])
+        view = view._replace(strides=tuple(-s if d in dims else s for d, s in enumerate(view.strides)))
+
+    def index(_: Builder, at: Index) -> Index:
+        return tuple(i * -1 + (n - 1) if d in dims else i for d, (i, n) in enumerate(zip(at, shape)))
+
+    moved(k, op, index, view)
+
+
+def _groups(source: Sequence[int], target: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+    """Axes of two shapes of one size, as runs of equal size; axes of one element are left out.
+
+    >>> _groups((6, 4), (2, 3, 4))
+    [([0], [0, 1]), ([1], [2])]
+    """
+    a = [d for d, n in enumerate(source) if n > 1]
+    b = [d for d, n in enumerate(target) if n > 1]
+    found = []
+    while a:
+        left, right = [a.pop(0)], [b.pop(0)]
+        p, q = source[left[0]], target[right[0]]
+        while p != q:
+            if p < q:
+                left.append(a.pop(0))
+                p *= source[left[-1]]
+            else:
+                right.append(b.pop(0))
+                q *= target[right[-1]]
+        found.append((left, right))
+    return found
+
+
+def _reshaped(view: View, source: Sequence[int], target: Sequence[int]) -> View | None:
+    """The view with other axes, if its strides allow it without a copy."""
+    strides = [0] * len(target)
+    for left, right in _groups(source, target):
+        step = view.strides[left[-1]]
+        for outer, inner in itertools.pairwise(left):
+            if view.strides[outer] != view.strides[inner] * source[inner]:
+                return None
+        for d in reversed(right):
+            strides[d] = step
+            step *= target[d]
+    return view._replace(strides=tuple(strides))
+
+
+def _reshape(k: Lowering, op: Any) -> None:
+    value = k.env[op.operands[0]]
+    source, target = value.shape, element_type(op.results[0].type)[0]
+    if source == target:
+        return _alias(k, op, value)
+    groups = _groups(source, target) if math.prod(source) == math.prod(target) else []
+
+    def index(builder: Builder, at: Index) -> Index:
+        found = [ZERO] * len(source)
+        for left, right in groups:
+            flat, step = ZERO, 1
+            for d in reversed(right):
+                flat, step = flat + at[d] * step, step * target[d]
+            for d in reversed(left[1:]):
+                flat, found[d] = builder.divided(flat, source[d])
+            found[left[0]] = flat
+        return tuple(found)
+
+    view = _reshaped(value.view, source, target) if value.view is not None else None
+    return moved(k, op, index, view)
+
+
+def _dynamic_slice(k: Lowering, op: Any) -> None:
+    value = k.env[op.operands[0]]
+    sizes = attrs.ints(op, "slice_sizes")
+    limits = [n - m for n, m in zip(value.shape, sizes)]
+    starts = [k.start(k.env[s], high) for s, high in zip(list(op.operands)[1:], limits)]
+    view = value.view and value.view.shifted(starts)
+    moved(k, op, lambda b, at: tuple(i + s for i, s in zip(at, starts)), view)
+
+
+def _iota(k: Lowering, op: Any) -> None:
+    shape, element = element_type(op.results[0].type)
+    axis = attrs.integer(op, "iota_dimension")
+
+    def count(builder: Builder, at: Index) -> Item:
+        i = at[axis]
+        first = builder.number(Linear(i.constant, i.terms), element)
+        if not i.stride:
+            return Item(first)
+        base = builder.vector(Item(first), element)
+        steps = [builder.constant(i.stride * lane, element) for lane in range(builder.width)]
+        offsets = builder.from_elements(steps, element.of(builder.width))
+        add = "arith.addf" if element.is_float else "arith.addi"
+        return Item(builder.op(f"{add} {base}, {offsets.name} : {element.of(builder.width)}"), True)
+
+    k.define(op, k.function(shape, element, count))
+
+
+def _constant(k: Lowering, op: Any) -> None:
+    shape, element = element_type(op.results[0].type)
+    number = splat_of(op.results[0])
+    if number is not None:
+        k.env[op.results[0]] = Value(shape, element, splat=number.item())
+        return
+    if math.prod(shape) > _CHOSEN:
+        raise RefusedError("a constant array in the kernel")
+    found = constant_of(op.results[0])
+    assert found is not None, "the operation is a constant"
+    k.define(op, chosen(k, shape, element, [Value((), element, splat=x.item()) for x in np.ravel(found)]))
+
+
+def chosen(k: Lowering, shape: Sequence[int], element: Element, items: Sequence[Value]) -> Value:
+    """A small array whose elements are known scalars."""
+
+    def choose(builder: Builder, at: Index) -> Item:
+        flat, step = ZERO, 1
+        for i, n in reversed(list(zip(at, shape))):
+            flat, step = flat + i * step, step * n
+        if flat.stride:
+            return builder.lane_by_lane(value, at)
+        if flat.is_constant:
+            return builder.get(items[flat.constant], ())
+        place = builder.position(flat)
+        found = builder.get(items[-1], ()).name
+        for number in range(len(items) - 2, -1, -1):
+            here = builder.op(f"arith.cmpi eq, {place}, {builder.position(Linear(number))} : index")
+            found = builder.op(f"arith.select {here}, {builder.get(items[number], ()).name}, {found} : {element.text}")
+        return Item(found)
+
+    value = k.function(shape, element, choose)
+    return value
+
+
+def _concatenate(k: Lowering, op: Any) -> None:
+    shape, element = element_type(op.results[0].type)
+    axis = attrs.integer(op, "dimension")
+    values = [k.env[v] for v in op.operands]
+    if math.prod(shape) <= _CHOSEN and all(v.size == 1 for v in values):
+        # A copy of each: shapes of one element may differ from the scalars' own.
+        k.define(op, chosen(k, shape, element, [_as_scalar(k, v) for v in values]))
+        return
+    target = k.temporary(shape, element)
+    at = 0
+    for value in values:
+        start = [Linear(at) if d == axis else ZERO for d in range(len(shape))]
+        k.write([Write(value, target.shifted(start))])
+        at += value.shape[axis]
+    k.define(op, Value(shape, element, view=target))
+
+
+def _as_scalar(k: Lowering, value: Value) -> Value:
+    if value.is_scalar:
+        return Value((), value.element, splat=value.splat, scalar=value.scalar, linear=value.linear)
+    return Value((), value.element, scalar=k.item(value).name)
+
+
+def _pad(k: Lowering, op: Any) -> None:
+    shape, element = element_type(op.results[0].type)
+    value, filling = (k.env[v] for v in op.operands)
+    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    low, high, inner = (attrs.ints(op, name) for name in names)
+    if _is_spare_row(op, low, inner, value.shape):
+        # A scatter in a kernel drops what is out of range by itself.
+        return _alias(k, op, value)
+    if min((*low, *high), default=0) < 0:
+        raise RefusedError("pad with negative padding")
+    target = k.temporary(shape, element)
+    k.write([Write(k.function(shape, element, lambda b, i: b.get(filling, (ZERO,) * len(filling.shape))), target)])
+    inside = target.shifted([Linear(n) for n in low])
+    inside = inside._replace(strides=tuple(s * (n + 1) for s, n in zip(inside.strides, inner)))
+    k.write([Write(value, inside)])
+    k.define(op, Value(shape, element, view=target))
+    return None
+
+
+def _is_spare_row(op: Any, low: Sequence[int], inner: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether the padding only gives a scatter a place for what is out of range, which is cut off again."""
+    if any(low) or any(inner):
+        return False
+    scatter = _only_user(op)
+    if scatter is None or scatter.name != "stablehlo.scatter" or scatter.operands[0] != op.results[0]:
+        return False
+    cut = _only_user(scatter)
+    return cut is not None and cut.name == "stablehlo.slice" and tuple(cut.results[0].type.shape) == tuple(shape)
+
+
+def _only_user(op: Any) -> Any:
+    users = [use.owner.operation for use in op.results[0].uses]
+    return users[0] if len(users) == 1 and len(op.results) == 1 else None
+
+
+def _gather(k: Lowering, op: Any) -> None:
+    shape, element = element_type(op.results[0].type)
+    numbers = attrs.dimension_numbers(op, "dimension_numbers")
+    source, places = (k.env[v] for v in op.operands)
+    sizes = attrs.ints(op, "slice_sizes")
+    if numbers.get("operand_batching_dims"):
+        raise RefusedError("gather with batching dimensions")
+    offsets = numbers.get("offset_dims", ())
+    batch = [d for d in range(len(shape)) if d not in offsets]
+    kept = [d for d in range(len(source.shape)) if d not in numbers.get("collapsed_slice_dims", ())]
+    depth_axis = numbers.get("index_vector_dim", 0)
+
+    def read(builder: Builder, at: Index) -> Item:
+        if any(at[d].stride for d in batch):
+            return builder.lane_by_lane(result, at)
+        index = [ZERO] * len(source.shape)
+        for d, offset in zip(kept, offsets):
+            index[d] = at[offset]
+        for number, d in enumerate(numbers.get("start_index_map", ())):
+            where = [at[b] for b in batch]
+            where.insert(depth_axis, Linear(number))
+            item = builder.get(places, tuple(where[: len(places.shape)]))
+            index[d] = index[d] + builder.index_of(item, places.element, 0, source.shape[d] - sizes[d])
+        return builder.get(source, tuple(index))
+
+    result = k.function(shape, element, read)
+    k.define(op, result)
+
+
+def _barrier(k: Lowering, op: Any) -> None:
+    for result, operand in zip(op.results, op.operands):
+        k.env[result] = k.env[operand]
+
+
+def _map(k: Lowering, op: Any) -> None:
+    shape, element = element_type(op.results[0].type)
+    values = [k.env[v] for v in op.operands]
+    block = op.regions[0].blocks[0]
+    elements = [v.element for v in values]
+
+    def read(builder: Builder, at: Index) -> Item:
+        return region(k, builder, block, [builder.get(v, at) for v in values], elements)[0]
+
+    k.define(op, k.function(shape, element, read))
+
+
+def region(k: Lowering, builder: Builder, block: Any, items: Sequence[Item], elements: Sequence[Element]) -> list[Item]:
+    """The results of a region of elementwise operations on scalars, for an element or a vector of them."""
+    known = dict(zip(block.arguments, zip(items, elements)))
+
+    def of(value: Any) -> tuple[Item, Element]:
+        if value in known:
+            return known[value]
+        outer = k.env[value]
+        return builder.get(outer, ()), outer.element
+
+    for op in (o.operation for o in block.operations):
+        if op.name == "stablehlo.return":
+            return [of(value)[0] for value in op.operands]
+        if len(op.results) != 1 or not op.name.startswith("stablehlo."):
+            raise RefusedError(f"{op.name} in the region of an operation")
+        result, element = op.results[0], element_type(op.results[0].type)[1]
+        if op.name == "stablehlo.constant":
+            number = splat_of(result)
+            assert number is not None, "a scalar is a splat"
+            known[result] = Item(builder.constant(number.item(), element)), element
+            continue
+        operands = [of(value) for value in op.operands]
+        with builder.located(str(op.location)):
+            item = apply(builder, op, [i for i, _ in operands], [e for _, e in operands], element)
+        known[result] = item, element
+    raise AssertionError("a region ends with its terminator")
+
+
+RULES: dict[str, Rule] = {
+    "stablehlo.broadcast_in_dim": _broadcast,
+    "stablehlo.concatenate": _concatenate,
+    "stablehlo.constant": _constant,
+    "stablehlo.dynamic_slice": _dynamic_slice,
+    "stablehlo.gather": _gather,
+    "stablehlo.iota": _iota,
+    "stablehlo.map": _map,
+    "stablehlo.optimization_barrier": _barrier,
+    "stablehlo.pad": _pad,
+    "stablehlo.reshape": _reshape,
+    "stablehlo.reverse": _reverse,
+    "stablehlo.slice": _slice,
+    "stablehlo.transpose": _transpose,
+}
