@@ -1,6 +1,7 @@
 """Measure and print: `python -m tests.benchmarks [case ...] [--repeat N] [--json]`.
 
-`python -m tests.benchmarks gpu [--device D]` checks and measures a device instead.
+`python -m tests.benchmarks gpu [--device D]` checks and measures a device instead, and `python -m tests.benchmarks
+loops` loops, beside JAX.
 
 Each library has a process of its own. Their turns alternate, so that a slow
 moment of the machine meets all of them, and the fastest turn counts.
@@ -20,7 +21,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from tests.benchmarks import gpu, start
+from tests.benchmarks import gpu, loops, start
 from tests.benchmarks.cases import CASES, Case
 from tests.benchmarks.libraries import NAMES
 
@@ -210,6 +211,9 @@ def main() -> None:
     """The command line."""
     if sys.argv[1:2] == ["gpu"]:
         gpu.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["loops"]:
+        loops.main(sys.argv[2:])
         return
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("case", nargs="*", help=f"a group ({', '.join(GROUPS)}), or a part of a case's name")
