@@ -1,0 +1,287 @@
+"""Loops as kernels: each operation means what it means elsewhere, and the plan says what stays outside."""
+
+import ctypes
+import itertools
+import mmap
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+from passes import bindings, kernels, pipeline
+from passes.match import operations
+from passes.pipeline import PassOptions
+from stagec import lax
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
+
+def pairs(dtype):
+    """All pairs of the values at which operations behave in their own way."""
+    kind = np.dtype(dtype).kind
+    if kind == "f":
+        some = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 1e-3, 3.7e9, -1e20, 0.5]
+    elif kind == "b":
+        some = [False, True]
+    else:
+        info = np.iinfo(dtype)
+        some = [0, 1, info.max, info.min, 2, 7, 9, info.bits - 1, info.bits, info.max - 1] + (
+            [-1, -3] if kind == "i" else []
+        )
+    x, y = zip(*itertools.product(some, some), strict=True)
+    return np.array(x, dtype), np.array(y, dtype)
+
+
+def in_a_loop(functions, *operands):
+    """The results of functions of arrays of one shape and dtype, each computed in a round of a loop, and without it."""
+    first = [f(*map(snp.asarray, operands)) for f in functions]
+
+    def program(*operands):
+        def body(i, state):
+            return [y.at[i].set(f(*operands)) for y, f in zip(state, functions, strict=True)]
+
+        return lax.fori_loop(0, 2, body, [snp.zeros((2, *y.shape), y.dtype) for y in first])
+
+    assert "a kernel of" in plan(program, *operands)
+    return [(np.asarray(y[1]), np.asarray(x)) for y, x in zip(stagec.jit(program)(*operands), first, strict=True)]
+
+
+def of_the_compiler(functions, *operands):
+    """The results of functions in code that the compiler has generated."""
+    with stagec.config.override(cpu_kernels=False):
+        return [np.asarray(y) for y in stagec.jit(lambda *operands: [f(*operands) for f in functions])(*operands)]
+
+
+def plan(function, *operands):
+    """The comments at the head of the module with kernels."""
+    text = stagec.jit(function).lower(*operands).as_text("kernels")
+    return "\n".join(line for line in text.splitlines() if line.startswith("// "))
+
+
+@pytest.fixture(autouse=True)
+def wide():
+    with stagec.enable_x64(), np.errstate(all="ignore"):
+        yield
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integer_arithmetic_is_that_of_programs_without_kernels(dtype):
+    functions = [
+        lambda x, y: x + y,
+        lambda x, y: x - y,
+        lambda x, y: x * y,
+        lax.div,
+        lax.rem,
+        lax.max,
+        lax.min,
+        lambda x, y: lax.shift_left(x, y),
+        lambda x, y: lax.shift_right_logical(x, y),
+        lambda x, y: lax.shift_right_arithmetic(x, y),
+        lambda x, y: -x ^ (y & ~x) | x,
+        lambda x, y: lax.sign(x) + lax.population_count(y) + lax.clz(x),
+        lambda x, y: abs(x) if dtype.startswith("i") else x,
+        lambda x, y: snp.where(x < y, x, y + (x <= y).astype(dtype) + (x != y).astype(dtype)),
+    ]
+    for number, (got, want) in enumerate(in_a_loop(functions, *pairs(dtype))):
+        np.testing.assert_array_equal(got, want, err_msg=f"function {number}")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_float_arithmetic_is_that_of_programs_without_kernels(dtype):
+    functions = [
+        lambda x, y: x + y * x - y,
+        lax.div,
+        lax.rem,
+        lax.max,
+        lax.min,
+        lambda x, y: lax.clamp(-y, x, y + 1),
+        lambda x, y: lax.sign(x) - lax.floor(y),
+        lambda x, y: lax.ceil(x) + lax.round(y),
+        lambda x, y: snp.where(snp.isfinite(y), abs(x), y),
+        lambda x, y: snp.where((x < y) | (x != x), x, -y),
+    ]
+    wanted = of_the_compiler(functions, *pairs(dtype))
+    for number, ((got, _), want) in enumerate(zip(in_a_loop(functions, *pairs(dtype)), wanted, strict=True)):
+        np.testing.assert_array_equal(got, want, err_msg=f"function {number}")
+        same = np.signbit(got) == np.signbit(want)
+        assert np.all(same | np.isnan(want)), f"function {number}: signs of zeros"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_functions_are_as_accurate_as_without_kernels(dtype):
+    x = np.concatenate([np.linspace(-4, 4, 61), [0.0, 30.0, -30.0, 1e-6]]).astype(dtype)
+    y = np.abs(x) + np.asarray(0.25, dtype)
+    functions = [
+        *(lambda x, y, f=f: f(x) for f in (lax.exp, lax.expm1, lax.tanh, lax.sin, lax.cos, lax.tan, lax.logistic)),
+        *(lambda x, y, f=f: f(y) for f in (lax.log, lax.log1p, lax.sqrt, lax.rsqrt, lax.cbrt, lax.lgamma, lax.digamma)),
+        *(lambda x, y, f=f: f(x) for f in (lax.erf, lax.erfc, lax.sinh, lax.cosh, lax.asinh, lax.atan)),
+        lambda x, y: lax.pow(y, x),
+        lambda x, y: lax.atan2(x, y),
+        lambda x, y: lax.atanh(x / (y * 2)) + lax.acosh(y + 1),
+    ]
+    tolerance = 2e-6 if dtype == "float32" else 2e-14
+    for number, (got, want) in enumerate(in_a_loop(functions, x, y)):
+        np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance, err_msg=f"function {number}")
+
+
+@pytest.mark.parametrize("source", [*INTEGERS, "float32", "float64", "bool"])
+def test_conversions_are_those_of_programs_without_kernels(source):
+    x, _ = pairs(source)
+    targets = [*INTEGERS, "float32", "float64", "bool"]
+    for target, (got, want) in zip(targets, in_a_loop([lambda x, t=t: x.astype(t) for t in targets], x), strict=True):
+        np.testing.assert_array_equal(got, want, err_msg=f"{source} to {target}")
+
+
+REDUCED = {
+    "sum": lambda x: x.sum(0),
+    "sum of rows": lambda x: x.sum(1),
+    "all": lambda x: x.sum(),
+    "max": lambda x: x.max(1),
+    "min of columns": lambda x: x.min(0),
+    "prod": lambda x: x.prod(1),
+    "argmax": lambda x: x.argmax(1),
+    "argmin of columns": lambda x: x.argmin(0),
+    "any": lambda x: (x > 1).any(1),
+    "all of columns": lambda x: (x > -9).all(0),
+    "product": lambda x: x @ x.T,
+    "product from the left": lambda x: x.T @ x,
+    "vector": lambda x: x @ x[0],
+    "batch": lambda x: snp.einsum("ij,ij->i", x, x),
+    "mean and variance": lambda x: snp.var(x, 1) + snp.mean(x, 1),
+    "logsumexp": lambda x: stagec.nn.logsumexp(x, 1),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("shape", [(5, 3), (17, 41)])
+def test_reductions_and_products(dtype, shape):
+    x = (np.random.default_rng(0).normal(size=shape) * 3).astype(dtype)
+    if dtype == "int32":
+        chosen = {k: v for k, v in REDUCED.items() if k not in ("mean and variance", "logsumexp")}
+    else:
+        chosen = REDUCED
+    tolerance = 1e-4 if dtype == "float32" else 1e-11
+    for name, (got, want) in zip(chosen, in_a_loop(list(chosen.values()), x), strict=True):
+        np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance, err_msg=name)
+
+
+def test_indices_out_of_range_are_clamped_or_dropped():
+    x, v = np.arange(7, dtype=np.float32), np.float32(50)
+
+    def program(x, start):
+        def body(i, s):
+            picked, dropped, slid, filled = s
+            at = start + i * 3
+            picked = picked.at[i].set(snp.take(x, at, mode="clip"))
+            dropped = dropped.at[at].add(v)
+            slid = lax.dynamic_update_slice(slid, x[:3], (at,))
+            filled = filled.at[i].set(snp.take(x, at, mode="fill", fill_value=-1))
+            return picked, dropped, slid, filled
+
+        return lax.fori_loop(0, 8, body, (snp.zeros(8), x, x, snp.zeros(8)))
+
+    for start in (-20, -8, -1, 0, 5, 2**31 - 30):
+        with stagec.disable_jit():
+            want = [np.asarray(y) for y in stagec.jit(program)(x, np.int32(start))]
+        for got, expected in zip(stagec.jit(program)(x, np.int32(start)), want, strict=True):
+            np.testing.assert_array_equal(np.asarray(got), expected, err_msg=f"start {start}")
+
+
+def test_no_memory_is_read_or_written_outside_of_an_array():
+    """Operands end where a page ends that may not be touched; a read after them ends the process."""
+    page = mmap.PAGESIZE
+    protect = ctypes.CDLL(None, use_errno=True).mprotect
+
+    def guarded(array):
+        pages = -(-array.nbytes // page) + 1
+        memory = mmap.mmap(-1, pages * page)
+        raw = np.frombuffer(memory, np.uint8)
+        assert protect(ctypes.c_void_p(raw.ctypes.data + (pages - 1) * page), page, 0) == 0
+        end = (pages - 1) * page
+        placed = raw[end - array.nbytes : end].view(array.dtype).reshape(array.shape)
+        placed[...] = array
+        return placed
+
+    def program(x, m):
+        def body(i, y):
+            y = y.at[1:].set(x[:-1] * 0.5 + y[1:])
+            return y + x[m[i]] + snp.roll(x, 1) + x[::-1] + lax.dynamic_slice_in_dim(x, i + 60, 4).sum()
+
+        return lax.fori_loop(0, 5, body, x)
+
+    # 64-byte-aligned sizes are used where they are; only those are passed without a copy.
+    x = np.arange(64 * 4, dtype=np.float32)[: 16 * 4]
+    m = np.array([0, 5, 63, -1, 70] + [0] * 11, np.int32)
+    want = stagec.jit(program)(x, m)
+    np.testing.assert_array_equal(np.asarray(stagec.jit(program)(guarded(x), guarded(m))), np.asarray(want))
+
+
+def test_an_update_in_a_loop_copies_nothing():
+    def program(a):
+        return lax.fori_loop(0, 9, lambda i, a: a.at[i, i + 1].set(a[i + 1, i] + 1), a)
+
+    assert ", 0 bytes of scratch" in plan(program, np.zeros((10, 10)))
+
+
+def test_a_row_and_a_column_are_stored_in_place_of_a_matrix():
+    def program(d):
+        return lax.fori_loop(0, 20, lambda k, d: snp.minimum(d, d[:, k][:, None] + d[k][None, :]), d)
+
+    assert f", {2 * 20 * 8} bytes of scratch" in plan(program, np.zeros((20, 20)))
+
+
+def test_state_that_is_computed_from_each_other_at_the_same_index_needs_no_scratch():
+    def program(x, v):
+        return lax.fori_loop(0, 9, lambda _, s: (s[0] + 0.1 * s[1], s[1] - 0.1 * s[0]), (x, v))
+
+    assert ", 0 bytes of scratch" in plan(program, np.zeros(40), np.zeros(40))
+
+
+def test_choices_update_in_place():
+    def program(x):
+        def body(i, x):
+            return lax.cond(x[i] > 0, lambda x: x.at[i].set(-x[i]), lambda x: x, x)
+
+        return lax.fori_loop(0, 9, body, x)
+
+    assert ", 0 bytes of scratch" in plan(program, np.zeros(40))
+
+
+def test_a_loop_that_stays_has_kernels_inside_and_a_reason():
+    def program(x):
+        def outer(_, x):
+            return lax.fori_loop(0, 5, lambda i, x: x.at[i].set(x[i + 1] * 0.5), snp.sort(x))
+
+        return lax.fori_loop(0, 3, outer, x)
+
+    x = np.random.default_rng(1).normal(size=9)
+    found = plan(program, x)
+    assert found.count("stays, because of sort has no form in kernels") == 2 and "loop" in found
+    assert "a kernel of" in found
+    with stagec.config.override(cpu_kernels=False):
+        want = np.asarray(stagec.jit(program)(x))
+        assert "kernel of" not in plan(program, x)
+    np.testing.assert_array_equal(np.asarray(stagec.jit(program)(x)), want)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "float16"])
+def test_elements_without_a_form_stay_outside(dtype):
+    def program(x):
+        return lax.fori_loop(0, 3, lambda i, x: x * x[i], x)
+
+    x = np.ones(4, dtype)
+    assert f"elements of type {'complex<f32>' if dtype == 'complex64' else 'f16'}" in plan(program, x)
+    np.testing.assert_array_equal(np.asarray(stagec.jit(program)(x)), x)
+
+
+def test_operations_in_a_kernel_keep_the_users_lines():
+    def program(x):
+        return lax.fori_loop(0, 3, lambda i, x: x * 2 + snp.sin(x), x)
+
+    text = stagec.jit(program).lower(np.ones(9)).as_text("stablehlo", locations=True)
+    module = bindings.ir.Module.parse(text, bindings.new_context())
+    pipeline.run(module, "values")
+    assert kernels.form(module, PassOptions()) == {"loops": 1}
+    found = [op for op in operations(module.operation) if op.name in ("arith.mulf", "math.sin", "vector.store")]
+    assert found and all("test_kernel_loops.py" in str(op.location) for op in found)
