@@ -31,6 +31,11 @@ def test_every_case_runs_and_agrees_with_numpy(group):
             assert row["seconds"]["numpy"] > 0
 
 
+def test_loop_programs_run():
+    (row,) = json.loads(run("loops", "bubble", "--tiny", "--json", "--libraries", "stagec"))
+    assert row["notes"] == [] and row["first"]["stagec"] > row["steady"]["stagec"] > 0
+
+
 @pytest.mark.slow
 def test_a_warm_start_does_not_load_the_compiler():
     report = json.loads(run("start/", "--tiny", "--json", "--libraries", "stagec"))

@@ -89,7 +89,7 @@ def random_steps(rng, depth):
     """Steps on a matrix, two vectors, integers, booleans and a number."""
     found = []
     for _ in range(rng.randint(1, 5)):
-        kind = rng.randint(0, 34)
+        kind = rng.randint(0, 37)
         inner = [random_steps(rng, depth - 1) for _ in range(2)] if depth and kind in (22, 23, 24) else []
         found.append((kind, rng.randint(0, 3), rng.choice([1, 1, 2]), inner))
     return found
@@ -190,6 +190,14 @@ def body(o, steps, n, captured, i, state):
         elif kind == 34:
             m = o.cast(m // (c + 1), m)
             m = xp.where(b, m, o.cast(xp.argmax(v), m))
+        elif kind == 35:
+            a = xp.roll(a, c, 1) * 0.25 + xp.roll(a, -1, 0) * 0.5 - a.T * 0.125
+        elif kind == 36:
+            a = xp.pad(a[1:, : n - 2] * 0.5 + a[:-1, 2:], ((0, 1), (1, 1))) + xp.pad(
+                a[:2] * 0.25, ((d, n - 2 - d), (0, 0))
+            )
+        elif kind == 37:
+            v = o.cut(xp.concatenate([v * 0.5, xp.roll(u[::-1], d)]), j, n)
     return a, v, u, m, b, s
 
 

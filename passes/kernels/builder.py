@@ -81,12 +81,27 @@ class Builder:
         """A form without lanes as an SSA value of type `index`."""
         raise NotImplementedError
 
+    def undecided(
+        self, form: Linear, bounds: Sequence[int], parts: Sequence[Callable[[], Item]], element: Element
+    ) -> Item:
+        """An element of an array of parts: which one depends on where a form lies between bounds."""
+        raise NotImplementedError
+
     @contextlib.contextmanager
     def located(self, location: str) -> Iterator[None]:
         """Give what is written the location of the user's line."""
         yield
 
     # What they share.
+
+    def part(self, form: Linear, bounds: Sequence[int], parts: Sequence[Callable[[], Item]], element: Element) -> Item:
+        """The element of one of several parts: of the first if a form is below the first bound, and so on."""
+        reach = self.symbols.bounds(form, self.width if form.stride else 1)
+        if reach is not None:
+            first, last = (sum(bound <= at for bound in bounds) for at in reach)
+            if first == last:
+                return parts[first]()
+        return self.undecided(form, bounds, parts, element)
 
     def get(self, value: Value, index: Index) -> Item:
         """An element of a value, or a vector of them if the index has lanes."""
@@ -198,6 +213,8 @@ class Recorder(Builder):
       cost: about how many additions it takes; a load counts as one.
       gathers: how many of the loads are put together lane by lane.
       fixed: the symbols whose values are used as numbers, or divided.
+      choices: how many elements come from parts that the index does not decide between.
+      cuts: where the range of a symbol must be cut, so that each piece reads one part of what was put together.
     """
 
     def __init__(self, symbols: Symbols, width: int = 1) -> None:
@@ -208,6 +225,8 @@ class Recorder(Builder):
         self.cost = 0
         self.gathers = 0
         self.fixed: set[int] = set()
+        self.cuts: dict[int, set[int]] = {}
+        self.choices = 0
 
     def op(self, text: str) -> str:
         """Counts what an operation costs."""
@@ -240,6 +259,24 @@ class Recorder(Builder):
         """Notes the symbols: their values matter, not only the places that they lead to."""
         self.fixed.update(symbol for symbol, _ in form.terms)
         return "%_"
+
+    def undecided(
+        self, form: Linear, bounds: Sequence[int], parts: Sequence[Callable[[], Item]], element: Element
+    ) -> Item:
+        """Notes where to cut, and what all parts read."""
+        if len(form.terms) == 1 and form.terms[0][1] == 1:
+            self.cuts.setdefault(form.terms[0][0], set()).update(bound - form.constant for bound in bounds)
+        elif self.width > 1:
+            raise NotVectorsError
+        self.choices += 1
+        self.fixed.update(symbol for symbol, _ in form.terms)
+        items, most, before = [], 0, self.cost
+        for part in parts:
+            self.cost = before
+            items.append(part())
+            most = max(most, self.cost)
+        self.cost = most
+        return Item("%_", any(item.is_vector for item in items))
 
     def lane_by_lane(self, value: Value, index: Index) -> Item:
         """Counts one lane for all."""
@@ -323,6 +360,22 @@ class Code(Builder):
 
     def _sum(self, a: str, b: str) -> str:
         return self.op(f"arith.addi {a}, {b} overflow<nsw> : index")
+
+    def undecided(
+        self, form: Linear, bounds: Sequence[int], parts: Sequence[Callable[[], Item]], element: Element
+    ) -> Item:
+        """A choice when the program runs, of one element."""
+        if self.width > 1:
+            raise NotVectorsError
+        first, *rest = bounds
+        name = self.writer.fresh("p")
+        test = self.op(f"arith.cmpi slt, {self.position(form)}, {self.position(Linear(first))} : index")
+        with self.writer.region(f"{name} = scf.if {test} -> ({element.text}) {{", ""), self.scope():
+            self.writer.do(f"scf.yield {parts[0]().name} : {element.text}")
+        with self.writer.region("} else {"), self.scope():
+            item = self.undecided(form, rest, parts[1:], element) if rest else parts[1]()
+            self.writer.do(f"scf.yield {item.name} : {element.text}")
+        return Item(name)
 
     def load(self, view: View, index: Index) -> Item:
         """`memref.load` or `vector.load`; other lanes are loaded one by one."""

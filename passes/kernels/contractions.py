@@ -288,6 +288,8 @@ def _reduce(k: Lowering, op: Any) -> None:
     count = len(op.results)
     values, initial = [k.env[v] for v in op.operands[:count]], [k.env[v] for v in list(op.operands)[count:]]
     axes = sorted(attrs.ints(op, "dimensions"))
+    for value in values:
+        k.settle(value)
     block = op.regions[0].blocks[0]
     elements = [v.element for v in values]
     kept = [d for d in range(len(values[0].shape)) if d not in axes]
@@ -320,6 +322,8 @@ def _dot_general(k: Lowering, op: Any) -> None:
     shape, element = element_type(op.results[0].type)
     x, y = (k.env[v] for v in op.operands)
     d = attrs.dot_dimensions(op)
+    k.settle(x)
+    k.settle(y)
     depth = [x.shape[axis] for axis in d.lhs_contract]
     if math.prod(depth) * math.prod(shape) > LARGE_PRODUCT and math.prod(shape) > LARGE_RESULT:
         raise RefusedError("a large product in the loop")

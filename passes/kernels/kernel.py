@@ -187,6 +187,11 @@ class Lowering:
         value.function, value.view = None, view
         self._records.clear()
 
+    def settle(self, value: Value) -> None:
+        """Store a value that is put together of parts, where it is not read in a nest that can be cut."""
+        if not value.is_scalar and value.size > 1 and self.record(value).choices:
+            self.store(value)
+
     def write(self, writes: Sequence[Write]) -> None:
         """Compute values of one shape into memory; what they read there must not be a hazard."""
         recorder = self.together(writes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from passes.kernels.builder import Code, Recorder, Symbols
@@ -38,11 +38,12 @@ class Write(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How a nest is written: the axes that are loops with their sizes, and the one in vectors."""
+    """How a nest is written: the axes that are loops with their sizes, the one in vectors, and where axes are cut."""
 
     sizes: tuple[int, ...]
     axis: int | None
     width: int
+    cuts: dict[int, list[int]]
 
 
 def lanes_of(elements: Sequence[Element], vector_bytes: int, size: int) -> int:
@@ -92,26 +93,31 @@ def collapsed(writes: Sequence[Write], space: Space, recorder: Recorder) -> tupl
 def plan(writes: Sequence[Write], space: Space, recorder: Recorder, symbols: Symbols, vector_bytes: int) -> Plan:
     """The nest that computes some writes of one space."""
     sizes = collapsed(writes, space, recorder)
+    cuts = {
+        axis: sorted(at for at in recorder.cuts.get(space.symbol(axis), ()) if 0 < at < n)
+        for axis, n in enumerate(space.shape)
+        if n > 1
+    }
     axis = next((a for a in reversed(range(len(sizes))) if sizes[a] > 1), None)
     if axis is None:
-        return Plan(sizes, None, 1)
+        return Plan(sizes, None, 1, cuts)
     width = lanes_of([w.value.element for w in writes], vector_bytes, sizes[axis])
     flat = Space(sizes, tuple(i if n > 1 else ZERO for i, n in zip(space.symbols, sizes)))
     found = vector_record([w.value for w in writes], flat, axis, width, symbols) if width > 1 else None
     if found is None or any(w.target.strides[axis] != 1 and w.target.strides[axis] < 1 for w in writes):
-        return Plan(sizes, None, 1)
-    return Plan(sizes, axis, width)
+        return Plan(sizes, None, 1, cuts)
+    return Plan(sizes, axis, width, cuts)
 
 
-def pieces(size: int, width: int, cost: int) -> list[tuple[int, int, int]]:
-    """An axis as ranges of whole vectors, and of narrower ones for what is left: (start, stop, lanes).
+def pieces(size: int, width: int, cost: int, at: int = 0) -> list[tuple[int, int, int]]:
+    """An axis, or its part from `at`, as ranges of vectors, and of narrower ones for the rest: (start, stop, lanes).
 
     >>> pieces(27, 8, 10)
     [(0, 24, 8), (24, 26, 2), (26, 27, 1)]
     >>> pieces(27, 8, 1000)
     [(0, 24, 8), (24, 27, 1)]
     """
-    found, at = [], 0
+    found = []
     while at < size and width >= 1:
         stop = at + (size - at) // width * width
         if stop > at:
@@ -122,7 +128,13 @@ def pieces(size: int, width: int, cost: int) -> list[tuple[int, int, int]]:
 
 
 def nest(
-    code: Code, sizes: Sequence[int], axis: int | None, width: int, cost: int, body: Callable[[Index], None]
+    code: Code,
+    sizes: Sequence[int],
+    axis: int | None,
+    width: int,
+    cost: int,
+    body: Callable[[Index], None],
+    cuts: Mapping[int, Sequence[int]] | None = None,
 ) -> None:
     """Loops over all indices, in vectors along an axis; `body` gets the index with the lanes in it."""
     order = [a for a in range(len(sizes)) if a != axis and sizes[a] > 1] + ([] if axis is None else [axis])
@@ -133,7 +145,10 @@ def nest(
             body(tuple(index.get(a, ZERO) for a in range(len(sizes))))
             return
         current = order[depth]
-        ranges = pieces(sizes[current], width, cost) if current == axis else [(0, sizes[current], 1)]
+        ends = [*(cuts or {}).get(current, ()), sizes[current]]
+        ranges: list[tuple[int, int, int]] = []
+        for start, stop in zip([0, *ends], ends):
+            ranges += pieces(stop, width, cost, start) if current == axis else [(start, stop, 1)]
         for start, stop, lanes in ranges:
 
             def inside(i: Linear, _: list[str], lanes: int = lanes) -> None:
@@ -158,7 +173,7 @@ def fill(code: Code, writes: Sequence[Write], space: Space, recorder: Recorder, 
                 code.store(target, index, item)
 
     try:
-        nest(code, chosen.sizes, chosen.axis, chosen.width, recorder.cost, body)
+        nest(code, chosen.sizes, chosen.axis, chosen.width, recorder.cost, body, chosen.cuts)
     except NotVectorsError:
         code.writer.rewind(mark)
-        nest(code, chosen.sizes, None, 1, recorder.cost, body)
+        nest(code, chosen.sizes, None, 1, recorder.cost, body, chosen.cuts)

@@ -57,6 +57,8 @@ def _scatter(k: Lowering, op: Any) -> None:
     code = k.code
 
     whole = target(k, value)
+    k.settle(places)
+    k.settle(update)
     # Rows may come in any order and repeatedly: nothing may be read there while they are written.
     for read in (places, update):
         if k.reads(read, [whole.buffer]):

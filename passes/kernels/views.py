@@ -243,13 +243,36 @@ def _concatenate(k: Lowering, op: Any) -> None:
         # A copy of each: shapes of one element may differ from the scalars' own.
         k.define(op, chosen(k, shape, element, [_as_scalar(k, v) for v in values]))
         return
+    starts = list(itertools.accumulate((v.shape[axis] for v in values), initial=0))
+
+    def read(builder: Builder, at: Index) -> Item:
+        def of(value: Value, start: int) -> Callable[[], Item]:
+            return lambda: builder.get(value, (*at[:axis], at[axis] - start, *at[axis + 1 :]))
+
+        return builder.part(at[axis], starts[1:-1], [of(v, start) for v, start in zip(values, starts)], element)
+
+    if _is_read_in_nests(op):
+        k.define(op, k.function(shape, element, read))
+        return
     target = k.temporary(shape, element)
-    at = 0
-    for value in values:
-        start = [Linear(at) if d == axis else ZERO for d in range(len(shape))]
-        k.write([Write(value, target.shifted(start))])
-        at += value.shape[axis]
+    for value, start in zip(values, starts):
+        first = [Linear(start) if d == axis else ZERO for d in range(len(shape))]
+        k.write([Write(value, target.shifted(first))])
     k.define(op, Value(shape, element, view=target))
+
+
+# What reads an array once, element by element, in a nest that can be cut where its parts meet.
+_NESTS = frozenset(
+    f"stablehlo.{name}"
+    for name in """abs add and ceil clamp compare concatenate convert divide exponential floor log maximum minimum
+    multiply negate or power return select sine sqrt subtract tanh xor dynamic_update_slice reshape slice map""".split()
+)
+
+
+def _is_read_in_nests(op: Any) -> bool:
+    """Whether the result of an operation has one reader, that needs no memory for it."""
+    user = _only_user(op)
+    return user is not None and user.name in _NESTS and user.block == op.block
 
 
 def _as_scalar(k: Lowering, value: Value) -> Value:
@@ -268,8 +291,25 @@ def _pad(k: Lowering, op: Any) -> None:
         return _alias(k, op, value)
     if min((*low, *high), default=0) < 0:
         raise RefusedError("pad with negative padding")
+    padding = k.function(shape, element, lambda b, i: b.get(filling, (ZERO,) * len(filling.shape)))
+
+    def read(builder: Builder, at: Index) -> Item:
+        def outside() -> Item:
+            return builder.get(padding, at)
+
+        def along(axis: int) -> Item:
+            if axis == len(shape):
+                return builder.get(value, tuple(i - n for i, n in zip(at, low)))
+            bounds = [low[axis], low[axis] + value.shape[axis]]
+            return builder.part(at[axis], bounds, [outside, lambda: along(axis + 1), outside], element)
+
+        return along(0)
+
+    if not any(inner) and _is_read_in_nests(op):
+        k.define(op, k.function(shape, element, read))
+        return None
     target = k.temporary(shape, element)
-    k.write([Write(k.function(shape, element, lambda b, i: b.get(filling, (ZERO,) * len(filling.shape))), target)])
+    k.write([Write(padding, target)])
     inside = target.shifted([Linear(n) for n in low])
     inside = inside._replace(strides=tuple(s * (n + 1) for s, n in zip(inside.strides, inner)))
     k.write([Write(value, inside)])

@@ -238,6 +238,24 @@ def test_state_that_is_computed_from_each_other_at_the_same_index_needs_no_scrat
     assert ", 0 bytes of scratch" in plan(program, np.zeros(40), np.zeros(40))
 
 
+def test_what_is_put_together_of_parts_is_not_copied_first():
+    def program(x):
+        return lax.fori_loop(0, 9, lambda _, x: snp.roll(x, 1) * 0.5 + snp.pad(x[1:], (0, 1)), x)
+
+    # One array: each element needs its old neighbours.
+    assert f", {50 * 8} bytes of scratch" in plan(program, np.zeros(50))
+
+
+@pytest.mark.parametrize("target", ["cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:aarch64"])
+def test_loops_are_kernels_on_every_kind_of_cpu(target):
+    def program(x):
+        return lax.fori_loop(0, 9, lambda i, x: x.at[i].set(snp.sin(x).sum() + x @ x), x)
+
+    with stagec.config.override(target=target):
+        assert "a kernel of" in plan(program, np.zeros(50))
+        assert stagec.jit(program).lower(np.zeros(50)).as_text("asm")
+
+
 def test_choices_update_in_place():
     def program(x):
         def body(i, x):
