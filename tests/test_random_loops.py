@@ -8,6 +8,7 @@ import pytest
 
 import stagec
 import stagec.numpy as snp
+from passes import kernels
 from stagec import lax
 
 FUZZ = int(os.environ.get("STAGEC_FUZZ", "0"))
@@ -223,6 +224,23 @@ def random_loop(seed):
         return (*found, state[0] * 2, captured) if returned else found
 
     return loop, (captured, *state)
+
+
+@pytest.fixture(autouse=True)
+def failures(monkeypatch):
+    """The errors of forming kernels, without which a program is compiled as well."""
+    found, form = [], kernels.form
+
+    def noting(module, options):
+        try:
+            return form(module, options)
+        except Exception as error:
+            found.append(error)
+            raise
+
+    monkeypatch.setattr(kernels, "form", noting)
+    yield found
+    assert found == []
 
 
 def check(seeds, whole):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from passes.kernels.processor import Processor
 from passes.kernels.values import RefusedError
 
@@ -17,18 +15,21 @@ _LONG = 2_000_000
 _STRAIGHT = 500_000
 
 
-def check(work: Mapping[int, int], processor: Processor, straight: bool = False) -> None:
-    """Refuse what several cores would do faster.
+def check_round(work: int, processor: Processor) -> None:
+    """Refuse a loop whose rounds several cores would do faster.
 
     Args:
-      work: by depth of loops, additions times bytes of one round; at depth 0, of all that is in no loop.
-      straight: whether operations outside of loops are in the kernel.
+      work: additions times bytes of one round.
 
-    >>> check({1: 10**6}, Processor())
+    >>> check_round(10**6, Processor())
     """
-    times = {depth: amount * _NANOSECONDS for depth, amount in work.items()}
-    if straight and times.get(0, 0) > _STRAIGHT:
-        raise RefusedError(f"{times[0] / 1e6:.1f} ms of work outside of loops, which threads can share")
-    longest = max((time for depth, time in times.items() if depth), default=0)
-    if processor.cores > 2 and longest > _LONG + _ROUND:
-        raise RefusedError(f"{longest / 1e6:.1f} ms of work in each round, which threads can share")
+    time = work * _NANOSECONDS
+    if processor.cores > 2 and time > _LONG + _ROUND:
+        raise RefusedError(f"{time / 1e6:.1f} ms of work in each round, which threads can share")
+
+
+def check_straight(work: int) -> None:
+    """Refuse to make one kernel of a function with so many additions times bytes outside of loops."""
+    time = work * _NANOSECONDS
+    if time > _STRAIGHT:
+        raise RefusedError(f"{time / 1e6:.1f} ms of work outside of loops, which threads can share")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from passes import bindings
-from passes.kernels import scalars
+from passes.kernels import cost, scalars
 from passes.kernels.builder import Code, Recorder, Symbols
 from passes.kernels.hazards import Order, are_apart, compare
 from passes.kernels.linear import ZERO, Linear
@@ -82,6 +82,7 @@ class Lowering:
         self.scratch: list[Buffer] = []
         self.work: dict[int, int] = {}
         self.depth = 0
+        self.regions: dict[Any, Any] = {}
         self._blocks: list[_Block] = []
         self._writable: list[set[Buffer]] = [set()]
         self._stored: list[list[tuple[Value, Any, Any]]] = [[]]
@@ -200,8 +201,10 @@ class Lowering:
         fill(self.code, writes, self.space(writes[0].value.shape), recorder, self.processor.vector_bytes)
 
     def note_work(self, amount: int) -> None:
-        """Count additions times bytes, at the current depth of loops."""
+        """Count additions times bytes, at the current depth of loops; `RefusedError` if that is too much."""
         self.work[self.depth] = self.work.get(self.depth, 0) + amount
+        if self.depth:
+            cost.check_round(self.work[self.depth], self.processor)
 
     # Hazards.
 

@@ -100,7 +100,7 @@ def _whole(kernels: Kernels, processor: Processor, function: Any, block: Any) ->
             for argument in block.arguments:
                 k.operand(argument)
             with k.block(block) as values:
-                cost.check(k.work, processor, straight=True)
+                cost.check_straight(k.work.get(0, 0))
                 outputs = _outputs(k, values)
     except RefusedError as error:
         kernels.plan.refuse(name, function.location, str(error))
@@ -124,7 +124,6 @@ def _loop(kernels: Kernels, processor: Processor, op: Any) -> bool:
                 else:
                     k.operand(value)
             k.lower(op)
-            cost.check(k.work, processor)
             outputs = _outputs(k, [k.env[result] for result in used])
     except RefusedError as error:
         kernels.plan.refuse("loop", op.location, str(error))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -379,32 +379,55 @@ def _map(k: Lowering, op: Any) -> None:
     k.define(op, k.function(shape, element, read))
 
 
+class _Step(NamedTuple):
+    """An operation of a region, read once: its operands are numbers of values in the region, or values outside."""
+
+    op: Any
+    operands: list[Any]
+    element: Element
+    constant: Any
+    location: str
+
+
+def _steps(block: Any) -> tuple[list[_Step], list[Any]]:
+    """The operations of a region, and what it returns."""
+    numbers = {argument: n for n, argument in enumerate(block.arguments)}
+    steps: list[_Step] = []
+    for op in (o.operation for o in block.operations):
+        operands = [numbers.get(value, value) for value in op.operands]
+        if op.name == "stablehlo.return":
+            return steps, operands
+        if len(op.results) != 1 or not op.name.startswith("stablehlo."):
+            raise RefusedError(f"{op.name} in the region of an operation")
+        number = splat_of(op.results[0]) if op.name == "stablehlo.constant" else None
+        constant = None if number is None else number.item()
+        steps.append(_Step(op, operands, element_type(op.results[0].type)[1], constant, str(op.location)))
+        numbers[op.results[0]] = len(numbers)
+    raise AssertionError("a region ends with its terminator")
+
+
 def region(k: Lowering, builder: Builder, block: Any, items: Sequence[Item], elements: Sequence[Element]) -> list[Item]:
     """The results of a region of elementwise operations on scalars, for an element or a vector of them."""
-    known = dict(zip(block.arguments, zip(items, elements)))
+    if block not in k.regions:
+        k.regions[block] = _steps(block)
+    steps, results = k.regions[block]
+    known = list(zip(items, elements))
 
     def of(value: Any) -> tuple[Item, Element]:
-        if value in known:
+        if isinstance(value, int):
             return known[value]
         outer = k.env[value]
         return builder.get(outer, ()), outer.element
 
-    for op in (o.operation for o in block.operations):
-        if op.name == "stablehlo.return":
-            return [of(value)[0] for value in op.operands]
-        if len(op.results) != 1 or not op.name.startswith("stablehlo."):
-            raise RefusedError(f"{op.name} in the region of an operation")
-        result, element = op.results[0], element_type(op.results[0].type)[1]
-        if op.name == "stablehlo.constant":
-            number = splat_of(result)
-            assert number is not None, "a scalar is a splat"
-            known[result] = Item(builder.constant(number.item(), element)), element
+    for op, operands, element, constant, location in steps:
+        if constant is not None:
+            known.append((Item(builder.constant(constant, element)), element))
             continue
-        operands = [of(value) for value in op.operands]
-        with builder.located(str(op.location)):
-            item = apply(builder, op, [i for i, _ in operands], [e for _, e in operands], element)
-        known[result] = item, element
-    raise AssertionError("a region ends with its terminator")
+        values = [of(value) for value in operands]
+        with builder.located(location):
+            item = apply(builder, op, [i for i, _ in values], [e for _, e in values], element)
+        known.append((item, element))
+    return [of(value)[0] for value in results]
 
 
 RULES: dict[str, Rule] = {

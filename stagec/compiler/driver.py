@@ -162,7 +162,13 @@ def _for_cpu(source: bytes, rung: FlagSet, target: Target) -> tuple[bytes, bool]
     """The module with kernels of our own, if the flag set has them, and with its updates apart from what they share."""
     with new_session() as session, session.context:
         module = ir().Module.parse(source, session.context)
-        formed = rung.kernels and bool(own_kernels.form(module, pass_options(target)))
+        formed = False
+        if rung.kernels:
+            try:
+                formed = bool(own_kernels.form(module, pass_options(target)))
+            except Exception as error:  # a fault of ours, which the other flag sets do not have
+                log.event("compile", f"no kernels: {type(error).__name__}: {error}")
+                module = ir().Module.parse(source, session.context)
         pipeline.run(module, "memory, cse", options=pass_options(target), verify=False)
         if rung.separate:
             separate(module)

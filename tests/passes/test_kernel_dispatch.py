@@ -157,6 +157,16 @@ def test_what_the_compiler_refuses_is_compiled_without_kernels(monkeypatch):
     np.testing.assert_array_equal(execute(compiled.vmfb, np.ones(8)), -np.ones(8))
 
 
+def test_a_fault_in_forming_kernels_leaves_the_program_without(monkeypatch):
+    def fails(table, processor):
+        raise KeyError("an operation")
+
+    monkeypatch.setattr(kernels, "_FORMERS", (fails,))
+    compiled = driver.compile_module(program("f64"), CPU)
+    assert compiled.flags == "plain"
+    np.testing.assert_array_equal(execute(compiled.vmfb, np.ones(8)), -np.ones(8))
+
+
 def test_kernels_can_be_switched_off(copies):
     compiled = driver.compile_module(program("f32"), CPU, options=CompileOptions(kernels=False))
     assert compiled.flags == "plain"
