@@ -17,7 +17,7 @@ from passes.kernels.values import Buffer, RefusedError, Value, row_major
 from passes.kernels.writer import Buffer as Binding
 from passes.legalize import PATTERNS_CPU
 from passes.match import functions, operations, splat_of
-from passes.pattern import apply as apply_patterns
+from passes.patterns import apply as apply_patterns
 from passes.types import tensor_type
 
 # Scratch on the stack of the thread that runs the kernel; more of it becomes results that nobody reads.
