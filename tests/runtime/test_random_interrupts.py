@@ -15,6 +15,7 @@ from stagec.core import location
 from stagec.core.config import state
 faulthandler.dump_traceback_later(100, exit=True)
 signal.signal(signal.SIGALRM, signal.default_int_handler)
+sys.unraisablehook = lambda _: None  # Python goes on after an interrupt of a finalizer, and says so
 rng = random.Random(1)
 count = 0
 
