@@ -129,7 +129,7 @@ def test_containers_are_no_operands(run, use, other) -> None:
     text, kind = str(caught.value), type(other).__name__
     assert f"is a {kind}; operators take arrays and numbers" in text
     assert "test_methods.py" in text and repr(other) in text and "Tracer" not in text
-    assert ("stagec.numpy.array" in text) == isinstance(other, (list, tuple))
+    assert ("snp.array" in text) == isinstance(other, (list, tuple))
 
 
 def test_comparison_with_what_is_no_number_is_pythons() -> None:
