@@ -9,15 +9,14 @@ import numpy as np
 from stagec.control.loops import while_loop
 from stagec.core import dtypes
 from stagec.core.dtype_info import finfo
-from stagec.core.primitive import NOT_LINEAR
+from stagec.core.primitive import NOT_LINEAR, Primitive
 from stagec.numpy.reductions import any as any_of
 from stagec.primitives import arithmetic as ar, logic, transcendental as tr
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full
 from stagec.primitives.operand import Operand, literal
-from stagec.primitives.rules import each
+from stagec.primitives.rules import batch_elementwise, each
 from stagec.primitives.special import digamma
-from stagec.primitives.table import elementwise
 
 _LIMIT = 2000
 
@@ -113,19 +112,18 @@ def _log_slope(out: Any, a: Any, t: Any) -> Operand:
     return random_gamma_grad(a, sample) / sample * t
 
 
-gamma_sample_p = elementwise(
-    "gamma_sample",
-    accepts=dtypes.FLOATING,
-    eval=lambda sample, a: sample,
-    lower=lambda cx, sample, a: sample,
-    jvp=each(None, lambda sample, a, t: random_gamma_grad(a, sample) * t),
-    transpose=NOT_LINEAR,
-)
-log_gamma_sample_p = elementwise(
-    "log_gamma_sample",
-    accepts=dtypes.FLOATING,
-    eval=lambda sample, a: sample,
-    lower=lambda cx, sample, a: sample,
-    jvp=each(None, lambda sample, a, t: _log_slope(sample, a, t)),
-    transpose=NOT_LINEAR,
-)
+def _row(name: str, slope: Any) -> Primitive:
+    """A number that was drawn, which depends on its parameter by `slope(sample, a, tangent)`."""
+    return Primitive(
+        name,
+        shape=lambda sample, a: sample.strip_weak_type(),
+        eval=lambda sample, a: sample,
+        lower=lambda cx, sample, a: sample,
+        jvp=each(None, slope),
+        transpose=NOT_LINEAR,
+        batch=batch_elementwise,
+    )
+
+
+gamma_sample_p = _row("gamma_sample", lambda sample, a, t: random_gamma_grad(a, sample) * t)
+log_gamma_sample_p = _row("log_gamma_sample", lambda sample, a, t: _log_slope(sample, a, t))

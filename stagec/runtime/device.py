@@ -122,7 +122,7 @@ class Device:
         """Whether calls still run whose caller was interrupted while it waited for them."""
         return any(timeline.has_abandoned() for timeline in list(self._timelines.values()))
 
-    def begin_anew(self) -> None:
+    def _begin_anew(self) -> None:
         """In a forked child: keep what the parent made from being used and from being destroyed."""
         forking.leak(*self._devices.values())
         for last in self._timelines.values():
@@ -461,4 +461,4 @@ def _begin_anew(_: forking.Rest) -> None:
         forking.leak(instance())
         instance.cache_clear()
     for device in _devices:
-        device.begin_anew()
+        device._begin_anew()
