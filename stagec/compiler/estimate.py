@@ -30,7 +30,7 @@ def operations(graph: Graph) -> float:
 
     >>> import stagec, stagec.numpy as snp
     >>> x = snp.ones((100, 100))
-    >>> graph = stagec.jit(lambda x: x @ x).trace(x).jaxpr
+    >>> graph = stagec.jit(lambda x: x @ x).trace(x).jaxpr.graph
     >>> 1e6 < operations(graph) < 2e6
     True
     """

@@ -5,10 +5,10 @@ import os
 import signal
 import subprocess
 import sys
-import weakref
 import threading
 import time
 import warnings
+import weakref
 
 import pytest
 

@@ -568,7 +568,7 @@ def test_reverse_mode_through_a_while_loop_names_the_line_and_the_remedy():
         text = str(caught.value)
         assert "reverse-mode derivatives do not go through while_loop" in text
         assert "test_control_rules.py" in text and "the user's line" in text
-        assert "Fix: use scan, or fori_loop with bounds that are Python integers" in text
+        assert "Fix: use lax.scan, or lax.fori_loop with bounds that are Python integers" in text
 
 
 def test_a_while_loop_that_the_derivative_does_not_need_is_no_obstacle():
