@@ -15,10 +15,11 @@ import numpy as np
 
 from passes import attributes as attrs
 from passes.kernels.arithmetic import apply
-from passes.kernels.builder import Builder, Recorder
+from passes.kernels.builder import Builder
 from passes.kernels.kernel import Lowering, Rule, element_type
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import lanes_of, nest
+from passes.kernels.record import Recorder
 from passes.kernels.scalars import limits
 from passes.kernels.values import Element, Index, Item, NotVectorsError, RefusedError, Value, View
 from passes.kernels.views import region

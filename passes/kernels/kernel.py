@@ -9,11 +9,12 @@ from typing import Any
 
 from passes import bindings
 from passes.kernels import cost, scalars
-from passes.kernels.builder import Code, Recorder, Symbols
+from passes.kernels.builder import Code, Symbols
 from passes.kernels.hazards import Order, are_apart, compare
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import Space, Write, fill
 from passes.kernels.processor import Processor
+from passes.kernels.record import Recorder
 from passes.kernels.values import Buffer, Element, Index, Item, RefusedError, Value, View, row_major
 from passes.kernels.writer import Writer
 

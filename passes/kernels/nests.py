@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from passes.kernels.builder import Code, Recorder, Symbols
+from passes.kernels.builder import Code, Symbols
 from passes.kernels.linear import ZERO, Linear
+from passes.kernels.record import Recorder
 from passes.kernels.values import Element, Index, NotVectorsError, Value, View
 
 # Bodies of more operations are written once for vectors and once for single elements, not for each width between.

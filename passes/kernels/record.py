@@ -1,0 +1,110 @@
+"""What an element of a lazy value reads and costs, found by evaluating it without writing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from passes.kernels.builder import Builder, Symbols
+from passes.kernels.linear import Linear
+from passes.kernels.values import Buffer, Element, Index, Item, NotVectorsError, Value, View
+
+# Operations that take as long as about so many additions.
+_COSTLY = {
+    **dict.fromkeys(("arith.divf", "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "math.sqrt"), 8),
+    **dict.fromkeys(("math.exp", "math.log", "math.log1p", "math.expm1", "math.tanh", "math.rsqrt"), 20),
+    **dict.fromkeys(("math.sin", "math.cos", "math.powf", "arith.remf", "math.cbrt", "math.atan2"), 40),
+}
+
+
+class Read(NamedTuple):
+    """A place in a buffer that is read, and the values that are computed from it, the innermost last."""
+
+    buffer: Buffer
+    place: Linear
+    path: tuple[Value, ...]
+
+
+class Recorder(Builder):
+    """Evaluates a value without writing: what is read, and how much is computed.
+
+    Attributes:
+      reads: the buffers, and the places in them.
+      cost: about how many additions it takes; a load counts as one.
+      gathers: how many of the loads are put together lane by lane.
+      fixed: the symbols whose values are used as numbers, or divided.
+      choices: how many elements come from parts that the index does not decide between.
+      cuts: where the range of a symbol must be cut, so that each piece reads one part of what was put together.
+    """
+
+    def __init__(self, symbols: Symbols, width: int = 1) -> None:
+        super().__init__(symbols)
+        self.width = width
+        self.reads: list[Read] = []
+        self._path: list[Value] = []
+        self.cost = 0
+        self.gathers = 0
+        self.fixed: set[int] = set()
+        self.cuts: dict[int, set[int]] = {}
+        self.choices = 0
+
+    def op(self, text: str) -> str:
+        """Counts what an operation costs."""
+        self.cost += _COSTLY.get(text.partition(" ")[0], 1)
+        return "%_"
+
+    def constant(self, number: Any, element: Element) -> str:
+        """Costs nothing."""
+        return "%_"
+
+    def get(self, value: Value, index: Index) -> Item:
+        """Notes what is evaluated on the way to what is read."""
+        self._path.append(value)
+        try:
+            return super().get(value, index)
+        finally:
+            self._path.pop()
+
+    def load(self, view: View, index: Index) -> Item:
+        """Notes the place."""
+        place = view.address(index)
+        self.reads.append(Read(view.buffer, place, tuple(self._path)))
+        self.cost += 1
+        if place.stride not in (0, 1, -1):
+            self.gathers += 1
+            self.cost += self.width
+        return Item("%_", bool(place.stride))
+
+    def position(self, form: Linear) -> str:
+        """Notes the symbols: their values matter, not only the places that they lead to."""
+        self.fixed.update(symbol for symbol, _ in form.terms)
+        return "%_"
+
+    def undecided(
+        self, form: Linear, bounds: Sequence[int], parts: Sequence[Callable[[], Item]], element: Element
+    ) -> Item:
+        """Notes where to cut, and what all parts read."""
+        if len(form.terms) == 1 and form.terms[0][1] == 1:
+            self.cuts.setdefault(form.terms[0][0], set()).update(bound - form.constant for bound in bounds)
+        elif self.width > 1:
+            raise NotVectorsError
+        self.choices += 1
+        self.fixed.update(symbol for symbol, _ in form.terms)
+        items, most, before = [], 0, self.cost
+        for part in parts:
+            self.cost = before
+            items.append(part())
+            most = max(most, self.cost)
+        self.cost = most
+        return Item("%_", any(item.is_vector for item in items))
+
+    def lane_by_lane(self, value: Value, index: Index) -> Item:
+        """Counts one lane for all."""
+        before = self.cost
+        self.get(value, tuple(Linear(i.constant, i.terms) for i in index))
+        self.cost += (self.cost - before) * (self.width - 1)
+        self.gathers += 1
+        for i in index:
+            if i.stride:
+                self.fixed.update(symbol for symbol, _ in i.terms)
+        return Item("%_", True)
