@@ -182,3 +182,11 @@ def test_builders_put_trees_together(tree):
     made = builder(structure)(leaves)
     assert made == tree
     assert type(made) is type(tree)
+
+
+def test_an_update_inside_of_an_override_keeps_the_width_of_numbers_outside():
+    with stagec.enable_x64():
+        stagec.config.update("debug_nans", False)
+    scaled = stagec.jit(lambda n: snp.ones(2) * n)
+    # The second call takes the number from the table of placed ones.
+    assert [scaled(1.5).tolist(), scaled(1.5).tolist()] == [[1.5, 1.5]] * 2
