@@ -35,8 +35,8 @@ found = np.asarray(classify(np.load("images.npy")))
 seconds = time.perf_counter() - started
 np.save("labels.npy", found)
 assert not [name for name in sys.modules if name.startswith(("iree.compiler", "stagec.lowering"))]
-program = classify.programs()[0]
-print(program.variant.target, program.source, seconds)
+((target, source),) = classify.modules
+print(target, source, seconds)
 """
 
 

@@ -3,6 +3,8 @@
 import contextlib
 import os
 import pathlib
+import signal
+import sys
 
 import hypothesis
 import pytest
@@ -21,6 +23,28 @@ def pytest_collection_modifyitems(items):
     """Files that speak of Vulkan last: beside a device of Mesa's, a core is always busy (`stagec.runtime.spinning`)."""
     late = {path: "vulkan" in path.read_text("utf-8") for path in {item.path for item in items}}
     items.sort(key=lambda item: late[item.path])
+
+
+def _shared():
+    """What one test must not leave changed for the next one in its process."""
+    config = getattr(sys.modules.get("stagec"), "config", None)
+    environment = {name: text for name, text in os.environ.items() if name.startswith(("STAGEC_", "PYTHONPATH"))}
+    return {
+        "options": config and dict(vars(config)["_values"]),
+        "environment": environment,
+        "directory": os.getcwd(),
+        "handler of SIGINT": signal.getsignal(signal.SIGINT),
+    }
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_changed():
+    before = _shared()
+    yield
+    after = _shared()
+    assert {what: after[what] for what in before if before[what] is not None} == {
+        what: value for what, value in before.items() if value is not None
+    }
 
 
 @pytest.fixture

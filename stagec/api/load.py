@@ -35,6 +35,11 @@ class Loaded(SignatureCalls):
       digest: SHA-256 that stands for all of the file's content.
       functions: name -> a `Loaded` that is this function alone.
       fun_name: the function's name, where there is one.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> double = stagec.load(stagec.export(lambda x: x * 2, ["cpu"])(snp.ones(3)).serialize())
+    >>> double(snp.ones(3)), double.modules
+    (Array([2., 2., 2.], dtype=float32), [('cpu', 'file')])
     """
 
     functions: Mapping[str, Loaded]
@@ -77,6 +82,14 @@ class Loaded(SignatureCalls):
     def out_avals(self) -> list[list[ShapedArray]]:
         """Shapes and dtypes of the results' leaves, for each signature."""
         return [list(p.out_avals) for p in self._programs.values()]
+
+    @property
+    def modules(self) -> list[tuple[str, str]]:
+        """What runs here: for each signature that was called, the target it was compiled for, and where the module
+        came from: "file", or "compiled" or "disk" where the file has none for this machine.
+        """
+        programs = [*self._programs.values(), *self._elsewhere.values()]
+        return [(p.variant.target, p.source) for p in programs if p.variant is not None]
 
     def _stored_programs(self) -> list[StoredProgram]:
         """What runs each signature; empty where the file holds several functions."""

@@ -28,15 +28,21 @@ def compile_module(source: bytes, target: Target, options: CompileOptions, name:
         script = f"from stagec.compiler import outside; outside._serve({request!r}, {answer!r})"
         # Neither the directory that Python adds for a script nor the order of the others may differ from here.
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        done = subprocess.run([sys.executable, "-c", script], env=environment, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        printed = done.stderr.decode(errors="replace")
         if done.returncode:
+            said = printed.strip().splitlines()
             raise CompileError(
                 message(
-                    f"{name} was not compiled: the compiler's process ended with status {done.returncode}",
+                    f"{name} was not compiled: the compiler's process ended with status {done.returncode}"
+                    + (f" ({said[-1]})" if said else ""),
                     fix="compile it before the process forks, or start processes with "
                     'multiprocessing.get_context("spawn")',
                 )
             )
+        sys.stderr.write(printed)
         with open(answer, "rb") as file:
             found = pickle.load(file)
     if isinstance(found, CompileError):

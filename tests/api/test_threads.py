@@ -168,6 +168,8 @@ def test_a_thread_that_holds_a_lock_of_the_trace_gives_up_waiting(monkeypatch):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals to threads")
 def test_a_waiting_thread_can_be_interrupted(waits):
+    # A shell that starts pytest in the background has it ignore the signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     going = threading.Event()
     started = threading.Event()
 
@@ -186,8 +188,11 @@ def test_a_waiting_thread_can_be_interrupted(waits):
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt, daemon=True).start()
-    with pytest.raises(KeyboardInterrupt):
-        f(X)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            f(X)
+    finally:
+        signal.signal(signal.SIGINT, before)
     going.set()
     other.join(LIMIT)
     assert f(X).tolist() == [2.0, 2.0]

@@ -52,8 +52,8 @@ def pretend(monkeypatch, level, without=()):
 def chosen_target(data):
     loaded = stagec.load(data)
     np.testing.assert_allclose(np.asarray(loaded(X)), np.exp(X) + 1, rtol=1e-6)
-    (program,) = loaded._stored_programs()
-    return program.variant.target, program.source
+    (module,) = loaded.modules
+    return module
 
 
 LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3")

@@ -8,6 +8,7 @@ sources that no table has fails the last test.
 
 import pathlib
 import re
+import sys
 
 import hint_sources
 import hints_api
@@ -53,8 +54,9 @@ def hint_of(error):
 
 @pytest.fixture(autouse=True)
 def in_a_folder_of_its_own(tmp_path, monkeypatch):
-    """Advice about files writes some."""
+    """Advice about files writes some, and the command imports one by its name."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "model", raising=False)
 
 
 @pytest.mark.parametrize(("table", "hint", "wrong", "right"), ROWS)
