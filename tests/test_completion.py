@@ -43,7 +43,7 @@ OBJECTS = {
     ),
     "loaded": (
         lambda: stagec.load(stagec.export(JITTED)(1.0).serialize()),
-        {"digest", "fun_name", "functions", "in_avals", "out_avals", "path"},
+        {"digest", "fun_name", "functions", "in_avals", "modules", "out_avals", "path"},
     ),
     "device": (lambda: stagec.devices()[0], {"device_kind", "id", "memory_stats", "platform"}),
     "shape": (
