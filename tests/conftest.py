@@ -28,9 +28,10 @@ def pytest_collection_modifyitems(items):
 def _shared():
     """What one test must not leave changed for the next one in its process."""
     config = getattr(sys.modules.get("stagec"), "config", None)
+    options = config and {**vars(config)["_values"], "trace key": config.trace_key()}
     environment = {name: text for name, text in os.environ.items() if name.startswith(("STAGEC_", "PYTHONPATH"))}
     return {
-        "options": config and dict(vars(config)["_values"]),
+        "options": options,
         "environment": environment,
         "directory": os.getcwd(),
         "handler of SIGINT": signal.getsignal(signal.SIGINT),

@@ -52,6 +52,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "cache_layers": ("STAGEC_CACHE_LAYERS", str, "", False),
     "captured_constant_bytes": ("STAGEC_CAPTURED_CONSTANT_BYTES", _whole_number, 128, True),
 }
+_IN_TRACE_KEY = [name for name, row in _OPTIONS.items() if row[3]]
 
 
 def _unknown(name: str) -> AttributeError:
@@ -158,19 +159,16 @@ class Config:
     def trace_key(self) -> tuple[Any, ...]:
         """The options that take part in a trace's or a compiled program's identity."""
         found = None if state.overrides else self._trace_key
-        return self._compute_trace_key() if found is None else found
+        return tuple(getattr(self, name) for name in _IN_TRACE_KEY) if found is None else found
 
     def checks_values(self) -> bool:
         """Whether results are looked at for NaN or infinity."""
         return bool(self.debug_nans or self.debug_infs) if state.overrides else self._checks_values
 
     def _learn(self) -> None:
-        """Work out what is asked for often."""
-        self._trace_key = None if self._refused else self._compute_trace_key()
+        """Work out what is asked for often, for threads without overrides; this one may have some."""
+        self._trace_key = None if self._refused else tuple(self._values[name] for name in _IN_TRACE_KEY)
         self._checks_values = bool(self._values["debug_nans"] or self._values["debug_infs"])
-
-    def _compute_trace_key(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name, row in _OPTIONS.items() if row[3])
 
     def on_update(self, listener: Callable[[], None]) -> None:
         """Call `listener` after every `update`."""

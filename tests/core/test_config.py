@@ -80,6 +80,14 @@ def test_options_that_change_programs_are_in_the_trace_key():
         assert config.trace_key() == plain
 
 
+def test_an_update_inside_of_an_override_does_not_make_it_last():
+    options = Config()
+    plain = options.trace_key()
+    with enable_x64():
+        options.update("log", "cache")
+    assert options.trace_key() == plain
+
+
 def run(code, **environment):
     return subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True, text=True, timeout=60
