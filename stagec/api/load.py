@@ -37,9 +37,9 @@ class Loaded(SignatureCalls):
       fun_name: the function's name, where there is one.
 
     >>> import stagec, stagec.numpy as snp
-    >>> double = stagec.load(stagec.export(lambda x: x * 2, ["cpu"])(snp.ones(3)).serialize())
+    >>> double = stagec.load(stagec.export(lambda x: x * 2, ["cpu:x86-64-v2"])(snp.ones(3)).serialize())
     >>> double(snp.ones(3)), double.modules
-    (Array([2., 2., 2.], dtype=float32), [('cpu', 'file')])
+    (Array([2., 2., 2.], dtype=float32), [('cpu:x86-64-v2', 'file')])
     """
 
     functions: Mapping[str, Loaded]

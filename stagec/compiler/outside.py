@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -13,6 +14,9 @@ from typing import Any
 from stagec.compiler.flags import CompileOptions
 from stagec.compiler.targets import Target
 from stagec.core.errors import CompileError, message
+
+# The directory that has the packages of this project.
+_ROOT = str(pathlib.Path(__file__).resolve().parents[2])
 
 
 def compile_module(source: bytes, target: Target, options: CompileOptions, name: str) -> Any:
@@ -25,12 +29,13 @@ def compile_module(source: bytes, target: Target, options: CompileOptions, name:
         request, answer = (os.path.join(folder, n) for n in ("request", "answer"))
         with open(request, "wb") as file:
             pickle.dump((source, target, options, name), file)
-        script = f"from stagec.compiler import outside; outside._serve({request!r}, {answer!r})"
-        # Neither the directory that Python adds for a script nor the order of the others may differ from here.
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        done = subprocess.run(
-            [sys.executable, "-c", script], env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+        # Modules are found where they are here; but first come Python's own, which this process may have imported
+        # before a directory with one of the same name was put in front.
+        script = (
+            f"import sys; sys.path[0:1] = [{_ROOT!r}]; sys.path += {list(filter(None, sys.path))!r}; "
+            f"from stagec.compiler import outside; outside._serve({request!r}, {answer!r})"
         )
+        done = subprocess.run([sys.executable, "-c", script], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
         printed = done.stderr.decode(errors="replace")
         if done.returncode:
             said = printed.strip().splitlines()

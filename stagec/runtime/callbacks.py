@@ -28,7 +28,8 @@ class CallingContexts:
     """The contexts of one program; every call in progress has its own.
 
     A callback may call the program that called it, or wait for a thread that
-    does: a lock would never be free.
+    does: a lock that is held meanwhile would never be free. Where a device is
+    given work by one thread at a time, it is another's turn while Python runs.
 
     Args:
       device: where the program runs.
@@ -87,13 +88,14 @@ class _CallingContext:
             form = f"0{'r' * len(callback.in_avals) or 'v'}_{'r' * len(results) or 'v'}"
             interface.export(f"callback{i}", form, _entry(callback, device))
         self._context = make(interface.create())
+        self._device = device
         # Held while the context runs, for a fork to wait for; a callback may fork itself.
         self._lock = threading.RLock()
         _contexts.add(self)
 
     def invoke(self, function: Any, inputs: Any, outputs: Any) -> BaseException | None:
         try:
-            with self._lock:
+            with self._lock, self._device.turn():
                 self._context.invoke(function, inputs, outputs)
         except RuntimeError as failure:
             if self._raised.error is None:
@@ -125,8 +127,9 @@ def _entry(callback: HostCallback, device: Device) -> Callable[..., Any]:
 
     def entry(raised: _Raised, *references: Any) -> Any:
         try:
-            # In the thread that called the program, whose state a callback expects.
-            results = interruptible.on_caller(lambda: called(references))
+            with device.turn_of_others():
+                # In the thread that called the program, whose state a callback expects.
+                results = interruptible.on_caller(lambda: called(references))
         except BaseException as error:
             raised.error = error
         else:

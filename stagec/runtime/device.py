@@ -10,6 +10,7 @@ import os
 import re
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from stagec.core import errors, forking, location
@@ -113,6 +114,23 @@ class Device:
                 self._timelines[driver] = found
             return found
 
+    def turn(self) -> contextlib.AbstractContextManager[Any]:
+        """For a block, no other thread gives the device work, where that would lose it (see `Timeline`)."""
+        return self._exclusive or contextlib.nullcontext()
+
+    @contextlib.contextmanager
+    def turn_of_others(self) -> Iterator[None]:
+        """Inside of `turn`, let others have theirs for a block."""
+        exclusive = self._exclusive
+        if exclusive is None:
+            yield
+            return
+        exclusive.release()
+        try:
+            yield
+        finally:
+            exclusive.acquire()
+
     def drain(self) -> None:
         """Wait until everything that runs beside Python has come to its end."""
         for timeline in list(self._timelines.values()):
@@ -172,7 +190,17 @@ class Device:
 
     def __dir__(self) -> list[str]:
         return without(
-            self, "allocator", "architecture", "drain", "driver", "hal_device", "has_abandoned", "is_cpu", "timeline"
+            self,
+            "allocator",
+            "architecture",
+            "drain",
+            "driver",
+            "hal_device",
+            "has_abandoned",
+            "is_cpu",
+            "timeline",
+            "turn",
+            "turn_of_others",
         )
 
     def __repr__(self) -> str:

@@ -196,9 +196,11 @@ def test_a_child_that_was_forked_amid_a_long_compile_compiles_in_another_process
     """)
 
 
-def test_a_compile_in_another_process_refuses_as_one_in_this_process_does():
+def test_a_compile_in_another_process_refuses_as_one_in_this_process_does(tmp_path, monkeypatch):
     from stagec.compiler import driver, outside
 
+    (tmp_path / "random.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
     given = b"func.func @main() { nonsense }", Target.parse("cpu")
     with pytest.raises(CompileError, match="f is not a valid module") as here:
         driver.compile_module(*given, name="f")
