@@ -54,12 +54,20 @@ class CustomPrimitive(Primitive):
     def __call__(self, *args: Any, **params: Any) -> list[Any]:
         graph, rule, captured = params["graph"], params["rule"], params["captured"]
         trace = state.trace
-        if graph is not None or isinstance(trace, (JvpTrace, BatchTrace, PartialTrace)):
+        if graph is not None or isinstance(trace, (JvpTrace, PartialTrace)):
             return bind(self, args, params)
-        if not isinstance(trace, GraphTrace):
+        if not _may_be_differentiated(trace):
             return rule.function(*args)
+        # What the function closes over becomes operands: a batch's values belong to the trace that is in force.
         graph, found = trace_flat(rule.function, [aval_of(a) for a in args], name=rule.name)
         return bind(self, (*found, *args), {"graph": graph, "rule": rule, "captured": captured + len(found)})
+
+
+def _may_be_differentiated(trace: Trace | None) -> bool:
+    """Whether what runs under `trace` is differentiated, or recorded, so that it may be differentiated later on."""
+    while isinstance(trace, BatchTrace):
+        trace = trace.parent
+    return isinstance(trace, (GraphTrace, JvpTrace, PartialTrace))
 
 
 def call(primitive: CustomPrimitive, rule: Rule, args: Sequence[Any]) -> list[Any]:

@@ -14,7 +14,7 @@ from stagec.core.config import config, state
 from stagec.core.host import HostCallback
 from stagec.core.location import Location
 from stagec.core.primitive import Primitive
-from stagec.core.trace import Trace, Tracer, bind, leaked, under, with_operands
+from stagec.core.trace import Trace, Tracer, bind, closed_over, leaked, under, with_operands
 
 
 class Var:
@@ -286,6 +286,8 @@ class GraphTrace(Trace):
         if isinstance(value, Tracer):
             if value._trace.ended:
                 raise leaked(value)
+            if not self._is_inside(value._trace):
+                raise closed_over(value)
             aval = value.aval
         else:
             if isinstance(value, (np.ndarray, np.generic)):
@@ -300,6 +302,13 @@ class GraphTrace(Trace):
         self.captured_vars.append(var)
         self._captured_by_id[id(value)] = var
         return var
+
+    def _is_inside(self, trace: Trace) -> bool:
+        """Whether this trace began while the other one was in force."""
+        outer = self.parent
+        while outer is not None and outer is not trace:
+            outer = outer.parent
+        return outer is not None
 
     def finish(self, outputs: Iterable[Any]) -> tuple[Graph, list[Any]]:
         """Close the trace; captured values lead the graph's inputs."""

@@ -247,14 +247,59 @@ def test_closed_over_values_become_arguments():
     assert float(stagec.jit(stagec.grad(outer))(3.0, 2)) == pytest.approx(np.sin(2.0))
 
 
-def test_closing_over_a_differentiated_value_is_refused():
-    def outer(a):
-        f = stagec.custom_jvp(lambda x: x * a)
-        f.defjvp(lambda p, t: (p[0] * 2, t[0]))
-        return stagec.jit(f)(2.0)
+def closing_over(kind, a, x):
+    """A function with a derivative of its own that closes over `a`, called with `x`."""
+    if kind == "custom_jvp":
+        f = stagec.custom_jvp(lambda v: v * a)
+        f.defjvp(lambda p, t: (p[0] * a, t[0] * a))
+    else:
+        f = stagec.custom_vjp(lambda v: v * a)
+        f.defvjp(lambda v: (v * a, ()), lambda kept, ct: (ct * a,))
+    return f(x)
 
-    with pytest.raises((errors.UnsupportedError, errors.LeakedTracerError)):
-        stagec.grad(outer)(3.0)
+
+DERIVED = {
+    "grad": stagec.grad,
+    "jit of grad": lambda f: stagec.jit(stagec.grad(f)),
+    "grad of jit": lambda f: stagec.grad(stagec.jit(f)),
+    "jit of jvp": lambda f: stagec.jit(lambda a: stagec.jvp(f, (a,), (1.0,))),
+    "vmap of grad": lambda f: lambda a: stagec.vmap(stagec.grad(f))(snp.array([a])),
+    "jit of vmap of grad": lambda f: stagec.jit(lambda a: stagec.vmap(stagec.grad(f))(snp.stack([a]))),
+}
+
+
+@pytest.mark.parametrize("kind", ["custom_jvp", "custom_vjp"])
+@pytest.mark.parametrize("argument", ["a constant", "a differentiated value"])
+@pytest.mark.parametrize("way", DERIVED)
+def test_closing_over_a_differentiated_value_is_refused(way, argument, kind):
+    def outer(a):
+        return closing_over(kind, snp.sin(a), a if argument == "a differentiated value" else 2.0)
+
+    with pytest.raises(errors.UnsupportedError, match="pass the value"):
+        DERIVED[way](outer)(3.0)
+
+
+@pytest.mark.parametrize("kind", ["custom_jvp", "custom_vjp"])
+def test_closing_over_values_of_a_batch(kind):
+    def outer(a):
+        return closing_over(kind, snp.sin(a), 2.0) + closing_over(kind, 3.0, a)
+
+    expected = 2 * np.sin(X) + 3 * X
+    for run in (stagec.vmap(outer), stagec.jit(stagec.vmap(outer)), stagec.vmap(stagec.jit(outer))):
+        np.testing.assert_allclose(run(X), expected, rtol=1e-6)
+    pairs = stagec.vmap(lambda a: stagec.vmap(lambda b: closing_over(kind, a, b))(X))
+    np.testing.assert_allclose(pairs(X), np.outer(X, X), rtol=1e-6)
+
+
+def test_a_value_of_an_inner_trace_is_refused_by_an_outer_one():
+    def rule(a):
+        f = stagec.custom_jvp(lambda v: v)
+        f.defjvp(lambda p, t: (p[0], snp.where(a > 0, t[0], 0.0)))
+        return f(2.0) + f(a)
+
+    for f in (stagec.grad(rule), stagec.jit(stagec.grad(rule))):
+        with pytest.raises(errors.UnsupportedError, match=r"a traced value float32\[\] was used by a function"):
+            f(3.0)
 
 
 POLICIES = stagec.checkpoint_policies
