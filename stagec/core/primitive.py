@@ -45,6 +45,7 @@ class Primitive:
       batch: `(primitive, args, dims, size, params) -> (result, dim)`; a dim is the batch axis, or None.
         Each of the three may be an `Absent` that says why there is none.
       partial: `(trace, args, params) -> results`, how a row with inner graphs is split into known and unknown.
+      python: `(code, *values, **params) -> value`, a line of NumPy for a plan; None where `eval` has to be called.
       trim: `(equation, live) -> equation`, how a row with inner graphs sheds results that are not used.
       multiple: the operation has a list of results.
       effects: running it matters even when its results are not used.
@@ -64,6 +65,7 @@ class Primitive:
         batch: Rule = NOT_WRITTEN,
         partial: Callable[..., Any] | None = None,
         trim: Callable[..., Any] | None = None,
+        python: Callable[..., Any] | None = None,
         multiple: bool = False,
         effects: bool = False,
     ) -> None:
@@ -76,6 +78,7 @@ class Primitive:
         self.batch = batch
         self.partial = partial
         self.trim = trim
+        self.python = python
         self.multiple = multiple
         self.effects = effects
         if name in Primitive.registry:

@@ -138,7 +138,9 @@ def _float_divmod(x: Operand, y: Operand) -> tuple[Any, Any]:
     whole = ar.div(logic.select(logic.eq(y, 0), x, ar.sub(x, left)), y)
     wrong_side = logic.bitwise_and(logic.ne(logic.lt(left, 0), logic.lt(y, 0)), logic.ne(left, 0))
     left = logic.select(wrong_side, ar.add(left, y), left)
-    return ar.round(logic.select(wrong_side, ar.sub(whole, 1.0), whole)), left
+    whole = logic.select(wrong_side, ar.sub(whole, 1.0), whole)
+    # Where halves are not integers yet, the quotient is within much less than a half of one.
+    return ar.round(whole, ar.RoundingMethod.TO_NEAREST_EVEN), left
 
 
 def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:

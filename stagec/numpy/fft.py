@@ -21,6 +21,7 @@ from stagec.primitives.operand import Operand, aval_of
 from stagec.primitives.rules import zeros
 from stagec.primitives.shape import reshape, rev
 from stagec.primitives.slicing import slice_in_dim
+from stagec.runtime.plans import cover as _cover
 
 __all__ = [
     "fft",
@@ -314,4 +315,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+_cover(globals())
 _publish(globals())

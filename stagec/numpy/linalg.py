@@ -19,6 +19,7 @@ from stagec.primitives import arithmetic
 from stagec.primitives.axes import as_int, canonical_axes, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.shape import expand_dims
+from stagec.runtime.plans import cover as _cover
 
 __all__ = [
     "cross",
@@ -279,4 +280,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+_cover(globals())
 _publish(globals())

@@ -29,6 +29,9 @@ def convert_value(x: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[A
         x = x.real
     if dtypes.is_float(x.dtype) and dtypes.is_integer(dtype):
         info = np.iinfo(dtype)
+        # Usually all are within the range, and need no more than the conversion.
+        if x.size and info.min <= float(np.minimum.reduce(x, None)) and float(np.maximum.reduce(x, None)) < info.max:
+            return x.astype(dtype)
         wide = x.astype(np.float64)
         # 2**63 and 2**64 are floats, the largest integers below them are not.
         out = np.where(wide >= float(info.max), 0, np.clip(wide, float(info.min), None))
@@ -39,6 +42,17 @@ def convert_value(x: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[A
 
 def _convert_eval(x: Any, *, new_dtype: np.dtype[Any], weak_type: bool) -> Any:
     return convert_value(x, new_dtype)
+
+
+def _convert_python(code: Any, x: Any, *, new_dtype: np.dtype[Any], weak_type: bool) -> Any:
+    dtype = code.in_avals[0].dtype
+    if new_dtype == dtypes.bool_:
+        return None
+    if (dtypes.is_float(dtype) and dtypes.is_integer(new_dtype)) or dtypes.is_complex(dtype):
+        return None if dtype != new_dtype else x
+    if dtype == new_dtype:
+        return x
+    return code.assign(f"{x.name}.astype({code.constant(new_dtype)})", held=x.held, scalar=x.scalar, fresh=True)
 
 
 def _convert_lower(cx: Any, x: Any, *, new_dtype: np.dtype[Any], weak_type: bool) -> Any:
@@ -68,6 +82,7 @@ convert_element_type_p = Primitive(
     shape=_convert_shape,
     eval=_convert_eval,
     lower=_convert_lower,
+    python=_convert_python,
     jvp=_convert_jvp,
     transpose=lambda ct, x, **params: [convert_element_type(ct, x.aval.dtype)],
     batch=batch_elementwise,

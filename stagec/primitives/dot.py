@@ -18,12 +18,11 @@ from stagec.primitives.convert import convert_element_type, convert_value
 from stagec.primitives.operand import Operand, aval_of, uniform
 from stagec.primitives.rules import each
 from stagec.primitives.shape import transpose
-from stagec.primitives.table import same_dtype
+from stagec.primitives.table import HALF, same_dtype
 
 Ints = tuple[int, ...]
 # ((contracted of lhs, of rhs), (batch of lhs, of rhs))
 DotDimensionNumbers = tuple[tuple[Ints, Ints], tuple[Ints, Ints]]
-HALF = frozenset({dtypes.bfloat16, dtypes.float16})
 
 
 def _dot_shape(

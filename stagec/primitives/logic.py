@@ -142,6 +142,7 @@ is_finite_p = elementwise(
     "is_finite",
     accepts=FLOATING,
     eval=_is_finite_eval,
+    ufunc=lambda dtype: np.isfinite,
     lower="stablehlo.is_finite",
     result=dtypes.bool_,
     jvp=NOT_DIFFERENTIABLE,
@@ -163,17 +164,62 @@ def _select_n_shape(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
     return ShapedArray.of(elementwise_shape("select_n", (which, *cases)), dtype, weak)
 
 
+# From this many elements on, bits are combined block by block.
+_MANY = 4096
+_BLOCK = 1 << 14
+_BITS = {n: np.dtype(f"int{8 * n}") for n in (1, 2, 4, 8)}
+
+
+def _where(which: Any, yes: Any, no: Any) -> Any:
+    """NumPy's `where`, of cases of one dtype.
+
+    NumPy branches for each element, which costs ten times as much where the processor cannot predict `which`.
+    """
+    kind = _BITS.get(yes.dtype.itemsize)
+    if which.size < _MANY or kind is None or not all(v.flags.c_contiguous for v in (which, yes, no) if v.ndim):
+        return np.where(which, yes, no)
+    out = np.empty(which.shape, yes.dtype)
+    flat, flags = out.reshape(-1).view(kind), which.reshape(-1).view(np.int8)
+    ones, zeros = [v.reshape(-1).view(kind) for v in (yes, no)]
+    mask = np.empty(_BLOCK, kind)
+    for start in range(0, which.size, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        target = flat[part]
+        chosen = np.negative(flags[part], mask[: target.size], dtype=kind)
+        b = zeros[part] if zeros.size > 1 else zeros
+        np.bitwise_xor(ones[part] if ones.size > 1 else ones, b, target)
+        np.bitwise_and(target, chosen, target)
+        np.bitwise_xor(target, b, target)
+    return out
+
+
 def _select_n_eval(which: Any, *cases: Any) -> Any:
     if len(cases) == 1:
         return np.broadcast_to(cases[0], np.broadcast_shapes(which.shape, cases[0].shape))
     if which.dtype == np.bool_:
-        return np.where(which, cases[1], cases[0])
+        return _where(which, cases[1], cases[0])
     if len(cases) == 2:
         return np.where(which > 0, cases[1], cases[0])
     out = cases[-1]
     for i in range(len(cases) - 2, -1, -1):
         out = np.where(which <= i, cases[i], out)
     return out
+
+
+def _select_n_python(code: Any, which: Any, *cases: Any) -> Any:
+    (out,) = code.out_avals
+    if code.in_avals[0].dtype != dtypes.bool_ or len(cases) != 2:
+        return None
+    no, yes = cases
+    if code.in_avals[0].shape:
+        names = [code.array(v) if v.aval.shape else code.narrow(v) for v in (which, yes, no)]
+        where = np.where if out.size < _MANY else _where
+        return code.assign(f"{code.constant(where)}({', '.join(names)})", fresh=True)
+    name = code.array if out.shape else code.scalar
+    if any(a.shape != out.shape for a in code.in_avals[1:]):
+        return None
+    no.fresh = yes.fresh = False
+    return code.assign(f"{name(yes)} if {code.scalar(which)} else {name(no)}", scalar=not out.shape)
 
 
 def _select_n_lower(cx: Any, which: Any, *cases: Any) -> Any:
@@ -217,6 +263,7 @@ select_n_p = Primitive(
     shape=_select_n_shape,
     eval=_select_n_eval,
     lower=_select_n_lower,
+    python=_select_n_python,
     jvp=_select_n_jvp,
     transpose=_select_n_transpose,
     batch=batch_elementwise,

@@ -21,9 +21,7 @@ from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.rules import linear
 from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
 from stagec.primitives.slicing import slice_in_dim
-from stagec.primitives.table import check_dtype, i64_array
-
-HALF = frozenset({dtypes.bfloat16, dtypes.float16})
+from stagec.primitives.table import HALF as HALF, check_dtype, i64_array
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
@@ -105,8 +103,27 @@ def reduction(
         out, _ = emit_reduce(cx, x, wide, axes, combine, identity(wide.dtype))
         return cx.emit("stablehlo.convert", [out]) if wide is not aval else out
 
+    # NumPy adds and multiplies small integers in a wider dtype, unless it is told.
+    widens = eval in (np.add, np.multiply)
+
+    def python(code: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+        (aval,) = code.in_avals
+        if not axes or not aval.size or aval.dtype in HALF:
+            return None
+        all_axes = len(axes) == aval.ndim
+        axis, dtype = None if all_axes else axes, aval.dtype if widens else None
+        call = f"({code.array(x)}, {code.constant(axis)}, {code.constant(dtype)})"
+        return code.assign(code.constant(eval.reduce) + call, scalar=all_axes, fresh=not all_axes)
+
     return Primitive(
-        name, shape=shape, eval=evaluate, lower=lower, jvp=jvp, transpose=transpose, batch=_reduction_batch
+        name,
+        shape=shape,
+        eval=evaluate,
+        lower=lower,
+        jvp=jvp,
+        transpose=transpose,
+        batch=_reduction_batch,
+        python=python,
     )
 
 

@@ -66,6 +66,15 @@ def repeated(x: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray[Any,
     return out
 
 
+def _broadcast_python(code: Any, x: Any, *, shape: Ints, broadcast_dimensions: Ints) -> Any:
+    (aval,) = code.in_avals
+    unit = [1] * len(shape)
+    for size, axis in zip(aval.shape, broadcast_dimensions):
+        unit[axis] = size
+    # The elements are repeated where an operation does not do so itself.
+    return code.view(f"{code.array(x)}.reshape({tuple(unit)})", x, tuple(unit))
+
+
 def _broadcast_lower(cx: Any, x: Any, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]) -> Any:
     if cx.in_avals[0].shape == shape:
         return x
@@ -92,6 +101,7 @@ broadcast_in_dim_p = Primitive(
     shape=_broadcast_shape,
     eval=_broadcast_eval,
     lower=_broadcast_lower,
+    python=_broadcast_python,
     jvp=linear(),
     transpose=_broadcast_transpose,
     batch=_broadcast_batch,
@@ -168,6 +178,7 @@ reshape_p: Primitive = Primitive(
     "reshape",
     shape=_reshape_shape,
     eval=lambda x, *, new_sizes: x.reshape(new_sizes),
+    python=lambda code, x, *, new_sizes: code.view(f"{code.array(x)}.reshape({new_sizes})", x),
     lower=lambda cx, x, *, new_sizes: x if cx.in_avals[0].shape == new_sizes else cx.emit("stablehlo.reshape", [x]),
     jvp=linear(),
     transpose=lambda ct, x, *, new_sizes: [reshape_p(ct, new_sizes=x.aval.shape)],
@@ -217,6 +228,7 @@ squeeze_p = Primitive(
     "squeeze",
     shape=_squeeze_shape,
     eval=lambda x, *, dimensions: x.reshape([n for i, n in enumerate(x.shape) if i not in dimensions]),
+    python=lambda code, x, *, dimensions: code.view(f"{code.array(x)}.reshape({code.out_avals[0].shape})", x),
     lower=lambda cx, x, *, dimensions: cx.emit("stablehlo.reshape", [x]),
     jvp=linear(),
     transpose=lambda ct, x, *, dimensions: [reshape_p(ct, new_sizes=x.aval.shape)],
@@ -279,6 +291,7 @@ transpose_p: Primitive = Primitive(
     "transpose",
     shape=_transpose_shape,
     eval=lambda x, *, permutation: x.transpose(permutation),
+    python=lambda code, x, *, permutation: code.view(f"{code.array(x)}.transpose({permutation})", x),
     lower=lambda cx, x, *, permutation: cx.emit("stablehlo.transpose", [x], {"permutation": i64_array(permutation)}),
     jvp=linear(),
     transpose=lambda ct, x, *, permutation: [transpose_p(ct, permutation=_inverse(permutation))],

@@ -49,6 +49,11 @@ def _slice_eval(x: Any, *, start_indices: Ints, limit_indices: Ints, strides: In
     return x[tuple([slice(a, b, s) for a, b, s in zip(start_indices, limit_indices, strides)])]
 
 
+def _slice_python(code: Any, x: Any, *, start_indices: Ints, limit_indices: Ints, strides: Ints) -> Any:
+    where = tuple([slice(a, b, s) for a, b, s in zip(start_indices, limit_indices, strides)])
+    return code.view(f"{code.array(x)}[{code.constant(where)}]", x)
+
+
 def _slice_lower(cx: Any, x: Any, *, start_indices: Ints, limit_indices: Ints, strides: Ints) -> Any:
     return cx.emit(
         "stablehlo.slice",
@@ -78,6 +83,7 @@ slice_p = Primitive(
     shape=_slice_shape,
     eval=_slice_eval,
     lower=_slice_lower,
+    python=_slice_python,
     jvp=linear(),
     transpose=_slice_transpose,
     batch=_slice_batch,

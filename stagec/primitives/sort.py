@@ -53,7 +53,7 @@ def _sort_eval(*arrays: Any, dimension: int, is_stable: bool, num_keys: int) -> 
         # NumPy's default is many times as fast as its stable sort, which differs in the order of -0.0 and 0.0.
         values = np.sort(arrays[0], dimension)
         zeros = values == 0 if dtypes.is_float(values.dtype) else np.zeros(0, bool)
-        if not zeros.any() or not np.signbit(values[zeros]).any():
+        if not np.count_nonzero(zeros) or not np.signbit(values[zeros]).any():
             return [values]
     counts = num_keys == 2 and _counts_along(arrays[1], dimension)
     keys = [k for x in arrays[: 1 if counts else num_keys] for k in _eval_keys(x)]
@@ -61,16 +61,23 @@ def _sort_eval(*arrays: Any, dimension: int, is_stable: bool, num_keys: int) -> 
         order = np.argsort(keys[0], dimension, kind="stable")
     else:
         order = np.lexsort(keys[::-1], dimension)
-    moved = [None if counts and i == 1 else np.take_along_axis(x, order, dimension) for i, x in enumerate(arrays)]
+    take = _take_vector if order.ndim == 1 else np.take_along_axis
+    moved = [None if counts and i == 1 else take(x, order, dimension) for i, x in enumerate(arrays)]
     return [order.astype(x.dtype) if m is None else m for x, m in zip(arrays, moved)]
+
+
+def _take_vector(x: Any, order: Any, dimension: int) -> Any:
+    return x[order]  # in a fifth of the time that `take_along_axis` takes for few elements
 
 
 def _counts_along(x: Any, dimension: int) -> bool:
     """Whether each element is its own index along a dimension: as a second key, it only keeps a sort stable."""
     if not dtypes.is_integer(x.dtype):
         return False
-    index = np.arange(x.shape[dimension]).reshape([-1 if i == dimension else 1 for i in range(x.ndim)])
-    return bool((x == index).all())
+    index = np.arange(x.shape[dimension])
+    if x.ndim > 1:
+        index = index.reshape([-1 if i == dimension else 1 for i in range(x.ndim)])
+    return np.count_nonzero(x == index) == x.size
 
 
 def _before(x: Any, y: Any) -> Any:

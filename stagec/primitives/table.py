@@ -14,6 +14,8 @@ from stagec.core.primitive import Primitive
 from stagec.primitives import rules
 
 DtypeRule = Callable[..., "np.dtype[Any]"]
+# The floats that NumPy does not compute with in a precision of their own.
+HALF = frozenset({dtypes.bfloat16, dtypes.float16})
 
 
 def check_dtype(name: str, dtype: np.dtype[Any], accepts: frozenset[np.dtype[Any]]) -> None:
@@ -63,6 +65,7 @@ def elementwise(
     result: DtypeRule | np.dtype[Any] | None = None,
     jvp: Any,
     transpose: Any,
+    ufunc: Callable[..., np.ufunc | None] | None = None,
 ) -> Primitive:
     """A row that works on each element alone.
 
@@ -70,6 +73,7 @@ def elementwise(
     is the dtype of the result (a dtype, or a function of the operands' dtype);
     without it, the operands' dtype. `jvp` and `transpose` are rules, or say for
     one operand after the other what it adds or gets (`rules.each`, `rules.cotangents`).
+    `ufunc` is a function of the dtype and the parameters: what computes it, where `eval` is not a ufunc.
     """
 
     def shape(*avals: ShapedArray, **params: Any) -> ShapedArray:
@@ -83,8 +87,23 @@ def elementwise(
             dtype = out
         return ShapedArray.of(avals[0].shape if len(avals) == 1 else elementwise_shape(name, avals), dtype, weak)
 
+    own = getattr(eval, "in_own_dtype", eval)
+    known = ufunc or (lambda dtype, **params: own if isinstance(own, np.ufunc) and not params else None)
+
+    def python(code: Any, *values: Any, **params: Any) -> Any:
+        dtype = code.in_avals[0].dtype
+        found = None if dtype in HALF else known(dtype, **params)
+        return None if found is None else code.apply(found, *values)
+
     return Primitive(
-        name, shape=shape, eval=eval, lower=lower, jvp=jvp, transpose=transpose, batch=rules.batch_elementwise
+        name,
+        shape=shape,
+        eval=eval,
+        lower=lower,
+        jvp=jvp,
+        transpose=transpose,
+        batch=rules.batch_elementwise,
+        python=python,
     )
 
 
@@ -97,11 +116,12 @@ def computed_in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def evaluate(*arrays: Any, **params: Any) -> Any:
         dtype = arrays[0].dtype
-        if dtype.itemsize == 2 and dtype in (dtypes.bfloat16, dtypes.float16):
+        if dtype.itemsize == 2 and dtype in HALF:
             out = function(*[a.astype(np.float32) if a.dtype == dtype else a for a in arrays], **params)
             return out.astype(dtype) if out.dtype == np.float32 else out
         return function(*arrays, **params)
 
+    evaluate.in_own_dtype = function  # type: ignore[attr-defined]
     return evaluate
 
 

@@ -2,7 +2,7 @@
 
 A function of `stagec.numpy` looks at dtypes and shapes, converts, broadcasts, and then
 applies primitives. The second call with arguments of the same avals records it as a graph. From
-then on NumPy evaluates the graph's primitives one after the other, without what is around them.
+then on Python code of one line of NumPy for each of the graph's primitives runs, without what is around them.
 A function that looks at values cannot be recorded, and is called as it is.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Sequence
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from stagec.core.config import config, state
 from stagec.core.graph import Equation, Graph, Literal, prune, trace_flat
 from stagec.core.trace import Tracer
 from stagec.primitives.convert import convert_element_type_p
+from stagec.runtime import straight_line
 from stagec.runtime.array import Array
+from stagec.runtime.straight_line import Value, folded, frozen
 
 _Run = Callable[[list[Any]], Any]
 
@@ -107,7 +109,8 @@ def cover(namespace: dict[str, Any], of_numbers: Collection[str] = (), left_out:
       left_out: names of those that stay as they are.
     """
     covered: dict[Any, Any] = {}
-    for name, function in namespace.items():
+    for name in namespace.get("__all__") or list(namespace):
+        function = namespace[name]
         if isinstance(function, FunctionType) and not name.startswith("_") and name not in left_out:
             if function not in covered:
                 covered[function] = made = planned(function, numbers=name in of_numbers)
@@ -123,7 +126,7 @@ def _describe(value: Any, key: list[Any], inputs: list[Any]) -> bool:
         key.append(value.aval)
         inputs.append(value)
         return value.signature is value.aval  # on the CPU, and not committed
-    if kind in _STATIC or isinstance(value, np.dtype):
+    if kind in _STATIC or isinstance(value, (np.dtype, type)):
         key.append(value)
     elif kind is float:
         # Not the number itself: 0.0 equals -0.0, and NaN nothing.
@@ -200,36 +203,9 @@ def _with_tracers(value: Any, tracers: Any, numbers: bool) -> Any:
     return kind([_with_tracers(v, tracers, False) for v in value]) if kind in (tuple, list) else value
 
 
-class _Step(NamedTuple):
-    """A primitive's evaluation: which values it reads, what it makes, and which values nothing reads afterwards."""
-
-    evaluate: Callable[..., Any]
-    params: dict[str, Any]
-    read: tuple[int, ...]
-    made: tuple[ShapedArray, ...]
-    multiple: bool
-    done: tuple[int, ...]
-
-
-@np.errstate(all="ignore")
-def _folded(graph: Graph) -> Graph:
-    """The graph with what follows from constants alone, where it is small, as constants."""
-    known: dict[Any, Literal] = {}
-    equations = []
-    for e in graph.equations:
-        inputs: list[Any] = [known.get(a, a) for a in e.inputs]
-        aval = e.outputs[0].aval
-        if not e.primitive.multiple and aval.nbytes <= _SMALL and all(type(a) is Literal for a in inputs):
-            value = _as(aval, e.primitive.eval(*[a.value for a in inputs], **e.params))
-            known[e.outputs[0]] = Literal(value, aval)
-        else:
-            equations.append(Equation(e.primitive, inputs, e.outputs, e.params, e.location))
-    return Graph(graph.inputs, equations, [known.get(a, a) for a in graph.outputs])
-
-
 def _compiled(graph: Graph, captured: Sequence[Any], inputs: Sequence[Any], tree: Any) -> _Run:
     """A function of the inputs that runs the graph; the captured values lead the graph's own inputs."""
-    graph = _folded(graph)
+    graph = folded(graph, _SMALL)
     arguments = graph.inputs[len(captured) :]
     numbers = {v for v, given in zip(arguments, inputs) if type(given) is not Array}
     # A Python number becomes a NumPy scalar of the dtype that it is cast to.
@@ -249,69 +225,32 @@ def _compiled(graph: Graph, captured: Sequence[Any], inputs: Sequence[Any], tree
     if any(a in numbers or a in same for a in graph.outputs):
         raise _Refusal
 
-    # Where values are: constants, inputs, literals, and what the steps make, one after the other.
-    literals = [a for a in (*read, *graph.outputs) if type(a) is Literal]
-    first = [*graph.inputs, *literals, *[v for e in equations for v in e.outputs]]
-    places: dict[int, int] = {id(a): i for i, a in enumerate(first)}
-    places |= {id(v): places[id(source)] for v, source in same.items()}
-    results = [(places[id(a)], a.aval) for a in graph.outputs]
-    steps: list[_Step] = []
-    needed = {i for i, _ in results}
-    for e in reversed(equations):
-        used = tuple([places[id(a)] for a in e.inputs])
-        made = tuple([v.aval for v in e.outputs])
-        steps.append(_Step(e.primitive.eval, e.params, used, made, e.primitive.multiple, tuple({*used} - needed)))
-        needed |= {*used}
-    steps.reverse()
-    constants = [_frozen(c.evaluated() if type(c) is Array else c) for c in captured]
-    values_of_literals = [_frozen(a.value) for a in literals]
-    makers = [_maker(v.aval.dtype, casts.get(v, v.aval.dtype)) if v in numbers else None for v in arguments]
-    bounds = _bounds(inputs) if any(type(v) is int for v in inputs) else None
-    is_single = tree == pytree.LEAF
-
-    def begin(given: list[Any]) -> list[Any]:
-        """The values before the first step."""
-        values: list[Any] = constants.copy()
-        for value, make in zip(given, makers):
-            if make is None:
-                values.append(value.evaluated())
-            elif bounds is None or type(value) is not int or bounds[0] <= value <= bounds[1]:
-                values.append(make(value))
-            else:
-                raise _DoesNotFit
-        return values + values_of_literals
-
-    if len(steps) == 1 and is_single and not steps[0].multiple:
-        # Most functions are one primitive.
-        ((evaluate, params, used, (aval,), _, _),) = steps
-        if results[0][0] == len(first) - 1:
-
-            @np.errstate(all="ignore")
-            def run_one(given: list[Any]) -> Any:
-                values = begin(given)
-                return Array.of(_as(aval, evaluate(*[values[i] for i in used], **params)), aval)
-
-            return run_one
-
-    @np.errstate(all="ignore")
-    def run(given: list[Any]) -> Any:
-        values = begin(given)
-        for evaluate, params, used, made, multiple, done in steps:
-            result = evaluate(*[values[i] for i in used], **params)
-            for i in done:
-                values[i] = None
-            if multiple:
-                values += [_as(aval, r) for aval, r in zip(made, result, strict=True)]
-            else:
-                values.append(_as(made[0], result))
-        outputs = [_result(i, aval, values, given) for i, aval in results]
-        return outputs[0] if is_single else pytree.unflatten(tree, outputs)
-
-    def _result(i: int, aval: ShapedArray, values: list[Any], given: list[Any]) -> Array:
-        argument = i - len(constants)
-        return given[argument] if 0 <= argument < len(given) else Array.of(values[i], aval)
-
-    return run
+    given = {v: i for i, v in enumerate(arguments)}
+    code = straight_line.Code()
+    code.lines.append(f"[{', '.join([f'g{i}' for i in given.values()])}] = given" if given else "")
+    bounds = _bounds(inputs)
+    values: dict[Any, Value] = {}
+    for v, c in zip(graph.inputs, captured):
+        values[v] = Value(code.constant(frozen(c.evaluated() if type(c) is Array else c)), v.aval, None)
+    for v, i in given.items():
+        if v not in numbers:
+            values[v] = code.assign(f"g{i}.evaluated()", v.aval)
+            continue
+        if type(inputs[i]) is int:
+            code.lines.append(f"if not {bounds[0]} <= g{i} <= {bounds[1]}: raise {code.constant(_DoesNotFit)}")
+        dtype = casts.get(v, v.aval.dtype)
+        make = code.constant(_maker(v.aval.dtype, dtype))
+        values[v] = code.assign(f"{make}(g{i})", v.aval.update(dtype=dtype), scalar=True)
+    values |= {v: values[source] for v, source in same.items()}
+    made = straight_line.write(code, Graph(graph.inputs, equations, graph.outputs), values)
+    wrap = code.constant(Array.of)
+    results = [
+        f"g{given[a]}" if a in given else f"{wrap}({code.array(value)}, {code.constant(a.aval)})"
+        for a, value in zip(graph.outputs, made)
+    ]
+    if tree == pytree.LEAF:
+        return code.function("given", results[0])
+    return code.function("given", f"{code.constant(pytree.unflatten)}({code.constant(tree)}, [{', '.join(results)}])")
 
 
 def _is_cast(e: Equation) -> bool:
@@ -332,19 +271,3 @@ def _bounds(inputs: Sequence[Any]) -> tuple[int, int]:
     found = {v.aval.dtype for v in inputs if type(v) is Array and dtypes.is_integer(v.aval.dtype)}
     infos = [np.iinfo(dtype) for dtype in (*found, dtypes.default_int())]
     return max(int(i.min) for i in infos), min(int(i.max) for i in infos)
-
-
-def _frozen(value: Any) -> np.ndarray[Any, Any]:
-    array = np.array(value)
-    array.setflags(write=False)
-    return array
-
-
-def _as(aval: ShapedArray, result: Any) -> np.ndarray[Any, Any]:
-    """What an evaluation gave, as an array of the shape rule's dtype."""
-    if type(result) is not np.ndarray:
-        result = result.evaluated() if type(result) is Array else np.asarray(result)
-    if result.dtype is not aval.dtype and result.dtype != aval.dtype:
-        result = result.astype(aval.dtype)
-    assert result.shape == aval.shape, f"an evaluation gave shape {result.shape}, the shape rule {aval.shape}"
-    return result

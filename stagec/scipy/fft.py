@@ -43,6 +43,7 @@ from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import Operand, aval_of
 from stagec.primitives.rules import zeros
 from stagec.primitives.shape import rev
+from stagec.runtime.plans import cover as _cover
 
 __all__ = [
     "dct",
@@ -204,4 +205,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+_cover(globals())
 _publish(globals())

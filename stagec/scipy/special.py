@@ -13,6 +13,7 @@ from stagec.numpy.elementary import i0 as i0
 from stagec.numpy.promotion import promote_floating, promote_inexact
 from stagec.primitives import arithmetic as ar, logic, special as sp, transcendental as tr
 from stagec.primitives.operand import Operand
+from stagec.runtime.plans import cover as _cover
 from stagec.scipy.sums import (
     log_softmax as log_softmax,
     logsumexp as logsumexp,
@@ -433,4 +434,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+_cover(globals())
 _publish(globals())

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tests.benchmarks.eager import OF_TEN
 from tests.benchmarks.libraries import Library
 
 Call = Callable[[], Any]
@@ -290,19 +291,11 @@ CASES: list[Case] = [
     Case("kernels", "sort 1e5", kernel(lambda lib, x: lib.np.sort(x), _MANY), _SORTS),
     Case("kernels", "argsort 1e5", kernel(lambda lib, x: stable_argsort(lib, x), _MANY), _SORTS),
     Case("kernels", "sort of columns 1000x100", kernel(lambda lib, x: lib.np.sort(x, axis=0), (1000, 100)), _SORTS),
-    Case("eager", "add 10", eager(lambda lib, x: x + x, _SMALL), 1.0),
-    Case("eager", "sin 10", eager(lambda lib, x: lib.np.sin(x), _SMALL), 1.0),
-    Case("eager", "x + 1 of 10", eager(lambda lib, x: x + 1, _SMALL), 1.0),
-    Case("eager", "x * 2.0 of 10", eager(lambda lib, x: x * 2.0, _SMALL), 1.0),
-    Case("eager", "sum 10", eager(lambda lib, x: x.sum(), _SMALL), 1.0),
-    Case("eager", "mean 10", eager(lambda lib, x: x.mean(), _SMALL), 1.0),
-    Case("eager", "where 10", eager(lambda lib, x: lib.np.where(x > 0, x, 0.0), _SMALL), 1.0),
-    Case("eager", "x[0] of 10", eager(lambda lib, x: x[0], _SMALL), 1.0),
+    *[Case("eager", f"{name} of 10", eager(function, _SMALL), 1.0) for name, function in OF_TEN.items()],
     Case("eager", "iterate over 1000", eager(lambda lib, x: list(x)[-1], (1000,)), 1.0),
     Case("eager", "sort 1e5", eager(lambda lib, x: lib.np.sort(x), _MANY), _SORTS),
     Case("eager", "argsort 1e5", eager(stable_argsort, _MANY), _SORTS),
     Case("eager", "selu 10", eager(selu, _SMALL), 1.0),
-    Case("eager", "x[2:8] of 10", eager(lambda lib, x: x[1:7], _SMALL), 1.0),
     Case("eager", "softmax 2048x1024", eager(softmax, _ROWS)),
     Case("compile", "1 operation", cold_compile(plus_one, _SMALL), None, _COMPILERS),
     Case("compile", "selu", cold_compile(selu, _MILLION), None, _COMPILERS),
