@@ -21,7 +21,7 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from passes import bindings, build
+from passes import bindings, build, guard
 from passes.dialects.operands import op_names, unknown_op
 from passes.errors import PatternError, caller, message
 
@@ -174,6 +174,10 @@ def apply(module: Any, patterns: Sequence[Pattern]) -> dict[str, int]:
       PatternError: a pattern raised, or returned values whose types are not
         those of the op's results.
     """
+    return guard.call(lambda: _applied(module, patterns))
+
+
+def _applied(module: Any, patterns: Sequence[Pattern]) -> dict[str, int]:
     rewrite = bindings.rewrite
     by_op: dict[str, list[Pattern]] = {}
     for item in patterns:
@@ -200,8 +204,10 @@ def apply(module: Any, patterns: Sequence[Pattern]) -> dict[str, int]:
 def _callback(group: list[Pattern], hits: dict[str, int], failure: list[PatternError]) -> Callable[[Any, Any], bool]:
     """The function that MLIR calls: falsy means rewritten, true means no match."""
 
+    is_abandoned = guard.is_abandoned()
+
     def visit(op: Any, rewriter: Any) -> bool:
-        if failure:
+        if failure or is_abandoned():
             return True
         # An exception must not unwind through the C++ driver: keep it for later.
         with op.operation.location, rewriter.ip:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from passes import bindings
+from passes import bindings, guard
 from passes.errors import InvalidModuleError, PassError, PipelineError, message
 from passes.patterns import Pattern, apply, code_text, digest
 
@@ -237,15 +237,31 @@ def run(
       PipelineError: a name in `pipeline` is unknown.
       InvalidModuleError: the module does not verify; the message names the pass.
       PatternError: a pattern failed.
+
+    A signal interrupts it between the rewrites: the module keeps its meaning, and may be rewritten in part. In the main
+    thread, a helper does the work.
     """
-    options = PassOptions() if options is None else options
+    settings = PassOptions() if options is None else options
     steps = (*(as_pass(item) for item in extra), *parse(pipeline))
+    return guard.call(lambda: _run(module, steps, settings, verify, on_pass))
+
+
+def _run(
+    module: Any,
+    steps: Sequence[Pass],
+    options: PassOptions,
+    verify: bool,
+    on_pass: Callable[[str, Any], None] | None,
+) -> Report:
+    is_abandoned = guard.is_abandoned()
     bindings.prepare(module.context)
     if verify and steps:
         _verify(module, "the module does not verify before any pass ran", "correct the module that was passed")
     records = []
     count = count_ops(module)
     for step in steps:
+        if is_abandoned():
+            break
         started = time.perf_counter()
         with module.context:
             try:

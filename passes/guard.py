@@ -1,0 +1,130 @@
+"""Rewriting away from the thread in which Python runs signal handlers.
+
+MLIR calls Python for patterns and walks, and an exception that a handler raises there ends the process. Handlers run
+in the main thread only. So a helper does the work, and the main thread waits for it in Python.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import contextvars
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from passes import bindings
+from passes.errors import PassError, message
+
+T = TypeVar("T")
+
+# How long the main thread waits before it looks for signals: not every system wakes it for one.
+_SLICE_SECONDS = 0.1
+# How long it waits, after a handler has raised, for the helper to leave the module alone.
+_LEAVE_SECONDS = 0.3
+# How long the end of the process waits for helpers.
+_EXIT_SECONDS = 1.0
+# As much as main threads usually have.
+_STACK_BYTES = 16 << 20
+
+
+class Job:
+    """One piece of work.
+
+    Attributes:
+      abandoned: nobody waits for it any more, and it should end soon.
+    """
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self.abandoned = False
+        self._work = work
+        self._context = contextvars.copy_context()
+        self._location = _current_location()
+        self._done = threading.Event()
+        self._result: Any = None
+        self._error: BaseException | None = None
+
+    def _run(self) -> None:
+        _local.job = self
+        try:
+            with self._location:
+                self._result = self._context.run(self._work)
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._done.set()
+
+    def outcome(self) -> Any:
+        """Start the work, wait for it, and return or raise what it did."""
+        thread = threading.Thread(target=self._run, name="passes-helper", daemon=True)
+        try:
+            _start(thread)
+            while not self._done.wait(_SLICE_SECONDS):
+                if not thread.is_alive() and not self._done.is_set():
+                    raise PassError(
+                        message(
+                            "a pass forked this process, and the passes run in the parent alone",
+                            fix="end the child inside the pass, with os._exit",
+                        )
+                    )
+        except BaseException:
+            self.abandoned = True
+            self._done.wait(_LEAVE_SECONDS)
+            raise
+        try:
+            if self._error is not None:
+                raise self._error
+            return self._result
+        finally:
+            self._error = None  # its traceback holds this frame
+
+
+def _start(thread: threading.Thread) -> None:
+    _helpers[:] = [t for t in _helpers if t.is_alive()]
+    before = threading.stack_size(_STACK_BYTES)
+    try:
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    _helpers.append(thread)
+
+
+def _current_location() -> Any:
+    return bindings.ir.Location.current or contextlib.nullcontext()
+
+
+class _Local(threading.local):
+    # Of threads that were not started here.
+    job: Job | None = None
+
+
+_local = _Local()
+_helpers: list[threading.Thread] = []
+
+
+def call(work: Callable[[], T]) -> T:
+    """The result of `work()`. In the main thread, signal handlers run meanwhile, and what one raises is raised here.
+
+    >>> call(lambda: 1 + 1)
+    2
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()  # no handler runs in this thread
+    return Job(work).outcome()
+
+
+def is_abandoned() -> Callable[[], bool]:
+    """A function that says whether what this thread does now should end."""
+    job = _local.job
+    return lambda: job is not None and job.abandoned
+
+
+def _wait_for_helpers() -> None:
+    # A thread that comes back to Python while the interpreter is taken apart can end the process with an error.
+    deadline = time.monotonic() + _EXIT_SECONDS
+    for thread in list(_helpers):
+        thread.join(max(0.0, deadline - time.monotonic()))
+
+
+atexit.register(_wait_for_helpers)
