@@ -12,7 +12,7 @@ from typing import Any
 
 from stagec.core import location, pytree
 from stagec.core.boundary import publish as _publish
-from stagec.core.errors import PytreeError
+from stagec.core.errors import PytreeError, a_kind
 from stagec.core.pytree import (
     DictKey,
     FlattenedIndexKey,
@@ -23,6 +23,8 @@ from stagec.core.pytree import (
     PyTreeDef,
     SequenceKey,
     all_leaves,
+    children_with_keys,
+    is_leaf_type,
     keystr,
     register_dataclass,
     register_pytree_node,
@@ -43,6 +45,10 @@ __all__ = [
     "PyTreeDef",
     "SequenceKey",
     "all_leaves",
+    "default_registry",
+    "flatten_one_level",
+    "flatten_one_level_with_keys",
+    "is_tree_node",
     "keystr",
     "register_dataclass",
     "register_pytree_node",
@@ -179,6 +185,65 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
     """Whether the structure is that of one leaf."""
     return treedef.num_nodes == 1
+
+
+def is_tree_node(typ: type) -> bool:
+    """Whether instances of a class are containers.
+
+    >>> is_tree_node(dict), is_tree_node(float)
+    (True, False)
+    """
+    return not is_leaf_type(typ)
+
+
+def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[KeyEntry, Any]], Any]:
+    """The children of a tree's root, each with its key, and what the root holds besides.
+
+    Raises:
+      PytreeError: the tree is a leaf.
+
+    >>> flatten_one_level_with_keys({"a": [1, 2]})
+    ([(DictKey(key='a'), [1, 2])], ('a',))
+    """
+    found = children_with_keys(tree)
+    if found is None:
+        raise location.error(
+            PytreeError, f"{a_kind(type(tree))} has no children, it is a leaf", fix="pass a container of a pytree"
+        )
+    pairs, data = found
+    return pairs, data
+
+
+def flatten_one_level(tree: Any) -> tuple[list[Any], Any]:
+    """The children of a tree's root, and what the root holds besides.
+
+    Raises:
+      PytreeError: the tree is a leaf.
+
+    >>> flatten_one_level({"a": [1, 2], "b": {"c": 3}})
+    ([[1, 2], {'c': 3}], ('a', 'b'))
+    """
+    pairs, data = flatten_one_level_with_keys(tree)
+    return [child for _, child in pairs], data
+
+
+class _Registry:
+    """The classes that are containers. There is one registry, so there is one object of this class."""
+
+    flatten = staticmethod(pytree.flatten)
+    flatten_with_path = staticmethod(pytree.flatten_with_path)
+    is_node = staticmethod(is_tree_node)
+
+    def flatten_one_level(self, tree: Any) -> tuple[list[Any], Any] | None:
+        """As the function, and None for a leaf."""
+        return flatten_one_level(tree) if is_tree_node(type(tree)) else None
+
+    def flatten_one_level_with_keys(self, tree: Any) -> tuple[list[tuple[KeyEntry, Any]], Any] | None:
+        """As the function, and None for a leaf."""
+        return children_with_keys(tree)
+
+
+default_registry = _Registry()
 
 
 def __dir__() -> list[str]:

@@ -66,6 +66,10 @@ FUNCTION_MODULES = [
     "stagec.scipy.fft",
     "stagec.scipy.special",
     "stagec.random",
+    "stagec.nn.initializers",
+    "stagec.ops",
+    "stagec.image",
+    "stagec.flatten_util",
 ]
 
 

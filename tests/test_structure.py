@@ -12,18 +12,26 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # From the bottom up. A module imports from its own layer or from layers below.
 LAYERS = [
     ("passes",),
-    ("stagec.core",),
+    ("stagec.core", "stagec.typing"),
     ("stagec.primitives",),
     ("stagec.transforms",),
     ("stagec.control",),
     ("stagec.lowering",),
     ("stagec.compiler", "stagec.runtime", "stagec.artifact"),
-    ("stagec.numpy", "stagec.lax", "stagec.nn", "stagec.scipy", "stagec.random"),
+    (
+        "stagec.numpy",
+        "stagec.lax",
+        "stagec.nn",
+        "stagec.scipy",
+        "stagec.random",
+        "stagec.flatten_util",
+        "stagec.image",
+        "stagec.ops",
+    ),
     (
         "stagec.tree",
         "stagec.tree_util",
         "stagec.dtypes",
-        "stagec.typing",
         "stagec.errors",
         "stagec.debug",
         "stagec.experimental",
@@ -126,10 +134,10 @@ def test_public_names_are_these():
         Array Device Exported Loaded Pass Pattern ShapeDtypeStruct StagecError ad_checkpoint block_until_ready
         checkpoint checkpoint_policies clear_caches closure_convert config custom_derivatives custom_gradient
         custom_jvp custom_vjp debug debug_infs debug_nans default_backend default_device device_get device_put
-        devices disable_jit dtypes enable_x64 errors eval_shape experimental explain export grad hessian jacfwd
-        jacobian jacrev jit jvp lax linear_transpose linearize load local_device_count make_graph make_jaxpr
-        memory_stats named_call named_scope nn numpy pattern pure_callback random remat save scipy tree tree_util typing
-        value_and_grad vjp vmap
+        devices disable_jit dtypes enable_x64 errors eval_shape experimental explain export flatten_util grad hessian
+        image jacfwd jacobian jacrev jit jvp lax linear_transpose linearize load local_device_count make_graph
+        make_jaxpr memory_stats named_call named_scope nn numpy ops pattern pure_callback random remat save scipy tree
+        tree_util typing value_and_grad vjp vmap
         """.split()
     )
     for name in stagec.__all__:

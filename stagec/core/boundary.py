@@ -70,14 +70,18 @@ def published(function: Any, module: str, name: str) -> Any:
 _WRAPPER = short_tracebacks(print).__code__
 
 
-def publish(namespace: dict[str, Any]) -> None:
-    """Publish the functions in a module's namespace, at its end, and say of other names what there is instead."""
+def publish(namespace: dict[str, Any], *submodules: str) -> None:
+    """Publish the functions in a module's namespace, at its end, and say of other names what there is instead.
+
+    Args:
+      submodules: names of those that are imported when they are first used.
+    """
     module = namespace["__name__"]
     for name in namespace.get("__all__") or list(namespace):
         if not name.startswith("_"):
             namespace[name] = published(namespace[name], module, name)
     # Not written as a function of the module: type checkers would take any name to exist.
-    namespace["__getattr__"] = short_tracebacks(missing.hook(namespace))
+    namespace["__getattr__"] = short_tracebacks(missing.hook(namespace, submodules))
 
 
 def shorten(cls: type, names: str) -> None:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import difflib
 import dis
+import importlib
 import sys
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
 
-from stagec.core import errors, location
+from stagec.core import errors, forking, location
 
 _LISTS = {"stagec": "docs/reference/index.md", "stagec.tree": "docs/tutorial/10-pytrees.md"}
 _LISTS["stagec.tree_util"] = _LISTS["stagec.tree"]
@@ -74,12 +75,12 @@ _INSTEAD = {
 # What JAX has in the module of the same name; of NumPy, NumPy itself is asked.
 _JAX = {
     "stagec": "NamedSharding P checking_leaks custom_batching default_matmul_precision distributed dlpack "
-    "ensure_compile_time_eval ffi float0 fwd_and_bwd host_count image live_arrays make_mesh ops pmap process_count "
+    "ensure_compile_time_eval ffi float0 fwd_and_bwd host_count live_arrays make_mesh pmap process_count "
     "process_index profiler set_mesh shard_map sharding stages transfer_guard typeof version",
     "stagec.lax": "all_to_all approx_max_k approx_min_k betainc composite conv_general_dilated_local "
     "conv_general_dilated_patches custom_linear_solve custom_root empty igamma igammac linalg pbroadcast "
     "platform_dependent ppermute pshuffle psum_scatter pswapaxes ragged_dot rng_bit_generator rng_uniform tile",
-    "stagec.nn": "dot_product_attention initializers scaled_dot_general scaled_matmul",
+    "stagec.nn": "scaled_dot_general scaled_matmul",
     "stagec.scipy": "cluster integrate interpolate linalg ndimage signal sparse stats",
     "stagec.scipy.special": "bernoulli bessel_jn betainc comb dawsn erfcx exp1 expi expn fresnel gammainc gammaincc "
     "hyp1f1 hyp2f1 loggamma sici spence sph_harm_y wofz",
@@ -87,11 +88,14 @@ _JAX = {
 }
 
 
-def hook(namespace: dict[str, Any]) -> Callable[[str], Any]:
-    """The `__getattr__` of a public module with this namespace."""
+def hook(namespace: dict[str, Any], submodules: Collection[str] = ()) -> Callable[[str], Any]:
+    """The `__getattr__` of a public module with this namespace, which imports its submodules when they are used."""
     module = namespace["__name__"]
 
     def missing(name: str) -> Any:
+        if name in submodules:
+            with forking.importing():
+                return importlib.import_module(f"{module}.{name}")
         raise error(module, name, namespace)
 
     return missing

@@ -1,7 +1,10 @@
 """Activations and other functions of neural networks, by the names of `jax.nn`."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
+from stagec.nn.attention import dot_product_attention as dot_product_attention
 from stagec.nn.axes import (
     log_softmax as log_softmax,
     logmeanexp as logmeanexp,
@@ -39,11 +42,14 @@ from stagec.nn.functions import (
 )
 from stagec.runtime.plans import cover as _cover
 
+if _TYPE_CHECKING:
+    from stagec.nn import initializers as initializers
+
 _cover(globals())
 
 
 def __dir__() -> list[str]:
-    return _exported(globals())
+    return _exported(globals(), "initializers")
 
 
-_publish(globals())
+_publish(globals(), "initializers")

@@ -52,7 +52,7 @@ def test_every_module_says_where_its_list_is(name):
         (snp.linalg, "norms", "did you mean snp.linalg.norm"),
         (lax, "where", "use snp.where"),
         (lax, "ppermute", "elsewhere  jax.lax.ppermute"),
-        (nn, "dot_product_attention", "elsewhere  jax.nn.dot_product_attention"),
+        (nn, "scaled_matmul", "elsewhere  jax.nn.scaled_matmul"),
         (nn, "softmx", "did you mean nn.softmax"),
         (stagec, "jitt", "did you mean stagec.jit"),
         (stagec, "relu", "use nn.relu"),

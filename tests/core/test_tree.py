@@ -64,3 +64,24 @@ def test_structures_have_children_and_leaves():
 def test_errors_about_structures_name_the_line():
     with pytest.raises(PytreeError, match=r"test_tree\.py:\d+ in test_errors_about_structures"):
         tree.map(lambda a, b: a + b, {"b": 1}, {"a": 1})
+
+
+def test_a_tree_is_taken_apart_by_one_level():
+    given = {"b": [1, 2], "a": {"c": 3}}
+    children, keys = tree_util.flatten_one_level(given)
+    assert (children, tuple(keys)) == ([{"c": 3}, [1, 2]], ("a", "b"))
+    pairs, _ = tree_util.flatten_one_level_with_keys([5])
+    assert pairs == [(tree_util.SequenceKey(0), 5)]
+    assert tree_util.is_tree_node(dict)
+    assert not tree_util.is_tree_node(float)
+    with pytest.raises(PytreeError, match="is a leaf"):
+        tree_util.flatten_one_level(3.0)
+
+
+def test_the_registry_knows_containers_and_leaves():
+    registry = tree_util.default_registry
+    assert registry.flatten_one_level(3.0) is None
+    assert registry.flatten_one_level((1, 2))[0] == [1, 2]
+    assert registry.flatten_one_level_with_keys(3.0) is None
+    assert registry.is_node(tuple)
+    assert registry.flatten((1, [2]))[0] == [1, 2]

@@ -21,6 +21,7 @@ import hints_passes
 import hints_programs
 import hints_random
 import hints_reductions
+import hints_scipy
 import hints_shapes
 import hints_traces
 import pytest
@@ -36,6 +37,7 @@ TABLES = [
     hints_programs,
     hints_random,
     hints_reductions,
+    hints_scipy,
     hints_shapes,
     hints_traces,
 ]

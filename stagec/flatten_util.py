@@ -1,0 +1,77 @@
+"""Pytrees as vectors, by the name in `jax.flatten_util`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location
+from stagec.core.boundary import publish as _publish
+from stagec.core.pytree import flatten
+from stagec.numpy.arguments import array_argument
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.joining import concatenate
+from stagec.primitives.operand import aval_of
+from stagec.primitives.shape import reshape
+from stagec.primitives.slicing import split
+from stagec.runtime.array import Array
+
+__all__ = ["ravel_pytree"]
+
+
+def ravel_pytree(pytree: Any) -> tuple[Array, Callable[[Any], Any]]:
+    """All numbers of a pytree in one vector, and the function that makes the pytree of such a vector.
+
+    Args:
+      pytree: of arrays and numbers. The vector has the dtype that they promote to.
+
+    Returns:
+      The vector, and a function of a vector of the same size and dtype; where all leaves have one dtype, vectors
+      of any dtype will do.
+
+    >>> vector, unravel = ravel_pytree({"a": 1.0, "b": [2.0, 3.0]})
+    >>> vector
+    Array([1., 2., 3.], dtype=float32)
+    >>> unravel(vector * 2)["b"]
+    [Array(4., dtype=float32), Array(6., dtype=float32)]
+    """
+    leaves, structure = flatten(pytree)
+    arrays = [array_argument(leaf, "ravel_pytree") for leaf in leaves]
+    if not arrays:
+        return array_argument(np.zeros(0, np.float32), "ravel_pytree"), partial(_unravel, structure, (), (), None)
+    avals = [aval_of(a) for a in arrays]
+    kinds = tuple(a.dtype for a in avals)
+    common, _ = dtypes.lattice_result([(kind, False) for kind in kinds])
+    vector = concatenate([reshape(convert_element_type(a, common), (aval.size,)) for a, aval in zip(arrays, avals)], 0)
+    same = all(kind == common for kind in kinds)
+    shapes = tuple(a.shape for a in avals)
+    return vector, partial(_unravel, structure, shapes, () if same else kinds, None if same else common)
+
+
+def _unravel(structure: Any, shapes: Any, kinds: Any, common: Any, vector: Any) -> Any:
+    flat = array_argument(vector, "unravel")
+    sizes = [int(np.prod(shape)) for shape in shapes]
+    aval = aval_of(flat)
+    if aval.shape != (sum(sizes),):
+        raise location.error(
+            errors.ShapeError, f"unravel: {aval.long()} for {sum(sizes)} numbers", fix="pass a vector of their size"
+        )
+    if common is not None and aval.dtype != common:
+        raise location.error(
+            errors.DtypeError, f"unravel: {aval.long()} for numbers of {common.name}", fix="convert it with astype"
+        )
+    parts = split(flat, sizes) if sizes else []
+    leaves = [reshape(part, shape) for part, shape in zip(parts, shapes)]
+    if kinds:
+        leaves = [convert_element_type(leaf, kind) for leaf, kind in zip(leaves, kinds)]
+    return structure.unflatten(leaves)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+_publish(globals())

@@ -1,0 +1,326 @@
+"""Initial weights of neural networks, by the names of `jax.nn.initializers`.
+
+An initializer is a function `(key, shape, dtype)`. Its numbers are those of JAX for the same key.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from stagec import numpy as snp, random
+from stagec.core import dtypes, errors, location
+from stagec.core.boundary import publish as _publish
+from stagec.numpy.arguments import requested_dtype
+from stagec.primitives.axes import as_shape
+from stagec.runtime.array import Array
+from stagec.typing import DTypeLike
+
+__all__ = [
+    "Initializer",
+    "constant",
+    "glorot_normal",
+    "glorot_uniform",
+    "he_normal",
+    "he_uniform",
+    "kaiming_normal",
+    "kaiming_uniform",
+    "lecun_normal",
+    "lecun_uniform",
+    "normal",
+    "ones",
+    "truncated_normal",
+    "uniform",
+    "variance_scaling",
+    "xavier_normal",
+    "xavier_uniform",
+    "zeros",
+]
+
+Axes = int | Sequence[int]
+
+
+class Initializer(Protocol):
+    """A function that makes initial weights.
+
+    >>> from stagec import random
+    >>> init: Initializer = normal(0.1)
+    >>> init(random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+
+    def __call__(self, key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
+        """Weights of this shape and dtype."""
+
+
+def _dtype(asked: DTypeLike, default: DTypeLike = None) -> Any:
+    found = default if asked is None else asked
+    return dtypes.default_float() if found is None else requested_dtype(found, "an initializer")
+
+
+def zeros(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
+    """Zeros; the key is not used.
+
+    >>> zeros(None, (2,))
+    Array([0., 0.], dtype=float32)
+    """
+    return snp.zeros(shape, _dtype(dtype))
+
+
+def ones(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
+    """Ones; the key is not used.
+
+    >>> ones(None, (2,))
+    Array([1., 1.], dtype=float32)
+    """
+    return snp.ones(shape, _dtype(dtype))
+
+
+def constant(value: Any, dtype: DTypeLike = None) -> Initializer:
+    """An initializer of one value, or of an array that broadcasts to the shape.
+
+    >>> constant(3.0)(None, (2,))
+    Array([3., 3.], dtype=float32)
+    """
+    default = dtype
+
+    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
+        return snp.full(shape, value, _dtype(dtype, default))
+
+    return init
+
+
+def uniform(scale: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
+    """An initializer of uniform numbers in [0, scale).
+
+    >>> from stagec import random
+    >>> bool((uniform(2.0)(random.key(0), (100,)) < 2).all())
+    True
+    """
+    default = dtype
+
+    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
+        wanted = _dtype(dtype, default)
+        return random.uniform(key, shape, wanted) * snp.array(scale, wanted)
+
+    return init
+
+
+def normal(stddev: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
+    """An initializer of normal numbers with this standard deviation.
+
+    >>> from stagec import random
+    >>> normal(0.1)(random.key(0), (3,)).shape
+    (3,)
+    """
+    default = dtype
+
+    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
+        wanted = _dtype(dtype, default)
+        return random.normal(key, shape, wanted) * snp.array(stddev, wanted)
+
+    return init
+
+
+def truncated_normal(stddev: Any = 1e-2, dtype: DTypeLike = None, lower: Any = -2.0, upper: Any = 2.0) -> Initializer:
+    """An initializer of normal numbers between two bounds.
+
+    Args:
+      stddev: the standard deviation before truncation; the bounds are multiples of it.
+
+    >>> from stagec import random
+    >>> bool((abs(truncated_normal(0.1)(random.key(0), (100,))) < 0.2).all())
+    True
+    """
+    default = dtype
+
+    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
+        wanted = _dtype(dtype, default)
+        return random.truncated_normal(key, lower, upper, shape, wanted) * snp.array(stddev, wanted)
+
+    return init
+
+
+def variance_scaling(
+    scale: float,
+    mode: str,
+    distribution: str,
+    in_axis: Axes = -2,
+    out_axis: Axes = -1,
+    batch_axis: Axes = (),
+    dtype: DTypeLike = None,
+) -> Initializer:
+    """An initializer of numbers with mean 0 and variance `scale / n`.
+
+    Args:
+      scale: of the variance.
+      mode: what `n` is: the number of inputs of a unit (`"fan_in"`), that of its outputs (`"fan_out"`), or the
+        arithmetic or geometric mean of both (`"fan_avg"`, `"fan_geo_avg"`).
+      distribution: `"truncated_normal"` (at two standard deviations), `"normal"` or `"uniform"`; for complex
+        dtypes the last is uniform in a disk.
+      in_axis, out_axis: of the weights. Axes that are neither these nor `batch_axis` are those of a window.
+      batch_axis: axes that count as several sets of weights.
+
+    >>> from stagec import random
+    >>> weights = variance_scaling(1.0, "fan_in", "normal")(random.key(0), (100, 50))
+    >>> bool(abs(weights.var() * 100 - 1) < 0.1)
+    True
+    """
+    default = dtype
+    if mode not in _MODES:
+        raise location.error(
+            errors.UnsupportedError,
+            f"variance_scaling: unknown mode {mode!r}",
+            fix="use 'fan_in', 'fan_out', 'fan_avg' or 'fan_geo_avg'",
+        )
+    if distribution not in _DRAWS:
+        raise location.error(
+            errors.UnsupportedError,
+            f"variance_scaling: unknown distribution {distribution!r}",
+            fix="use 'truncated_normal', 'normal' or 'uniform'",
+        )
+
+    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
+        sizes, wanted = as_shape(shape, "variance_scaling"), _dtype(dtype, default)
+        variance = snp.array(scale / _MODES[mode](*_fans(sizes, in_axis, out_axis, batch_axis)), wanted)
+        return _DRAWS[distribution](key, sizes, wanted, variance)
+
+    return init
+
+
+_MODES = {
+    "fan_in": lambda fan_in, fan_out: fan_in,
+    "fan_out": lambda fan_in, fan_out: fan_out,
+    "fan_avg": lambda fan_in, fan_out: (fan_in + fan_out) / 2,
+    "fan_geo_avg": lambda fan_in, fan_out: (fan_in * fan_out) ** 0.5,
+}
+
+
+def _fans(shape: tuple[int, ...], in_axis: Axes, out_axis: Axes, batch_axis: Axes) -> tuple[float, float]:
+    """How many inputs and outputs a unit has."""
+
+    def count(axes: Axes) -> int:
+        listed = (axes,) if isinstance(axes, int) else tuple(axes)
+        if any(not -len(shape) <= a < len(shape) for a in listed):
+            raise location.error(
+                errors.ShapeError,
+                f"an initializer: weights of shape {shape} have no axis {next(a for a in listed)}",
+                fix="give weights two axes or more, or name in_axis and out_axis",
+            )
+        return math.prod(shape[a] for a in listed)
+
+    inputs, outputs, batches = count(in_axis), count(out_axis), count(batch_axis)
+    window = math.prod(shape) / inputs / outputs / batches
+    return inputs * window, outputs * window
+
+
+def _truncated(key: Any, shape: tuple[int, ...], dtype: Any, variance: Any) -> Any:
+    # The deviations of what is left of a normal number, real and complex, after truncation at 2.
+    if not dtypes.is_complex(dtype):
+        deviation = snp.sqrt(variance) / snp.array(0.87962566103423978, dtype)
+        return random.truncated_normal(key, -2, 2, shape, dtype) * deviation
+    deviation = snp.sqrt(variance) / snp.array(0.95311164380491208, dtype)
+    inside = 1 - snp.exp(snp.array(-4.0, dtype))
+    return _turned(key, shape, dtype, lambda unit: snp.sqrt(-snp.log(1 - inside * unit))) * deviation
+
+
+def _uniform(key: Any, shape: tuple[int, ...], dtype: Any, variance: Any) -> Any:
+    if not dtypes.is_complex(dtype):
+        return random.uniform(key, shape, dtype, -1) * snp.sqrt(3 * variance)
+    return _turned(key, shape, dtype, lambda unit: snp.sqrt(2 * unit)) * snp.sqrt(variance)
+
+
+def _turned(key: Any, shape: tuple[int, ...], dtype: Any, radius: Any) -> Any:
+    """Complex numbers of a radius that depends on a uniform number, in uniform directions."""
+    real = dtypes.real_dtype(dtype)
+    keys = random.split(key)
+    size = radius(random.uniform(keys[0], shape, real).astype(dtype))
+    angle = 2 * math.pi * random.uniform(keys[1], shape, real).astype(dtype)
+    return size * snp.exp(1j * angle)
+
+
+_DRAWS = {
+    "truncated_normal": _truncated,
+    "normal": lambda key, shape, dtype, variance: random.normal(key, shape, dtype) * snp.sqrt(variance),
+    "uniform": _uniform,
+}
+
+
+def glorot_uniform(
+    in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: DTypeLike = None
+) -> Initializer:
+    """The uniform initializer of Glorot and Bengio (2010): variance 1 over the mean of inputs and outputs.
+
+    >>> from stagec import random
+    >>> glorot_uniform()(random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+    return variance_scaling(1.0, "fan_avg", "uniform", in_axis, out_axis, batch_axis, dtype)
+
+
+def glorot_normal(
+    in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: DTypeLike = None
+) -> Initializer:
+    """The truncated normal initializer of Glorot and Bengio (2010).
+
+    >>> from stagec import random
+    >>> glorot_normal()(random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+    return variance_scaling(1.0, "fan_avg", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
+
+
+def lecun_uniform(
+    in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: DTypeLike = None
+) -> Initializer:
+    """The uniform initializer of LeCun et al. (1998): variance 1 over the number of inputs.
+
+    >>> from stagec import random
+    >>> lecun_uniform()(random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+    return variance_scaling(1.0, "fan_in", "uniform", in_axis, out_axis, batch_axis, dtype)
+
+
+def lecun_normal(
+    in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: DTypeLike = None
+) -> Initializer:
+    """The truncated normal initializer of LeCun et al. (1998).
+
+    >>> from stagec import random
+    >>> lecun_normal()(random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+    return variance_scaling(1.0, "fan_in", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
+
+
+def he_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: DTypeLike = None) -> Initializer:
+    """The uniform initializer of He et al. (2015): variance 2 over the number of inputs.
+
+    >>> from stagec import random
+    >>> he_uniform()(random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+    return variance_scaling(2.0, "fan_in", "uniform", in_axis, out_axis, batch_axis, dtype)
+
+
+def he_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: DTypeLike = None) -> Initializer:
+    """The truncated normal initializer of He et al. (2015).
+
+    >>> from stagec import random
+    >>> he_normal()(random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+    return variance_scaling(2.0, "fan_in", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
+
+
+xavier_uniform, xavier_normal = glorot_uniform, glorot_normal
+kaiming_uniform, kaiming_normal = he_uniform, he_normal
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+_publish(globals())

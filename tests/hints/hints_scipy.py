@@ -1,0 +1,85 @@
+"""Hints of the modules above `stagec.numpy`: of networks, images, segments, vectors of pytrees, and of SciPy."""
+
+import numpy as np
+
+import stagec
+from stagec import flatten_util, image, nn, ops, random, tree_util
+from stagec.nn import initializers
+
+KEY = random.key(0)
+V = np.arange(3, dtype=np.float32)
+Q = np.ones((2, 4, 6, 8), np.float32)
+K = np.ones((2, 5, 3, 8), np.float32)
+IDS = np.array([0, 1, 0])
+VECTOR, UNRAVEL = flatten_util.ravel_pytree({"a": V, "n": np.arange(2)})
+
+CASES = [
+    # Networks.
+    (
+        "use 'fan_in', 'fan_out', 'fan_avg' or 'fan_geo_avg'",
+        lambda: initializers.variance_scaling(1.0, "fan", "normal"),
+        lambda: initializers.variance_scaling(1.0, "fan_in", "normal")(KEY, (2, 3)),
+    ),
+    (
+        "use 'truncated_normal', 'normal' or 'uniform'",
+        lambda: initializers.variance_scaling(1.0, "fan_in", "gauss"),
+        lambda: initializers.variance_scaling(1.0, "fan_in", "uniform")(KEY, (2, 3)),
+    ),
+    (
+        "give weights two axes or more, or name in_axis and out_axis",
+        lambda: initializers.he_normal()(KEY, (3,)),
+        lambda: (initializers.he_normal()(KEY, (3, 1)), initializers.he_normal(-1, ())(KEY, (3,))),
+    ),
+    (
+        "leave implementation out",
+        lambda: nn.dot_product_attention(Q, K, K, implementation="cudnn"),
+        lambda: nn.dot_product_attention(Q, K, K),
+    ),
+    (
+        "give queries (B, T, N, H), and keys and values (B, S, K, H) of the same dtype, where K divides N",
+        lambda: nn.dot_product_attention(Q, K, K[:, :2]),
+        lambda: nn.dot_product_attention(Q, K, K),
+    ),
+    (
+        "give it three axes (positions, heads, numbers), or four with a batch in front",
+        lambda: nn.dot_product_attention(Q[0, 0], K, K),
+        lambda: nn.dot_product_attention(Q[0], K[0], K[0]),
+    ),
+    # Vectors of pytrees, and pytrees.
+    ("pass a vector of their size", lambda: UNRAVEL(VECTOR[1:]), lambda: UNRAVEL(VECTOR)),
+    ("convert it with astype", lambda: UNRAVEL(VECTOR.astype("int32")), lambda: UNRAVEL(VECTOR.astype("float32"))),
+    (
+        "pass a container of a pytree",
+        lambda: tree_util.flatten_one_level(3.0),
+        lambda: tree_util.flatten_one_level([3.0]),
+    ),
+    # Segments.
+    ("give integers as segment_ids", lambda: ops.segment_sum(V, V), lambda: ops.segment_sum(V, IDS)),
+    (
+        "give data the axes of segment_ids first",
+        lambda: ops.segment_sum(V[:2], IDS),
+        lambda: ops.segment_sum(V, IDS),
+    ),
+    (
+        "give num_segments, or call segment_sum outside of jit",
+        lambda: stagec.jit(lambda x, i: ops.segment_sum(x, i))(V, IDS),
+        lambda: (stagec.eval_shape(lambda x, i: ops.segment_sum(x, i, 2), V, IDS), ops.segment_sum(V, IDS)),
+    ),
+    # Images.
+    (
+        "use one of 'nearest', 'linear', 'bilinear', 'trilinear', 'triangle', 'lanczos3', 'lanczos5', 'cubic', "
+        "'bicubic', 'tricubic', 'cubic-pytorch', 'bicubic-pytorch', 'area'",
+        lambda: image.resize(V, (2,), "soft"),
+        lambda: image.resize(V, (2,), "area"),
+    ),
+    (
+        "use another method",
+        lambda: image.scale_and_translate(V, (3,), (0,), V[1:2], V[:1], "nearest"),
+        lambda: image.scale_and_translate(V, (3,), (0,), V[1:2], V[:1], "linear"),
+    ),
+    (
+        "give a size for each axis of the image",
+        lambda: image.resize(V, (2, 2), "linear"),
+        lambda: image.resize(V, (2,), "linear"),
+    ),
+]
