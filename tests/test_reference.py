@@ -61,6 +61,7 @@ FUNCTION_MODULES = [
     "stagec.numpy",
     "stagec.numpy.linalg",
     "stagec.lax",
+    "stagec.lax.linalg",
     "stagec.nn",
     "stagec.numpy.fft",
     "stagec.scipy.fft",

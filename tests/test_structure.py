@@ -27,6 +27,7 @@ LAYERS = [
         "stagec.flatten_util",
         "stagec.image",
         "stagec.ops",
+        "stagec.factorizations",
     ),
     (
         "stagec.tree",

@@ -22,7 +22,7 @@ _LISTS["stagec.tree_util"] = _LISTS["stagec.tree"]
 # Where a name may be that was looked for elsewhere.
 _MODULES = (
     "stagec stagec.numpy stagec.lax stagec.nn stagec.random stagec.numpy.linalg stagec.numpy.fft stagec.scipy.special "
-    "stagec.tree_util stagec.debug"
+    "stagec.lax.linalg stagec.tree_util stagec.debug"
 ).split()
 # Names of NumPy and JAX for which there is something else.
 _INSTEAD = {
@@ -78,7 +78,7 @@ _JAX = {
     "ensure_compile_time_eval ffi float0 fwd_and_bwd host_count live_arrays make_mesh pmap process_count "
     "process_index profiler set_mesh shard_map sharding stages transfer_guard typeof version",
     "stagec.lax": "all_to_all approx_max_k approx_min_k betainc composite conv_general_dilated_local "
-    "conv_general_dilated_patches custom_linear_solve custom_root empty igamma igammac linalg pbroadcast "
+    "conv_general_dilated_patches custom_linear_solve custom_root empty igamma igammac pbroadcast "
     "platform_dependent ppermute pshuffle psum_scatter pswapaxes ragged_dot rng_bit_generator rng_uniform tile",
     "stagec.nn": "scaled_dot_general scaled_matmul",
     "stagec.scipy": "cluster integrate interpolate linalg ndimage signal sparse stats",

@@ -4,6 +4,7 @@
 
 from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
+from stagec.lax import linalg as linalg
 from stagec.lax.fourier import FftType as FftType, fft as fft
 from stagec.primitives.fft import fft_p as fft_p
 from stagec.primitives.arithmetic import (
@@ -330,7 +331,7 @@ _cover(globals())
 
 
 def __dir__() -> list[str]:
-    return _exported(globals())
+    return _exported(globals(), "linalg")
 
 
 _publish(globals())

@@ -41,8 +41,10 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     offset = as_int(offset, "diagonal", "offset")
     a = moveaxis(a, (first, second), (-2, -1))
     count = max(0, min(a.shape[-2] + min(offset, 0), a.shape[-1] - max(offset, 0)))
-    places = np.arange(count, dtype=np.int32)
-    return getitem(a, (..., places + max(-offset, 0), places + max(offset, 0)))
+    row, column = max(-offset, 0), max(offset, 0)
+    square = getitem(a, (..., slice(row, row + count), slice(column, column + count)))
+    # Every (count + 1)-th element of the square, row by row: a view, where indices would be a gather.
+    return getitem(reshape(square, (*a.shape[:-2], count * count)), (..., slice(None, None, count + 1)))
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:

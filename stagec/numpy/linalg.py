@@ -1,4 +1,4 @@
-"""Linear algebra that needs no solver: norms, powers and chains of matrices."""
+"""Linear algebra, by the names of `numpy.linalg`; here are norms, powers and chains of matrices."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from stagec.core.boundary import publish as _publish
 from stagec.numpy import diagonals, linear
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.creation import eye
+from stagec.numpy.decompositions import cholesky, qr
 from stagec.numpy.linear import matmul
 from stagec.numpy.manipulation import matrix_transpose
 from stagec.numpy.promotion import broadcast_to_shape, promote_inexact
+from stagec.numpy.systems import det, inv, slogdet, solve, tensorinv, tensorsolve
 from stagec.primitives import arithmetic
 from stagec.primitives.axes import as_int, canonical_axes, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
@@ -22,8 +24,11 @@ from stagec.primitives.shape import expand_dims
 from stagec.runtime.plans import cover as _cover
 
 __all__ = [
+    "cholesky",
     "cross",
+    "det",
     "diagonal",
+    "inv",
     "matmul",
     "matrix_norm",
     "matrix_power",
@@ -31,7 +36,12 @@ __all__ = [
     "multi_dot",
     "norm",
     "outer",
+    "qr",
+    "slogdet",
+    "solve",
     "tensordot",
+    "tensorinv",
+    "tensorsolve",
     "trace",
     "vecdot",
     "vector_norm",
@@ -151,11 +161,10 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 
 def matrix_power(a: Any, n: int) -> Any:
-    """A square matrix multiplied by itself, by repeated squaring.
+    """A square matrix multiplied by itself, by repeated squaring; its inverse, if `n` is negative.
 
     Raises:
       ShapeError: the matrices are not square.
-      UnsupportedError: `n` is negative, which needs an inverse.
 
     >>> import stagec.numpy as snp
     >>> matrix_power(snp.array([[1, 1], [0, 1]]), 5)
@@ -171,11 +180,7 @@ def matrix_power(a: Any, n: int) -> Any:
         )
     power = as_int(n, "matrix_power", "n")
     if power < 0:
-        raise location.error(
-            errors.UnsupportedError,
-            "matrix_power: negative powers need an inverse",
-            fix="take a positive power of numpy.linalg.inv(a), outside of jit",
-        )
+        a, power = inv(a), -power
     if power == 0:
         return broadcast_to_shape(eye(a.shape[-1], dtype=a.dtype), a.shape)
     out = None

@@ -263,11 +263,6 @@ CASES = [
     ),
     ("pass two or more arrays", lambda: snp.linalg.multi_dot([M]), lambda: snp.linalg.multi_dot([M, M])),
     (
-        "take a positive power of np.linalg.inv(a), outside of jit",
-        lambda: snp.linalg.matrix_power(snp.eye(2), -2),
-        lambda: snp.linalg.matrix_power(np.linalg.inv(snp.eye(2)), 2),
-    ),
-    (
         "take a.mT @ a, or a part of it whose last two axes agree",
         lambda: snp.linalg.matrix_power(X, 2),
         lambda: (snp.linalg.matrix_power(X.mT @ X, 2), snp.linalg.matrix_power(X[:, :2], 2)),

@@ -16,6 +16,7 @@ import hints_commands
 import hints_control
 import hints_core
 import hints_lax
+import hints_linalg
 import hints_numpy
 import hints_passes
 import hints_programs
@@ -32,6 +33,7 @@ TABLES = [
     hints_control,
     hints_core,
     hints_lax,
+    hints_linalg,
     hints_numpy,
     hints_passes,
     hints_programs,

@@ -1,0 +1,115 @@
+"""The Cholesky factorization."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stagec.control.loops import fori_loop
+from stagec.core.aval import ShapedArray
+from stagec.core.zero import is_zero, zero_of
+from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization, matrix_argument, panels
+from stagec.factorizations.triangular import triangular_solve
+from stagec.numpy.choice import where
+from stagec.numpy.creation import arange
+from stagec.numpy.padding import pad
+from stagec.primitives import arithmetic as ar
+from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.rules import instantiate, zeros
+from stagec.primitives.slicing import (
+    dynamic_index_in_dim,
+    dynamic_slice_in_dim,
+    dynamic_update_index_in_dim,
+    dynamic_update_slice_in_dim,
+)
+
+# Matrices of up to this many rows are factorized column by column, larger ones in panels of so many columns.
+_WHOLE, _PANEL = 128, 64
+
+
+def _shape(a: ShapedArray) -> ShapedArray:
+    return a.strip_weak_type()
+
+
+def _eval(a: Any) -> Any:
+    def one(a: Any) -> Any:
+        try:
+            found = np.linalg.cholesky(a)
+        except np.linalg.LinAlgError:
+            found = np.full_like(a, np.nan)
+        return found if (found.diagonal().real > 0).all() else np.full_like(a, np.nan)
+
+    return each_matrix(one, a, out=[ShapedArray.of(a.shape, a.dtype)])[0]
+
+
+def _algorithm(a: Any) -> Operand:
+    n = aval_of(a).shape[-1]
+    found = _columns(a, 0, n) if n <= _WHOLE else _panels(a)
+    # The factor of a matrix that is not positive definite is NaN as a whole.
+    return where((diagonal(found).real > 0).all(), found, np.nan)
+
+
+def _panels(a: Any) -> Operand:
+    n = aval_of(a).shape[-1]
+    count = panels(n, _PANEL)
+    extra = count * _PANEL - n
+    whole = pad(a, (0, extra)) if extra else a
+
+    def panel(p: Any, factor: Any) -> Any:
+        start = p * _PANEL
+        before = dynamic_slice_in_dim(factor, start, _PANEL, 0)
+        rest = dynamic_slice_in_dim(whole, start, _PANEL, 1) - factor @ adjoint(before)
+        return dynamic_update_slice_in_dim(factor, _columns(rest, start, n), start, 1)
+
+    factor = fori_loop(0, count, panel, zeros(aval_of(whole)))
+    return factor[:n, :n] if extra else factor
+
+
+def _columns(a: Any, start: Any, n: int) -> Operand:
+    """The columns of a factor from `start` on; what the columns before contribute is subtracted already.
+
+    Args:
+      n: columns from this one on fill the last panel up, and are zeros.
+    """
+    height, width = aval_of(a).shape
+    rows = arange(height)
+
+    def column(c: Any, factor: Any) -> Any:
+        j = start + c
+        row = dynamic_index_in_dim(factor, j, 0)
+        rest = dynamic_index_in_dim(a, c, 1) - factor @ adjoint(row)
+        pivot = ar.sqrt(dynamic_index_in_dim(rest, j, 0).real)
+        found = where((rows[:, None] >= j) & (j < n), rest / pivot, 0)
+        return dynamic_update_index_in_dim(factor, found, c, 1)
+
+    return fori_loop(0, width, column, zeros(aval_of(a)))
+
+
+def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    factor = primitive(*primals)
+    if is_zero(tangents[0]):
+        return factor, zero_of(aval_of(factor))
+    inner = triangular_solve(factor, instantiate(tangents[0]), left_side=True, lower=True)
+    inner = triangular_solve(factor, inner, lower=True, transpose_a=True, conjugate_a=True)
+    n = aval_of(factor).shape[-1]
+    half = np.tril(np.ones((n, n)), -1) + 0.5 * np.eye(n)
+    return factor, factor @ (inner * half.astype(aval_of(factor).dtype))
+
+
+cholesky_p = factorization("cholesky", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, multiple=False)
+
+
+def cholesky(x: Any, *, symmetrize_input: bool = True) -> Operand:
+    """The lower triangular factor L of positive definite matrices, L L^H; NaN for matrices that are not.
+
+    Args:
+      symmetrize_input: take the mean of the matrix and its adjoint first; otherwise the lower triangle is read.
+
+    >>> import stagec.numpy as snp
+    >>> cholesky(snp.array([[4.0, 2.0], [2.0, 5.0]]))
+    Array([[2., 0.],
+           [1., 2.]], dtype=float32)
+    """
+    x = matrix_argument("cholesky", as_operand(x), square=True)
+    return cholesky_p((x + adjoint(x)) / 2 if symmetrize_input else x)

@@ -1,0 +1,80 @@
+"""Determinants, with derivatives that singular matrices have too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stagec.core.aval import ShapedArray
+from stagec.core.zero import is_zero, zero_of
+from stagec.factorizations.lu import lu_p
+from stagec.factorizations.row import diagonal, factorization
+from stagec.factorizations.triangular import triangular_solve
+from stagec.numpy.creation import arange
+from stagec.numpy.joining import concatenate, stack
+from stagec.numpy.linear import cross
+from stagec.numpy.selection import take_along_axis
+from stagec.primitives.operand import Operand, aval_of
+from stagec.primitives.rules import instantiate
+
+
+def _shape(a: ShapedArray) -> ShapedArray:
+    return ShapedArray.of(a.shape[:-2], a.dtype)
+
+
+def _eval(a: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return np.linalg.det(a).astype(a.dtype)
+
+
+def parity(pivots: Any) -> Operand:
+    """1 where as many rows as not changed places, -1 elsewhere; of the pivots of LU."""
+    return 1 - 2 * ((pivots != arange(aval_of(pivots).shape[-1])).sum(-1) % 2)
+
+
+def _algorithm(a: Any) -> Operand:
+    factors, pivots, _ = lu_p(a)
+    return diagonal(factors).prod(-1) * parity(pivots).astype(aval_of(a).dtype)
+
+
+def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    (a,) = primals
+    out = primitive(a)
+    if is_zero(tangents[0]):
+        return out, zero_of(aval_of(out))
+    change = instantiate(tangents[0])
+    n = aval_of(a).shape[-1]
+    if n <= 3:
+        return out, (_cofactors(a, n) * change).sum((-2, -1))
+    return out, diagonal(_adjugate_times(a, change)).sum(-1)
+
+
+def _cofactors(a: Any, n: int) -> Any:
+    """The derivative of a small determinant, from its formula."""
+    if n < 2:
+        return a * 0 + 1
+    if n == 2:
+        first = stack([a[..., 1, 1], -a[..., 1, 0]], -1)
+        return stack([first, stack([-a[..., 0, 1], a[..., 0, 0]], -1)], -2)
+    rows = a[..., 0, :], a[..., 1, :], a[..., 2, :]
+    return stack([cross(rows[(i + 1) % 3], rows[(i + 2) % 3]) for i in range(3)], -2)
+
+
+def _adjugate_times(a: Any, b: Any) -> Any:
+    """The adjugate of a, det(a) a^-1, times b, by the factors of a. Its last pivot may be zero."""
+    factors, pivots, order = lu_p(a)
+    pivot = diagonal(factors)
+    sign = parity(pivots).astype(aval_of(a).dtype)
+    before = pivot[..., :-1].prod(-1) * sign
+    y = take_along_axis(b, order[..., None], -2)
+    y = triangular_solve(factors, y, left_side=True, lower=True, unit_diagonal=True)
+    # With det = d u, where u is the last pivot: the last row of the solution is d y, without a division by u.
+    last = before[..., None, None] * y[..., -1:, :]
+    whole = before * pivot[..., -1]
+    rest = whole[..., None, None] * y[..., :-1, :] - factors[..., :-1, -1:] * last
+    rest = triangular_solve(factors[..., :-1, :-1], rest, left_side=True)
+    return concatenate([rest, last], -2)
+
+
+det_p = factorization("det", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, multiple=False)

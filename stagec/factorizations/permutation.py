@@ -1,0 +1,72 @@
+"""The order of rows that a series of exchanges makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stagec.control.loops import fori_loop
+from stagec.core import dtypes, errors, location
+from stagec.core.aval import ShapedArray
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
+from stagec.factorizations.row import batch_of, lowering
+from stagec.numpy.creation import arange
+from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
+
+
+def exchanged(x: Any, i: Any, j: Any) -> Any:
+    """An array with two of its rows in each other's place."""
+    first, second = dynamic_index_in_dim(x, i, 0), dynamic_index_in_dim(x, j, 0)
+    return dynamic_update_index_in_dim(dynamic_update_index_in_dim(x, second, i, 0), first, j, 0)
+
+
+def _shape(pivots: ShapedArray, *, size: int) -> ShapedArray:
+    return ShapedArray.of((*pivots.shape[:-1], size), dtypes.int32)
+
+
+def _eval(pivots: Any, *, size: int) -> Any:
+    order = np.empty((*pivots.shape[:-1], size), np.int32)
+    order[...] = np.arange(size)
+    for index in np.ndindex(*pivots.shape[:-1]):
+        rows = order[index]
+        for i, j in enumerate(pivots[index]):
+            rows[[i, j]] = rows[[j, i]]
+    return order
+
+
+def _algorithm(pivots: Any, *, size: int) -> Operand:
+    def step(i: Any, order: Any) -> Any:
+        return exchanged(order, i, dynamic_index_in_dim(pivots, i, 0, keepdims=False))
+
+    return fori_loop(0, aval_of(pivots).shape[0], step, arange(size, dtype="int32"))
+
+
+lu_pivots_to_permutation_p = Primitive(
+    "lu_pivots_to_permutation",
+    shape=_shape,
+    eval=_eval,
+    lower=lowering(_algorithm, _shape, multiple=False, ranks=(1,)),
+    jvp=NOT_DIFFERENTIABLE,
+    transpose=NOT_LINEAR,
+    batch=batch_of(multiple=False),
+)
+
+
+def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Operand:
+    """The permutation that exchanging row i with row `pivots[i]`, for each i in turn, makes of `permutation_size` rows.
+
+    >>> import stagec.numpy as snp
+    >>> lu_pivots_to_permutation(snp.array([2, 2, 2]), 3)
+    Array([2, 0, 1], dtype=int32)
+    """
+    pivots = as_operand(pivots)
+    aval = aval_of(pivots)
+    if not dtypes.is_integer(aval.dtype) or not aval.ndim or aval.shape[-1] > permutation_size:
+        raise location.error(
+            errors.ShapeError,
+            f"lu_pivots_to_permutation: {aval.long()} are no pivots of {permutation_size} rows",
+            fix="pass integers, no more than there are rows",
+        )
+    return lu_pivots_to_permutation_p(pivots, size=int(permutation_size))

@@ -1,0 +1,297 @@
+"""The QR factorization by Householder's reflections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stagec.control.loops import fori_loop
+from stagec.core import errors, location
+from stagec.core.aval import ShapedArray
+from stagec.core.primitive import Absent
+from stagec.core.zero import is_zero, zero_of
+from stagec.factorizations.row import adjoint, each_matrix, factorization, matrix_argument, panels
+from stagec.factorizations.triangular import triangular_solve
+from stagec.numpy.choice import where
+from stagec.numpy.creation import arange, eye
+from stagec.numpy.diagonals import tril, triu
+from stagec.numpy.padding import pad
+from stagec.numpy.rounding import conj
+from stagec.primitives import arithmetic as ar
+from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
+from stagec.primitives.rules import instantiate, zeros
+from stagec.primitives.slicing import (
+    dynamic_index_in_dim,
+    dynamic_slice_in_dim,
+    dynamic_update_index_in_dim,
+    dynamic_update_slice_in_dim,
+)
+
+# Up to so many columns are reflected one by one, more in panels of so many columns.
+_WHOLE, _PANEL = 64, 32
+
+
+# Packed: R above the diagonal, and the reflections' vectors below it, whose first elements are ones.
+
+
+def _packed_shape(a: ShapedArray) -> list[ShapedArray]:
+    *lead, m, n = a.shape
+    return [a.strip_weak_type(), ShapedArray.of((*lead, min(m, n)), a.dtype)]
+
+
+def _packed_eval(a: Any) -> list[Any]:
+    out = _packed_shape(ShapedArray.of(a.shape, a.dtype))
+    if 0 in a.shape:
+        return [a.copy(), np.zeros(out[1].shape, a.dtype)]
+    packed, scales = np.linalg.qr(a, "raw")
+    return [np.ascontiguousarray(packed.swapaxes(-1, -2)).astype(a.dtype), scales.astype(a.dtype)]
+
+
+def packed(a: Any) -> tuple[Operand, Operand]:
+    """One matrix as R and reflections, and the scale of each reflection."""
+    m, n = aval_of(a).shape
+    count = min(m, n)
+    if count <= _WHOLE:
+        return _reflected(a, 0, count)
+    width = panels(count, _PANEL) * _PANEL
+    # What lies to the right of the last panel is reflected with the panels.
+    extra = max(width - n, 0)
+    whole = pad(a, ((0, 0), (0, extra))) if extra else a
+    columns = arange(max(n, width))
+
+    def panel(p: Any, state: Any) -> Any:
+        a, scales = state
+        start = p * _PANEL
+        found, scale = _reflected(dynamic_slice_in_dim(a, start, _PANEL, 1), start, count)
+        vectors = unit_vectors(found, start)
+        change = vectors @ (adjoint(joined(vectors, scale)) @ (adjoint(vectors) @ a))
+        a = where(columns >= start + _PANEL, a - change, a)
+        a = dynamic_update_slice_in_dim(a, found, start, 1)
+        return a, dynamic_update_slice_in_dim(scales, scale, start, 0)
+
+    found, scales = fori_loop(0, width // _PANEL, panel, (whole, zeros(ShapedArray.of((width,), aval_of(a).dtype))))
+    return found[:, :n], scales[:count]
+
+
+def _reflected(a: Any, start: Any, count: int) -> tuple[Operand, Operand]:
+    """The packed columns of a matrix from its column `start` on, up to column `count`, and the scales."""
+    m, width = aval_of(a).shape
+    rows = arange(m)
+    columns = arange(width)
+
+    def eliminate(c: Any, state: Any) -> Any:
+        a, scales = state
+        j = start + c
+        column = dynamic_index_in_dim(a, c, 1, keepdims=False)
+        vector, scale, beta = reflector(column, j)
+        # R takes the adjoint of the reflection.
+        change = (conj(scale) * vector)[:, None] * (conj(vector)[None, :] @ a)
+        done = j < count
+        stored = where(rows == j, beta, where(rows > j, vector, column))
+        a = where(done & (columns > c), a - change, where(done & (columns == c), stored[:, None], a))
+        return a, dynamic_update_index_in_dim(scales, where(done, scale, 0), c, 0)
+
+    steps = min(width, count)
+    return fori_loop(0, steps, eliminate, (a, zeros(ShapedArray.of((steps,), aval_of(a).dtype))))
+
+
+def reflector(column: Any, j: Any) -> tuple[Any, Any, Any]:
+    """The reflection 1 - t v v^H that leaves nothing of a vector below row j: v, t, and what is left in row j.
+
+    The sign of the latter is LAPACK's, which keeps `head - beta` from cancelling. t is 0 where there is nothing to do.
+    """
+    rows = arange(aval_of(column).shape[0])
+    head = dynamic_index_in_dim(column, j, 0)
+    tail = where(rows > j, column, 0)
+    # Scaled, so that no square overflows or vanishes.
+    largest = abs(tail).max()
+    unit = where(largest > 0, largest, 1)
+    below = unit * ar.sqrt((abs(tail / unit) ** 2).sum(keepdims=True))
+    idle = below == 0
+    size = abs(head)
+    if aval_of(column).dtype.kind == "c":
+        idle = idle & (head.imag == 0)
+    top = ar.max(size, below)
+    safe = where(top > 0, top, 1)
+    length = top * ar.sqrt((size / safe) ** 2 + (below / safe) ** 2)
+    beta = where(head.real > 0, -length, length)
+    scale = where(idle, 0, (beta - head) / where(beta == 0, 1, beta))
+    vector = where(rows == j, 1, tail / where(idle, 1, head - beta))
+    return vector, scale, where(idle, head, beta)
+
+
+def unit_vectors(found: Any, start: Any) -> Operand:
+    """The reflections' vectors of packed columns that begin at column `start`."""
+    m, width = aval_of(found).shape
+    rows, columns = arange(m)[:, None], start + arange(width)
+    return where(rows > columns, found, where(rows == columns, 1, 0))
+
+
+def joined(vectors: Any, scales: Any) -> Operand:
+    """The triangle T that makes one of many reflections: H1 H2 ... = 1 - V T V^H.
+
+    Source: Schreiber and Van Loan, "A storage-efficient WY representation" (1989).
+    """
+    count = aval_of(scales).shape[0]
+    columns = arange(count)
+    gram = adjoint(vectors) @ vectors
+
+    def column(j: Any, triangle: Any) -> Any:
+        scale = dynamic_index_in_dim(scales, j, 0)
+        before = where((columns < j)[:, None], dynamic_index_in_dim(gram, j, 1), 0)
+        found = where((columns == j)[:, None], scale, -scale * (triangle @ before))
+        return dynamic_update_index_in_dim(triangle, found, j, 1)
+
+    return fori_loop(0, count, column, zeros(aval_of(gram)))
+
+
+packed_qr_p = factorization(
+    "geqrf",
+    shape=_packed_shape,
+    eval=_packed_eval,
+    algorithm=lambda a: packed(a),
+    jvp=Absent("its reflections are not a smooth function of the matrix", "differentiate qr"),
+)
+
+
+# The product of the reflections.
+
+
+def _product_eval(a: Any, scales: Any) -> Any:
+    def one(a: Any, scales: Any) -> Any:
+        m, k = a.shape
+        q = np.eye(m, k, dtype=a.dtype)
+        for j in reversed(range(scales.shape[0])):
+            v = np.concatenate([np.ones(1, a.dtype), a[j + 1 :, j]])
+            q[j:] -= np.multiply.outer(scales[j] * v, v.conj() @ q[j:])
+        return q
+
+    return each_matrix(one, a, scales, out=[ShapedArray.of(a.shape, a.dtype)], ranks=(2, 1))[0]
+
+
+def product(a: Any, scales: Any) -> Operand:
+    """The first columns, as many as the packed matrix has, of the product of its reflections."""
+    m, width = aval_of(a).shape
+    count = aval_of(scales).shape[0]
+    q = eye(m, width, dtype=aval_of(a).dtype)
+    if count <= _WHOLE:
+        vectors = unit_vectors(a[:, :count], 0)
+
+        def gather(i: Any, q: Any) -> Any:
+            j = count - 1 - i
+            v = dynamic_index_in_dim(vectors, j, 1)
+            return q - dynamic_index_in_dim(scales, j, 0) * v * (adjoint(v) @ q)
+
+        return fori_loop(0, count, gather, q)
+    total = panels(count, _PANEL)
+    extra = total * _PANEL - count
+    vectors = unit_vectors(a[:, :count], 0)
+    if extra:
+        vectors, scales = pad(vectors, ((0, 0), (0, extra))), pad(scales, (0, extra))
+
+    def panel(i: Any, q: Any) -> Any:
+        start = (total - 1 - i) * _PANEL
+        v = dynamic_slice_in_dim(vectors, start, _PANEL, 1)
+        t = joined(v, dynamic_slice_in_dim(scales, start, _PANEL, 0))
+        return q - v @ (t @ (adjoint(v) @ q))
+
+    return fori_loop(0, total, panel, q)
+
+
+householder_product_p = factorization(
+    "householder_product",
+    shape=lambda a, scales: a.strip_weak_type(),
+    eval=_product_eval,
+    algorithm=product,
+    jvp=Absent("nobody has written the rule", "differentiate qr"),
+    multiple=False,
+    ranks=(2, 1),
+)
+
+
+def householder_product(a: Any, taus: Any) -> Operand:
+    """The first columns of the product of Householder's reflections.
+
+    Args:
+      a: matrices, whose columns have the reflections' vectors below the diagonal.
+      taus: the scales of the reflections.
+
+    >>> import stagec.numpy as snp
+    >>> householder_product(snp.array([[1.0], [1.0]]), snp.array([1.0]))
+    Array([[ 0.],
+           [-1.]], dtype=float32)
+    """
+    a, taus = uniform(a, taus)
+    a = matrix_argument("householder_product", a)
+    shape, given = aval_of(a).shape, aval_of(taus).shape
+    if given[:-1] != shape[:-2] or not given or given[-1] > shape[-1] or shape[-1] > shape[-2]:
+        raise location.error(
+            errors.ShapeError,
+            f"householder_product: {aval_of(a).long()} and {aval_of(taus).long()} do not match",
+            fix="pass one scale for each column, and no more columns than rows",
+        )
+    return householder_product_p(a, taus)
+
+
+# The factorization.
+
+
+def _shape(a: ShapedArray, *, full_matrices: bool) -> list[ShapedArray]:
+    *lead, m, n = a.shape
+    k = m if full_matrices else min(m, n)
+    return [ShapedArray.of((*lead, m, k), a.dtype), ShapedArray.of((*lead, k, n), a.dtype)]
+
+
+def _eval(a: Any, *, full_matrices: bool) -> list[Any]:
+    return [r.astype(a.dtype) for r in np.linalg.qr(a, "complete" if full_matrices else "reduced")]
+
+
+def _algorithm(a: Any, *, full_matrices: bool) -> list[Operand]:
+    m, n = aval_of(a).shape
+    found, scales = packed(a)
+    k = m if full_matrices else min(m, n)
+    left = pad(found, ((0, 0), (0, k - n))) if k > n else found[:, :k]
+    return [product(left, scales), triu(found[:k])]
+
+
+def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    q, r = primitive(*primals, **params)
+    if is_zero(tangents[0]):
+        return [q, r], [zero_of(aval_of(q)), zero_of(aval_of(r))]
+    *_, m, n = aval_of(primals[0]).shape
+    if m < n or (params["full_matrices"] and m != n):
+        raise location.error(
+            errors.UnsupportedError,
+            f"qr has no derivative for {m} rows and {n} columns with full_matrices={params['full_matrices']}",
+            fix="factorize a matrix with no more columns than rows, in mode 'reduced'",
+        )
+    scaled = triangular_solve(r, instantiate(tangents[0]), lower=False)
+    inner = adjoint(q) @ scaled
+    below = tril(inner, -1)
+    omega = below - adjoint(below)
+    if aval_of(inner).dtype.kind == "c":
+        # The diagonal of R stays real: what is imaginary there turns Q.
+        diagonal = inner * np.eye(n, dtype=aval_of(inner).dtype)
+        omega = omega + (diagonal - conj(diagonal)) / 2
+    q_dot = q @ (omega - inner) + scaled
+    return [q, r], [q_dot, (inner - omega) @ r]
+
+
+qr_p = factorization("qr", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp)
+
+
+def qr_factors(x: Any, full_matrices: bool = True) -> tuple[Operand, Operand]:
+    """x = Q R with orthonormal columns in Q and an upper triangle R.
+
+    Args:
+      full_matrices: Q is square; otherwise it has as many columns as R has rows.
+
+    >>> import stagec.numpy as snp
+    >>> q, r = qr_factors(snp.array([[3.0, 1.0], [4.0, 2.0]]))
+    >>> (q @ r).round(5)
+    Array([[3., 1.],
+           [4., 2.]], dtype=float32)
+    """
+    q, r = qr_p(matrix_argument("qr", as_operand(x)), full_matrices=bool(full_matrices))
+    return q, r

@@ -1,0 +1,163 @@
+"""What the rows of factorizations share: leading axes are a batch, and lowering is a function of one matrix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.control.loops import fori_loop
+from stagec.core import dtypes, errors, location
+from stagec.core.aval import ShapedArray
+from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.numpy.diagonals import diagonal as diagonal_of_axes
+from stagec.numpy.manipulation import matrix_transpose
+from stagec.numpy.rounding import conj
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.operand import aval_of
+from stagec.primitives.rules import to_front, zeros
+from stagec.primitives.shape import reshape
+from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
+from stagec.primitives.table import check_dtype
+
+ACCEPTED = frozenset({dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128})
+
+
+def factorization(
+    name: str,
+    *,
+    shape: Callable[..., Any],
+    eval: Callable[..., Any],
+    algorithm: Callable[..., Any],
+    jvp: Any,
+    transpose: Any = NOT_LINEAR,
+    multiple: bool = True,
+    ranks: Sequence[int] = (2,),
+) -> Primitive:
+    """A row whose operands have the same leading axes.
+
+    Args:
+      shape: avals of the results.
+      eval: the same in NumPy.
+      algorithm: the same over other primitives, for compiled programs; its operands have no leading axes.
+      jvp: as in `Primitive`.
+      ranks: how many axes of each operand are not leading ones; the last number serves all further operands.
+    """
+
+    def checked(*avals: ShapedArray, **params: Any) -> Any:
+        check_dtype(name, avals[0].dtype, ACCEPTED)
+        return shape(*avals, **params)
+
+    return Primitive(
+        name,
+        shape=checked,
+        eval=eval,
+        lower=lowering(algorithm, shape, multiple, ranks),
+        jvp=jvp,
+        transpose=transpose,
+        batch=batch_of(multiple),
+        multiple=multiple,
+    )
+
+
+def lowering(
+    algorithm: Callable[..., Any], shape: Callable[..., Any], multiple: bool, ranks: Sequence[int]
+) -> Callable[..., Any]:
+    """The lowering of a row to an algorithm over other primitives, for one matrix after the other."""
+
+    def lower(cx: Any, *values: Any, **params: Any) -> Any:
+        def one(*operands: Any) -> list[Any]:
+            found = algorithm(*operands, **params)
+            return list(found) if multiple else [found]
+
+        shaped = shape(*cx.in_avals, **params)
+        out = cx.apply(lambda *operands: _each(one, operands, ranks, shaped if multiple else [shaped]), *values)
+        return out if multiple else out[0]
+
+    return lower
+
+
+def batch_of(multiple: bool) -> Callable[..., Any]:
+    """The batching rule of a row whose operands have the same leading axes: the batch is another one."""
+
+    def batch(
+        primitive: Primitive, args: Sequence[Any], dims: Sequence[int | None], size: int, params: dict[str, Any]
+    ) -> Any:
+        out = primitive(*(to_front(a, d, size) for a, d in zip(args, dims)), **params)
+        return (out, [0] * len(out)) if multiple else (out, 0)
+
+    return batch
+
+
+def _each(
+    one: Callable[..., list[Any]], operands: Sequence[Any], ranks: Sequence[int], out: Sequence[ShapedArray]
+) -> list[Any]:
+    """One matrix after the other: a loop around the algorithm's loops is one kernel with them."""
+    first = aval_of(operands[0])
+    lead = first.shape[: first.ndim - ranks[0]]
+    if not lead:
+        return one(*operands)
+    count = math.prod(lead)
+    flat = [reshape(x, (count, *aval_of(x).shape[len(lead) :])) for x in operands]
+    if count == 1:
+        results = one(*(x[0] for x in flat))
+        return [reshape(r, a.shape) for r, a in zip(results, out, strict=True)]
+
+    def step(i: Any, found: Any) -> Any:
+        results = one(*(dynamic_index_in_dim(x, i, 0, keepdims=False) for x in flat))
+        return [dynamic_update_index_in_dim(f, r, i, 0) for f, r in zip(found, results, strict=True)]
+
+    empty = [zeros(a.update(shape=(count, *a.shape[len(lead) :]))) for a in out]
+    return [reshape(r, a.shape) for r, a in zip(fori_loop(0, count, step, empty), out, strict=True)]
+
+
+def matrix_argument(name: str, x: Any, square: bool = False) -> Any:
+    """A stack of matrices of a dtype that factorizations take.
+
+    Raises:
+      ShapeError: the last two axes are not a matrix, or not a square one where it has to be.
+    """
+    aval = aval_of(x)
+    if aval.ndim < 2:
+        raise location.error(
+            errors.ShapeError,
+            f"{name}: expected matrices, got {aval.long()}",
+            fix="pass an array with two axes or more",
+        )
+    if square and aval.shape[-1] != aval.shape[-2]:
+        raise location.error(
+            errors.ShapeError,
+            f"{name}: expected square matrices, got {aval.long()}",
+            fix="pass matrices with as many rows as columns",
+        )
+    return convert_element_type(x, aval.dtype) if aval.weak_type else x
+
+
+def each_matrix(
+    function: Callable[..., Any], *arrays: Any, out: Sequence[ShapedArray], ranks: Sequence[int] = (2,)
+) -> list[Any]:
+    """Evaluate on one matrix after the other, for functions of NumPy's that take one."""
+    results = [np.empty(a.shape, a.dtype) for a in out]
+    with np.errstate(all="ignore"):
+        for index in np.ndindex(*arrays[0].shape[: arrays[0].ndim - ranks[0]]):
+            found = function(*(a[index] for a in arrays))
+            for result, value in zip(results, found if isinstance(found, tuple) else (found,), strict=True):
+                result[index] = value
+    return results
+
+
+def diagonal(a: Any) -> Any:
+    """The diagonals of matrices."""
+    return diagonal_of_axes(a, axis1=-2, axis2=-1)
+
+
+def adjoint(a: Any) -> Any:
+    """The conjugate transposes of matrices."""
+    return conj(matrix_transpose(a))
+
+
+def panels(n: int, width: int) -> int:
+    """How many panels of a width cover n columns."""
+    return -(-n // width)
