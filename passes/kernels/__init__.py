@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from passes import bindings
 from passes.analysis.in_place import keep_safe_reuse
-from passes.kernels import loops
+from passes.kernels import loops, products
 from passes.kernels.dispatch import Kernels
 from passes.kernels.processor import Processor
 from passes.kernels.sort import form_sorts
@@ -20,7 +21,7 @@ __all__ = ["form"]
 
 # Each replaces ops by calls of kernels, in the module of `Kernels`, and returns how many by name. Sorts are loops that
 # are better replaced as such; then come loops, since what is in one needs no kernel of its own.
-_FORMERS: tuple[Callable[[Kernels, Processor], dict[str, int]], ...] = (form_sorts, loops.form)
+_FORMERS: tuple[Callable[[Kernels, Processor], dict[str, int]], ...] = (form_sorts, loops.form, products.form)
 
 
 def form(module: Any, options: PassOptions) -> dict[str, int]:
@@ -35,6 +36,7 @@ def form(module: Any, options: PassOptions) -> dict[str, int]:
     """
     if options.target.partition(":")[0] != "cpu":
         return {}
+    bindings.prepare(module.context)
     kernels = Kernels(module)
     processor = Processor.of(options.machine, options.features)
     hits: dict[str, int] = {}

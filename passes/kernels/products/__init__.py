@@ -1,0 +1,75 @@
+"""Matrix products as kernels: `stablehlo.dot_general`, with the elementwise operations that read its result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from passes import bindings
+from passes.kernels.dispatch import Kernels
+from passes.kernels.processor import Processor
+from passes.kernels.products import dots, epilogue as epilogues
+from passes.kernels.products.packing import Panels, packing
+from passes.kernels.products.shapes import Product, read
+from passes.kernels.products.tiled import Tiled
+from passes.kernels.products.tiles import Tiling, tiling
+from passes.kernels.products.vectors import Vectors
+from passes.kernels.writer import Writer
+from passes.match import operations
+from passes.types import tensor_type
+
+# Regions of these are host code; those of others are parts of one operation.
+_HOST = ("func.func", "stablehlo.while", "stablehlo.if", "stablehlo.case")
+
+
+def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
+    """Replace the products of a module by kernels, where these are faster than the compiler's own code."""
+    count = 0
+    found = [op for op in operations(kernels.module.operation) if op.name == "stablehlo.dot_general"]
+    for op in found:
+        if op.parent.name not in _HOST:
+            continue
+        product = read(op.opview)
+        how = tiling(product, processor) if product is not None else None
+        if product is not None and how is not None:
+            _form(kernels, processor, op, product, how)
+            count += 1
+    return {"products": count} if count else {}
+
+
+def _form(kernels: Kernels, processor: Processor, op: Any, product: Product, how: Tiling) -> None:
+    epilogue = epilogues.find(op, product)
+    lhs, rhs = reversed(op.operands) if product.exchanged else op.operands
+    location = epilogues.location_of(epilogue, op)
+    with bindings.ir.InsertionPoint(epilogues.last_operation(epilogue, op)), location:
+        if how.form == "dots":
+            kernel = dots.kernel(product, how, _vectors(product, processor), epilogue, location)
+            extra = 0
+        else:
+            left = Panels(product.lhs.transposed, product.m, product.k, how.rows) if how.pack_lhs else None
+            right = Panels(product.rhs, product.n, product.k, how.width) if how.pack_rhs == "ahead" else None
+            if left is not None:
+                lhs = _packed(kernels, processor, product, left, lhs, op.location)
+            if right is not None:
+                rhs = _packed(kernels, processor, product, right, rhs, op.location)
+            tiled = Tiled(product, how, _vectors(product, processor), epilogue, left, right)
+            kernel = tiled.kernel(location)
+            extra = len(kernel.outputs) - len(epilogue.outputs)
+        types = [value.type for value in epilogue.results]
+        types += [tensor_type((buffer.size,), _element(buffer.element)) for buffer in kernel.outputs[len(types) :]]
+        made = kernels.dispatch(kernel, [lhs, rhs, *epilogue.operands], types)
+    epilogues.replace(epilogue, made[: len(made) - extra], op)
+
+
+def _packed(kernels: Kernels, processor: Processor, product: Product, panels: Panels, value: Any, location: Any) -> Any:
+    kernel = packing(panels, product.batch, product.batches, _vectors(product, processor), location)
+    type_ = tensor_type((panels.size * product.batches,), _element(product.element))
+    with location:
+        return kernels.dispatch(kernel, [value], [type_])[0]
+
+
+def _vectors(product: Product, processor: Processor) -> Vectors:
+    return Vectors(Writer(), product.element, processor.lanes(product.element), processor.fused)
+
+
+def _element(name: str) -> Any:
+    return bindings.ir.Type.parse(name)

@@ -1,0 +1,78 @@
+"""Few rows or few columns, of operands that are contiguous along the sum: vectors go along the sum.
+
+A matrix times a vector is the common case: each row is read once, in its own order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from passes.kernels.dispatch import Kernel
+from passes.kernels.products.epilogue import Epilogue
+from passes.kernels.products.packing import batch_offset
+from passes.kernels.products.shapes import Product
+from passes.kernels.products.tiles import Tiling
+from passes.kernels.products.vectors import Vectors
+from passes.kernels.writer import Buffer, Index, stored
+
+
+def kernel(product: Product, tiling: Tiling, vectors: Vectors, epilogue: Epilogue, location: Any) -> Kernel:
+    """The kernel; its inputs are the operands, then the epilogue's."""
+    w = vectors.w
+    lhs = Buffer("%lhs", product.lhs.size, stored(product.lhs.element))
+    rhs = Buffer("%rhs", product.rhs.size, stored(product.rhs.element))
+    # Results that follow one another are stored together, so the many run along the columns if they can.
+    along_columns = product.n > product.m
+    many = product.n if along_columns else product.m
+    panels = -(-many // tiling.rows)
+    groups = (-(-panels // tiling.row_blocks), product.batches)
+    with w.at(location):
+        group, number = w.workgroup(0, groups[0]), w.workgroup(1, groups[1])
+        epilogue.begin(w, number)
+        lhs0 = batch_offset(w, number, product.batch, product.lhs.batch)
+        rhs0 = batch_offset(w, number, product.batch, product.rhs.batch)
+        result0 = w.mul(number, product.m * product.n)
+        first = w.mul(group, tiling.row_blocks)
+        last = w.least(w.add(first, tiling.row_blocks), panels)
+
+        def panel(place: Index, count: int) -> None:
+            start = w.mul(place, tiling.rows)
+            many_here: list[Index] = [w.add(start, i) for i in range(count)]
+            few: list[Index] = list(range(min(product.m, product.n)))
+            m, n = (few, many_here) if along_columns else (many_here, few)
+            rows = [w.add(lhs0, w.mul(i, product.lhs.row)) for i in m]
+            columns = [w.add(rhs0, w.mul(j, product.rhs.column)) for j in n]
+            sums = _sums(vectors, product, lhs, rhs, rows, columns)
+            narrow = Vectors(w, vectors.element, len(n), vectors.fused)
+            for i, row in enumerate(m):
+                values = sums[i * len(n) : (i + 1) * len(n)]
+                value = w.op(f"vector.from_elements {', '.join(values)} : {narrow.type}")
+                at = w.add(w.add(result0, w.mul(row, product.n)), n[0])
+                epilogue.finish(narrow, value, at, row, n[0], len(n))
+
+        left, whole = many % tiling.rows, many // tiling.rows
+        w.loop(first, w.least(last, whole), 1, lambda place, _: panel(place, tiling.rows))
+        if left:
+            w.choose(w.compare("eq", last, panels), lambda: panel(whole, left))
+    return Kernel.written("product", w, [lhs, rhs, *epilogue.inputs], epilogue.outputs, groups)
+
+
+def _sums(v: Vectors, product: Product, lhs: Buffer, rhs: Buffer, rows: list[Index], columns: list[Index]) -> list[str]:
+    """The sums of every row with every column."""
+    w, k = v.w, product.k
+    whole = k // v.lanes * v.lanes
+
+    def term(place: Index, sums: list[str], count: int | None = None) -> list[str]:
+        right = [v.load(rhs, w.add(column, place), product.rhs.element, count) for column in columns]
+        found = []
+        for i, row in enumerate(rows):
+            left = v.load(lhs, w.add(row, place), product.lhs.element, count)
+            found += [v.multiply_add(left, value, sums[i * len(columns) + j]) for j, value in enumerate(right)]
+        return found
+
+    start = [v.zero()] * (len(rows) * len(columns))
+    sums = w.loop(0, whole, v.lanes, term, start, [v.type] * len(start))
+    if k % v.lanes:
+        # The lanes left over are zero on both sides.
+        sums = term(whole, sums, k % v.lanes)
+    return [v.total(value) for value in sums]

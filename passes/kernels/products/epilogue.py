@@ -1,0 +1,256 @@
+"""The epilogue: elementwise operations that read a product's result are part of its kernel.
+
+A bias, an activation, a residual, a conversion: while a sum is in a register
+they cost next to nothing, and its trip through memory is saved.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from passes import attributes as attrs, bindings
+from passes.kernels.products import elementwise
+from passes.kernels.products.packing import batch_offset
+from passes.kernels.products.shapes import Product, merged, strides
+from passes.kernels.products.vectors import Vectors
+from passes.kernels.writer import Buffer, Index, Writer, stored
+from passes.match import element_name, is_static, producer, shape_of, size_of, splat_of
+
+_MOST_OPERATIONS, _MOST_RESULTS, _MOST_INPUTS = 16, 3, 6
+_SAME_ELEMENTS = "stablehlo.reshape"
+_INPUT_ELEMENTS = ("i1", "f16", "bf16", "f32", "f64")
+
+
+@dataclasses.dataclass(frozen=True)
+class Input:
+    """An array that the epilogue reads beside the sums.
+
+    Attributes:
+      value: the array.
+      row, column: how many elements apart what neighbouring rows and columns of the product need is.
+      batch: the same for each batch dimension of the product.
+    """
+
+    value: Any
+    row: int
+    column: int
+    batch: tuple[int, ...]
+
+
+class Epilogue:
+    """What is done with a product's sums.
+
+    Args:
+      product: whose sums.
+      result: the value that they are.
+      operations: the elementwise operations and reshapes that follow, in order; each reads earlier ones, inputs
+        and numbers.
+      inputs: where the values that these need from outside come from, by value.
+
+    Attributes:
+      results: the values that are needed outside.
+    """
+
+    def __init__(
+        self, product: Product, result: Any, operations: Sequence[Any] = (), inputs: dict[Any, Input] | None = None
+    ) -> None:
+        self.product, self.result, self.operations = product, result, list(operations)
+        self.sources = dict(inputs or {})
+        # `_grown` has seen to it that all readers come after the last operation.
+        values = [result, *(op.results[0] for op in operations)]
+        inside = set(operations)
+        self.results = [v for v in values if any(use.owner.operation not in inside for use in v.uses)] or values[-1:]
+        distinct = {source.value: source for source in self.sources.values()}
+        self.operands = list(distinct)
+        self.inputs = [
+            Buffer(f"%input{i}", size_of(value), stored(element_name(value))) for i, value in enumerate(self.operands)
+        ]
+        self.outputs = [
+            Buffer(f"%result{i}", size_of(value), stored(element_name(value))) for i, value in enumerate(self.results)
+        ]
+        self._buffers = dict(zip(self.operands, self.inputs))
+        self._offsets: dict[Any, Index] = {}
+
+    def holds_sums(self, number: int) -> bool:
+        """Whether an output has room for parts of sums."""
+        return element_name(self.results[number]) == self.product.element
+
+    def begin(self, w: Writer, batch: Index) -> None:
+        """Once for each workgroup: where the inputs of a matrix in the batch begin."""
+        for value, source in self.sources.items():
+            self._offsets[value] = batch_offset(w, batch, self.product.batch, source.batch)
+
+    def finish(self, v: Vectors, sums: str, at: Index, m: Index, n: Index, count: int) -> None:
+        """Store what becomes of a vector of sums.
+
+        Args:
+          at: the place of the first one in the result.
+          m, n: its row and column.
+          count: how many lanes there are.
+        """
+        values = {self.result: v.cast(sums, v.element, element_name(self.result))}
+
+        def value_of(value: Any) -> str:
+            if value not in values:
+                number = splat_of(value)
+                if number is not None:
+                    element = element_name(value)
+                    values[value] = v.full(elementwise.number(float(number), element), element)
+                else:
+                    values[value] = self._input(v, value, m, n, count)
+            return values[value]
+
+        for op in self.operations:
+            operands = [value_of(operand) for operand in op.operands]
+            same = op.name == _SAME_ELEMENTS
+            values[op.results[0]] = operands[0] if same else elementwise.apply(v, op, operands)
+        for value, buffer in zip(self.results, self.outputs):
+            v.write(values[value], element_name(value), buffer, at, count)
+
+    def _input(self, v: Vectors, value: Any, m: Index, n: Index, count: int) -> str:
+        source, w = self.sources[value], v.w
+        memory, element = self._buffers[source.value], element_name(source.value)
+        at = w.add(self._offsets[value], w.add(w.mul(m, source.row), w.mul(n, source.column)))
+        if source.column == 0:
+            return v.repeated(memory, at, element)
+        return v.read(memory, at, element, count)
+
+
+def find(op: Any, product: Product) -> Epilogue:
+    """The longest epilogue of a product."""
+    result = op.operation.results[0]
+    group: list[Any] = []
+    inputs: dict[Any, Input] = {}
+    refused: set[Any] = set()
+    grown = True
+    while grown and len(group) < _MOST_OPERATIONS:
+        grown = False
+        for value in [result, *(member.results[0] for member in group)]:
+            for use in value.uses:
+                user = use.owner.operation
+                if user in group or user in refused:
+                    continue
+                found = _taken(user, op.operation, result, group, inputs, product)
+                if found is None:
+                    refused.add(user)
+                    continue
+                group, inputs = found
+                # What was in the way of another operation may be inside now.
+                refused.clear()
+                grown = True
+                break
+            if grown:
+                break
+    return Epilogue(product, result, group, inputs)
+
+
+def _taken(
+    user: Any, dot: Any, result: Any, group: list[Any], inputs: dict[Any, Input], product: Product
+) -> tuple[list[Any], dict[Any, Input]] | None:
+    """The group with one more operation, and its inputs; None if that cannot be."""
+    if user.block != dot.block or len(user.results) != 1 or not is_static(user.results[0]):
+        return None
+    if size_of(user.results[0]) != size_of(result):
+        return None
+    if user.name != _SAME_ELEMENTS and not elementwise.can(user):
+        return None
+    inside = {result, *(member.results[0] for member in group)}
+    found = dict(inputs)
+    for operand in user.operands:
+        if operand in inside or operand in found or splat_of(operand) is not None:
+            continue
+        source = _input(operand, product)
+        if source is None:
+            return None
+        found[operand] = source
+    if len({source.value for source in found.values()}) > _MOST_INPUTS:
+        return None
+    members = [*group, user]
+    last = members[0]
+    for member in members[1:]:
+        last = member if last.is_before_in_block(member) else last
+    # In the order of the block, which is not that in which they were found.
+    members = _ordered(members)
+    results = 0
+    for value in [result, *(member.results[0] for member in members)]:
+        outside = [use.owner.operation for use in value.uses if use.owner.operation not in members]
+        results += bool(outside)
+        if not all(_comes_after(reader, last) for reader in outside):
+            return None
+    return (members, found) if results <= _MOST_RESULTS else None
+
+
+def _ordered(members: list[Any]) -> list[Any]:
+    found: list[Any] = []
+    for member in members:
+        place = next((i for i, other in enumerate(found) if member.is_before_in_block(other)), len(found))
+        found.insert(place, member)
+    return found
+
+
+def _comes_after(reader: Any, last: Any) -> bool:
+    """Whether an operation, or the one around it in the same block, comes after another."""
+    while reader is not None and reader.block != last.block:
+        reader = reader.parent.operation if reader.parent is not None else None
+    return reader is not None and last.is_before_in_block(reader)
+
+
+def _input(value: Any, product: Product) -> Input | None:
+    """How rows and columns of a product lie in an array of its size, which may be broadcast from a smaller one."""
+    shape = list(shape_of(value))
+    steps = strides(shape)
+    broadcast = producer(value, "stablehlo.broadcast_in_dim")
+    if broadcast is not None:
+        value = broadcast.operation.operands[0]
+        own = strides(shape_of(value))
+        steps = [0] * len(shape)
+        for axis, target in enumerate(attrs.ints(broadcast, "broadcast_dimensions")):
+            if shape_of(value)[axis] > 1:
+                steps[target] = own[axis]
+    if element_name(value) not in _INPUT_ELEMENTS:
+        return None
+    groups = _split(shape, steps, [product.n, product.m, *reversed(product.batch)])
+    if groups is None or groups[0] not in (0, 1):
+        return None
+    column, row, *batch = groups
+    return Input(value, row, column, tuple(reversed(batch)))
+
+
+def _split(shape: list[int], steps: list[int], extents: list[int]) -> list[int] | None:
+    """The step of each extent, the last axis first, where axes make up each extent; None if they do not."""
+    axes = [(size, step) for size, step in zip(shape, steps) if size != 1]
+    found = []
+    for extent in extents:
+        taken: list[tuple[int, int]] = []
+        while math.prod(size for size, _ in taken) < extent and axes:
+            taken.insert(0, axes.pop())
+        if math.prod(size for size, _ in taken) != extent:
+            return None
+        one = merged(taken)
+        if len(one) > 1:
+            return None
+        found.append(one[0][1] if one else 0)
+    return found
+
+
+def replace(epilogue: Epilogue, made: Sequence[Any], op: Any) -> None:
+    """Put a kernel's results in the place of the product and of its epilogue, which are erased."""
+    for value, result in zip(epilogue.results, made):
+        value.replace_all_uses_with(result)
+    for member in reversed(epilogue.operations):
+        member.erase()
+    op.operation.erase()
+
+
+def last_operation(epilogue: Epilogue, op: Any) -> Any:
+    """The operation before which the kernel is called."""
+    return epilogue.operations[-1] if epilogue.operations else op.operation
+
+
+def location_of(epilogue: Epilogue, op: Any) -> Any:
+    """The lines of the product and of its epilogue."""
+    found = [op.operation.location, *(member.location for member in epilogue.operations)]
+    return found[0] if len(found) == 1 else bindings.ir.Location.fused(found)

@@ -1,0 +1,133 @@
+"""Products as kernels see them: three extents, batches, and where each operand's elements are."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from passes import attributes as attrs
+from passes.match import element_name, is_static, shape_of
+
+# What elements are multiplied and added up in.
+_COMPUTED = {"f32": "f32", "f64": "f64", "bf16": "f32", "f16": "f32"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Matrix:
+    """An operand of a product: a batch of matrices, somewhere in an array.
+
+    Attributes:
+      element: its element type, as the tensor has it.
+      size: elements in memory.
+      row, column: how many elements apart rows and columns are.
+      batch: the same for each batch dimension.
+    """
+
+    element: str
+    size: int
+    row: int
+    column: int
+    batch: tuple[int, ...] = ()
+
+    @property
+    def transposed(self) -> Matrix:
+        """The matrix with rows for columns; the memory stays as it is."""
+        return dataclasses.replace(self, row=self.column, column=self.row)
+
+
+@dataclasses.dataclass(frozen=True)
+class Product:
+    """`result[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n]`; the result is contiguous.
+
+    Attributes:
+      m, n, k: extents.
+      batch: extents of the batch dimensions, as many as the matrices have strides for.
+      element: what it is computed in.
+      result: the element type of the result.
+      exchanged: whether the operands are in each other's place (see `swapped`).
+    """
+
+    m: int
+    n: int
+    k: int
+    batch: tuple[int, ...]
+    lhs: Matrix
+    rhs: Matrix
+    element: str
+    result: str
+    exchanged: bool = False
+
+    @property
+    def batches(self) -> int:
+        """How many products there are."""
+        return math.prod(self.batch)
+
+    @property
+    def swapped(self) -> Product:
+        """`transpose(rhs) @ transpose(lhs)`: the same memory where the result is a vector."""
+        return dataclasses.replace(
+            self, m=self.n, n=self.m, lhs=self.rhs.transposed, rhs=self.lhs.transposed, exchanged=not self.exchanged
+        )
+
+
+def read(op: Any) -> Product | None:
+    """The product that a `stablehlo.dot_general` is; None if kernels have no code for it."""
+    (result,) = op.operation.results
+    if not all(is_static(value) for value in (op.lhs, op.rhs, result)):
+        return None
+    kinds = [element_name(value) for value in (op.lhs, op.rhs, result)]
+    if kinds[0] != kinds[1] or kinds[0] not in _COMPUTED or kinds[2] not in (kinds[0], _COMPUTED[kinds[0]]):
+        return None
+    dims = attrs.dot_dimensions(op)
+    left, right = shape_of(op.lhs), shape_of(op.rhs)
+    if 0 in left or 0 in right:
+        return None
+    left_strides, right_strides = strides(left), strides(right)
+    rows = merged((left[d], left_strides[d]) for d in _free(left, dims.lhs_batch, dims.lhs_contract))
+    columns = merged((right[d], right_strides[d]) for d in _free(right, dims.rhs_batch, dims.rhs_contract))
+    shared = [(left[i], left_strides[i], right_strides[j]) for i, j in zip(dims.lhs_contract, dims.rhs_contract)]
+    # The order of a sum is open: whichever makes it one axis of both operands.
+    depth = merged(sorted(shared, key=lambda axis: -axis[1])) if len(shared) > 1 else merged(shared)
+    batch = merged((left[i], left_strides[i], right_strides[j]) for i, j in zip(dims.lhs_batch, dims.rhs_batch))
+    if max(len(rows), len(columns), len(depth)) > 1:
+        return None
+    m, lhs_row = rows[0] if rows else (1, 0)
+    n, rhs_column = columns[0] if columns else (1, 1)
+    k, lhs_column, rhs_row = depth[0] if depth else (1, 1, 0)
+    product = Product(
+        *(m, n, k),
+        tuple(size for size, _, _ in batch),
+        Matrix(kinds[0], math.prod(left), lhs_row, lhs_column, tuple(stride for _, stride, _ in batch)),
+        Matrix(kinds[1], math.prod(right), rhs_row, rhs_column, tuple(stride for _, _, stride in batch)),
+        _COMPUTED[kinds[0]],
+        kinds[2],
+    )
+    return product.swapped if n == 1 else product
+
+
+def strides(shape: Sequence[int]) -> list[int]:
+    """How many elements apart neighbours along each axis are, in memory without gaps.
+
+    >>> strides((2, 3, 4))
+    [12, 4, 1]
+    """
+    return [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+
+
+def _free(shape: Sequence[int], *taken: Sequence[int]) -> list[int]:
+    return [d for d in range(len(shape)) if not any(d in dims for dims in taken)]
+
+
+def merged(axes: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Axes of `(size, stride, ...)`, neighbours made into one where their elements follow one another."""
+    found: list[tuple[int, ...]] = []
+    for size, *steps in axes:
+        if size == 1:
+            continue
+        if found and all(before == size * step for before, step in zip(found[-1][1:], steps)):
+            found[-1] = (found[-1][0] * size, *steps)
+        else:
+            found.append((size, *steps))
+    return found

@@ -1,0 +1,227 @@
+"""The blocked product: a register tile that walks over panels of rows and of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from passes.kernels.dispatch import Kernel
+from passes.kernels.products.epilogue import Epilogue
+from passes.kernels.products.packing import Panels, batch_offset, fill
+from passes.kernels.products.shapes import Matrix, Product
+from passes.kernels.products.tiles import Tiling
+from passes.kernels.products.vectors import Vectors
+from passes.kernels.writer import Buffer, Index, stored
+
+# How many steps of the sum ahead of the one in use operands are fetched.
+_AHEAD_LHS, _AHEAD_RHS = 16, 8
+
+
+class Tiled:
+    """Writes the kernel of one product.
+
+    Args:
+      product, tiling: what is computed, and how it is cut.
+      vectors: emits the code.
+      epilogue: what is done with the sums before they are stored.
+      lhs, rhs: the panels of an operand that was packed before, or None where it is read as it is.
+    """
+
+    def __init__(
+        self,
+        product: Product,
+        tiling: Tiling,
+        vectors: Vectors,
+        epilogue: Epilogue,
+        lhs: Panels | None,
+        rhs: Panels | None,
+    ) -> None:
+        self.product, self.tiling, self.v, self.w = product, tiling, vectors, vectors.w
+        self.epilogue, self.lhs_panels, self.rhs_panels = epilogue, lhs, rhs
+        self.lhs = _operand("%lhs", product.lhs, lhs, product)
+        self.rhs = _operand("%rhs", product.rhs, rhs, product)
+        # The panel of columns that the workgroup is at, if it packs them itself.
+        self.panel: Buffer | None = None
+        # Sums of several blocks wait in the result, or, if that cannot hold them, in memory of their own.
+        self.partial = self._partial()
+
+    def _partial(self) -> Buffer | None:
+        if self.tiling.depth >= self.product.k:
+            return None
+        for i, buffer in enumerate(self.epilogue.outputs):
+            if self.epilogue.holds_sums(i):
+                return buffer
+        return Buffer("%sums", self.product.batches * self.product.m * self.product.n, self.v.element)
+
+    def kernel(self, location: Any) -> Kernel:
+        """The kernel; its inputs are the operands, then the epilogue's."""
+        product, tiling, w = self.product, self.tiling, self.w
+        row_panels, column_panels = -(-product.m // tiling.rows), -(-product.n // tiling.width)
+        groups = (
+            -(-row_panels // tiling.row_blocks),
+            -(-column_panels // tiling.column_blocks),
+            product.batches,
+        )
+        with w.at(location):
+            row_group, column_group, number = (w.workgroup(axis, count) for axis, count in enumerate(groups))
+            if tiling.pack_rhs == "here":
+                self.panel = w.scratch(tiling.depth * tiling.width, self.v.element)
+            self.epilogue.begin(w, number)
+            self.result0 = w.mul(number, product.m * product.n)
+            self.lhs0 = self._origin(number, product.lhs, self.lhs_panels)
+            self.rhs0 = self._origin(number, product.rhs, self.rhs_panels)
+            self.first_row = w.mul(row_group, tiling.row_blocks)
+            self.last_row = w.least(w.add(self.first_row, tiling.row_blocks), row_panels)
+            first = w.mul(column_group, tiling.column_blocks)
+            last = w.least(w.add(first, tiling.column_blocks), column_panels)
+            for start, stop, depth in self._stretches():
+                begins, ends = start == 0, stop == product.k
+
+                def block(k: Index, _: object, depth: int = depth, begins: bool = begins, ends: bool = ends) -> None:
+                    w.loop(first, last, 1, lambda column, _: self._column(column, k, depth, begins, ends))
+
+                w.loop(start, stop, depth, block)
+        extra = [self.partial] if self.partial is not None and self.partial not in self.epilogue.outputs else []
+        inputs = [self.lhs, self.rhs, *self.epilogue.inputs]
+        return Kernel.written("product", w, inputs, [*self.epilogue.outputs, *extra], groups)
+
+    def _stretches(self) -> list[tuple[int, int, int]]:
+        """Parts of the sum with code of their own: the first block, those between, and the last, which may be short."""
+        k, depth = self.product.k, self.tiling.depth
+        if depth >= k:
+            return [(0, k, k)]
+        last = (k - 1) // depth * depth
+        middle = [(depth, last, depth)] if last > depth else []
+        return [(0, depth, depth), *middle, (last, k, k - last)]
+
+    def _origin(self, number: Index, matrix: Matrix, panels: Panels | None) -> Index:
+        if panels is not None:
+            return self.w.mul(number, panels.size)
+        return batch_offset(self.w, number, self.product.batch, matrix.batch)
+
+    def _column(self, column: Index, k: Index, depth: int, begins: bool, ends: bool) -> None:
+        """One panel of columns; the last may have fewer."""
+        width, n = self.tiling.width, self.product.n
+        left = n % width
+        count = -(-n // width)
+        whole = self.w.compare("ult", column, count - 1) if left else True
+        parts = (k, depth, begins, ends)
+        self.w.choose(whole, lambda: self._rows(column, width, *parts), lambda: self._rows(column, left, *parts))
+
+    def _rows(self, column: Index, columns: int, k: Index, depth: int, begins: bool, ends: bool) -> None:
+        """All rows of a panel of columns; the last panel of rows may have fewer."""
+        w, m, rows = self.w, self.product.m, self.tiling.rows
+        left, whole = m % rows, m // rows
+        if self.panel is not None:
+            panels = Panels(self.product.rhs, columns, depth, self.tiling.width)
+            start = w.add(w.mul(k, panels.matrix.row), w.mul(column, panels.width * panels.matrix.column))
+            fill(self.v, panels, self.rhs, w.add(self.rhs0, start), self.panel, 0, columns)
+        parts = (column, columns, k, depth, begins, ends)
+        w.loop(self.first_row, w.least(self.last_row, whole), 1, lambda row, _: self._tile(row, rows, *parts))
+        if left:
+            w.choose(w.compare("eq", self.last_row, whole + 1), lambda: self._tile(whole, left, *parts))
+
+    def _tile(
+        self, row: Index, rows: int, column: Index, columns: int, k: Index, depth: int, begins: bool, ends: bool
+    ) -> None:
+        w, v, product, tiling = self.w, self.v, self.product, self.tiling
+        vectors = -(-columns // v.lanes)
+        counts = [min(v.lanes, columns - j * v.lanes) for j in range(vectors)]
+        m, n = w.mul(row, tiling.rows), w.mul(column, tiling.width)
+        place = w.add(self.result0, w.add(w.mul(m, product.n), n))
+        target = self.partial or self.epilogue.outputs[0]
+        if tiling.prefetch:
+            for r in range(rows):
+                for j in range(vectors):
+                    w.do(_prefetch(w, target, w.add(place, r * product.n + j * v.lanes), "write" if begins else "read"))
+        sums = self._contract(self._lhs(row, m, rows, k), self._rhs(n, vectors, counts, k), rows, vectors, depth)
+        for r in range(rows):
+            for j in range(vectors):
+                at = w.add(place, r * product.n + j * v.lanes)
+                value = sums[r * vectors + j]
+                if not begins:
+                    assert self.partial is not None, "a sum of several blocks has a place for parts of it"
+                    value = v.add(value, v.load(self.partial, at, count=counts[j]))
+                if ends:
+                    self.epilogue.finish(v, value, at, w.add(m, r), w.add(n, j * v.lanes), counts[j])
+                else:
+                    assert self.partial is not None, "a sum of several blocks has a place for parts of it"
+                    v.store(value, self.partial, at, count=counts[j])
+
+    def _lhs(self, row: Index, m: Index, rows: int, k: Index) -> Callable[[Index], Iterator[str]]:
+        """Reads one column of the left operand's panel: a vector of equal lanes for each row."""
+        w, v = self.w, self.v
+        if self.lhs_panels is not None:
+            step, shift, element = self.lhs_panels.width, 1, v.element
+            start = w.add(self.lhs0, w.mul(row, self.lhs_panels.depth * step))
+            starts: list[Index] = [w.add(start, w.mul(k, step))] * rows
+        else:
+            matrix = self.product.lhs
+            step, shift, element = matrix.column, 0, matrix.element
+            start = w.add(self.lhs0, w.mul(k, step))
+            starts = [w.add(start, w.mul(w.add(m, r), matrix.row)) for r in range(rows)]
+
+        def read(place: Index) -> Iterator[str]:
+            moved = w.mul(place, step)
+            if self.tiling.prefetch:
+                w.do(_prefetch(w, self.lhs, w.add(w.add(starts[0], moved), _AHEAD_LHS * step), "read"))
+            for r, start in enumerate(starts):
+                yield v.splat(v.scalar(self.lhs, w.add(w.add(start, moved), r * shift), element))
+
+        return read
+
+    def _rhs(self, n: Index, vectors: int, counts: list[int], k: Index) -> Callable[[Index], list[str]]:
+        """Reads one row of the right operand's panel."""
+        w, v, matrix, width = self.w, self.v, self.product.rhs, self.tiling.width
+        memory, step, element = self.rhs, matrix.row, matrix.element
+        start: Index = 0
+        if self.panel is not None or self.rhs_panels is not None:
+            step, element, counts = width, v.element, [v.lanes] * vectors
+        if self.panel is not None:
+            memory = self.panel
+        elif self.rhs_panels is not None:
+            # A panel begins where its first column would, were the columns of the operand apart by its depth.
+            start = w.add(self.rhs0, w.add(w.mul(k, width), w.mul(n, self.rhs_panels.depth)))
+        else:
+            start = w.add(self.rhs0, w.add(w.mul(k, step), n))
+
+        def read(place: Index) -> list[str]:
+            moved = w.add(start, w.mul(place, step))
+            if self.tiling.prefetch and self.panel is None:
+                for j in range(vectors):
+                    w.do(_prefetch(w, self.rhs, w.add(moved, _AHEAD_RHS * step + j * v.lanes), "read"))
+            return [v.load(memory, w.add(moved, j * v.lanes), element, counts[j]) for j in range(vectors)]
+
+        return read
+
+    def _contract(
+        self,
+        lhs: Callable[[Index], Iterator[str]],
+        rhs: Callable[[Index], list[str]],
+        rows: int,
+        vectors: int,
+        depth: int,
+    ) -> list[str]:
+        """The register tile: sums over a stretch of `k`, as many vectors as the tile has."""
+        v = self.v
+
+        def term(place: Index, sums: list[str]) -> list[str]:
+            columns = rhs(place)
+            found = []
+            # Each value is read right before it is used: code keeps this order, and all of them have no registers.
+            for r, value in enumerate(lhs(place)):
+                found += [v.multiply_add(value, columns[j], sums[r * vectors + j]) for j in range(vectors)]
+            return found
+
+        start = [v.zero()] * (rows * vectors)
+        return self.w.loop(0, depth, 1, term, start, [v.type] * len(start))
+
+
+def _operand(name: str, matrix: Matrix, panels: Panels | None, product: Product) -> Buffer:
+    if panels is not None:
+        return Buffer(name, panels.size * product.batches, product.element)
+    return Buffer(name, matrix.size, stored(matrix.element))
+
+
+def _prefetch(w: Any, memory: Buffer, at: Index, use: str) -> str:
+    return f"memref.prefetch {memory.name}[{w.index(at)}], {use}, locality<3>, data : {memory.type}"

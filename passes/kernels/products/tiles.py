@@ -1,0 +1,162 @@
+"""How a product is cut: the register tile, blocks for the caches, shares of the cores. The one cost model."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+from passes.kernels.processor import Processor
+from passes.kernels.products.shapes import Product
+from passes.kernels.products.vectors import bits
+
+# Seconds of one core that a share of the work should take at least: less is lost in handing it out.
+_SHARE = 100e-6
+# The same for rows that are read once.
+_ROW_SHARE = 20e-6
+# Multiply-adds and bytes in a second, roughly, of one core; for shares only.
+_MULTIPLY_ADDS = {4: 5e10, 8: 2.5e10}
+_BYTES = 1e10
+# Rows of B that are less apart than this are read where they are: the processor fetches ahead.
+_NEAR_ROWS = 1024
+# Sums of this many bytes are cut into blocks of `_DEPTH` terms.
+_LONG_SUM, _DEPTH = 8192, 512
+# A panel of columns that a workgroup packs has at most so many bytes.
+_PANEL = 128 << 10
+# A left operand of at most this many rows reads each row of B once, so packing does not pay.
+_THIN = 12
+
+
+@dataclasses.dataclass(frozen=True)
+class Tiling:
+    """How a product is computed.
+
+    Attributes:
+      form: `tiled`; or `dots`, for few columns of operands that are both contiguous along the sum.
+      rows, vectors: the register tile's extent.
+      lanes: elements in a vector.
+      pack_lhs: whether the left operand is copied into panels first.
+      pack_rhs: `ahead`: the right operand is copied into panels first; `here`: each workgroup copies the panel of
+        columns that it is at; empty: it is read as it is.
+      depth: terms of the sum in a block.
+      row_blocks, column_blocks: panels of rows and of columns that a workgroup takes.
+      prefetch: whether panels and results are fetched ahead.
+    """
+
+    form: str
+    rows: int
+    vectors: int
+    lanes: int
+    pack_lhs: bool = False
+    pack_rhs: str = ""
+    depth: int = 0
+    row_blocks: int = 1
+    column_blocks: int = 1
+    prefetch: bool = False
+
+    @property
+    def width(self) -> int:
+        """Columns of the register tile."""
+        return self.vectors * self.lanes
+
+
+def tiling(product: Product, processor: Processor) -> Tiling | None:
+    """How to compute a product; None where the compiler's own code is better."""
+    size = bits(product.element) // 8
+    lanes = processor.lanes(product.element)
+    m, n, k = product.m, product.n, product.k
+    if product.lhs.column == 1 and product.rhs.row == 1 and min(m, n) <= 8 and k >= 2 * lanes:
+        return _dots(product, processor)
+    if n < lanes // 2 and m > 1:
+        return None
+    rows, vectors = register_tile(m, n, lanes, size, processor)
+    readable = product.rhs.column == 1
+    thin = m <= _THIN and readable and n * size >= _NEAR_ROWS
+    if thin:
+        rows, vectors = m, max(1, min(4, (processor.registers - 8) // m))
+    # A thin product goes along its rows in short blocks, which stay in the first cache.
+    depth = (32 if m > 2 else 16) if thin else k
+    width = vectors * lanes
+    packs = not readable or (not thin and n * size >= _NEAR_ROWS)
+    many = m >= 4 * rows
+    pack_lhs = packs and many and m * k * size > 64 << 10 and n > 8 * width
+    pack_rhs = ("ahead" if many else "here") if packs else ""
+    prefetch = False
+    if pack_lhs and k * size >= _LONG_SUM:
+        depth, prefetch = _DEPTH, True
+    if pack_rhs == "here":
+        depth = min(depth, _PANEL // (width * size))
+    blocks = _blocks(product, processor, rows, width, min(depth, k))
+    return Tiling("tiled", rows, vectors, lanes, pack_lhs, pack_rhs, min(depth, k), *blocks, prefetch)
+
+
+def _dots(product: Product, processor: Processor) -> Tiling:
+    few = min(product.m, product.n)
+    many = max(product.m, product.n)
+    rows = min(8 if few <= 2 else max(1, (processor.registers - 8) // few), many)
+    panels = -(-many // rows)
+    share = int(many * product.k * bits(product.lhs.element) / 8 / _BYTES / _ROW_SHARE)
+    groups = max(1, min(share, processor.cores, panels)) if product.batches < processor.cores else 1
+    return Tiling("dots", rows, 1, processor.lanes(product.element), row_blocks=-(-panels // groups))
+
+
+@functools.lru_cache(maxsize=512)
+def register_tile(m: int, n: int, lanes: int, size: int, processor: Processor) -> tuple[int, int]:
+    """Rows and vectors of the register tile that take the fewest cycles, remainders included.
+
+    A round takes two multiply-adds or two loads a cycle, and at least the four
+    cycles that one multiply-add takes.
+
+    >>> register_tile(1024, 1024, 16, 4, Processor(64, 32, True, True))
+    (12, 2)
+    """
+
+    def cycles(rows: int, vectors: int) -> float:
+        round_ = max(rows * vectors / 2, (rows + vectors) / 2 * 1.05, 4)
+        return (round_ + (rows + vectors * lanes) * size / 256) * 256 + rows * vectors * 1.5 + 20
+
+    best = (float("inf"), 1, 1)
+    for vectors in range(1, 7):
+        if (vectors - 1) * lanes >= n:
+            break
+        width = vectors * lanes
+        left = -(-(n % width) // lanes)
+        for rows in range(1, min(m, 28) + 1):
+            if rows * vectors + vectors + 1 > processor.registers:
+                break
+            cost = sum(
+                count_m * count_n * cycles(r, v)
+                for r, count_m in ((rows, m // rows), (m % rows, 1))
+                for v, count_n in ((vectors, n // width), (left, 1))
+                if r and v and count_n
+            )
+            if cost < best[0] * 0.995:
+                best = (cost, rows, vectors)
+    return best[1], best[2]
+
+
+def _blocks(product: Product, processor: Processor, rows: int, width: int, depth: int) -> tuple[int, int]:
+    """Panels of rows and of columns in a block: the left operand's share fits the cache, and cores get even shares."""
+    size = bits(product.element) // 8
+    row_panels, column_panels = -(-product.m // rows), -(-product.n // width)
+    m, n = row_panels, column_panels
+    if product.m * depth * size > processor.l2:
+        m = max(1, processor.l2 // (rows * depth * size))
+
+    def seconds() -> float:
+        work = m * rows * n * width * product.k / _MULTIPLY_ADDS[size]
+        return max(work, (m * rows + n * width) * product.k * size / _BYTES)
+
+    while product.batches < processor.cores and seconds() > _SHARE:
+        if -(-row_panels // m) * -(-column_panels // n) * product.batches >= processor.cores:
+            break
+        if n > 1 and n * width >= m * rows:
+            n = -(-n // 2)
+        elif m > 1:
+            m = -(-m // 2)
+        else:
+            break
+    return _even(row_panels, m), _even(column_panels, n)
+
+
+def _even(panels: int, block: int) -> int:
+    return -(-panels // -(-panels // block))

@@ -1,0 +1,176 @@
+"""Products as kernels: which form each takes, what becomes part of it, and that only its own memory is read."""
+
+import numpy as np
+import pytest
+from guarded import guarded
+
+import stagec
+import stagec.numpy as snp
+from passes import PassOptions, bindings, kernels
+from passes.kernels.processor import Processor
+from passes.kernels.products import shapes
+from passes.kernels.products.elementwise import number
+from passes.kernels.products.tiles import tiling
+from passes.match import constant_of, operations
+from passes.types import numpy_dtype
+from stagec import lax
+
+WIDE = Processor.of("x86_64", frozenset({"avx2", "fma", "avx512f", "avx512vl", "avx512dq", "avx512bw"}))
+
+
+def dot(left, right, result, dims, element="f32"):
+    """A module with one product."""
+    types = [f"tensor<{s}x{element}>" for s in (left, right, result)]
+    return f"""func.func @main(%a: {types[0]}, %b: {types[1]}) -> {types[2]} {{
+      %0 = stablehlo.dot_general %a, %b, {dims} : ({types[0]}, {types[1]}) -> {types[2]} loc("model.py":4:1)
+      return %0 : {types[2]}
+    }}"""
+
+
+def product_of(text):
+    module = bindings.ir.Module.parse(text, bindings.new_context())
+    (op,) = (op for op in operations(module.operation) if op.name == "stablehlo.dot_general")
+    return shapes.read(op.opview)
+
+
+def formed(text):
+    options = PassOptions(machine="x86_64", features=frozenset({"avx2", "fma"}))
+    module = bindings.ir.Module.parse(text, bindings.new_context())
+    return kernels.form(module, options), module
+
+
+def test_operands_are_read_in_whatever_order_they_lie():
+    product = product_of(dot("4x7x5", "7x4x3", "4x5x3", "batching_dims = [0] x [1], contracting_dims = [1] x [0]"))
+    assert (product.m, product.n, product.k, product.batch) == (5, 3, 7, (4,))
+    assert (product.lhs.row, product.lhs.column, product.lhs.batch) == (1, 5, (35,))
+    assert (product.rhs.row, product.rhs.column, product.rhs.batch) == (12, 1, (3,))
+
+
+def test_neighbouring_axes_are_one():
+    product = product_of(dot("2x3x4x5", "4x5x6", "2x3x6", "contracting_dims = [2, 3] x [0, 1]"))
+    assert (product.m, product.n, product.k, product.batch) == (6, 6, 20, ())
+
+
+def test_axes_that_are_no_matrix_stay_with_the_compiler():
+    # The rows are two axes with the sum's between them.
+    text = dot("2x4x3", "4x6", "2x3x6", "contracting_dims = [1] x [0]")
+    assert product_of(text) is None and formed(text)[0] == {}
+
+
+def test_a_matrix_times_a_vector_is_a_row_times_a_matrix():
+    product = product_of(dot("40x30", "30", "40", "contracting_dims = [1] x [0]"))
+    assert product.exchanged and (product.m, product.n, product.k) == (1, 40, 30)
+    assert (product.rhs.row, product.rhs.column) == (1, 30)
+
+
+# m, n, k, whether each operand is transposed, and what is expected of the tiling.
+FORMS = {
+    "unpacked": (100, 100, 100, 0, 0, {"form": "tiled", "pack_lhs": False, "pack_rhs": ""}),
+    "panels here": (32, 700, 300, 0, 0, {"pack_lhs": False, "pack_rhs": "here"}),
+    "panels ahead": (130, 260, 70, 0, 0, {"pack_lhs": False, "pack_rhs": "ahead"}),
+    "both packed": (200, 450, 330, 0, 0, {"pack_lhs": True, "pack_rhs": "ahead"}),
+    "both turned": (200, 450, 330, 1, 1, {"pack_lhs": True, "pack_rhs": "ahead"}),
+    "blocks of the sum": (60, 400, 2100, 0, 1, {"depth": 512, "prefetch": True}),
+    "blocks of panels": (20, 300, 3000, 0, 0, {"pack_rhs": "here", "depth": 1024}),
+    "one row": (1, 500, 300, 0, 0, {"form": "tiled", "rows": 1, "depth": 16}),
+    "few rows": (7, 333, 301, 0, 0, {"form": "tiled", "rows": 7, "depth": 32}),
+    "rows of both": (1, 301, 333, 0, 1, {"form": "dots"}),
+    "few columns": (301, 5, 333, 0, 1, {"form": "dots"}),
+    "narrow": (33, 9, 50, 0, 0, {"form": "tiled", "vectors": 1}),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_each_form_is_taken(name):
+    m, n, k, left, right, expected = FORMS[name]
+    operands = [f"{k}x{m}" if left else f"{m}x{k}", f"{n}x{k}" if right else f"{k}x{n}"]
+    product = product_of(dot(*operands, f"{m}x{n}", f"contracting_dims = [{1 - left}] x [{right}]"))
+    found = tiling(product, WIDE)
+    assert {key: getattr(found, key) for key in expected} == expected
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_every_form_computes_what_numpy_computes(dtype):
+    numbers = np.random.default_rng(0)
+    arrays = []
+    for m, n, k, left, right, _ in FORMS.values():
+        arrays.append(numbers.normal(size=(k, m) if left else (m, k)).astype(dtype))
+        arrays.append(numbers.normal(size=(n, k) if right else (k, n)).astype(dtype))
+
+    def products(m, *arrays):
+        found = []
+        for (_, _, _, left, right, _), a, b in zip(FORMS.values(), arrays[::2], arrays[1::2]):
+            found.append(m.matmul(a.T if left else a, b.T if right else b))
+        return found
+
+    # Beyond each array is memory that nobody may read, and before that NaN.
+    with stagec.config.override(enable_x64=True, enable_cache=False):
+        compiled = stagec.jit(lambda *arrays: products(snp, *arrays))
+        lowered = compiled.lower(*arrays).as_text("kernels")
+        results = compiled(*map(guarded, arrays))
+    assert "dot_general" not in lowered
+    exact = products(np, *(a.astype(np.float64) for a in arrays))
+    for name, found, wanted in zip(FORMS, results, exact, strict=True):
+        scale = np.abs(wanted).max() * (2e-6 if dtype == "float32" else 1e-14)
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=scale, err_msg=name)
+
+
+def test_what_follows_a_product_is_part_of_its_kernel():
+    def layer(x, w, bias, residual, scale):
+        hidden = lax.dot_general(x, w, (((1,), (0,)), ((), ())))
+        return snp.maximum(hidden + bias, 0) * scale + residual, hidden > 0
+
+    shapes_ = [(20, 30), (30, 40), (40,), (20, 40), ()]
+    arrays = [np.random.default_rng(i).normal(size=s).astype(np.float32) for i, s in enumerate(shapes_)]
+    text = stagec.jit(layer).lower(*arrays).as_text("kernels")
+    main = text[text.index("func.func public @main") :]
+    assert main.count("flow.dispatch") == 1
+    assert not any(f"stablehlo.{name}" in main for name in ("add", "maximum", "multiply", "compare"))
+    value, positive = stagec.jit(layer)(*arrays)
+    hidden = arrays[0].astype(np.float64) @ arrays[1]
+    np.testing.assert_allclose(value, np.maximum(hidden + arrays[2], 0) * arrays[4] + arrays[3], atol=1e-5)
+    np.testing.assert_array_equal(positive, hidden > 0)
+
+
+def test_what_is_read_before_the_epilogue_ends_stays_outside():
+    def f(x, w):
+        z = x @ w
+        early = snp.sort(z, axis=0)
+        return z + early, early
+
+    x, w = (np.random.default_rng(i).normal(size=(24, 24)).astype(np.float32) for i in range(2))
+    found, early = stagec.jit(f)(x, w)
+    z = x.astype(np.float64) @ w
+    np.testing.assert_allclose(found, z + np.sort(z, 0), atol=1e-4)
+    np.testing.assert_allclose(early, np.sort(z, 0), atol=1e-4)
+
+
+def test_nan_and_infinity_stay_in_their_rows_and_columns():
+    a, b = np.ones((21, 37), np.float32), np.ones((37, 45), np.float32)
+    a[3, 5], b[7, 44], b[8, 0] = np.nan, np.inf, np.nan
+    result = np.asarray(stagec.jit(snp.matmul)(a, b))
+    expected = a.astype(np.float64) @ b
+    np.testing.assert_array_equal(np.isnan(result), np.isnan(expected))
+    np.testing.assert_array_equal(np.isinf(result), np.isinf(expected))
+
+
+def test_every_operation_of_a_products_kernel_has_the_users_line():
+    hits, module = formed(dot("130x70", "70x260", "130x260", "contracting_dims = [1] x [0]"))
+    assert hits == {"products": 1}
+    inside = [op for op in operations(module.operation) if op.name.startswith(("vector.", "memref.", "arith.", "scf."))]
+    assert len(inside) > 100
+    assert {str(op.location) for op in inside} == {'loc("model.py":4:1)'}
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16", "f32", "f64"])
+@pytest.mark.parametrize("value", [0.0, -0.0, 1.0, -2.5e-30, 1e30, np.inf, -np.inf, np.nan])
+def test_numbers_are_written_so_that_they_are_read_again(element, value):
+    text = f"func.func @f() {{ %0 = stablehlo.constant dense<{number(value, element)}> : tensor<1x{element}> return }}"
+    module = bindings.ir.Module.parse(text, bindings.new_context())
+    (constant,) = (op for op in operations(module.operation) if op.name == "stablehlo.constant")
+    dtype = numpy_dtype(constant.results[0].type.element_type)
+    found = np.asarray(constant_of(constant.results[0])).astype(np.float64)
+    with np.errstate(over="ignore"):
+        wanted = np.asarray([value]).astype(dtype).astype(np.float64)
+    np.testing.assert_array_equal(found, wanted)
+    assert np.signbit(found[0]) == np.signbit(wanted[0]) or np.isnan(value)
