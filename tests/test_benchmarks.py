@@ -20,20 +20,26 @@ def run(*arguments):
     return done.stdout
 
 
-@pytest.mark.parametrize("group", ["call", "trace", "kernels", "eager", "compile"])
+@pytest.mark.parametrize("group", ["call", "trace", "kernels", "products", "eager", "compile"])
 def test_every_case_runs_and_agrees_with_numpy(group):
     report = json.loads(run(f"{group}/", "--tiny", "--json", "--libraries", "numpy,stagec"))
     assert report["rows"]
     for row in report["rows"]:
         assert row["notes"] == [], row["name"]
         assert row["seconds"]["stagec"] > 0
-        if group in ("call", "kernels", "eager"):
+        if group in ("call", "kernels", "products", "eager"):
             assert row["seconds"]["numpy"] > 0
 
 
 def test_loop_programs_run():
     (row,) = json.loads(run("loops", "bubble", "--tiny", "--json", "--libraries", "stagec"))
     assert row["notes"] == [] and row["first"]["stagec"] > row["steady"]["stagec"] > 0
+
+
+def test_convolutions_are_measured():
+    rows = json.loads(run("convolutions/3x3 64 ", "--tiny", "--json", "--libraries", "stagec"))["rows"]
+    assert [row["name"] for row in rows] == ["3x3 64 forward", "3x3 64 image", "3x3 64 weights"]
+    assert all(row["notes"] == [] and row["seconds"]["stagec"] > 0 for row in rows)
 
 
 @pytest.mark.slow
@@ -64,4 +70,4 @@ def test_an_unknown_case_names_the_groups():
         [sys.executable, "-m", "tests.benchmarks", "nonsense"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 2
-    assert "groups are call, trace, start, aot, kernels, eager, compile" in done.stderr
+    assert "groups are call, trace, start, aot, kernels, products, convolutions, eager, compile" in done.stderr

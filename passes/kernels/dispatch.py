@@ -16,6 +16,8 @@ from passes import bindings, build
 from passes.kernels.plan import Plan
 from passes.kernels.writer import Buffer, Writer, stored
 
+# Regions of these are host code, where kernels can be called; those of others are parts of one operation.
+HOST = ("func.func", "stablehlo.while", "stablehlo.if", "stablehlo.case")
 # `pipeline = None` and `CPUDefault`, its other names in older versions, do not parse any more.
 _TRANSLATION = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
 

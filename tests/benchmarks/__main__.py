@@ -22,10 +22,11 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.benchmarks import gpu, loops, start
-from tests.benchmarks.cases import CASES, Case
+from tests.benchmarks.case import Case
+from tests.benchmarks.cases import CASES
 from tests.benchmarks.libraries import NAMES
 
-GROUPS = ("call", "trace", "start", "aot", "kernels", "eager", "compile")
+GROUPS = ("call", "trace", "start", "aot", "kernels", "products", "convolutions", "eager", "compile")
 
 
 class Worker:

@@ -4,41 +4,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from tests.benchmarks.case import Call, Case, sample
 from tests.benchmarks.eager import OF_TEN
 from tests.benchmarks.libraries import Library
-
-Call = Callable[[], Any]
-
-
-class Case(NamedTuple):
-    """One measurement.
-
-    Attributes:
-      group, name: how the command line and the table call it.
-      setup: `(library, tiny) -> call`; the time of one `call()` is measured.
-      aim: stagec's speed over JAX's that the project wants, or None where it is for information.
-      libraries: those that it makes sense for.
-    """
-
-    group: str
-    name: str
-    setup: Callable[[Library, bool], Call]
-    aim: float | None = None
-    libraries: tuple[str, ...] = ("numpy", "jax", "stagec")
-
-    @property
-    def id(self) -> str:
-        return f"{self.group}/{self.name}"
-
-
-def sample(*shape: int) -> np.ndarray[Any, Any]:
-    """The same float32 numbers in every process."""
-    return np.random.default_rng(len(shape)).standard_normal(shape, np.float32)
-
+from tests.benchmarks.products import CONVOLUTIONS, PRODUCTS
 
 # Calls: what a jitted function costs beside its work.
 
@@ -291,6 +264,8 @@ CASES: list[Case] = [
     Case("kernels", "sort 1e5", kernel(lambda lib, x: lib.np.sort(x), _MANY), _SORTS),
     Case("kernels", "argsort 1e5", kernel(lambda lib, x: stable_argsort(lib, x), _MANY), _SORTS),
     Case("kernels", "sort of columns 1000x100", kernel(lambda lib, x: lib.np.sort(x, axis=0), (1000, 100)), _SORTS),
+    *PRODUCTS,
+    *CONVOLUTIONS,
     *[Case("eager", f"{name} of 10", eager(function, _SMALL), 1.0) for name, function in OF_TEN.items()],
     Case("eager", "iterate over 1000", eager(lambda lib, x: list(x)[-1], (1000,)), 1.0),
     Case("eager", "sort 1e5", eager(lambda lib, x: lib.np.sort(x), _MANY), _SORTS),

@@ -23,6 +23,9 @@ class Library:
       wait: returns when a result, one array, is computed.
       logistic, logsumexp: the two functions that NumPy does not have.
       forget: drops what the process keeps of traced and compiled programs.
+      doubles: allows float64, from now on.
+      lax: the namespace of convolutions, if there is one.
+      vjp: reverse differentiation, if there is such.
     """
 
     name: str
@@ -32,6 +35,9 @@ class Library:
     wait: Callable[[Any], Any]
     logsumexp: Callable[..., Any]
     forget: Callable[[], None]
+    doubles: Callable[[], None] = lambda: None
+    lax: Any = None
+    vjp: Any = None
 
 
 def load(name: str) -> Library:
@@ -64,6 +70,9 @@ def _jax() -> Library:
         _block,
         jax.nn.logsumexp,
         jax.clear_caches,
+        lambda: jax.config.update("jax_enable_x64", True),
+        jax.lax,
+        jax.vjp,
     )
 
 
@@ -78,4 +87,7 @@ def _stagec() -> Library:
         _block,
         stagec.nn.logsumexp,
         stagec.clear_caches,
+        lambda: stagec.config.update("enable_x64", True),
+        stagec.lax,
+        stagec.vjp,
     )

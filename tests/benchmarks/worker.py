@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.benchmarks.cases import CASES, Call
+from tests.benchmarks.case import Call
+from tests.benchmarks.cases import CASES
 from tests.benchmarks.libraries import Library, load
 
 # A measurement repeats the call until it has taken this long.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from passes import bindings
-from passes.kernels.dispatch import Kernels
+from passes.kernels.dispatch import HOST, Kernels
 from passes.kernels.processor import Processor
 from passes.kernels.products import dots, epilogue as epilogues
 from passes.kernels.products.packing import Panels, packing
@@ -17,8 +17,7 @@ from passes.kernels.writer import Writer
 from passes.match import operations
 from passes.types import tensor_type
 
-# Regions of these are host code; those of others are parts of one operation.
-_HOST = ("func.func", "stablehlo.while", "stablehlo.if", "stablehlo.case")
+__all__ = ["form"]
 
 
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
@@ -26,7 +25,7 @@ def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
     count = 0
     found = [op for op in operations(kernels.module.operation) if op.name == "stablehlo.dot_general"]
     for op in found:
-        if op.parent.name not in _HOST:
+        if op.parent.name not in HOST:
             continue
         product = read(op.opview)
         how = tiling(product, processor) if product is not None else None

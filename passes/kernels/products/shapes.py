@@ -11,7 +11,7 @@ from passes import attributes as attrs
 from passes.match import element_name, is_static, shape_of
 
 # What elements are multiplied and added up in.
-_COMPUTED = {"f32": "f32", "f64": "f64", "bf16": "f32", "f16": "f32"}
+COMPUTED = {"f32": "f32", "f64": "f64", "bf16": "f32", "f16": "f32"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +78,7 @@ def read(op: Any) -> Product | None:
     if not all(is_static(value) for value in (op.lhs, op.rhs, result)):
         return None
     kinds = [element_name(value) for value in (op.lhs, op.rhs, result)]
-    if kinds[0] != kinds[1] or kinds[0] not in _COMPUTED or kinds[2] not in (kinds[0], _COMPUTED[kinds[0]]):
+    if kinds[0] != kinds[1] or kinds[0] not in COMPUTED or kinds[2] not in (kinds[0], COMPUTED[kinds[0]]):
         return None
     dims = attrs.dot_dimensions(op)
     left, right = shape_of(op.lhs), shape_of(op.rhs)
@@ -101,7 +101,7 @@ def read(op: Any) -> Product | None:
         tuple(size for size, _, _ in batch),
         Matrix(kinds[0], math.prod(left), lhs_row, lhs_column, tuple(stride for _, stride, _ in batch)),
         Matrix(kinds[1], math.prod(right), rhs_row, rhs_column, tuple(stride for _, _, stride in batch)),
-        _COMPUTED[kinds[0]],
+        COMPUTED[kinds[0]],
         kinds[2],
     )
     return product.swapped if n == 1 else product

@@ -1,0 +1,193 @@
+"""The direct convolution: a register tile of pixels and columns that walks over the window.
+
+A product whose rows overlap: nothing is copied into a matrix first.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from passes.kernels.convolutions.shapes import Axis, Convolution
+from passes.kernels.convolutions.tiles import Tiling
+from passes.kernels.dispatch import Kernel
+from passes.kernels.products.epilogue import Epilogue
+from passes.kernels.products.vectors import Vectors
+from passes.kernels.writer import Buffer, Index, stored
+
+_Term: TypeAlias = Callable[[Index, Index, list[str]], list[str]]
+
+
+def kernel(convolution: Convolution, tiling: Tiling, vectors: Vectors, epilogue: Epilogue, location: Any) -> Kernel:
+    """The kernel; its inputs are the operands, then the epilogue's."""
+    direct = _Direct(convolution, tiling, vectors, epilogue)
+    w = vectors.w
+    inputs = [direct.lhs, direct.rhs, *epilogue.inputs]
+    with w.at(location):
+        groups = direct.write()
+    return Kernel.written("convolution", w, inputs, epilogue.outputs, groups)
+
+
+class _Direct:
+    def __init__(self, convolution: Convolution, tiling: Tiling, vectors: Vectors, epilogue: Epilogue) -> None:
+        self.convolution, self.tiling, self.v, self.w = convolution, tiling, vectors, vectors.w
+        self.epilogue = epilogue
+        self.lhs = Buffer("%lhs", convolution.lhs, stored(convolution.kind))
+        self.rhs = Buffer("%rhs", convolution.rhs, stored(convolution.kind))
+
+    def write(self) -> tuple[int, int, int]:
+        """Write the kernel's body; returns the workgroups' counts.
+
+        The innermost axis of pixels is a workgroup's own, so that it has work for a while. One part's workgroups come
+        after another's.
+        """
+        convolution, tiling, w = self.convolution, self.tiling, self.w
+        tiles = [
+            [-(-axis.extent // size) for axis, size in zip(part.pixels[:-1], sizes)]
+            for part, sizes in zip(convolution.parts, tiling.pixels)
+        ]
+        counts = [math.prod(tall) for tall in tiles]
+        width = tiling.vectors * tiling.lanes or convolution.columns
+        panels = -(-convolution.columns // width)
+        groups = (sum(counts), panels, convolution.groups.extent)
+        self.epilogue.begin(w, 0)
+        place, panel, self.group = (w.workgroup(axis, size) for axis, size in enumerate(groups))
+
+        def parts(number: int, first: int) -> None:
+            def this() -> None:
+                self._part(number, w.sub(place, first), tiles[number], panel, panels, width)
+
+            if number == len(counts) - 1:
+                this()
+                return
+            end = first + counts[number]
+            w.choose(w.compare("ult", place, end), this, lambda: parts(number + 1, end))
+
+        parts(0, 0)
+        return groups
+
+    def _part(self, number: int, place: Index, tiles: list[int], panel: Index, panels: int, width: int) -> None:
+        w, columns = self.w, self.convolution.columns
+        self.part, self.sizes = self.convolution.parts[number], self.tiling.pixels[number]
+        starts: list[Index] = [0] * len(tiles)
+        for i in reversed(range(len(tiles))):
+            starts[i] = w.rem(place, tiles[i]) if i else place
+            place = w.div(place, tiles[i])
+        left = columns % width
+
+        def part(count: int) -> None:
+            self._pixels(starts, [], w.mul(panel, width), count)
+
+        whole = w.compare("ult", panel, panels - 1) if left else True
+        w.choose(whole, lambda: part(width), lambda: part(left))
+
+    def _pixels(self, starts: list[Index], chosen: list[tuple[Index, int]], column: Index, count: int) -> None:
+        """One axis of pixels after the other: whole tiles, and what is left over; `chosen` is (pixel, extent)."""
+        w, axes, depth = self.w, self.part.pixels, len(chosen)
+        if depth == len(axes):
+            self._tile(chosen, column, count)
+            return
+        size = self.sizes[depth]
+        whole, left = axes[depth].extent // size, axes[depth].extent % size
+
+        def go(tile: Index, extent: int) -> None:
+            self._pixels(starts, [*chosen, (w.mul(tile, size), extent)], column, count)
+
+        if depth < len(axes) - 1:
+            tile = starts[depth]
+            inside = w.compare("ult", tile, whole) if left else True
+            w.choose(inside, lambda: go(tile, size), lambda: go(tile, left))
+            return
+        w.loop(0, whole, 1, lambda tile, _: go(tile, size))
+        if left:
+            go(whole, left)
+
+    def _tile(self, chosen: list[tuple[Index, int]], column: Index, count: int) -> None:
+        w, convolution, part = self.w, self.convolution, self.part
+        first = w.add(w.mul(self.group, convolution.groups.second), column)
+        lhs = w.add(w.mul(self.group, convolution.groups.first), part.lhs)
+        result = w.add(first, part.result)
+        for (pixel, _), axis in zip(chosen, part.pixels):
+            lhs, result = w.add(lhs, w.mul(pixel, axis.first)), w.add(result, w.mul(pixel, axis.second))
+        if convolution.channelwise:
+            lhs = w.add(lhs, column)
+        places = list(itertools.product(*(range(extent) for _, extent in chosen)))
+        reads = [sum(i * axis.first for i, axis in zip(place, part.pixels)) for place in places]
+        if self.tiling.vectors:
+            lanes = self.v.lanes
+            counts = [min(lanes, count - j) for j in range(0, count, lanes)]
+            v, sums = self.v, self._across(lhs, w.add(part.rhs, first), reads, counts)
+        else:
+            lanes, counts = count, [count]
+            v = Vectors(w, self.v.element, count, self.v.fused)
+            sums = self._along(v, lhs, part.rhs, reads)
+        row0 = w.div(result, convolution.features)
+        for r, place in enumerate(places):
+            write = sum(i * axis.second for i, axis in zip(place, part.pixels))
+            row = w.add(row0, write // convolution.features)
+            for j, lanes_here in enumerate(counts):
+                at = w.add(result, write + j * lanes)
+                self.epilogue.finish(v, sums[r * len(counts) + j], at, row, w.add(first, j * lanes), lanes_here)
+
+    def _across(self, lhs: Index, rhs: Index, reads: list[int], counts: list[int]) -> list[str]:
+        """The sums of a tile, a vector having neighbouring columns of a pixel."""
+        w, v, convolution = self.w, self.v, self.convolution
+        kind, vectors = convolution.kind, len(counts)
+
+        def term(a: Index, b: Index, sums: list[str]) -> list[str]:
+            columns = [v.load(self.rhs, w.add(b, j * v.lanes), kind, counts[j]) for j in range(vectors)]
+            found = []
+            # Each value is read right before it is used, as in a product.
+            for r, read in enumerate(reads):
+                value = "" if convolution.channelwise else v.splat(v.scalar(self.lhs, w.add(a, read), kind))
+                for j in range(vectors):
+                    if convolution.channelwise:
+                        value = v.load(self.lhs, w.add(a, read + j * v.lanes), kind, counts[j])
+                    found.append(v.multiply_add(value, columns[j], sums[r * vectors + j]))
+            return found
+
+        return self._walk(self.part.window, lhs, rhs, [v.zero()] * (len(reads) * vectors), term)
+
+    def _along(self, narrow: Vectors, lhs: Index, rhs: Index, reads: list[int]) -> list[str]:
+        """The sums of a tile, added up in vectors along the input features; a vector of all columns for each pixel."""
+        w, v, convolution = self.w, self.v, self.convolution
+        kind, columns = convolution.kind, convolution.columns
+        *window, features = self.part.window
+        whole, left = features.extent // v.lanes * v.lanes, features.extent % v.lanes
+
+        def piece(a: Index, b: Index, sums: list[str], count: int) -> list[str]:
+            right = [v.load(self.rhs, w.add(b, j * convolution.apart), kind, count) for j in range(columns)]
+            found = []
+            for r, read in enumerate(reads):
+                value = v.load(self.lhs, w.add(a, read), kind, count)
+                found += [v.multiply_add(value, right[j], sums[r * columns + j]) for j in range(columns)]
+            return found
+
+        def term(a: Index, b: Index, sums: list[str]) -> list[str]:
+            def step(place: Index, values: list[str]) -> list[str]:
+                return piece(w.add(a, place), w.add(b, place), values, v.lanes)
+
+            sums = w.loop(0, whole, v.lanes, step, sums, [v.type] * len(sums))
+            return piece(w.add(a, whole), w.add(b, whole), sums, left) if left else sums
+
+        sums = self._walk(tuple(window), lhs, rhs, [v.zero()] * (len(reads) * columns), term)
+        totals = [v.total(value) for value in sums]
+        return [
+            w.op(f"vector.from_elements {', '.join(totals[i : i + columns])} : {narrow.type}")
+            for i in range(0, len(totals), columns)
+        ]
+
+    def _walk(self, axes: tuple[Axis, ...], lhs: Index, rhs: Index, sums: list[str], term: _Term) -> list[str]:
+        """Loops over axes of the window, the innermost being a term of the sums."""
+        w = self.w
+        if not axes:
+            return term(lhs, rhs, sums)
+        axis = axes[0]
+
+        def step(place: Index, values: list[str]) -> list[str]:
+            a, b = w.add(lhs, w.mul(place, axis.first)), w.add(rhs, w.mul(place, axis.second))
+            return self._walk(axes[1:], a, b, values, term)
+
+        return w.loop(0, axis.extent, 1, step, sums, [self.v.type] * len(sums))

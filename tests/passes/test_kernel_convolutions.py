@@ -1,0 +1,140 @@
+"""Convolutions as kernels: how each is read and cut, and that gradients need no transposes."""
+
+import numpy as np
+import pytest
+from guarded import guarded
+
+import stagec
+import stagec.numpy as snp
+from passes import PassOptions, bindings, kernels
+from passes.kernels.convolutions.shapes import Axis, read
+from passes.kernels.convolutions.tiles import tiling
+from passes.kernels.processor import Processor
+from passes.match import operations
+from stagec import lax
+
+WIDE = Processor.of("x86_64", frozenset({"avx2", "fma", "avx512f", "avx512vl", "avx512dq", "avx512bw"}))
+LAYOUT = ("NHWC", "HWIO", "NHWC")
+
+
+def convolution(x, w, **options):
+    return lax.conv_general_dilated(
+        x, w, **{"window_strides": (1, 1), "padding": "SAME", **options}, dimension_numbers=LAYOUT
+    )
+
+
+def parsed(function, *shapes):
+    specs = [stagec.ShapeDtypeStruct(shape, "float32") for shape in shapes]
+    text = stagec.jit(function).lower(*specs).as_text("optimized", locations=True)
+    return bindings.ir.Module.parse(text, bindings.new_context())
+
+
+def found(function, *shapes):
+    module = parsed(function, *shapes)
+    return [read(op.opview) for op in operations(module.operation) if op.name == "stablehlo.convolution"], module
+
+
+def test_a_row_of_the_window_is_one_axis():
+    ((conv,), _module) = found(convolution, (2, 8, 9, 4), (3, 3, 4, 32))
+    (part,) = conv.convolution.parts
+    # Rows of the padded image have 11 pixels of 4; three pixels of the window follow one another.
+    assert part.pixels == (Axis(2, 10 * 44, 72 * 32), Axis(8, 44, 9 * 32), Axis(9, 4, 32))
+    assert part.window == (Axis(3, 44, 12 * 32), Axis(12, 1, 32))
+    assert conv.edges.low == (0, 1, 1, 0) and not any(conv.edges.between)
+
+
+def test_tiles_of_pixels_are_even():
+    ((conv,), _module) = found(convolution, (2, 8, 20, 4), (3, 3, 4, 32))
+    assert tiling(conv.convolution, WIDE).pixels == ((1, 1, 10),)
+    assert tiling(conv.convolution, WIDE).vectors == 2
+
+
+def test_the_gradient_of_a_strided_convolution_multiplies_no_zeros():
+    def gradient(x, w, ct):
+        return stagec.vjp(lambda x: convolution(x, w, window_strides=(2, 2)), x)[1](ct)[0]
+
+    ((conv,), _module) = found(gradient, (2, 8, 8, 16), (3, 3, 16, 32), (2, 4, 4, 32))
+    places = [[axis.extent for axis in part.window] for part in conv.convolution.parts]
+    assert len(places) == 4 and not any(conv.edges.between)
+    # Every product of the forward pass is one of the backward pass.
+    assert sum(int(np.prod(p)) for p in places) == 9 * 32
+
+
+def test_the_gradient_of_weights_reads_images_as_they_lie():
+    def gradient(x, w, ct):
+        return stagec.vjp(lambda w: convolution(x, w), w)[1](ct)[0]
+
+    shapes = (4, 8, 8, 16), (3, 3, 16, 32), (4, 8, 8, 32)
+    options = PassOptions(machine="x86_64", features=frozenset({"avx2", "fma"}))
+    ((conv,), module) = found(gradient, *shapes)
+    assert conv.lhs.order == (3, 1, 2, 0) and conv.rhs.order == (1, 2, 0, 3)
+    assert kernels.form(module, options) == {"convolutions": 1}
+
+
+def test_few_columns_take_vectors_along_the_features():
+    ((conv,), _module) = found(
+        lambda x, w, ct: stagec.vjp(lambda x: convolution(x, w), x)[1](ct)[0],
+        (2, 8, 8, 3),
+        (3, 3, 3, 32),
+        (2, 8, 8, 32),
+    )
+    assert conv.convolution.apart == 32 and tiling(conv.convolution, WIDE).vectors == 0
+
+
+def test_each_channel_by_itself_is_read_in_vectors():
+    ((conv,), _module) = found(lambda x, w: convolution(x, w, feature_group_count=32), (2, 8, 8, 32), (3, 3, 1, 32))
+    assert conv.convolution.channelwise and conv.convolution.columns == 32
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_forward_and_backward_agree_with_float64(dtype):
+    cases = {
+        "plain": ((3, 9, 11, 20), (3, 3, 20, 35), {}),
+        "strided": ((2, 13, 10, 17), (3, 3, 17, 20), {"window_strides": (2, 3)}),
+        "few": ((2, 12, 12, 3), (5, 5, 3, 18), {"window_strides": (2, 2)}),
+        "one pixel": ((5, 4, 4, 8), (4, 4, 8, 40), {"padding": "VALID"}),
+        "channels": ((2, 7, 7, 37), (3, 3, 1, 37), {"feature_group_count": 37}),
+    }
+    numbers = np.random.default_rng(0)
+    arrays = []
+    for x, w, _ in cases.values():
+        arrays += [numbers.normal(size=x).astype(dtype), numbers.normal(size=w).astype(dtype)]
+
+    def everything(*arrays):
+        results = []
+        for (_, _, options), x, w in zip(cases.values(), arrays[::2], arrays[1::2]):
+            out, pull = stagec.vjp(lambda x, w, options=options: convolution(x, w, **options), x, w)
+            results += [out, *pull(out * 0.5)]
+        return results
+
+    with stagec.config.override(enable_x64=True, enable_cache=False):
+        compiled = stagec.jit(everything)(*map(guarded, arrays))
+        with stagec.disable_jit():
+            exact = everything(*(snp.asarray(a.astype(np.float64)) for a in arrays))
+    for i, (got, wanted) in enumerate(zip(compiled, exact, strict=True)):
+        wanted = np.asarray(wanted)
+        scale = np.abs(wanted).max() * (1e-5 if dtype == "float32" else 1e-13)
+        np.testing.assert_allclose(got, wanted, rtol=0, atol=scale, err_msg=f"{list(cases)[i // 3]}, result {i % 3}")
+
+
+def test_what_follows_a_convolution_is_part_of_its_kernel():
+    def layer(x, w, bias):
+        return snp.maximum(convolution(x, w) + bias, 0)
+
+    shapes = (2, 6, 6, 8), (3, 3, 8, 24), (24,)
+    arrays = [np.random.default_rng(i).normal(size=shape).astype(np.float32) for i, shape in enumerate(shapes)]
+    text = stagec.jit(layer).lower(*arrays).as_text("kernels")
+    main = text[text.index("func.func public @main") :]
+    assert main.count("flow.dispatch") == 1 and "stablehlo.maximum" not in main and "stablehlo.add" not in main
+    with stagec.disable_jit():
+        exact = layer(*arrays)
+    np.testing.assert_allclose(stagec.jit(layer)(*arrays), exact, atol=1e-4)
+
+
+def test_every_operation_of_a_convolutions_kernel_has_the_users_line():
+    module = parsed(convolution, (2, 8, 9, 4), (3, 3, 4, 32))
+    options = PassOptions(machine="x86_64", features=frozenset({"avx2", "fma"}))
+    kernels.form(module, options)
+    inside = [op for op in operations(module.operation) if op.name.startswith(("vector.", "memref.", "arith.", "scf."))]
+    assert len(inside) > 50
+    assert all("test_kernel_convolutions.py" in str(op.location) for op in inside)
