@@ -47,12 +47,15 @@ class Products:
         self.products = [self.product() for _ in range(PRODUCTS)]
 
     def array(self, shape, dtype):
-        self.arrays.append(np.asarray(self.numbers.normal(size=shape)).astype(dtype))
+        numbers = self.numbers.integers(0, 120, shape) if dtype.kind in "iu" else self.numbers.normal(size=shape)
+        self.arrays.append(np.asarray(numbers).astype(dtype))
         return len(self.arrays) - 1
 
     def product(self):
         rng = self.rng
-        dtype = rng.choice(["float32", "float32", "float64", "float64", "bfloat16", "float16"])
+        dtype = rng.choice(
+            ["float32", "float32", "float64", "float64", "bfloat16", "float16", "int32", "int8", "uint8", "int64"]
+        )
         extents = {name: rng.choice(EXTENTS) for name in "mnk"}
         if rng.random() < 0.3:
             extents[rng.choice("mnk")] = rng.choice(LONG)
@@ -84,7 +87,9 @@ class Products:
         for lhs, rhs, batch, _, _, operands, steps, others, both in self.products:
             left, right = (arrays[i] for i in operands)
             if m is np:
-                z = np.einsum(f"{lhs},{rhs}->{batch}mn", left, right, optimize=True)
+                wide = np.float64 if left.dtype.kind == "f" else np.int64
+                z = np.einsum(f"{lhs},{rhs}->{batch}mn", left.astype(wide), right.astype(wide), optimize=True)
+                z = z.astype(left.dtype)
             else:
                 at = [tuple(axes.index(a) for a in batch) for axes in (lhs, rhs)]
                 numbers = (((lhs.index("k"),), (rhs.index("k"),)), tuple(at))
@@ -114,9 +119,12 @@ def formed(monkeypatch):
 
 
 def check(program, results, name):
-    exact = program.run(np, [a.astype(np.float64) for a in program.arrays])
+    exact = program.run(np, [a if a.dtype.kind in "iu" else a.astype(np.float64) for a in program.arrays])
     rows = [row for row in program.products for _ in range(2 if row[-1] else 1)]
     for row, found, wanted in zip(rows, results, exact, strict=True):
+        if row[3] not in TOLERANCES:
+            np.testing.assert_array_equal(found, wanted, err_msg=f"{name} {row}")
+            continue
         scale = np.sqrt(row[4]["k"]) * 4
         np.testing.assert_allclose(
             np.asarray(found).astype(np.float64), wanted, rtol=2 * TOLERANCES[row[3]], atol=scale * TOLERANCES[row[3]],

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from passes import attributes as attrs
-from passes.kernels.products.shapes import COMPUTED, strides
+from passes.kernels.products.shapes import computed, strides
 from passes.match import element_name, is_static, producer, shape_of
 
 # Up to so many columns take vectors along the input features, of which there are at least so many.
@@ -153,7 +153,8 @@ def read(op: Any) -> Found | None:
     if not all(is_static(value) for value in (op.lhs, op.rhs, result)):
         return None
     kinds = [element_name(value) for value in (op.lhs, op.rhs, result)]
-    if kinds[0] != kinds[1] or kinds[0] not in COMPUTED or kinds[2] not in (kinds[0], COMPUTED[kinds[0]]):
+    element = computed(kinds[0], kinds[2])
+    if kinds[0] != kinds[1] or not element:
         return None
     dims = attrs.convolution_dimensions(op)
     rank = len(dims.lhs_spatial)
@@ -198,7 +199,7 @@ def read(op: Any) -> Found | None:
         columns, groups = groups, 1
     convolution = Convolution(
         *(parts, Axis(groups, inputs * feature, columns), columns, rhs_steps[dims.rhs_output], channelwise),
-        *(math.prod(whole), math.prod(rhs.shape), kinds[0], COMPUTED[kinds[0]], kinds[2]),
+        *(math.prod(whole), math.prod(rhs.shape), kinds[0], element, kinds[2]),
     )
     return Found(convolution, lhs, rhs, edges)
 

@@ -8,10 +8,26 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from passes import attributes as attrs
+from passes.kernels.writer import stored
 from passes.match import element_name, is_static, shape_of
 
-# What elements are multiplied and added up in.
-COMPUTED = {"f32": "f32", "f64": "f64", "bf16": "f32", "f16": "f32"}
+# What elements are multiplied and added up in, to a result of the same type.
+_COMPUTED = {
+    **{"f32": "f32", "f64": "f64", "bf16": "f32", "f16": "f32"},
+    # Integers wrap around, so a narrow result is the lower part of any wider sum.
+    **{sign + kind: wide for sign in ("", "u") for kind, wide in (("i8", "i16"), ("i16", "i16"), ("i32", "i32"))},
+    **{"i64": "i64", "ui64": "i64"},
+}
+# The same to a wider result.
+_WIDENED = {"f16": "f32", "bf16": "f32", "i8": "i32", "i16": "i32", "ui8": "i32", "ui16": "i32"}
+
+
+def computed(operand: str, result: str) -> str:
+    """What products of an element type are added up in to a result of another; empty if there is no code for it."""
+    if result == operand:
+        return _COMPUTED.get(operand, "")
+    wide = _WIDENED.get(operand, "")
+    return wide if wide and stored(result) == wide else ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +94,8 @@ def read(op: Any) -> Product | None:
     if not all(is_static(value) for value in (op.lhs, op.rhs, result)):
         return None
     kinds = [element_name(value) for value in (op.lhs, op.rhs, result)]
-    if kinds[0] != kinds[1] or kinds[0] not in COMPUTED or kinds[2] not in (kinds[0], COMPUTED[kinds[0]]):
+    element = computed(kinds[0], kinds[2])
+    if kinds[0] != kinds[1] or not element:
         return None
     dims = attrs.dot_dimensions(op)
     left, right = shape_of(op.lhs), shape_of(op.rhs)
@@ -101,7 +118,7 @@ def read(op: Any) -> Product | None:
         tuple(size for size, _, _ in batch),
         Matrix(kinds[0], math.prod(left), lhs_row, lhs_column, tuple(stride for _, stride, _ in batch)),
         Matrix(kinds[1], math.prod(right), rhs_row, rhs_column, tuple(stride for _, _, stride in batch)),
-        COMPUTED[kinds[0]],
+        element,
         kinds[2],
     )
     return product.swapped if n == 1 else product

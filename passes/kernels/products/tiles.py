@@ -14,12 +14,12 @@ _SHARE = 100e-6
 # The same for rows that are read once.
 _ROW_SHARE = 20e-6
 # Multiply-adds and bytes in a second, roughly, of one core; for shares only.
-_MULTIPLY_ADDS = {4: 5e10, 8: 2.5e10}
+_MULTIPLY_ADDS = {2: 1e11, 4: 5e10, 8: 2.5e10}
 _BYTES = 1e10
 # Rows of B that are less apart than this are read where they are: the processor fetches ahead.
 _NEAR_ROWS = 1024
-# Sums of this many bytes are cut into blocks of `_DEPTH` terms.
-_LONG_SUM, _DEPTH = 8192, 512
+# Sums of this many bytes are cut into blocks of `_DEPTH` terms, and what they read is fetched ahead.
+_LONG_SUM, _DEPTH = 4096, 512
 # A panel of columns that a workgroup packs has at most so many bytes.
 _PANEL = 128 << 10
 # A left operand of at most this many rows reads each row of B once, so packing does not pay.
@@ -139,8 +139,10 @@ def _blocks(product: Product, processor: Processor, rows: int, width: int, depth
     size = bits(product.element) // 8
     row_panels, column_panels = -(-product.m // rows), -(-product.n // width)
     m, n = row_panels, column_panels
-    if product.m * depth * size > processor.l2:
-        m = max(1, processor.l2 // (rows * depth * size))
+    # The rest of the cache is for panels of columns and for the result.
+    room = processor.l2 * 3 // 4
+    if product.m * depth * size > room:
+        m = max(1, room // (rows * depth * size))
 
     def seconds() -> float:
         work = m * rows * n * width * product.k / _MULTIPLY_ADDS[size]
