@@ -22,6 +22,8 @@ PRODUCTS = 8
 EXTENTS = [1, 1, 2, 3, 5, 8, 13, 16, 17, 31, 32, 33, 64, 100, 130]
 LONG = [257, 300, 520, 1100, 2100]
 TOLERANCES = {"float32": 2e-6, "float64": 1e-14, "bfloat16": 1e-2, "float16": 1.5e-3}
+# What operands may be before they are converted.
+NARROW = {"float32": ["bfloat16", "float16"], "int32": ["int8", "uint8"]}
 
 STEPS = {
     "rectified": lambda m, z, other: m.maximum(z, 0),
@@ -62,7 +64,10 @@ class Products:
         batch = "".join(rng.sample("bc", rng.choice([0, 0, 1, 2])))
         extents.update({name: rng.choice([1, 2, 3]) for name in batch})
         lhs, rhs = (self.layout(batch, free) for free in "mn")
-        operands = [self.array([extents[a] for a in axes], np.dtype(dtype)) for axes in (lhs, rhs)]
+        operands = [
+            self.array([extents[a] for a in axes], np.dtype(rng.choice([dtype, *NARROW.get(dtype, [])])))
+            for axes in (lhs, rhs)
+        ]
         others = []
 
         def other(shape):
@@ -84,14 +89,15 @@ class Products:
 
     def run(self, m, arrays):
         results = []
-        for lhs, rhs, batch, _, _, operands, steps, others, both in self.products:
+        for lhs, rhs, batch, dtype, _, operands, steps, others, both in self.products:
             left, right = (arrays[i] for i in operands)
             if m is np:
                 wide = np.float64 if left.dtype.kind == "f" else np.int64
                 z = np.einsum(f"{lhs},{rhs}->{batch}mn", left.astype(wide), right.astype(wide), optimize=True)
-                z = z.astype(left.dtype)
+                z = z.astype(np.dtype(dtype) if wide is np.int64 else wide)
             else:
                 at = [tuple(axes.index(a) for a in batch) for axes in (lhs, rhs)]
+                left, right = (operand.astype(np.dtype(dtype)) for operand in (left, right))
                 numbers = (((lhs.index("k"),), (rhs.index("k"),)), tuple(at))
                 z = lax.dot_general(left, right, numbers)
             plain, left_over = z, iter(others)

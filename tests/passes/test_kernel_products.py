@@ -14,6 +14,8 @@ from passes.kernels.products.tiles import tiling
 from passes.match import constant_of, operations
 from passes.types import numpy_dtype
 from stagec import lax
+from stagec.compiler.driver import compile_module
+from stagec.compiler.targets import Target
 
 WIDE = Processor.of("x86_64", frozenset({"avx2", "fma", "avx512f", "avx512vl", "avx512dq", "avx512bw"}))
 
@@ -115,6 +117,13 @@ def test_every_form_computes_what_numpy_computes(dtype):
         np.testing.assert_allclose(found, wanted, rtol=0, atol=scale, err_msg=name)
 
 
+@pytest.mark.parametrize("target", ["cpu:aarch64", "cpu:x86-64", "cpu:x86-64-v3", "cpu:x86-64-v4"])
+def test_the_same_product_compiles_for_every_processor(target):
+    text = dot("130x70", "260x70", "130x260", "contracting_dims = [1] x [1]", "f64")
+    compiled = compile_module(text, Target.parse(target))
+    assert compiled.flags == "kernels" and [attempt.ok for attempt in compiled.attempts] == [True]
+
+
 def test_what_follows_a_product_is_part_of_its_kernel():
     def layer(x, w, bias, residual, scale):
         hidden = lax.dot_general(x, w, (((1,), (0,)), ((), ())))
@@ -130,6 +139,18 @@ def test_what_follows_a_product_is_part_of_its_kernel():
     hidden = arrays[0].astype(np.float64) @ arrays[1]
     np.testing.assert_allclose(value, np.maximum(hidden + arrays[2], 0) * arrays[4] + arrays[3], atol=1e-5)
     np.testing.assert_array_equal(positive, hidden > 0)
+
+
+def test_operands_are_widened_where_they_are_loaded():
+    def f(x, w):
+        return x @ w.astype(np.float32)
+
+    x = np.random.default_rng(0).normal(size=(20, 70)).astype(np.float32)
+    w = np.random.default_rng(1).normal(size=(70, 300)).astype(np.float16)
+    text = stagec.jit(f).lower(x, w).as_text("kernels")
+    main = text[text.index("func.func public @main") :]
+    assert "(%arg0, %arg1) : (tensor<20x70xf32>, tensor<70x300xf16>)" in main
+    np.testing.assert_allclose(stagec.jit(f)(x, w), x.astype(np.float64) @ w, atol=1e-4)
 
 
 def test_what_is_read_before_the_epilogue_ends_stays_outside():

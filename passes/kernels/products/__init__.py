@@ -9,7 +9,7 @@ from passes.kernels.dispatch import HOST, Kernels
 from passes.kernels.processor import Processor
 from passes.kernels.products import dots, epilogue as epilogues
 from passes.kernels.products.packing import Panels, packing
-from passes.kernels.products.shapes import Product, read
+from passes.kernels.products.shapes import Product, read, sources
 from passes.kernels.products.tiled import Tiled
 from passes.kernels.products.tiles import Tiling, tiling
 from passes.kernels.products.vectors import Vectors
@@ -37,7 +37,7 @@ def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
 
 def _form(kernels: Kernels, processor: Processor, op: Any, product: Product, how: Tiling) -> None:
     epilogue = epilogues.find(op, product)
-    lhs, rhs = reversed(op.operands) if product.exchanged else op.operands
+    lhs, rhs = reversed(sources(op.opview)) if product.exchanged else sources(op.opview)
     location = epilogues.location_of(epilogue, op)
     with bindings.ir.InsertionPoint(epilogues.last_operation(epilogue, op)), location:
         if how.form == "dots":

@@ -9,7 +9,7 @@ from typing import Any
 
 from passes import attributes as attrs
 from passes.kernels.writer import stored
-from passes.match import element_name, is_static, shape_of
+from passes.match import element_name, is_static, producer, shape_of
 
 # What elements are multiplied and added up in, to a result of the same type.
 _COMPUTED = {
@@ -97,6 +97,7 @@ def read(op: Any) -> Product | None:
     element = computed(kinds[0], kinds[2])
     if kinds[0] != kinds[1] or not element:
         return None
+    kinds[:2] = [element_name(value) for value in sources(op)]
     dims = attrs.dot_dimensions(op)
     left, right = shape_of(op.lhs), shape_of(op.rhs)
     if 0 in left or 0 in right:
@@ -122,6 +123,19 @@ def read(op: Any) -> Product | None:
         kinds[2],
     )
     return product.swapped if n == 1 else product
+
+
+def sources(op: Any) -> tuple[Any, Any]:
+    """The operands of a product, as they are before they are widened to what it is computed in: loads widen them."""
+    result = element_name(op.operation.results[0])
+    found = []
+    for value in op.operation.operands:
+        wide = element_name(value)
+        conversion = producer(value, "stablehlo.convert")
+        narrow = conversion.operation.operands[0] if conversion is not None else None
+        exact = narrow is not None and _WIDENED.get(element_name(narrow)) == wide == computed(wide, result)
+        found.append(narrow if exact else value)
+    return found[0], found[1]
 
 
 def strides(shape: Sequence[int]) -> list[int]:
