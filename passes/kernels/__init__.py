@@ -21,7 +21,12 @@ __all__ = ["form"]
 
 # Each replaces ops by calls of kernels, in the module of `Kernels`, and returns how many by name. Sorts are loops that
 # are better replaced as such; then come loops, since what is in one needs no kernel of its own.
-_FORMERS: tuple[Callable[[Kernels, Processor], dict[str, int]], ...] = (form_sorts, loops.form, products.form, convolutions.form)
+_FORMERS: tuple[Callable[[Kernels, Processor], dict[str, int]], ...] = (
+    form_sorts,
+    loops.form,
+    products.form,
+    convolutions.form,
+)
 
 
 def form(module: Any, options: PassOptions) -> dict[str, int]:

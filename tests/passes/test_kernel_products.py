@@ -153,6 +153,14 @@ def test_operands_are_widened_where_they_are_loaded():
     np.testing.assert_allclose(stagec.jit(f)(x, w), x.astype(np.float64) @ w, atol=1e-4)
 
 
+def test_the_plan_says_what_became_of_each_product():
+    x, w, z = (np.ones(shape, np.complex64) for shape in ((20, 30), (30, 40), (4, 30)))
+    lowered = stagec.jit(lambda x, w, z: (x.real @ w.real, z @ w)).lower(x, w, z)
+    lines = [line for line in lowered.as_text("kernels").splitlines() if line.startswith("// product")]
+    assert [line.split(" (")[0] for line in lines] == ["// product 20x40x30, tiled", "// product"]
+    assert "a kernel of" in lines[0] and "stays, because of element types" in lines[1]
+
+
 def test_what_is_read_before_the_epilogue_ends_stays_outside():
     def f(x, w):
         z = x @ w

@@ -26,7 +26,9 @@ def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
     count = 0
     for op in [op for op in operations(kernels.module.operation) if op.name == "stablehlo.convolution"]:
         found = read(op.opview) if op.parent.name in HOST else None
-        if found is not None:
+        if found is None:
+            kernels.plan.refuse("convolution", op.location, "element types or layouts that kernels have no code for")
+        else:
             _form(kernels, processor, op, found, tiling(found.convolution, processor))
             count += 1
     return {"convolutions": count} if count else {}
@@ -50,4 +52,5 @@ def _form(kernels: Kernels, processor: Processor, op: Any, found: Found, how: Ti
         kernel = direct.kernel(convolution, how, vectors, epilogue, location)
         types = [value.type for value in epilogue.results]
         made = kernels.dispatch(kernel, [lhs, found.rhs.value, *epilogue.operands], types)
+        kernels.plan.accept("convolution", location, kernel.body.count("\n"), 0)
     epilogues.replace(epilogue, made, op)

@@ -29,7 +29,11 @@ def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
             continue
         product = read(op.opview)
         how = tiling(product, processor) if product is not None else None
-        if product is not None and how is not None:
+        if product is None:
+            kernels.plan.refuse("product", op.location, "element types or axes that kernels have no code for")
+        elif how is None:
+            kernels.plan.refuse("product", op.location, "few columns, which the compiler's own code is better for")
+        else:
             _form(kernels, processor, op, product, how)
             count += 1
     return {"products": count} if count else {}
@@ -56,6 +60,8 @@ def _form(kernels: Kernels, processor: Processor, op: Any, product: Product, how
         types = [value.type for value in epilogue.results]
         types += [tensor_type((buffer.size,), _element(buffer.element)) for buffer in kernel.outputs[len(types) :]]
         made = kernels.dispatch(kernel, [lhs, rhs, *epilogue.operands], types)
+        name = f"product {'x'.join(map(str, (*product.batch, product.m, product.n, product.k)))}, {how.form}"
+        kernels.plan.accept(name, location, kernel.body.count("\n"), 0)
     epilogues.replace(epilogue, made[: len(made) - extra], op)
 
 
