@@ -372,16 +372,24 @@ def _amount(equation: Equation) -> int:
     # A part of a large array costs what the part costs.
     parts = name in ("slice", "dynamic_slice", "gather", "split")
     size = out if parts else max([out] + [a.aval.size for a in equation.inputs])
-    if name == "dot_general":
-        (contract, _), _ = equation.params["dimension_numbers"]
-        depth = math.prod(equation.inputs[0].aval.shape[axis] for axis in contract)
+    if name in ("dot_general", "conv_general_dilated"):
         # A vectorised multiply-add is several times cheaper than an elementwise step.
-        return out * depth // 16
+        return out * _terms(equation) * equation.outputs[0].aval.dtype.itemsize // 64
     if name == "transpose":
         return 2 * size
     if name in _COSTLY and dtypes.is_inexact(equation.outputs[0].aval.dtype):
         return 2 * size
     return size // 2
+
+
+def _terms(equation: Equation) -> int:
+    """The terms of each sum of a product or a convolution."""
+    lhs, rhs = (a.aval.shape for a in equation.inputs)
+    if equation.primitive.name == "dot_general":
+        (contract, _), _ = equation.params["dimension_numbers"]
+        return math.prod(lhs[axis] for axis in contract)
+    _, (features, *_), _ = equation.params["dimension_numbers"]
+    return math.prod(size for axis, size in enumerate(rhs) if axis != features)
 
 
 # As many rows of a reduction as one thread takes at a time.
