@@ -12,6 +12,8 @@ from passes.kernels.convolutions.tiles import tiling
 from passes.kernels.processor import Processor
 from passes.match import operations
 from stagec import lax
+from stagec.compiler.build import choose_driver
+from stagec.compiler.targets import Target
 
 WIDE = Processor.of("x86_64", frozenset({"avx2", "fma", "avx512f", "avx512vl", "avx512dq", "avx512bw"}))
 LAYOUT = ("NHWC", "HWIO", "NHWC")
@@ -138,3 +140,12 @@ def test_every_operation_of_a_convolutions_kernel_has_the_users_line():
     inside = [op for op in operations(module.operation) if op.name.startswith(("vector.", "memref.", "arith.", "scf."))]
     assert len(inside) > 50
     assert all("test_kernel_convolutions.py" in str(op.location) for op in inside)
+
+
+def test_the_terms_of_a_convolution_count_as_its_work():
+    def queue(window):
+        shapes = (4, 32, 32, 16), (*window, 16, 16)
+        specs = [stagec.ShapeDtypeStruct(shape, "float32") for shape in shapes]
+        return choose_driver(stagec.jit(convolution).trace(*specs)._trace.graph, Target.parse("cpu"))
+
+    assert queue((1, 1)) == "local-sync" and queue((3, 3)) == "local-task"
