@@ -17,11 +17,12 @@ PACKAGES = ("passes", "stagec")
 def templates():
     """`(place, pattern)` for every hint; the pattern matches what users may read."""
     trees = {path: ast.parse(path.read_text()) for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
-    takers, known = _takers(trees.values()), _Known(trees.values())
+    takers, others, known = _takers(trees.values()), _other_methods(trees.values()), _Known(trees.values())
     found = {}
     for path, tree in sorted(trees.items()):
+        imported = _imported(tree)
         for scope, node in _with_scope(tree):
-            for expression in _hints(node, takers):
+            for expression in _hints(node, takers, others, imported):
                 for text in known.texts(expression, scope):
                     found.setdefault((path.relative_to(ROOT).as_posix(), text), node.lineno)
     return [(f"{path}:{line}", text) for (path, text), line in found.items()]
@@ -48,6 +49,20 @@ def _takers(trees):
     return found
 
 
+def _other_methods(trees):
+    """The names of methods without a parameter `fix`; a function may have the same name, and take one."""
+    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    methods = [node for one in classes for node in one.body if isinstance(node, ast.FunctionDef)]
+    takers = {node.name for node in methods if "fix" in [a.arg for a in (*node.args.args, *node.args.kwonlyargs)]}
+    return {node.name for node in methods} - takers
+
+
+def _imported(tree):
+    """The names that a module's import statements bind."""
+    statements = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return {(alias.asname or alias.name).partition(".")[0] for node in statements for alias in node.names}
+
+
 def _with_scope(tree):
     """Each node with the function around it."""
     stack = [(None, tree)]
@@ -58,10 +73,11 @@ def _with_scope(tree):
         stack += [(inner, child) for child in ast.iter_child_nodes(node)]
 
 
-def _hints(node, takers):
+def _hints(node, takers, others, imported):
     if isinstance(node, ast.Call):
+        method = isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", None) not in imported
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
-        if name in takers:
+        if name in takers and not (method and name in others):
             if len(node.args) > takers[name] and not any(isinstance(a, ast.Starred) for a in node.args):
                 yield node.args[takers[name]]
             yield from (k.value for k in node.keywords if k.arg == "fix")
