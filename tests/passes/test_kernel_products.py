@@ -183,6 +183,23 @@ def test_nan_and_infinity_stay_in_their_rows_and_columns():
     np.testing.assert_array_equal(np.isinf(result), np.isinf(expected))
 
 
+def test_bfloat16_is_rounded_after_each_operation():
+    bfloat16 = np.dtype("bfloat16")
+    x = np.concatenate([np.linspace(-3, 3, 300), [1e38, -1e30, np.inf, -np.inf, np.nan]]).astype(np.float32)[:, None]
+    one = np.ones((1, 33), np.float32)
+
+    def f(z):
+        narrow = z.astype(bfloat16)
+        return narrow.astype(np.float32), narrow * bfloat16.type(1.5) - bfloat16.type(0.3), -z.astype(bfloat16)
+
+    compiled = stagec.jit(lambda x, one: f(x @ one))
+    text = compiled.lower(x, one).as_text("kernels")
+    assert text[text.index("@main") :].count("stablehlo.") == 0
+    for found, wanted in zip(compiled(x, one), f(x * one), strict=True):
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(np.asarray(found).astype(np.float32), wanted.astype(np.float32))
+
+
 def test_every_operation_of_a_products_kernel_has_the_users_line():
     hits, module = formed(dot("130x70", "70x260", "130x260", "contracting_dims = [1] x [0]"))
     assert hits == {"products": 1}

@@ -149,6 +149,8 @@ class Vectors:
         if source == target or (stored(source) == stored(target) and not is_float(source)):
             return value
         wider = bits(target) > bits(source)
+        if target == "bf16" and is_float(source):
+            value, source = self._rounded(self._cast(value, source, "f32", shape)), "f32"
         if is_float(source) and is_float(target):
             name = "arith.extf" if wider else "arith.truncf"
         elif is_float(target):
@@ -159,6 +161,22 @@ class Vectors:
             name = "arith.trunci"
         kinds = shape.format(stored(source)), shape.format(stored(target))
         return self.w.op(f"{name} {value} : {kinds[0]} to {kinds[1]}")
+
+    def _rounded(self, value: str) -> str:
+        """float32 that bfloat16 can hold: to nearest, ties to even; NaN stays.
+
+        The compiler computes bfloat16 in float32 and rounds where it stores, so a conversion alone does not round.
+        """
+        w, floats, integers = self.w, self.of("f32"), self.of("i32")
+        bits_ = w.op(f"arith.bitcast {value} : {floats} to {integers}")
+        odd = w.op(f"arith.shrui {bits_}, {self.full(16, 'i32')} : {integers}")
+        odd = w.op(f"arith.andi {odd}, {self.full(1, 'i32')} : {integers}")
+        half = w.op(f"arith.addi {odd}, {self.full(0x7FFF, 'i32')} : {integers}")
+        upper = w.op(f"arith.addi {bits_}, {half} : {integers}")
+        upper = w.op(f"arith.andi {upper}, {self.full(-0x10000, 'i32')} : {integers}")
+        rounded = w.op(f"arith.bitcast {upper} : {integers} to {floats}")
+        unordered = w.op(f"arith.cmpf uno, {value}, {value} : {floats}")
+        return w.op(f"arith.select {unordered}, {value}, {rounded} : {self.of('i1')}, {floats}")
 
     def transposed(self, rows: Sequence[str]) -> list[str]:
         """As many vectors as there are lanes, with rows for columns: exchanges of ever larger blocks."""
