@@ -86,7 +86,12 @@ def test_the_options_are_offered():
     assert not {"on_update", "trace_key", "checks_values"} & offered(stagec.config)
 
 
-SUBMODULES = {"stagec.lax": {"linalg"}, "stagec.numpy": {"fft", "linalg"}, "stagec.scipy": {"fft", "special"}}
+SUBMODULES = {
+    "stagec.lax": {"linalg"},
+    "stagec.nn": {"initializers"},
+    "stagec.numpy": {"fft", "linalg"},
+    "stagec.scipy": {"fft", "special"},
+}
 
 
 @pytest.mark.parametrize("name", FUNCTION_MODULES)
