@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import pathlib
+import sys
 from typing import Any
 
 import click
@@ -82,5 +84,7 @@ def cli(traceback: bool) -> None:
 
 
 def main() -> None:
-    """Run the command line; this is the entry point of the `stagec` command."""
-    cli(prog_name="stagec")
+    """Run the command line; this is the entry point of the commands `stagec` and `stagec-runtime`."""
+    # Without the ending that scripts have on Windows.
+    called = pathlib.Path(sys.argv[0]).stem
+    cli(prog_name=called if called == "stagec-runtime" else "stagec")

@@ -319,6 +319,6 @@ def _checked_weights(path: str, wanted: list[ShapedArray], weights: Sequence[Any
             errors.ArtifactError,
             f"these weights do not fit {path}",
             rows,
-            "pass the arrays that the functions close over, in the order that `stagec inspect` shows",
+            "pass the arrays that the functions close over, in the order that `python -m stagec inspect` shows",
         )
     return [v if type(v) is Array else Array.of(np.array(v), w) for v, w in zip(values, wanted)]

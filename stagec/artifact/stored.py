@@ -157,7 +157,7 @@ class StoredProgram(Runnable):
             raise refuse(
                 file.container.path,
                 f"the runtime does not take the module of {self.name} for {variant.target}: {text}",
-                "load it with the version of iree-base-runtime that `stagec inspect` shows",
+                "load it with the version of iree-base-runtime that `python -m stagec inspect` shows",
             ) from None
         if self.source == "file" and not _declares(made):
             raise refuse(

@@ -383,7 +383,7 @@ CASES = [
         lambda: stagec.load(with_weights(False)[0], weights=[snp.ones(2000)])(1.0),
     ),
     (
-        "pass the arrays that the functions close over, in the order that `stagec inspect` shows",
+        "pass the arrays that the functions close over, in the order that `python -m stagec inspect` shows",
         lambda: stagec.load(with_weights(False)[0], weights=[V]),
         lambda: stagec.load(with_weights(False)[0], weights=[snp.ones(2000)])(1.0),
     ),

@@ -104,7 +104,7 @@ ELSEWHERE = {
     "this function has no portable form in this dtype; compute it in float32, or outside jit": "compiler/test_diagnostics.py",
     "install stagec with its compiler here, or export the function for this target too": "artifact/test_variants.py",
     "export the function again": "artifact/test_damage.py",
-    "load it with the version of iree-base-runtime that `stagec inspect` shows": "artifact/test_damage.py",
+    "load it with the version of iree-base-runtime that `python -m stagec inspect` shows": "artifact/test_damage.py",
     "the compiler broke its loops; call the jitted function, which falls back on NumPy": "runtime/test_traps.py",
     "install the GPU's driver; `stagec doctor` shows what is found": "",
     "install NVIDIA's driver; `nvidia-smi` shows whether it works": "",

@@ -90,9 +90,9 @@ class Environment:
         """Run Python."""
         return run(self.python, *arguments, cwd=cwd or self.folder, code=code)
 
-    def command(self, *arguments, cwd=None, code=0):
-        """Run the `stagec` command."""
-        return run(self.bin / "stagec", *arguments, cwd=cwd or self.folder, code=code)
+    def command(self, name, *arguments, cwd=None, code=0):
+        """Run a script that a distribution brought: `stagec`, or `stagec-runtime`."""
+        return run(self.bin / name, *arguments, cwd=cwd or self.folder, code=code)
 
 
 def with_requirements(names):

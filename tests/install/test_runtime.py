@@ -60,21 +60,26 @@ def test_the_environment_is_consistent(runtime):
 
 
 def test_the_commands_for_compiled_functions_work(runtime, models):
+    def said(*arguments):
+        return runtime.command("stagec-runtime", *arguments, cwd=models)
+
     np.save(models / "x.npy", np.ones((2, 40), np.float32))
-    assert "result  float32[2,40]" in runtime.command("run", "model.stagec", "x.npy", cwd=models)
-    assert "returns  float32[2,40]" in runtime.command("inspect", "model.stagec", "--check", cwd=models)
-    assert "iree-base-compiler missing" in runtime.command("--version", cwd=models)
-    assert runtime.run("-m", "stagec", "--version", cwd=models) == runtime.command("--version", cwd=models)
+    assert "result  float32[2,40]" in said("run", "model.stagec", "x.npy")
+    assert "returns  float32[2,40]" in said("inspect", "model.stagec", "--check")
+    assert "iree-base-compiler missing" in said("--version")
+    assert "Usage: stagec-runtime run " in said("run", "--help")
+    assert not (runtime.bin / "stagec").exists()
+    assert runtime.run("-m", "stagec", "--version", cwd=models) == said("--version")
 
 
 def test_other_commands_say_what_to_install(runtime, models):
-    said = runtime.command("dump", "model.py:f", "f32[2]", "--stage", "asm", cwd=models, code=1)
+    said = runtime.command("stagec-runtime", "dump", "model.py:f", "f32[2]", "--stage", "asm", cwd=models, code=1)
     assert said == (
         "Error: stagec dump is not part of stagec-runtime, which is installed here: it loads and runs compiled "
         "functions\n  Fix: install stagec itself, which brings the compiler: `pip install .` in a clone; both may be "
         "installed together\n"
     )
-    assert "dump     Not part of stagec-runtime." in runtime.command("--help", cwd=models)
+    assert "dump     Not part of stagec-runtime." in runtime.command("stagec-runtime", "--help", cwd=models)
 
 
 @pytest.mark.parametrize("use", ["import stagec; stagec.jit", "from stagec import jit", "import stagec; stagec.Pass"])
