@@ -77,13 +77,11 @@ _JAX = {
     "stagec": "NamedSharding P checking_leaks custom_batching default_matmul_precision distributed dlpack "
     "ensure_compile_time_eval ffi float0 fwd_and_bwd host_count live_arrays make_mesh pmap process_count "
     "process_index profiler set_mesh shard_map sharding stages transfer_guard typeof version",
-    "stagec.lax": "all_to_all approx_max_k approx_min_k betainc composite conv_general_dilated_local "
-    "conv_general_dilated_patches custom_linear_solve custom_root empty igamma igammac pbroadcast "
+    "stagec.lax": "all_to_all approx_max_k approx_min_k composite conv_general_dilated_local "
+    "conv_general_dilated_patches custom_linear_solve custom_root empty pbroadcast "
     "platform_dependent ppermute pshuffle psum_scatter pswapaxes ragged_dot rng_bit_generator rng_uniform tile",
     "stagec.nn": "scaled_dot_general scaled_matmul",
     "stagec.scipy": "cluster integrate interpolate linalg ndimage signal sparse stats",
-    "stagec.scipy.special": "bernoulli bessel_jn betainc comb dawsn erfcx exp1 expi expn fresnel gammainc gammaincc "
-    "hyp1f1 hyp2f1 loggamma sici spence sph_harm_y wofz",
     "stagec.debug": "breakpoint inspect_array_sharding log visualize_array_sharding",
 }
 

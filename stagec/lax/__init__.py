@@ -6,6 +6,13 @@ from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
 from stagec.lax import linalg as linalg
 from stagec.lax.fourier import FftType as FftType, fft as fft
+from stagec.lax.special import (
+    betainc as betainc,
+    igamma as igamma,
+    igamma_grad_a as igamma_grad_a,
+    igammac as igammac,
+    random_gamma_grad as random_gamma_grad,
+)
 from stagec.primitives.fft import fft_p as fft_p
 from stagec.primitives.arithmetic import (
     RoundingMethod as RoundingMethod,

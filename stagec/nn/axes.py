@@ -26,7 +26,7 @@ from stagec.primitives.iota import broadcasted_iota
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.reduce import reduce_max, reduce_sum
 from stagec.primitives.shape import broadcast_in_dim, expand_dims
-from stagec.scipy.special import logsumexp as logsumexp
+from stagec.scipy.sums import logsumexp as logsumexp
 
 
 def _kept(reduce: Any, x: Operand, axes: tuple[int, ...]) -> Any:

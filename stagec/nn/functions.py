@@ -25,7 +25,7 @@ from stagec.primitives.axes import canonical_axis
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.slicing import slice_in_dim
-from stagec.scipy.special import logsumexp as logsumexp
+from stagec.scipy.sums import logsumexp as logsumexp
 
 
 def identity(x: Any) -> Any:

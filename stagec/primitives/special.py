@@ -21,7 +21,7 @@ def _special(name: str, evaluate: Callable[..., Any], lower: Any, jvp: Any) -> P
     return elementwise(name, accepts=FLOATING, eval=evaluate, lower=lower, jvp=jvp, transpose=NOT_LINEAR)
 
 
-def _constant(name: str, what: str) -> Callable[..., Any]:
+def no_derivative(name: str, what: str) -> Callable[..., Any]:
     """What an operand adds to the tangent that the row has no derivative by."""
 
     def contribution(*args: Any) -> Any:
@@ -62,13 +62,13 @@ polygamma_p = _special(
     "polygamma",
     values.polygamma,
     _two("chlo.polygamma"),
-    each(_constant("polygamma", "its order"), lambda n, x, t: ar.mul(t, polygamma(ar.add(n, 1), x))),
+    each(no_derivative("polygamma", "its order"), lambda n, x, t: ar.mul(t, polygamma(ar.add(n, 1), x))),
 )
 zeta_p = _special(
     "zeta",
     values.zeta,
     _two("chlo.zeta"),
-    each(_constant("zeta", "its exponent"), lambda x, q, t: ar.mul(t, ar.mul(ar.neg(x), zeta(ar.add(x, 1), q)))),
+    each(no_derivative("zeta", "its exponent"), lambda x, q, t: ar.mul(t, ar.mul(ar.neg(x), zeta(ar.add(x, 1), q)))),
 )
 
 

@@ -30,8 +30,8 @@ from stagec.random.draws import (
     parameter,
     unit_interval,
 )
-from stagec.random.gamma_grad import gamma_sample_p, log_gamma_sample_p
 from stagec.random.keys import PRNGKeyArray, as_key, split_key, words_of
+from stagec.scipy.gamma_grad import gamma_sample_p, log_gamma_sample_p
 
 
 def _split_each(keys: Any, count: int) -> list[Any]:

@@ -1,12 +1,17 @@
-"""Functions of SciPy, on arrays that may be traced."""
+"""Functions of SciPy, on arrays that may be traced. Its modules are imported when they are first used."""
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from stagec.core.boundary import publish as _publish
-from stagec.core.exports import exported as _exported
-from stagec.scipy import fft as fft, special as special
+
+if _TYPE_CHECKING:
+    from stagec.scipy import fft as fft, special as special
+
+_MODULES = ("fft", "special")
 
 
 def __dir__() -> list[str]:
-    return _exported(globals(), "fft", "special")
+    return sorted(_MODULES)
 
 
-_publish(globals())
+_publish(globals(), *_MODULES)

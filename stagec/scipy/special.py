@@ -5,15 +5,27 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from stagec.core import dtypes, errors, location
+from stagec.core import errors, location
 from stagec.core.boundary import publish as _publish
 from stagec.core.dtype_info import finfo
-from stagec.numpy.arithmetic import dtype_of, reject
+from stagec.numpy.arguments import to_array
+from stagec.numpy.arithmetic import dtype_of
 from stagec.numpy.elementary import i0 as i0
 from stagec.numpy.promotion import promote_floating, promote_inexact
 from stagec.primitives import arithmetic as ar, logic, special as sp, transcendental as tr
 from stagec.primitives.operand import Operand
 from stagec.runtime.plans import cover as _cover
+from stagec.scipy.arguments import real_operands as _real
+from stagec.scipy.derived import derived
+from stagec.scipy.error_functions import dawsn as dawsn, erfcx as erfcx, owens_t as owens_t, wofz as wofz
+from stagec.scipy.exponential_integrals import exp1 as exp1, expi as expi, expn as expn
+from stagec.scipy.gamma_functions import bernoulli as bernoulli, comb as comb, loggamma as loggamma, spence as spence
+from stagec.scipy.harmonics import sph_harm_y as sph_harm_y
+from stagec.scipy.hypergeometric import hyp1f1 as hyp1f1, hyp2f1 as hyp2f1
+from stagec.scipy.incomplete_beta import betainc as betainc
+from stagec.scipy.incomplete_gamma import gammainc as gammainc, gammaincc as gammaincc
+from stagec.scipy.oscillating import bessel_jn as bessel_jn, fresnel as fresnel, sici as sici
+from stagec.scipy.stirling import log_beta
 from stagec.scipy.sums import (
     log_softmax as log_softmax,
     logsumexp as logsumexp,
@@ -22,20 +34,34 @@ from stagec.scipy.sums import (
 
 __all__ = [
     "as_float",
+    "bernoulli",
+    "bessel_jn",
     "beta",
+    "betainc",
     "betaln",
     "boxcox",
     "boxcox1p",
+    "comb",
+    "dawsn",
     "digamma",
     "entr",
     "erf",
     "erfc",
+    "erfcx",
     "erfinv",
+    "exp1",
+    "expi",
     "expit",
+    "expn",
     "factorial",
+    "fresnel",
     "gamma",
+    "gammainc",
+    "gammaincc",
     "gammaln",
     "gammasgn",
+    "hyp1f1",
+    "hyp2f1",
     "i0",
     "i0e",
     "i1",
@@ -43,29 +69,28 @@ __all__ = [
     "kl_div",
     "log_ndtr",
     "log_softmax",
+    "loggamma",
     "logit",
     "logsumexp",
     "multigammaln",
     "ndtr",
     "ndtri",
+    "owens_t",
     "poch",
     "polygamma",
     "psi",
     "rel_entr",
+    "sici",
     "softmax",
+    "spence",
+    "sph_harm_y",
+    "wofz",
     "xlog1py",
     "xlogy",
     "zeta",
 ]
 
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
-
-
-def _real(name: str, *values: Any) -> list[Operand]:
-    operands = promote_floating(name, *values)
-    if dtypes.is_complex(dtype_of(operands[0])):
-        raise reject(name, dtype_of(operands[0]), "take the parts with real() and imag() first")
-    return operands
 
 
 def erf(z: Any) -> Any:
@@ -188,7 +213,9 @@ def betaln(a: Any, b: Any) -> Any:
     -2.4849
     """
     a, b = _real("betaln", a, b)
-    return ar.sub(ar.add(sp.lgamma(a), sp.lgamma(b)), sp.lgamma(ar.add(a, b)))
+    positive = logic.bitwise_and(logic.gt(a, 0.0), logic.gt(b, 0.0))
+    plain = ar.sub(ar.add(sp.lgamma(a), sp.lgamma(b)), sp.lgamma(ar.add(a, b)))
+    return logic.select(positive, log_beta(*(to_array(logic.select(positive, v, 1.0)) for v in (a, b))), plain)
 
 
 def beta(a: Any, b: Any) -> Any:
@@ -325,29 +352,27 @@ def log_ndtr(x: Any, series_order: int = 3) -> Any:
 
     Args:
       x: real numbers.
-      series_order: terms of the asymptotic series for the lower tail.
+      series_order: accepted as in JAX; no series is used.
 
     >>> round(float(log_ndtr(0.5)), 4)
     -0.3689
     """
     (x,) = _real("log_ndtr", x)
-    wide = dtype_of(x) == dtypes.float64
-    low, high = (-20.0, 8.0) if wide else (-10.0, 5.0)
-    upper = ar.neg(ndtr(ar.neg(x)))
-    middle = tr.log(ndtr(ar.max(x, low)))
-    tail = _log_tail(ar.min(x, low), series_order)
-    return logic.select(logic.gt(x, high), upper, logic.select(logic.gt(x, low), middle, tail))
+    return _log_ndtr(to_array(x))
 
 
-def _log_tail(x: Operand, terms: int) -> Operand:
-    """log_ndtr for large negative x (Abramowitz and Stegun 26.2.12)."""
-    inverse = ar.div(1.0, ar.square(x))
-    series: Any = 1.0
-    for n in range(terms, 0, -1):
-        series = ar.sub(1.0, ar.mul(ar.mul(inverse, float(2 * n - 1)), series))
-    log_density = ar.sub(ar.mul(ar.square(x), -0.5), _HALF_LOG_2PI)
-    out = ar.sub(log_density, tr.log(ar.neg(x)))
-    return out if terms == 0 else ar.add(out, tr.log(series))
+def _log_ndtr_slope(value: Any, x: Any) -> Any:
+    return tr.exp(-0.5 * x * x - _HALF_LOG_2PI - value)
+
+
+@derived(_log_ndtr_slope, name="log_ndtr")
+def _log_ndtr(x: Any) -> Any:
+    low = x < -1
+    # erfc(-z) = exp(-z^2) erfcx(-z), with z = x / sqrt(2).
+    far = logic.select(low, x, -1.0)
+    tail = tr.log(0.5 * erfcx(far * -math.sqrt(0.5))) - 0.5 * far * far
+    near = tr.log1p(-0.5 * sp.erfc(ar.max(x, -1.0) * math.sqrt(0.5)))
+    return logic.select(low, tail, near)
 
 
 def ndtri(p: Any) -> Any:
@@ -368,7 +393,7 @@ def ndtri(p: Any) -> Any:
     bottom = ar.add(ar.mul(ar.add(ar.mul(ar.add(ar.mul(t, 0.001308), 0.189269), t), 1.432788), t), 1.0)
     x = ar.sub(ar.div(top, bottom), t)
     for _ in range(3):
-        value = log_ndtr(x, 6)
+        value = log_ndtr(x)
         log_density = ar.sub(ar.mul(ar.square(x), -0.5), _HALF_LOG_2PI)
         x = ar.sub(x, ar.mul(ar.sub(value, log_tail), tr.exp(ar.sub(value, log_density))))
     x = logic.select(upper, ar.neg(x), x)

@@ -1,10 +1,13 @@
 """Hints of the modules above `stagec.numpy`: of networks, images, segments, vectors of pytrees, and of SciPy."""
 
+import math
+
 import numpy as np
 
 import stagec
 from stagec import flatten_util, image, nn, ops, random, tree_util
 from stagec.nn import initializers
+from stagec.scipy import special
 
 KEY = random.key(0)
 V = np.arange(3, dtype=np.float32)
@@ -81,5 +84,36 @@ CASES = [
         "give a size for each axis of the image",
         lambda: image.resize(V, (2, 2), "linear"),
         lambda: image.resize(V, (2,), "linear"),
+    ),
+    # Special functions.
+    (
+        "give a largest order of 0 or more",
+        lambda: special.bessel_jn(V, v=-1),
+        lambda: special.bessel_jn(V, v=0),
+    ),
+    ("use math.comb for one number", lambda: special.comb(5, 2, exact=True), lambda: math.comb(5, 2)),
+    ("give an n of 0 or more", lambda: special.bernoulli(-1), lambda: special.bernoulli(0)),
+    (
+        "differentiate it with stagec.jvp",
+        lambda: special.sph_harm_y(1, 0, 0.1, 0.2, diff_n=1),
+        lambda: stagec.jvp(lambda t: special.sph_harm_y(1, 0, t, 0.2), (0.1,), (1.0,)),
+    ),
+    (
+        "give degrees and orders as integers",
+        lambda: special.sph_harm_y(1.0, 0, 0.1, 0.2),
+        lambda: special.sph_harm_y(1, 0, 0.1, 0.2),
+    ),
+    (
+        "give n_max, or call sph_harm_y outside of jit",
+        lambda: stagec.eval_shape(lambda n: special.sph_harm_y(n, 0, 0.1, 0.2), IDS),
+        lambda: (
+            stagec.eval_shape(lambda n: special.sph_harm_y(n, 0, 0.1, 0.2, n_max=1), IDS),
+            special.sph_harm_y(IDS, 0, 0.1, 0.2),
+        ),
+    ),
+    (
+        "call bernoulli outside of jit",
+        lambda: stagec.eval_shape(lambda n: special.bernoulli(n), 3),
+        lambda: special.bernoulli(3),
     ),
 ]

@@ -1,0 +1,67 @@
+"""Incomplete gamma and beta functions, as operations: no promotion, no broadcasting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stagec.core.dtypes import FLOATING
+from stagec.numpy.arguments import to_array
+from stagec.primitives.operand import aval_of, uniform
+from stagec.primitives.table import check_dtype, elementwise_shape, same_dtype
+from stagec.runtime.array import Array
+from stagec.scipy import incomplete_beta, incomplete_gamma
+from stagec.scipy.gamma_grad import random_gamma_grad as _random_gamma_grad
+from stagec.typing import ArrayLike
+
+
+def _operands(name: str, *values: Any) -> list[Any]:
+    operands = uniform(*values)
+    avals = tuple(aval_of(o) for o in operands)
+    check_dtype(name, same_dtype(name, avals), FLOATING)
+    elementwise_shape(name, avals)
+    return [to_array(o) for o in operands]
+
+
+def igamma(a: ArrayLike, x: ArrayLike) -> Array:
+    """The regularized lower incomplete gamma function, differentiable by both operands.
+
+    >>> round(float(igamma(2.0, 3.0)), 4)
+    0.8009
+    """
+    return incomplete_gamma.lower(*_operands("igamma", a, x))
+
+
+def igammac(a: ArrayLike, x: ArrayLike) -> Array:
+    """The regularized upper incomplete gamma function, `1 - igamma(a, x)`.
+
+    >>> round(float(igammac(2.0, 3.0)), 4)
+    0.1991
+    """
+    return incomplete_gamma.upper(*_operands("igammac", a, x))
+
+
+def igamma_grad_a(a: ArrayLike, x: ArrayLike) -> Array:
+    """The derivative of `igamma` by `a`.
+
+    >>> round(float(igamma_grad_a(2.0, 3.0)), 4)
+    -0.1974
+    """
+    return incomplete_gamma.slope_by_parameter(*_operands("igamma_grad_a", a, x))
+
+
+def random_gamma_grad(a: ArrayLike, x: ArrayLike) -> Array:
+    """The derivative of a gamma number `x` by the parameter `a` that it was drawn with.
+
+    >>> round(float(random_gamma_grad(2.0, 3.0)), 4)
+    1.3218
+    """
+    return _random_gamma_grad(*_operands("random_gamma_grad", a, x))
+
+
+def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
+    """The regularized incomplete beta function, differentiable by `x`.
+
+    >>> round(float(betainc(2.0, 3.0, 0.5)), 4)
+    0.6875
+    """
+    return incomplete_beta.regularized(*_operands("betainc", a, b, x))

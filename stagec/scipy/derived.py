@@ -1,0 +1,63 @@
+"""Functions that are computed by loops and series, and have derivatives by formulas.
+
+A reverse derivative of a loop that ends when it has converged does not exist, and that of a polynomial is less exact
+than a formula. So a value is computed without derivatives, and a primitive attaches them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from stagec.core import dtypes
+from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.numpy.arguments import to_array
+from stagec.numpy.promotion import broadcast_to_shape
+from stagec.primitives.barrier import stop_gradient
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.operand import Operand, aval_of
+from stagec.primitives.rules import batch_elementwise, each
+from stagec.primitives.special import no_derivative as no_derivative
+
+Slope = Callable[..., Any]
+
+
+def derived(*slopes: Slope, name: str = "") -> Callable[[Callable[..., Any]], Callable[..., Operand]]:
+    """A decorator of elementwise functions of real or complex operands of one dtype.
+
+    The function gets operands of one shape, in float32 at least, without derivatives.
+
+    Args:
+      slopes: `(value, *operands) -> derivative by the operand`, for each of them.
+      name: of the function, for graphs and messages.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Operand]:
+        def times(slope: Slope) -> Slope:
+            # The result, which further derivatives go through, and not the operand of its value.
+            return lambda out, value, *rest: slope(*map(to_array, (out, *rest[:-1]))) * to_array(rest[-1])
+
+        row = Primitive(
+            name or function.__name__,
+            shape=lambda value, *operands: value.strip_weak_type(),
+            eval=lambda value, *operands: value,
+            lower=lambda cx, value, *operands: value,
+            jvp=each(None, *[times(s) for s in slopes], result=True),
+            transpose=NOT_LINEAR,
+            batch=batch_elementwise,
+        )
+
+        @functools.wraps(function)
+        def call(*operands: Operand) -> Operand:
+            avals = [aval_of(o) for o in operands]
+            shape = next((a.shape for a in avals if a.shape), ())
+            dtype = avals[0].dtype
+            work = dtypes.float32 if dtype.itemsize < 4 else dtype
+            ready = [to_array(broadcast_to_shape(convert_element_type(o, work), shape)) for o in operands]
+            value = function(*[stop_gradient(o) for o in ready])
+            return convert_element_type(row(value, *ready), dtype)
+
+        return call
+
+    return decorate
