@@ -7,6 +7,7 @@ broadcasting does the rest. A primitive's `python` rule says how its line reads;
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation, Graph, Literal
 from stagec.runtime.array import Array
 
+# The file of generated code: one of stagec's own, whose frames are not the user's.
+_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "<generated>")
 # What a ufunc computes, as an operator; only these are used for NumPy scalars of real dtypes.
 _OPERATORS: dict[Any, str] = {
     np.add: "{} + {}",
@@ -180,7 +183,7 @@ class Code:
         """The function of the lines, which ignores floating point errors."""
         body = "\n    ".join([*self.lines, f"return {result}"])
         namespace = dict(self.constants)
-        exec(f"def run({arguments}):\n    {body}", namespace)
+        exec(compile(f"def run({arguments}):\n    {body}", _FILE, "exec"), namespace)
         return np.errstate(all="ignore")(namespace["run"])
 
 
