@@ -114,7 +114,7 @@ def error(module: str, name: str, names: Iterable[str]) -> Exception:
     if rows:
         listed += ", docs/reference/missing.md what it lacks of JAX"
     fixes = [_instead(module, name, known), listed]
-    found = location.error(errors.MissingNameError, what, rows, "; ".join(f for f in fixes if f))
+    found = location.error(errors.MissingNameError, what, rows, _joined(fixes))
     if _imports_from():
         # `from module import name` replaces an AttributeError by a message of Python's own.
         return ImportError(str(found), name=name)
@@ -131,7 +131,11 @@ def attribute_error(owner: Any, name: str) -> AttributeError:
     rows = [("array", owner.aval.long(), owner.origin())]
     if hasattr(np.ndarray, name):
         rows.append(("elsewhere", f"numpy.ndarray.{name}", ""))
-    return location.error(errors.MissingNameError, what, rows, "; ".join(f for f in fixes if f))
+    return location.error(errors.MissingNameError, what, rows, _joined(fixes))
+
+
+def _joined(fixes: Iterable[str]) -> str:
+    return "; ".join(f for f in fixes if f).replace("?; ", "? ")
 
 
 def _function(name: str) -> str:

@@ -45,6 +45,7 @@ def test_every_module_says_where_its_list_is(name):
         (snp, "row_stack", "use snp.vstack(arrays)"),
         (snp, "in1d", "use snp.isin(x, values)"),
         (snp, "sine", "did you mean snp.sin"),
+        (snp, "arsinh", "snp.arcsin? docs/reference/numpy.md lists"),
         (snp, "argsrt", "did you mean snp.argsort"),
         (snp, "relu", "use nn.relu"),
         (snp, "vmap", "use stagec.vmap"),
