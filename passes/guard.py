@@ -9,9 +9,11 @@ from __future__ import annotations
 import atexit
 import contextlib
 import contextvars
+import os
 import threading
 import time
 from collections.abc import Callable
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from passes import bindings
@@ -41,7 +43,9 @@ class Job:
         self._work = work
         self._context = contextvars.copy_context()
         self._location = _current_location()
-        self._done = threading.Event()
+        self._process = _process
+        # Holds one thing when the work is done.
+        self._done = SimpleQueue[None]()
         self._result: Any = None
         self._error: BaseException | None = None
 
@@ -53,15 +57,22 @@ class Job:
         except BaseException as error:
             self._error = error
         finally:
-            self._done.set()
+            self._done.put(None)
+
+    def _is_done(self, timeout: float) -> bool:
+        try:
+            self._done.get(timeout=timeout)
+        except Empty:
+            return False
+        return True
 
     def outcome(self) -> Any:
         """Start the work, wait for it, and return or raise what it did."""
         thread = threading.Thread(target=self._run, name="passes-helper", daemon=True)
         try:
             _start(thread)
-            while not self._done.wait(_SLICE_SECONDS):
-                if not thread.is_alive() and not self._done.is_set():
+            while not self._is_done(_SLICE_SECONDS):
+                if self._process is not _process:
                     raise PassError(
                         message(
                             "a pass forked this process, and the passes run in the parent alone",
@@ -70,7 +81,8 @@ class Job:
                     )
         except BaseException:
             self.abandoned = True
-            self._done.wait(_LEAVE_SECONDS)
+            if self._process is _process:
+                self._is_done(_LEAVE_SECONDS)
             raise
         try:
             if self._error is not None:
@@ -101,6 +113,8 @@ class _Local(threading.local):
 
 _local = _Local()
 _helpers: list[threading.Thread] = []
+# Another object in each forked child.
+_process = object()
 
 
 def call(work: Callable[[], T]) -> T:
@@ -127,4 +141,14 @@ def _wait_for_helpers() -> None:
         thread.join(max(0.0, deadline - time.monotonic()))
 
 
+def _begin_anew() -> None:
+    """There are none of the parent's helpers in a forked child; who waits for one is told."""
+    global _process
+    _process = object()
+    _helpers.clear()
+    _local.job = None
+
+
 atexit.register(_wait_for_helpers)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
