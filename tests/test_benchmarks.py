@@ -65,6 +65,10 @@ def test_jax_stands_beside_stagec_in_the_table():
     assert "differ" not in text
 
 
+def test_names_with_brackets_are_printed():
+    assert "x.at[i].add of 10" in run("eager/x.at[i]", "--tiny", "--libraries", "stagec")
+
+
 def test_an_unknown_case_names_the_groups():
     done = subprocess.run(
         [sys.executable, "-m", "tests.benchmarks", "nonsense"], cwd=ROOT, capture_output=True, text=True

@@ -19,6 +19,7 @@ import sys
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from tests.benchmarks import gpu, loops, start
@@ -164,7 +165,7 @@ def table(rows: list[dict[str, Any]], libraries: list[str]) -> Table:
         if row["group"] != group:
             group = row["group"]
             out.add_section()
-        cells = [f"{row['group']}  {row['name']}"]
+        cells = [escape(f"{row['group']}  {row['name']}")]
         for other in libraries:
             if other == "stagec":
                 continue
@@ -174,7 +175,7 @@ def table(rows: list[dict[str, Any]], libraries: list[str]) -> Table:
                 text = f"[{'green' if value >= row['aim'] else 'red'}]{text}[/]"
             cells.append(text)
         cells.append(f"{row['aim']:g}" if row["aim"] else "")
-        cells.append("; ".join(row["notes"]))
+        cells.append(escape("; ".join(row["notes"])))
         out.add_row(*cells)
     return out
 
