@@ -376,3 +376,21 @@ def test_functions_of_other_namespaces_have_plans():
         for _ in range(2):
             f(x)
         assert plans_of(f) == 1
+
+
+def test_functions_that_look_at_no_values_are_not_refused_a_plan(monkeypatch):
+    refused = set()
+    make = plans._plan
+
+    def plan(function, *args):
+        found = make(function, *args)
+        if found is plans._REFUSED:
+            refused.add(function.__name__)
+        return found
+
+    monkeypatch.setattr(plans, "_plan", plan)
+    x, y = arrays()
+    for call in CALLS.values():
+        for _ in range(2):
+            call(x, y)
+    assert refused == {"nonzero", "shape", "unique"}  # they look at values, or return none
