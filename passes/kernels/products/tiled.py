@@ -163,7 +163,7 @@ class Tiled:
 
         def read(place: Index) -> Iterator[str]:
             moved = w.mul(place, step)
-            if self.tiling.prefetch:
+            if self.tiling.prefetch and self.lhs_panels is not None:
                 w.do(_prefetch(w, self.lhs, w.add(w.add(starts[0], moved), _AHEAD_LHS * step), "read"))
             for r, start in enumerate(starts):
                 yield v.splat(v.scalar(self.lhs, w.add(w.add(start, moved), r * shift), element))

@@ -78,10 +78,12 @@ def tiling(product: Product, processor: Processor) -> Tiling | None:
     width = vectors * lanes
     packs = not readable or (not thin and n * size >= _NEAR_ROWS)
     many = m >= 4 * rows
-    pack_lhs = packs and many and m * k * size > 64 << 10 and n > 8 * width
+    wide = packs and many and m * k * size > 64 << 10 and n > 8 * width
+    # Rows that are contiguous along the sum are fetched ahead where they are, and need no copy.
+    pack_lhs = wide and product.lhs.column != 1
     pack_rhs = ("ahead" if many else "here") if packs else ""
     prefetch = False
-    if pack_lhs and k * size >= _LONG_SUM:
+    if wide and k * size >= _LONG_SUM:
         depth, prefetch = _DEPTH, True
     if pack_rhs == "here":
         depth = min(depth, _PANEL // (width * size))
