@@ -204,6 +204,24 @@ def operations(root: Any) -> Iterator[Any]:
                 yield from operations(op.operation)
 
 
+def host_operations(module: Any) -> list[Any]:
+    """The operations of a module that are not in kernels, each before those inside of it.
+
+    Kernels have thousands, and views of them would import the Python modules of their dialects.
+    """
+    found: list[Any] = []
+    result = bindings.ir.WalkResult
+
+    def visit(operation: Any) -> Any:
+        if operation.name == "stream.executable":
+            return result.SKIP
+        found.append(operation)
+        return result.ADVANCE
+
+    module.operation.walk(visit, bindings.ir.WalkOrder.PRE_ORDER)
+    return found[1:]
+
+
 # The compiler does these in the memory of an operand.
 IN_PLACE = ("stablehlo.sort", "stablehlo.dynamic_update_slice", "stablehlo.scatter", "chlo.top_k")
 

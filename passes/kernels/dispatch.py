@@ -15,6 +15,7 @@ from typing import Any
 from passes import bindings, build
 from passes.kernels.plan import Plan
 from passes.kernels.writer import Buffer, Writer, stored
+from passes.match import host_operations
 
 # Regions of these are host code, where kernels can be called; those of others are parts of one operation.
 HOST = ("func.func", "stablehlo.while", "stablehlo.if", "stablehlo.case")
@@ -92,6 +93,10 @@ class Kernels:
         self._symbols: dict[Any, str] = {}
         self._names: set[str] = {_symbol(op) for op in module.body.operations}
         self._parsed: list[Any] = []
+
+    def found(self, name: str) -> list[Any]:
+        """The operations of that name where kernels can be called, in their order."""
+        return [op for op in host_operations(self.module) if op.name == name and op.parent.name in HOST]
 
     def dispatch(self, kernel: Kernel, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
         """Call a kernel at the current insertion point and location.

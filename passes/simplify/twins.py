@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from passes.match import operations
+from passes.match import host_operations
 
 _COMMUTATIVE = ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
 _NAMES = frozenset(f"stablehlo.{name}" for name in _COMMUTATIVE)
@@ -22,7 +22,7 @@ def align(module: Any) -> int:
     numbers: dict[Any, int] = {}
     leaders: dict[Any, tuple[list[int], list[int]]] = {}
     count = 0
-    for op in operations(module.operation):
+    for op in host_operations(module):
         own = [numbers.setdefault(value, len(numbers)) for value in op.operands]
         results = list(op.results)
         if not results or not own or len(op.regions):

@@ -12,7 +12,7 @@ _NEEDED = (
     *(f"iree.compiler.{name}" for name in ("api", "ir", "passmanager", "rewrite")),
     *(
         f"iree.compiler.dialects.{name}"
-        for name in ("builtin", "func", "hal", "iree_codegen", "iree_tensor_ext", "stream", "vm")
+        for name in ("builtin", "flow", "func", "hal", "iree_codegen", "iree_tensor_ext", "stream", "vm")
     ),
     *(f"passes.{name}" for name in ("dialects.chlo", "dialects.stablehlo", "fusion", "legalize", "simplify")),
     *(f"passes.analysis.{name}" for name in ("alias", "clobber", "in_place")),

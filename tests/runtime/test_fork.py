@@ -260,7 +260,7 @@ def test_all_that_a_compile_imports_is_imported_at_its_beginning():
     found = run("""
     from stagec.compiler import mlir
     stagec.config.enable_cache = False
-    f = stagec.jit(lambda a, b: stagec.lax.fori_loop(0, 3, lambda i, c: c @ b + snp.sort(c), a), donate_argnums=0)
+    f = stagec.jit(lambda a, b: stagec.lax.fori_loop(0, 3, lambda i, c: c @ b + snp.sort(c), a @ b), donate_argnums=0)
     a = snp.ones((9, 9))
     f.trace(a, a)
     mlir.load()

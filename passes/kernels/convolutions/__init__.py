@@ -10,13 +10,13 @@ from passes import bindings, build
 from passes.kernels.convolutions import direct
 from passes.kernels.convolutions.shapes import Found, read
 from passes.kernels.convolutions.tiles import Tiling, tiling
-from passes.kernels.dispatch import HOST, Kernels
+from passes.kernels.dispatch import Kernels
 from passes.kernels.processor import Processor
 from passes.kernels.products import epilogue as epilogues
 from passes.kernels.products.shapes import Matrix, Product
 from passes.kernels.products.vectors import Vectors
 from passes.kernels.writer import Writer
-from passes.match import dtype_of, operations, shape_of, size_of
+from passes.match import dtype_of, shape_of, size_of
 
 __all__ = ["form"]
 
@@ -24,8 +24,8 @@ __all__ = ["form"]
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
     """Replace the convolutions of a module by kernels, where these are faster than the compiler's own code."""
     count = 0
-    for op in [op for op in operations(kernels.module.operation) if op.name == "stablehlo.convolution"]:
-        found = read(op.opview) if op.parent.name in HOST else None
+    for op in kernels.found("stablehlo.convolution"):
+        found = read(op.opview)
         if found is None:
             kernels.plan.refuse("convolution", op.location, "element types or layouts that kernels have no code for")
         else:

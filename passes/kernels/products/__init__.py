@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from passes import bindings
-from passes.kernels.dispatch import HOST, Kernels
+from passes.kernels.dispatch import Kernels
 from passes.kernels.processor import Processor
 from passes.kernels.products import dots, epilogue as epilogues
 from passes.kernels.products.packing import Panels, packing
@@ -14,7 +14,6 @@ from passes.kernels.products.tiled import Tiled
 from passes.kernels.products.tiles import Tiling, tiling
 from passes.kernels.products.vectors import Vectors
 from passes.kernels.writer import Writer
-from passes.match import operations
 from passes.types import tensor_type
 
 __all__ = ["form"]
@@ -23,10 +22,7 @@ __all__ = ["form"]
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
     """Replace the products of a module by kernels, where these are faster than the compiler's own code."""
     count = 0
-    found = [op for op in operations(kernels.module.operation) if op.name == "stablehlo.dot_general"]
-    for op in found:
-        if op.parent.name not in HOST:
-            continue
+    for op in kernels.found("stablehlo.dot_general"):
         product = read(op.opview)
         how = tiling(product, processor) if product is not None else None
         if product is None:
