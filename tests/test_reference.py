@@ -82,6 +82,14 @@ def test_the_list_of_functions_is_that_of_the_module(name):
     assert sorted(found - listed) == [], "in the module, but not listed"
 
 
+def test_the_table_of_distributions_is_that_of_the_modules():
+    from stagec.scipy import stats
+
+    listed = {row[0].strip("`"): row[1] for row in rows(section(page("reference/numpy.md"), "`stagec.scipy.stats`"))}
+    found = {name: sorted(getattr(stats, name).__all__) for name in stats._DISTRIBUTIONS}
+    assert {name: re.findall(r"`(\w+)`", text) for name, text in listed.items()} == found
+
+
 @pytest.mark.parametrize("name", ["stagec.numpy", "stagec.lax", "stagec.nn"])
 def test_no_function_is_hidden_by_a_module_of_its_name(name):
     """`from package.spacing import spacing` binds the module, if another import of it comes later."""

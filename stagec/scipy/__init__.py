@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from stagec.core.boundary import publish as _publish
 
 if _TYPE_CHECKING:
-    from stagec.scipy import fft as fft, special as special
+    from stagec.scipy import fft as fft, special as special, stats as stats
 
-_MODULES = ("fft", "special")
+_MODULES = ("fft", "special", "stats")
 
 
 def __dir__() -> list[str]:

@@ -5,9 +5,10 @@ import math
 import numpy as np
 
 import stagec
+import stagec.numpy as snp
 from stagec import flatten_util, image, nn, ops, random, tree_util
 from stagec.nn import initializers
-from stagec.scipy import special
+from stagec.scipy import special, stats
 
 KEY = random.key(0)
 V = np.arange(3, dtype=np.float32)
@@ -115,5 +116,21 @@ CASES = [
         "call bernoulli outside of jit",
         lambda: stagec.eval_shape(lambda n: special.bernoulli(n), 3),
         lambda: special.bernoulli(3),
+    ),
+    # Statistics.
+    (
+        "give alpha one axis, and x as many components along its first one",
+        lambda: stats.dirichlet.pdf(V[:1], V + 1),
+        lambda: stats.dirichlet.pdf(V / 3, V + 1),
+    ),
+    (
+        "leave NaN out of the array before",
+        lambda: stats.mode(V, nan_policy="omit"),
+        lambda: stats.mode(snp.asarray(V)[~snp.isnan(V)]),
+    ),
+    (
+        "use 'average', 'min', 'max', 'dense' or 'ordinal'",
+        lambda: stats.rankdata(V, "best"),
+        lambda: stats.rankdata(V, "min"),
     ),
 ]

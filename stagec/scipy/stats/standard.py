@@ -1,0 +1,71 @@
+"""What the distributions have in common: standardized arguments, and values outside of their support."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from stagec import numpy as snp
+from stagec.scipy.arguments import real_arrays
+
+
+def standardized(name: str, x: Any, loc: Any, scale: Any, *shapes: Any) -> tuple[Any, ...]:
+    """`(x - loc) / scale`, the scale, and the shape parameters, of one floating dtype; NaN for scales that are none."""
+    value, place, size, *rest = real_arrays(name, x, loc, scale, *shapes)
+    size = snp.where(size > 0, size, math.nan)
+    return (value - place) / size, size, *rest
+
+
+def counts(name: str, k: Any, loc: Any, *shapes: Any) -> tuple[Any, ...]:
+    """`k - loc` and the shape parameters, of one floating dtype."""
+    value, place, *rest = real_arrays(name, k, loc, *shapes)
+    return value - place, *rest
+
+
+def inside_of(inside: Any, z: Any, otherwise: Any) -> Any:
+    """`z` where it is inside of the support, and elsewhere a number that is: functions and derivatives are finite."""
+    return snp.where(inside, z, otherwise)
+
+
+def supported(inside: Any, z: Any, value: Any, outside: Any) -> Any:
+    """A function's value inside of the support, and what it is outside; NaN for NaN."""
+    return snp.where(inside, value, snp.where(snp.isnan(z), math.nan, outside))
+
+
+def valid(condition: Any, value: Any) -> Any:
+    """A function's value, or NaN where the parameters are none of the distribution's."""
+    return snp.where(condition, value, math.nan)
+
+
+def is_count(k: Any) -> Any:
+    """Whether numbers are 0, 1, 2, ..."""
+    return (k >= 0) & (k == snp.floor(k)) & snp.isfinite(k)
+
+
+def log_of(value: Any) -> Any:
+    """The logarithm, and minus infinity for 0, whose derivative is 0 and not NaN."""
+    positive = value > 0
+    return snp.where(positive, snp.log(snp.where(positive, value, 1)), snp.where(snp.isnan(value), value, -math.inf))
+
+
+def log_one_minus_exp(x: Any) -> Any:
+    """`log(1 - exp(x))` for negative numbers, accurate close to 0 and far from it (Maechler, 2012)."""
+    near = x > -math.log(2)
+    return snp.where(near, log_of(-snp.expm1(snp.where(near, x, -1))), snp.log1p(-snp.exp(snp.where(near, -1, x))))
+
+
+def quantile(q: Any, low: Any, high: Any, value: Any) -> Any:
+    """A quantile inside of (0, 1), the ends of the support at 0 and 1, and NaN outside."""
+    inside = (q > 0) & (q < 1)
+    return snp.where(inside, value, snp.where(q == 0, low, snp.where(q == 1, high, math.nan)))
+
+
+def within_unit(q: Any) -> Any:
+    """`q` inside of (0, 1), elsewhere 1/2: quantiles and their derivatives are finite."""
+    return snp.where((q > 0) & (q < 1), q, 0.5)
+
+
+def scaled(name: str, q: Any, loc: Any, scale: Any, *shapes: Any) -> tuple[Any, ...]:
+    """A probability, a place, a scale, and the shape parameters, of one floating dtype."""
+    chance, place, size, *rest = real_arrays(name, q, loc, scale, *shapes)
+    return chance, place, snp.where(size > 0, size, math.nan), *rest
