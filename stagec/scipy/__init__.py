@@ -5,9 +5,18 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from stagec.core.boundary import publish as _publish
 
 if _TYPE_CHECKING:
-    from stagec.scipy import fft as fft, special as special, stats as stats
+    from stagec.scipy import (
+        cluster as cluster,
+        fft as fft,
+        integrate as integrate,
+        interpolate as interpolate,
+        ndimage as ndimage,
+        signal as signal,
+        special as special,
+        stats as stats,
+    )
 
-_MODULES = ("fft", "special", "stats")
+_MODULES = ("cluster", "fft", "integrate", "interpolate", "ndimage", "signal", "special", "stats")
 
 
 def __dir__() -> list[str]:

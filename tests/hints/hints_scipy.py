@@ -8,10 +8,13 @@ import stagec
 import stagec.numpy as snp
 from stagec import flatten_util, image, nn, ops, random, tree_util
 from stagec.nn import initializers
-from stagec.scipy import special, stats
+from stagec.scipy import ndimage, signal, special, stats
+from stagec.scipy.cluster import vq
+from stagec.scipy.interpolate import RegularGridInterpolator as Grid
 
 KEY = random.key(0)
 V = np.arange(3, dtype=np.float32)
+EYE = np.eye(3, dtype=np.float32)
 Q = np.ones((2, 4, 6, 8), np.float32)
 K = np.ones((2, 5, 3, 8), np.float32)
 IDS = np.array([0, 1, 0])
@@ -132,5 +135,89 @@ CASES = [
         "use 'average', 'min', 'max', 'dense' or 'ordinal'",
         lambda: stats.rankdata(V, "best"),
         lambda: stats.rankdata(V, "min"),
+    ),
+    (
+        "add a small multiple of the identity to a singular covariance",
+        lambda: stats.multivariate_normal.logpdf(V, V, EYE, allow_singular=True),
+        lambda: stats.multivariate_normal.logpdf(V, V, 0 * EYE + 1e-3 * np.eye(3, dtype=np.float32)),
+    ),
+    (
+        "give a covariance as many rows and columns as the mean has components",
+        lambda: stats.multivariate_normal.logpdf(V, V, EYE[:2, :2]),
+        lambda: stats.multivariate_normal.logpdf(V, V, EYE),
+    ),
+    # Signals.
+    ("use 'full', 'same' or 'valid'", lambda: signal.convolve(V, V, "half"), lambda: signal.convolve(V, V, "same")),
+    ("use 'auto', 'direct' or 'fft'", lambda: signal.convolve(V, V, method="x"), lambda: signal.convolve(V, V)),
+    ("give both as many axes", lambda: signal.convolve(V, EYE), lambda: signal.convolve(V[None], EYE)),
+    (
+        "one must be as large as the other along each axis",
+        lambda: signal.convolve(EYE[:1], EYE[:, :1], "valid"),
+        lambda: signal.convolve(EYE, EYE[:, :1], "valid"),
+    ),
+    ("give both two axes", lambda: signal.convolve2d(V, V), lambda: signal.convolve2d(V[None], V[None])),
+    (
+        "pad the first array with snp.pad, and use mode='valid'",
+        lambda: signal.convolve2d(EYE, EYE, boundary="wrap"),
+        lambda: signal.convolve2d(snp.pad(EYE, 1, "wrap"), EYE, "valid"),
+    ),
+    (
+        "give a window of the length of a segment",
+        lambda: signal.stft(V, window=V, nperseg=2),
+        lambda: signal.stft(V, window=V[1:], nperseg=2),
+    ),
+    (
+        "use one of 'boxcar', 'hann', 'hamming', 'blackman', or give its weights",
+        lambda: signal.stft(V, window="gauss", nperseg=2),
+        lambda: signal.stft(V, window="hann", nperseg=2),
+    ),
+    (
+        "let segments be longer than their overlap, and not longer than transforms",
+        lambda: signal.stft(V, nperseg=2, noverlap=2),
+        lambda: signal.stft(V, nperseg=2, noverlap=1, nfft=4),
+    ),
+    (
+        "use 'zeros', 'constant', 'even', 'odd' or None",
+        lambda: signal.stft(V, nperseg=2, boundary="far"),
+        lambda: signal.stft(V, nperseg=2, boundary="odd"),
+    ),
+    ("use 'density' or 'spectrum'", lambda: signal.welch(V, scaling="x"), lambda: signal.welch(V, scaling="spectrum")),
+    ("use 'mean' or 'median'", lambda: signal.welch(V, average="x"), lambda: signal.welch(V, average="median")),
+    ("use the result", lambda: signal.detrend(V, overwrite_data=True), lambda: signal.detrend(V)),
+    ("use 'linear' or 'constant'", lambda: signal.detrend(V, type="x"), lambda: signal.detrend(V, type="constant")),
+    ("give positions along the axis", lambda: signal.detrend(V, bp=9), lambda: signal.detrend(V, bp=2)),
+    # Coordinates, grids, centers.
+    (
+        "give coordinates for each axis of the array",
+        lambda: ndimage.map_coordinates(EYE, [V], 1),
+        lambda: ndimage.map_coordinates(EYE, [V, V], 1),
+    ),
+    ("use order 0 or 1", lambda: ndimage.map_coordinates(V, [V], 3), lambda: ndimage.map_coordinates(V, [V], 1)),
+    (
+        "use 'constant', 'nearest', 'wrap', 'mirror' or 'reflect'",
+        lambda: ndimage.map_coordinates(V, [V], 1, "far"),
+        lambda: ndimage.map_coordinates(V, [V], 1, "wrap"),
+    ),
+    (
+        "leave it out, and look for NaN in the results",
+        lambda: Grid((V,), V, bounds_error=True),
+        lambda: snp.isnan(Grid((V,), V)(V + 1)),
+    ),
+    (
+        "give each of the first axes of the values as many points as it has elements",
+        lambda: Grid((V[:2],), V),
+        lambda: Grid((V,), V),
+    ),
+    ("sort them, and the values with them", lambda: Grid((-V,), V), lambda: Grid((-V[::-1],), V[::-1])),
+    (
+        "give a coordinate for each axis of the grid, along the last axis",
+        lambda: Grid((V, V), EYE)(V),
+        lambda: Grid((V, V), EYE)(V[:2]),
+    ),
+    ("use 'linear' or 'nearest'", lambda: Grid((V,), V, "cubic"), lambda: Grid((V,), V, "nearest")),
+    (
+        "give both one axis, or two of which the last has the same size",
+        lambda: vq.vq(EYE, V),
+        lambda: (vq.vq(EYE, V[None]), vq.vq(V, V)),
     ),
 ]

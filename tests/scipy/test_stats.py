@@ -248,6 +248,27 @@ def test_counts_of_outcomes() -> None:
         assert float(found) == 0
 
 
+def test_densities_of_vectors() -> None:
+    cov = np.array([[2.0, 0.6, 0.1], [0.6, 1.0, -0.2], [0.1, -0.2, 0.7]])
+    mean, x = np.array([0.1, -0.4, 1.0]), RNG.normal(size=(4, 3))
+    with stagec.enable_x64():
+        expected = stats.multivariate_normal.logpdf(x, mean, cov)
+        np.testing.assert_allclose(np.asarray(ours.multivariate_normal.logpdf(x, mean, cov)), expected, 1e-12)
+        run = stagec.vmap(ours.multivariate_normal.pdf, (0, None, None))
+        np.testing.assert_allclose(np.asarray(run(x, mean, cov)), np.exp(expected), 1e-12)
+        both = np.stack([cov, 2 * cov])[:, None]
+        found = ours.multivariate_normal.logpdf(x, mean, both)
+        np.testing.assert_allclose(np.asarray(found[1]), stats.multivariate_normal.logpdf(x, mean, 2 * cov), 1e-12)
+        found = ours.multivariate_normal.logpdf(x, mean, 2.0)
+        np.testing.assert_allclose(np.asarray(found), stats.multivariate_normal.logpdf(x, mean, 2.0), 1e-12)
+        np.testing.assert_allclose(float(ours.multivariate_normal.pdf(0.3, 0.1, 2.0)), stats.norm.pdf(0.3, 0.1, 2**0.5))
+        slope = stagec.grad(lambda m: ours.multivariate_normal.logpdf(x[0], m, cov))(snp.asarray(mean))
+        np.testing.assert_allclose(np.asarray(slope), np.linalg.solve(cov, x[0] - mean), 1e-10)
+        assert np.isnan(float(ours.multivariate_normal.logpdf(x[0], mean, -cov)))
+    with pytest.raises(errors.ShapeError, match="rows and columns"):
+        ours.multivariate_normal.pdf(x, mean, cov[:2, :2])
+
+
 SAMPLES = np.random.default_rng(1).integers(0, 4, (4, 5, 3)).astype(np.float32)
 
 
@@ -317,5 +338,5 @@ def test_a_distribution_is_imported_when_it_is_used() -> None:
 
 def test_every_distribution_is_tested() -> None:
     modules = {n for n in ours._DISTRIBUTIONS if hasattr(importlib.import_module(f"stagec.scipy.stats.{n}"), "__all__")}
-    others = {"dirichlet", "multinomial"}
+    others = {"dirichlet", "multinomial", "multivariate_normal"}
     assert modules == {*CONTINUOUS, *BARE, *DISCRETE, *others}

@@ -1,0 +1,13 @@
+"""Integrals of samples, by the name of `scipy.integrate`."""
+
+from stagec.core.boundary import publish as _publish
+from stagec.numpy.running import trapezoid as trapezoid
+
+__all__ = ["trapezoid"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+_publish(globals())
