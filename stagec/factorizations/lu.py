@@ -10,9 +10,9 @@ from stagec.control.loops import fori_loop
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.zero import is_linear, is_zero, zero_of
-from stagec.factorizations.permutation import exchanged
 from stagec.factorizations.row import each_matrix, factorization, matrix_argument, panels
 from stagec.factorizations.triangular import forward, solve_in_place, triangular_solve
+from stagec.factorizations.vectors import exchanged
 from stagec.numpy.choice import where
 from stagec.numpy.creation import arange, eye
 from stagec.numpy.diagonals import tril, triu

@@ -11,15 +11,9 @@ from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from stagec.factorizations.row import batch_of, lowering
+from stagec.factorizations.vectors import at, exchanged
 from stagec.numpy.creation import arange
 from stagec.primitives.operand import Operand, as_operand, aval_of
-from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
-
-
-def exchanged(x: Any, i: Any, j: Any) -> Any:
-    """An array with two of its rows in each other's place."""
-    first, second = dynamic_index_in_dim(x, i, 0), dynamic_index_in_dim(x, j, 0)
-    return dynamic_update_index_in_dim(dynamic_update_index_in_dim(x, second, i, 0), first, j, 0)
 
 
 def _shape(pivots: ShapedArray, *, size: int) -> ShapedArray:
@@ -38,7 +32,7 @@ def _eval(pivots: Any, *, size: int) -> Any:
 
 def _algorithm(pivots: Any, *, size: int) -> Operand:
     def step(i: Any, order: Any) -> Any:
-        return exchanged(order, i, dynamic_index_in_dim(pivots, i, 0, keepdims=False))
+        return exchanged(order, i, at(pivots, i))
 
     return fori_loop(0, aval_of(pivots).shape[0], step, arange(size, dtype="int32"))
 

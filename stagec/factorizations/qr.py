@@ -29,7 +29,7 @@ from stagec.primitives.slicing import (
 )
 
 # Up to so many columns are reflected one by one, more in panels of so many columns.
-_WHOLE, _PANEL = 64, 32
+_WHOLE, _PANEL = 128, 32
 
 
 # Packed: R above the diagonal, and the reflections' vectors below it, whose first elements are ones.

@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from stagec.core import location
+from stagec.factorizations import eigh as hermitian, svd as singular
 from stagec.factorizations.cholesky import cholesky as lower_factor
+from stagec.factorizations.eig import eig_p, eigvals_p
 from stagec.factorizations.qr import packed_qr_p, qr_factors
 from stagec.factorizations.row import adjoint
-from stagec.numpy.manipulation import matrix_transpose
+from stagec.numpy.choice import where
+from stagec.numpy.manipulation import flip, matrix_transpose
+from stagec.numpy.selection import take_along_axis
+from stagec.numpy.sorting import argsort
 from stagec.numpy.systems import inexact_matrix
+from stagec.primitives.operand import aval_of
 
 
 class QRResult(NamedTuple):
@@ -17,6 +23,28 @@ class QRResult(NamedTuple):
 
     Q: Any
     R: Any
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues, and eigenvectors as columns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues, and eigenvectors as columns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class SVDResult(NamedTuple):
+    """Left singular vectors as columns, singular values, and right singular vectors as rows, conjugated."""
+
+    U: Any
+    S: Any
+    Vh: Any
 
 
 def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
@@ -57,3 +85,132 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         raise location.error(ValueError, f"qr: {mode!r} is not a mode", fix="pass 'reduced', 'complete', 'r' or 'raw'")
     found = qr_factors(a, full_matrices=mode in ("full", "complete"))
     return found[1] if mode == "r" else QRResult(*found)
+
+
+def _is_lower(name: str, UPLO: str | None) -> bool:
+    if UPLO not in (None, "L", "U"):
+        raise location.error(ValueError, f"{name}: UPLO is {UPLO!r}", fix="pass 'L' or 'U'")
+    return UPLO != "U"
+
+
+def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
+    """Eigenvalues in ascending order, and eigenvectors as columns, of symmetric or Hermitian matrices.
+
+    Args:
+      UPLO: which triangle is read if `symmetrize_input` is false: `"L"`, which is the default, or `"U"`.
+      symmetrize_input: take the mean of the matrix and its adjoint first.
+
+    Matrices that hold infinities or NaN have NaN for results. Vectors have derivatives where eigenvalues are distinct.
+
+    >>> import stagec.numpy as snp
+    >>> values, vectors = eigh(snp.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> values.round(4)
+    Array([1., 3.], dtype=float32)
+    """
+    lower = _is_lower("eigh", UPLO)
+    a = inexact_matrix("eigh", a, square=True)
+    return EighResult(*hermitian.eigh(a, lower=lower, symmetrize_input=symmetrize_input))
+
+
+def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Any:
+    """The eigenvalues of symmetric or Hermitian matrices, in ascending order; the arguments are those of `eigh`.
+
+    >>> import stagec.numpy as snp
+    >>> eigvalsh(snp.array([[2.0, 1.0], [1.0, 2.0]])).round(4)
+    Array([1., 3.], dtype=float32)
+    """
+    lower = _is_lower("eigvalsh", UPLO)
+    a = inexact_matrix("eigvalsh", a, square=True)
+    return hermitian.eigvalsh(a, lower=lower, symmetrize_input=symmetrize_input)
+
+
+def svd(
+    a: Any,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> Any:
+    """`a` as U diag(S) Vh, with orthonormal columns in U and rows in Vh, and S descending.
+
+    Args:
+      full_matrices: U and Vh are square; otherwise they have as many columns and rows as there are singular values.
+      compute_uv: return U, S and Vh; otherwise S alone.
+      hermitian: the matrices are symmetric or Hermitian, so that eigenvalues serve.
+      subset_by_index: return the singular values and vectors from a first number up to before a last one only.
+
+    >>> import stagec.numpy as snp
+    >>> u, s, vh = svd(snp.array([[0.0, 2.0], [1.0, 0.0]]))
+    >>> s.round(4)
+    Array([2., 1.], dtype=float32)
+    """
+    a = inexact_matrix("svd", a, square=hermitian)
+    found = (
+        _hermitian_svd(a, compute_uv)
+        if hermitian
+        else singular.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
+    )
+    if subset_by_index is not None:
+        found = _subset(found, subset_by_index, min(aval_of(a).shape[-2:]), full_matrices and compute_uv)
+    return SVDResult(*found) if compute_uv else found
+
+
+def _subset(found: Any, subset: tuple[int, int], count: int, full: bool) -> Any:
+    start, stop = subset
+    if not 0 <= start <= stop <= count or (full and (start, stop) != (0, count)):
+        raise location.error(
+            ValueError,
+            f"svd: subset_by_index={subset} of {count} singular values",
+            fix=f"pass full_matrices=False, and numbers from 0 to {count}",
+        )
+    if not isinstance(found, tuple):
+        return found[..., start:stop]
+    u, s, vh = found
+    if full:
+        return found
+    return u[..., :, start:stop], s[..., start:stop], vh[..., start:stop, :]
+
+
+def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
+    if not compute_uv:
+        sizes = abs(hermitian.eigvalsh(a))
+        return flip(sizes.sort(-1), -1)
+    values, vectors = hermitian.eigh(a)
+    order = argsort(-abs(values), axis=-1)
+    values = take_along_axis(values, order, -1)
+    vectors = take_along_axis(vectors, order[..., None, :], -1)
+    signs = where(values < 0, -1, 1).astype(aval_of(vectors).dtype)
+    return vectors * signs[..., None, :], abs(values), adjoint(vectors)
+
+
+def svdvals(x: Any, /) -> Any:
+    """The singular values of matrices, in descending order.
+
+    >>> import stagec.numpy as snp
+    >>> svdvals(snp.array([[0.0, 2.0], [1.0, 0.0]])).round(4)
+    Array([2., 1.], dtype=float32)
+    """
+    return singular.svd(inexact_matrix("svdvals", x), compute_uv=False)
+
+
+def eig(a: Any) -> EigResult:
+    """Eigenvalues, in no order, and eigenvectors as columns, of square matrices; complex, as those of real ones may be.
+
+    Programs for any device refuse it: it is computed by NumPy, outside of `jit`. Symmetric matrices have `eigh`.
+
+    >>> import stagec.numpy as snp
+    >>> values, vectors = eig(snp.array([[0.0, 1.0], [-1.0, 0.0]]))
+    >>> values
+    Array([0.+1.j, 0.-1.j], dtype=complex64)
+    """
+    return EigResult(*eig_p(inexact_matrix("eig", a, square=True)))
+
+
+def eigvals(a: Any) -> Any:
+    """The eigenvalues of square matrices, in no order; as `eig`, outside of `jit` only.
+
+    >>> import stagec.numpy as snp
+    >>> eigvals(snp.array([[0.0, 1.0], [-1.0, 0.0]]))
+    Array([0.+1.j, 0.-1.j], dtype=complex64)
+    """
+    return eigvals_p(inexact_matrix("eigvals", a, square=True))[0]

@@ -1,5 +1,7 @@
 """Hints of linear algebra: the advice, what is wrong, and what the advice makes of it."""
 
+import numpy as np
+
 import stagec
 import stagec.numpy as snp
 from stagec import lax
@@ -11,6 +13,37 @@ LA = snp.linalg
 
 
 CASES = [
+    ("pass 'L' or 'U'", lambda: LA.eigh(M, "l"), lambda: (LA.eigh(M, "L"), LA.eigvalsh(M, "U"))),
+    (
+        "pass full_matrices=False, and numbers from 0 to 2",
+        lambda: LA.svd(X, subset_by_index=(0, 1)),
+        lambda: LA.svd(X, full_matrices=False, subset_by_index=(0, 1)),
+    ),
+    (
+        "pass full_matrices=False",
+        lambda: stagec.grad(lambda x: LA.svd(x)[1].sum())(X),
+        lambda: stagec.grad(lambda x: LA.svd(x, full_matrices=False)[1].sum())(X),
+    ),
+    ("pass matrices with rows and columns", lambda: LA.cond(X[:0]), lambda: LA.cond(X)),
+    (
+        "pass one matrix, and a vector or a matrix of as many rows; stagec.vmap takes stacks",
+        lambda: LA.lstsq(snp.ones((2, 3, 3)), snp.ones((2, 3))),
+        lambda: (LA.lstsq(M, V), stagec.vmap(LA.lstsq)(snp.ones((2, 3, 3)), snp.ones((2, 3)))),
+    ),
+    (
+        "call it outside of jit, or numpy.linalg.eig in stagec.pure_callback; of symmetric matrices, use eigh",
+        lambda: stagec.jit(LA.eigvals)(M),
+        lambda: (
+            LA.eigvals(M),
+            stagec.jit(lambda x: stagec.pure_callback(lambda x: np.linalg.eig(x)[0], x[0], x))(M),
+            LA.eigh(M),
+        ),
+    ),
+    (
+        "differentiate eigvals, or eigh",
+        lambda: stagec.jvp(LA.eig, (M,), (M,)),
+        lambda: (stagec.jvp(LA.eigvals, (M,), (M,)), stagec.jvp(LA.eigh, (M,), (M,))),
+    ),
     ("pass an array with two axes or more", lambda: LA.inv(V), lambda: LA.inv(snp.diag(V))),
     ("pass matrices with as many rows as columns", lambda: LA.inv(X), lambda: LA.inv(X[:, :2] + snp.eye(2))),
     (

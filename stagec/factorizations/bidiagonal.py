@@ -1,0 +1,214 @@
+"""Matrices as real bidiagonal ones, and the singular values of those.
+
+Source: Golub and Reinsch, "Singular value decomposition and least squares solutions" (1970).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from stagec.control.loops import fori_loop, while_loop
+from stagec.core import dtypes
+from stagec.core.aval import ShapedArray
+from stagec.core.dtype_info import finfo
+from stagec.factorizations.bisection import bisected
+from stagec.factorizations.qr import reflector
+from stagec.factorizations.tridiagonal import ordered
+from stagec.factorizations.vectors import at, hypotenuse, put, rotated, turned
+from stagec.numpy.choice import where
+from stagec.numpy.creation import arange
+from stagec.numpy.joining import stack
+from stagec.numpy.manipulation import flip
+from stagec.numpy.padding import pad
+from stagec.numpy.rounding import conj
+from stagec.primitives import arithmetic as ar
+from stagec.primitives.operand import Operand, aval_of
+from stagec.primitives.rules import zeros
+from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
+
+# Rounds for each singular value. Three are the rule; more are never taken but for what is not a number.
+_ROUNDS = 60
+
+
+class Bidiagonal(NamedTuple):
+    """A matrix as U B V^H.
+
+    Args:
+      main, beside: the diagonals of B, both real; the last element of `beside` is 0.
+      left, left_scales: the reflections whose product U is.
+      right, right_scales: those whose product V is; the first leaves the first row alone.
+    """
+
+    main: Any
+    beside: Any
+    left: Any
+    left_scales: Any
+    right: Any
+    right_scales: Any
+
+
+def bidiagonal(a: Any) -> Bidiagonal:
+    """One matrix with no more columns than rows as U B V^H."""
+    m, n = aval_of(a).shape
+    rows, columns = arange(m), arange(n)
+
+    def eliminate(k: Any, state: Any) -> Any:
+        a, main, beside, left, left_scales, right, right_scales = state
+        v, t, head = reflector(dynamic_index_in_dim(a, k, 1, keepdims=False), k)
+        a = a - (conj(t) * v)[:, None] * (conj(v)[None, :] @ a)
+        w, u, next_head = reflector(conj(at(a, k)), k + 1)
+        w, u = where(columns > k, w, 0), where(k + 1 < n, u, 0)
+        a = a - (a @ w[:, None]) * (u * conj(w))[None, :]
+        return (
+            a,
+            put(main, head[0].real, k),
+            put(beside, where(k + 1 < n, next_head[0].real, 0), k),
+            dynamic_update_index_in_dim(left, where(rows >= k, v, 0), k, 1),
+            put(left_scales, t[0], k),
+            dynamic_update_index_in_dim(right, w, k, 1),
+            put(right_scales, u[0], k),
+        )
+
+    dtype = aval_of(a).dtype
+    real = zeros(ShapedArray.of((n,), dtypes.real_dtype(dtype)))
+    scales = zeros(ShapedArray.of((n,), dtype))
+    start = a, real, real, zeros(aval_of(a)), scales, zeros(ShapedArray.of((n, n), dtype)), scales
+    return Bidiagonal(*fori_loop(0, n, eliminate, start)[1:])
+
+
+def singular_values(main: Any, beside: Any) -> Operand:
+    """The singular values of a real bidiagonal matrix in descending order."""
+    n = aval_of(main).shape[0]
+    # With their negatives, they are the eigenvalues of the matrix that has the elements, in turn, beside its diagonal.
+    mixed = stack([main, beside], 1).reshape(2 * n)[: 2 * n - 1]
+    found = bisected(zeros(ShapedArray.of((2 * n,), aval_of(main).dtype)), mixed, n)
+    # Zeros come out as the last interval around them.
+    return flip(ar.max(found, 0 * found))
+
+
+def singular_vectors(main: Any, beside: Any, left: Any, right: Any) -> list[Operand]:
+    """The singular vectors of a real bidiagonal matrix as rows, by descending singular values, times a matrix each."""
+    n = aval_of(main).shape[0]
+    places = arange(n)
+    info = finfo(aval_of(main).dtype)
+    eps, tiny = float(info.eps), float(info.tiny)
+    # All of it is scaled to elements of about 1, so what is this small is zero.
+    least = tiny / eps
+
+    def unfinished(state: Any) -> Any:
+        p, rounds, *_ = state
+        return (p >= 0) & (rounds < _ROUNDS * n)
+
+    def step(state: Any) -> Any:
+        p, rounds, s, e, *mixed = state
+        size = abs(s)
+        idle = (abs(e) <= eps * (size + pad(size[1:], ((0, 1),))) + least) & (places < p)
+        e = where(idle, 0, e)
+        # The block that ends at p begins after the last zero of e.
+        low = where(idle, places + 1, 0).max()
+        found = low == p
+        around = where(places < p, abs(e), 0) + where(places > low, abs(pad(e[:-1], ((1, 0),))), 0)
+        nothing = (size <= eps * around + least) & (places >= low) & (places <= p)
+        zero_at = where(nothing, places, -1).max()
+        has_zero = (zero_at >= 0) & ~found
+        s = where(has_zero & (places == zero_at), 0, s)
+        last = has_zero & (zero_at == p)
+        s, e, *mixed = _from_the_right(where(last, p - low, 0), p, low, s, e, *mixed)
+        inner = has_zero & ~last
+        s, e, *mixed = _from_below(where(inner, p - zero_at, 0), zero_at, s, e, *mixed)
+        s, e, *mixed = _sweep(where(found | has_zero, 0, p - low), p, low, s, e, *mixed)
+        # Singular values are not negative.
+        negative = found & (at(s, p) < 0)
+        s = put(s, where(negative, -at(s, p), at(s, p)), p)
+        u, v = mixed
+        return where(found, p - 1, p), rounds + 1, s, e, u, put(v, where(negative, -at(v, p), at(v, p)), p)
+
+    start = (arange(1) + (n - 1))[0]
+    _, _, s, _, left, right = while_loop(unfinished, step, (start, start * 0, main, beside, left, right))
+    return ordered(-s, left, right)
+
+
+def _angle(x: Any, y: Any) -> tuple[Any, Any, Any]:
+    """Cosine, sine and length of a vector of two."""
+    length = hypotenuse(x, y)
+    safe = where(length > 0, length, 1)
+    return where(length > 0, x / safe, 1), where(length > 0, y / safe, 0), length
+
+
+def _both(mixed: list[Any], left: tuple[Any, ...] | None, right: tuple[Any, ...] | None) -> list[Any]:
+    """The matrices with rows rotated: i, j, cosine and sine for the left one and for the right one."""
+    return [w if turn is None else rotated(w, *turn) for w, turn in zip(mixed, (left, right))]
+
+
+def _from_the_right(count: Any, p: Any, low: Any, s: Any, e: Any, *mixed: Any) -> Any:
+    """Make the last column zero, whose diagonal element is: its other element wanders up."""
+    f = where(count > 0, at(e, p - 1), 0)
+    e = put(e, where(count > 0, 0, at(e, p - 1)), p - 1)
+
+    def rotate(i: Any, state: Any) -> Any:
+        f, s, e, *mixed = state
+        j = p - 1 - i
+        c, t, length = _angle(at(s, j), f)
+        s = put(s, length, j)
+        above = at(e, j - 1)
+        more = j > low
+        f = where(more, -t * above, 0)
+        e = put(e, where(more, c * above, above), j - 1)
+        return f, s, e, *_both(mixed, None, (j, p, c, -t))
+
+    return fori_loop(0, count, rotate, (f, s, e, *mixed))[1:]
+
+
+def _from_below(count: Any, k: Any, s: Any, e: Any, *mixed: Any) -> Any:
+    """Make row k zero, whose diagonal element is: its other element wanders to the right."""
+    f = where(count > 0, at(e, k), 0)
+    e = put(e, where(count > 0, 0, at(e, k)), k)
+
+    def rotate(i: Any, state: Any) -> Any:
+        f, s, e, *mixed = state
+        j = k + 1 + i
+        c, t, length = _angle(at(s, j), f)
+        s = put(s, length, j)
+        f = -t * at(e, j)
+        e = put(e, c * at(e, j), j)
+        return f, s, e, *_both(mixed, (j, k, c, -t), None)
+
+    return fori_loop(0, count, rotate, (f, s, e, *mixed))[1:]
+
+
+def _sweep(count: Any, p: Any, low: Any, s: Any, e: Any, *mixed: Any) -> Any:
+    """One step of the QR algorithm on the block from low to p, with its shift."""
+    last, before, corner, first, second = at(s, p), at(s, p - 1), at(e, p - 1), at(s, low), at(e, low)
+    largest = ar.max(ar.max(ar.max(abs(last), abs(before)), ar.max(abs(corner), abs(first))), abs(second))
+    scale = where(largest > 0, largest, 1)
+    last, before, corner, first, second = last / scale, before / scale, corner / scale, first / scale, second / scale
+    b = ((before + last) * (before - last) + corner * corner) / 2
+    c = (last * corner) * (last * corner)
+    root = ar.sqrt(b * b + c)
+    divisor = b + where(b < 0, -root, root)
+    shift = where(divisor == 0, 0, c / where(divisor == 0, 1, divisor))
+    f, g = (first + last) * (first - last) + shift, first * second
+
+    def rotate(i: Any, state: Any) -> Any:
+        f, g, s, e, *mixed = state
+        j = low + i
+        c, t, length = _angle(f, g)
+        e = put(e, where(i > 0, length, at(e, j - 1)), j - 1)
+        here, beside, after = at(s, j), at(e, j), at(s, j + 1)
+        f, beside = turned(here, beside, c, -t)
+        g, after = turned(0 * after, after, c, -t)
+        right = j, j + 1, c, -t
+        c, t, length = _angle(f, g)
+        s = put(s, length, j)
+        f, after = turned(beside, after, c, -t)
+        s = put(s, after, j + 1)
+        e = put(e, beside, j)
+        following = at(e, j + 1)
+        more = j + 1 < p
+        g, shorter = turned(0 * following, following, c, -t)
+        g = where(more, g, 0)
+        e = put(e, where(more, shorter, following), j + 1)
+        return f, g, s, e, *_both(mixed, (j, j + 1, c, -t), right)
+
+    f, _, s, e, *mixed = fori_loop(0, count, rotate, (f, g, s, e, *mixed))
+    return s, put(e, where(count > 0, f, at(e, p - 1)), p - 1), *mixed

@@ -1,0 +1,56 @@
+"""Eigenvalues of real tridiagonal matrices by bisection."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from stagec.control.loops import fori_loop
+from stagec.core.aval import ShapedArray
+from stagec.core.dtype_info import finfo
+from stagec.factorizations.vectors import at
+from stagec.numpy.choice import where
+from stagec.numpy.creation import arange
+from stagec.numpy.padding import pad
+from stagec.primitives.operand import Operand, aval_of
+from stagec.primitives.rules import zeros
+
+
+def bisected(d: Any, e: Any, first: int = 0) -> Operand:
+    """Eigenvalues in ascending order, from number `first` on: each is right to a few roundings of the largest.
+
+    Args:
+      d: the diagonal.
+      e: the off-diagonal, one element shorter.
+
+    Every eigenvalue has an interval, and all intervals are halved at once. As many eigenvalues are below a number as
+    pivots are negative, when that number times the identity is subtracted and the matrix factorized.
+
+    Source: Barth, Martin and Wilkinson, "Calculation of the eigenvalues of a symmetric tridiagonal matrix by the method
+    of bisection" (1967).
+    """
+    n = aval_of(d).shape[0]
+    number = arange(first, n)
+    squares = pad(e * e, ((1, 0),))
+    info = finfo(aval_of(d).dtype)
+    bound = abs(d).max() + 2 * abs(pad(e, ((1, 0),))).max()
+    least = float(info.tiny) * where(bound > 1, bound * bound, 1)
+    like = zeros(ShapedArray.of((n - first,), aval_of(d).dtype))
+    counts = zeros(ShapedArray.of((n - first,), aval_of(number).dtype))
+
+    def halve(_: Any, state: Any) -> Any:
+        low, high = state
+        middle = (low + high) / 2
+
+        def pivot(i: Any, state: Any) -> Any:
+            before, count = state
+            found = (at(d, i) - middle) - at(squares, i) / before
+            found = where(abs(found) < least, -least, found)
+            return found, count + (found < 0)
+
+        _, below = fori_loop(0, n, pivot, (like + 1, counts))
+        return where(below > number, low, middle), where(below > number, middle, high)
+
+    steps = math.ceil(-math.log2(float(info.eps))) + 3
+    low, high = fori_loop(0, steps, halve, (like - bound, like + bound))
+    return (low + high) / 2

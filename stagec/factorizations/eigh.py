@@ -1,0 +1,144 @@
+"""Eigenvalues and eigenvectors of Hermitian matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+from stagec.core.aval import ShapedArray
+from stagec.core.zero import is_zero, zero_of
+from stagec.factorizations.bisection import bisected
+from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization, matrix_argument
+from stagec.factorizations.tridiagonal import columns_of, eigenvectors, tridiagonal
+from stagec.numpy.choice import where
+from stagec.numpy.creation import eye
+from stagec.numpy.diagonals import tril
+from stagec.numpy.joining import concatenate
+from stagec.primitives.complex import complex, imag, real
+from stagec.primitives.logic import is_finite
+from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.rules import instantiate
+
+
+def _shape(a: ShapedArray) -> list[ShapedArray]:
+    return [*_values_shape(a), a.strip_weak_type()]
+
+
+def _values_shape(a: ShapedArray) -> list[ShapedArray]:
+    return [ShapedArray.of(a.shape[:-1], dtypes.real_dtype(a.dtype))]
+
+
+def _eval(a: Any) -> list[Any]:
+    def one(a: Any) -> tuple[Any, Any]:
+        try:
+            values, vectors = np.linalg.eigh(a)
+        except np.linalg.LinAlgError:
+            return np.nan, np.nan
+        # What is not a number comes out of LAPACK in places only, or not at all.
+        return (values, vectors) if np.isfinite(np.tril(a)).all() else (np.nan, np.nan)
+
+    return each_matrix(one, a, out=_shape(ShapedArray.of(a.shape, a.dtype)))
+
+
+def _values_eval(a: Any) -> list[Any]:
+    def one(a: Any) -> Any:
+        try:
+            return np.linalg.eigvalsh(a) if np.isfinite(np.tril(a)).all() else np.nan
+        except np.linalg.LinAlgError:
+            return np.nan
+
+    return each_matrix(one, a, out=_values_shape(ShapedArray.of(a.shape, a.dtype)))
+
+
+def _prepared(a: Any) -> tuple[Any, Any, Any]:
+    """A Hermitian matrix of its lower triangle, scaled to elements of at most 1; the scale; whether all is finite."""
+    n = aval_of(a).shape[-1]
+    lower = tril(a, -1)
+    whole = lower + adjoint(lower) + eye(n, dtype=aval_of(a).dtype) * diagonal(a).real
+    usable = is_finite(real(whole)).all() & is_finite(imag(whole)).all() if _is_complex(a) else is_finite(whole).all()
+    whole = where(usable, whole, 0)
+    largest = abs(whole).max()
+    scale = where(largest > 0, largest, 1)
+    return whole / scale, scale, usable
+
+
+def _is_complex(a: Any) -> bool:
+    return dtypes.is_complex(aval_of(a).dtype)
+
+
+def _values_algorithm(a: Any) -> list[Operand]:
+    if aval_of(a).shape[-1] == 1:
+        return [diagonal(a).real]
+    whole, scale, usable = _prepared(a)
+    d, e, _, _ = tridiagonal(whole)
+    values = bisected(d, e[:-1])
+    return [where(usable, values * scale, np.nan)]
+
+
+def _algorithm(a: Any) -> list[Operand]:
+    n = aval_of(a).shape[-1]
+    if n == 1:
+        return [diagonal(a).real, where(is_finite(diagonal(a).real), a * 0 + 1, np.nan)]
+    whole, scale, usable = _prepared(a)
+    d, e, vectors, scales = tridiagonal(whole)
+    q = columns_of(vectors, scales)
+    # The rotations are real: the parts of a complex matrix are rows side by side.
+    rows = concatenate([real(q).T, imag(q).T], 1) if _is_complex(a) else q.T
+    values, found = bisected(d, e[:-1]), eigenvectors(d, e, rows)
+    found = complex(found[:, :n], found[:, n:]).T if _is_complex(a) else found.T
+    return [where(usable, values * scale, np.nan), where(usable, found, np.nan)]
+
+
+def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    values, vectors = primitive(*primals)
+    if is_zero(tangents[0]):
+        return [values, vectors], [zero_of(aval_of(values)), zero_of(aval_of(vectors))]
+    change = adjoint(vectors) @ instantiate(tangents[0]) @ vectors
+    gaps = values[..., None, :] - values[..., :, None]
+    same = np.eye(aval_of(values).shape[-1], dtype=bool)
+    weights = where(same, 0, 1 / where(same, 1, gaps)).astype(aval_of(vectors).dtype)
+    return [values, vectors], [diagonal(change).real, vectors @ (change * weights)]
+
+
+def _values_jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    if is_zero(tangents[0]):
+        (values,) = primitive(*primals)
+        return [values], [zero_of(aval_of(values))]
+    values, vectors = eigh_p(*primals)
+    return [values], [diagonal(adjoint(vectors) @ instantiate(tangents[0]) @ vectors).real]
+
+
+eigh_p = factorization("eigh", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp)
+eigvalsh_p = factorization(
+    "eigvalsh", shape=_values_shape, eval=_values_eval, algorithm=_values_algorithm, jvp=_values_jvp
+)
+
+
+def _argument(name: str, x: Any, symmetrize_input: bool, lower: bool) -> Any:
+    x = matrix_argument(name, as_operand(x), square=True)
+    if symmetrize_input:
+        return (x + adjoint(x)) / 2
+    return x if lower else adjoint(x)
+
+
+def eigh(x: Any, *, lower: bool = True, symmetrize_input: bool = True) -> tuple[Operand, Operand]:
+    """Eigenvalues in ascending order, and eigenvectors as columns, of Hermitian matrices.
+
+    Args:
+      lower: which triangle is read, if `symmetrize_input` is false.
+      symmetrize_input: take the mean of the matrix and its adjoint first.
+
+    >>> import stagec.numpy as snp
+    >>> values, vectors = eigh(snp.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> values.round(5)
+    Array([1., 3.], dtype=float32)
+    """
+    values, vectors = eigh_p(_argument("eigh", x, symmetrize_input, lower))
+    return values, vectors
+
+
+def eigvalsh(x: Any, *, lower: bool = True, symmetrize_input: bool = True) -> Operand:
+    """The eigenvalues of Hermitian matrices in ascending order; the arguments are those of `eigh`."""
+    return eigvalsh_p(_argument("eigvalsh", x, symmetrize_input, lower))[0]

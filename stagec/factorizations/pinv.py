@@ -1,0 +1,55 @@
+"""Pseudoinverses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stagec.core.aval import ShapedArray
+from stagec.core.zero import is_zero, zero_of
+from stagec.factorizations.row import adjoint, each_matrix, factorization
+from stagec.factorizations.svd import svd_p
+from stagec.numpy.choice import where
+from stagec.primitives.operand import Operand, aval_of
+from stagec.primitives.rules import instantiate
+
+
+def _shape(a: ShapedArray, limit: ShapedArray) -> ShapedArray:
+    *lead, m, n = a.shape
+    return ShapedArray.of((*lead, n, m), a.dtype)
+
+
+def _eval(a: Any, limit: Any) -> Any:
+    def one(a: Any, limit: Any) -> Any:
+        if not np.isfinite(a).all():
+            return np.nan
+        return np.linalg.pinv(a, limit) if a.size else np.zeros(a.shape[::-1], a.dtype)
+
+    aval = _shape(ShapedArray.of(a.shape, a.dtype), limit)
+    return each_matrix(one, a, limit, out=[aval], ranks=(2, 0))[0]
+
+
+def _algorithm(a: Any, limit: Any) -> Operand:
+    values, u, vh = svd_p(a, full_matrices=False, compute_uv=True)
+    dropped = values <= limit * values[0]
+    inverse = where(dropped, 0, 1 / where(dropped, 1, values)).astype(aval_of(a).dtype)
+    return (adjoint(vh) * inverse) @ adjoint(u)
+
+
+def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    """Source: Golub and Pereyra, "The differentiation of pseudo-inverses" (1973)."""
+    a, limit = primals
+    found = primitive(a, limit)
+    if is_zero(tangents[0]):
+        return found, zero_of(aval_of(found))
+    change = instantiate(tangents[0])
+    turned = adjoint(change)
+    out = -(found @ change @ found)
+    # What the columns and rows of a do not reach; for matrices of full rank, one of the two is nothing.
+    across = found @ adjoint(found) @ turned
+    along = turned @ adjoint(found) @ found
+    return found, out + (across - across @ a @ found) + (along - found @ (a @ along))
+
+
+pinv_p = factorization("pinv", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, multiple=False, ranks=(2, 0))

@@ -1,0 +1,136 @@
+"""Singular values and singular vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location
+from stagec.core.aval import ShapedArray
+from stagec.core.zero import is_zero, zero_of
+from stagec.factorizations.bidiagonal import bidiagonal, singular_values, singular_vectors
+from stagec.factorizations.qr import product
+from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization, matrix_argument
+from stagec.factorizations.tridiagonal import columns_of
+from stagec.numpy.choice import where
+from stagec.numpy.joining import concatenate
+from stagec.numpy.padding import pad
+from stagec.primitives.complex import complex, imag, real
+from stagec.primitives.logic import is_finite
+from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.rules import instantiate
+
+
+def _shape(a: ShapedArray, *, full_matrices: bool, compute_uv: bool) -> list[ShapedArray]:
+    *lead, m, n = a.shape
+    k = min(m, n)
+    values = ShapedArray.of((*lead, k), dtypes.real_dtype(a.dtype))
+    if not compute_uv:
+        return [values]
+    left, right = (m, n) if full_matrices else (k, k)
+    return [values, ShapedArray.of((*lead, m, left), a.dtype), ShapedArray.of((*lead, right, n), a.dtype)]
+
+
+def _eval(a: Any, *, full_matrices: bool, compute_uv: bool) -> list[Any]:
+    def one(a: Any) -> Any:
+        nothing = (np.nan,) * 3 if compute_uv else np.nan
+        if not np.isfinite(a).all():
+            return nothing
+        try:
+            found: Any = np.linalg.svd(a, full_matrices, compute_uv)  # type: ignore[call-overload]
+        except np.linalg.LinAlgError:
+            return nothing
+        return (found[1], found[0], found[2]) if compute_uv else found
+
+    shaped = _shape(ShapedArray.of(a.shape, a.dtype), full_matrices=full_matrices, compute_uv=compute_uv)
+    return each_matrix(one, a, out=shaped)
+
+
+def _algorithm(a: Any, *, full_matrices: bool, compute_uv: bool) -> list[Operand]:
+    m, n = aval_of(a).shape
+    if m < n:
+        found = _algorithm(adjoint(a), full_matrices=full_matrices, compute_uv=compute_uv)
+        return [found[0], adjoint(found[2]), adjoint(found[1])] if compute_uv else found
+    is_complex = dtypes.is_complex(aval_of(a).dtype)
+    usable = is_finite(real(a)).all() & is_finite(imag(a)).all() if is_complex else is_finite(a).all()
+    largest = abs(where(usable, a, 0)).max()
+    scale = where(largest > 0, largest, 1)
+    parts = bidiagonal(where(usable, a, 0) / scale)
+    values = singular_values(parts.main, parts.beside)
+    if not compute_uv:
+        return [where(usable, values * scale, np.nan)]
+    k = m if full_matrices else n
+    left = product(pad(parts.left, ((0, 0), (0, k - n))) if k > n else parts.left, parts.left_scales)
+    right = columns_of(parts.right, parts.right_scales)
+
+    def as_rows(x: Any) -> Any:
+        # The rotations are real: the parts of a complex matrix are rows side by side.
+        return concatenate([real(x).T, imag(x).T], 1) if is_complex else x.T
+
+    def as_columns(x: Any, size: int) -> Any:
+        return complex(x[:, :size], x[:, size:]).T if is_complex else x.T
+
+    u, v = singular_vectors(parts.main, parts.beside, as_rows(left[:, :n]), as_rows(right))
+    u, v = as_columns(u, m), as_columns(v, n)
+    if k > n:
+        u = concatenate([u, left[:, n:]], 1)
+    return [where(usable, x, np.nan) for x in (values * scale, u, adjoint(v))]
+
+
+def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    if is_zero(tangents[0]):
+        out = primitive(*primals, **params)
+        return out, [zero_of(aval_of(o)) for o in out]
+    *_, m, n = aval_of(primals[0]).shape
+    if params["compute_uv"] and params["full_matrices"] and m != n:
+        raise location.error(
+            errors.UnsupportedError,
+            f"svd has no derivative for {m} rows and {n} columns with full_matrices=True",
+            fix="pass full_matrices=False",
+        )
+    s, u, vh = primitive(*primals, full_matrices=False, compute_uv=True)
+    change = instantiate(tangents[0])
+    v, uh = adjoint(vh), adjoint(u)
+    inner = uh @ change @ v
+    s_dot = diagonal(inner).real
+    if not params["compute_uv"]:
+        return [s], [s_dot]
+    dtype = aval_of(u).dtype
+    across, down = s[..., None, :], s[..., :, None]
+    gaps = (across + down) * (across - down)
+    # As in JAX, vectors of equal singular values do not turn into each other, and those of zeros do not turn at all.
+    weights = where(gaps == 0, 0, 1 / where(gaps == 0, 1, gaps)).astype(dtype)
+    inverse = where(s == 0, 0, 1 / where(s == 0, 1, s)).astype(dtype)
+    scaled, also = across.astype(dtype) * inner, down.astype(dtype) * inner
+    same = np.eye(min(m, n), dtype=bool)
+    # A phase that both vectors could take is given to the left one.
+    phase = where(same, (inner - adjoint(inner)) / 2 * inverse[..., None, :], 0)
+    u_dot = u @ (weights * (scaled + adjoint(scaled)) + phase)
+    v_dot = v @ (weights * (also + adjoint(also)))
+    if m > n:
+        outside = change @ v
+        u_dot = u_dot + (outside - u @ (uh @ outside)) * inverse[..., None, :]
+    if n > m:
+        outside = adjoint(change) @ u
+        v_dot = v_dot + (outside - v @ (vh @ outside)) * inverse[..., None, :]
+    return [s, u, vh], [s_dot, u_dot, adjoint(v_dot)]
+
+
+svd_p = factorization("svd", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp)
+
+
+def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    """x = U diag(s) V^H with orthonormal columns in U and rows in V^H, and s descending.
+
+    Args:
+      full_matrices: U and V^H are square; otherwise they have as many columns and rows as there are singular values.
+      compute_uv: return U, s and V^H; otherwise s alone.
+
+    >>> import stagec.numpy as snp
+    >>> svd(snp.array([[0.0, 2.0], [1.0, 0.0]]), compute_uv=False)
+    Array([2., 1.], dtype=float32)
+    """
+    x = matrix_argument("svd", as_operand(x))
+    found = svd_p(x, full_matrices=bool(full_matrices and compute_uv), compute_uv=bool(compute_uv))
+    return (found[1], found[0], found[2]) if compute_uv else found[0]
