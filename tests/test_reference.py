@@ -65,6 +65,7 @@ FUNCTION_MODULES = [
     "stagec.nn",
     "stagec.numpy.fft",
     "stagec.scipy.fft",
+    "stagec.scipy.linalg",
     "stagec.scipy.special",
     "stagec.scipy.signal",
     "stagec.scipy.ndimage",

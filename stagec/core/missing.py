@@ -81,7 +81,7 @@ _JAX = {
     "conv_general_dilated_patches custom_linear_solve custom_root empty pbroadcast "
     "platform_dependent ppermute pshuffle psum_scatter pswapaxes ragged_dot rng_bit_generator rng_uniform tile",
     "stagec.nn": "scaled_dot_general scaled_matmul",
-    "stagec.scipy": "linalg optimize sparse spatial",
+    "stagec.scipy": "optimize sparse spatial",
     "stagec.debug": "breakpoint inspect_array_sharding log visualize_array_sharding",
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 from stagec.control.loops import fori_loop
 from stagec.core.aval import ShapedArray
 from stagec.core.zero import is_zero, zero_of
-from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization, matrix_argument, panels
+from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization, from_lower, matrix_argument, panels
 from stagec.factorizations.triangular import triangular_solve
 from stagec.numpy.choice import where
 from stagec.numpy.creation import arange
@@ -90,7 +90,8 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     factor = primitive(*primals)
     if is_zero(tangents[0]):
         return factor, zero_of(aval_of(factor))
-    inner = triangular_solve(factor, instantiate(tangents[0]), left_side=True, lower=True)
+    # The other triangle is not read.
+    inner = triangular_solve(factor, from_lower(instantiate(tangents[0])), left_side=True, lower=True)
     inner = triangular_solve(factor, inner, lower=True, transpose_a=True, conjugate_a=True)
     n = aval_of(factor).shape[-1]
     half = np.tril(np.ones((n, n)), -1) + 0.5 * np.eye(n)

@@ -10,11 +10,9 @@ from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.bisection import bisected
-from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization, matrix_argument
+from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization, from_lower, matrix_argument
 from stagec.factorizations.tridiagonal import columns_of, eigenvectors, tridiagonal
 from stagec.numpy.choice import where
-from stagec.numpy.creation import eye
-from stagec.numpy.diagonals import tril
 from stagec.numpy.joining import concatenate
 from stagec.primitives.complex import complex, imag, real
 from stagec.primitives.logic import is_finite
@@ -54,9 +52,7 @@ def _values_eval(a: Any) -> list[Any]:
 
 def _prepared(a: Any) -> tuple[Any, Any, Any]:
     """A Hermitian matrix of its lower triangle, scaled to elements of at most 1; the scale; whether all is finite."""
-    n = aval_of(a).shape[-1]
-    lower = tril(a, -1)
-    whole = lower + adjoint(lower) + eye(n, dtype=aval_of(a).dtype) * diagonal(a).real
+    whole = from_lower(a)
     usable = is_finite(real(whole)).all() & is_finite(imag(whole)).all() if _is_complex(a) else is_finite(whole).all()
     whole = where(usable, whole, 0)
     largest = abs(whole).max()
@@ -95,7 +91,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     values, vectors = primitive(*primals)
     if is_zero(tangents[0]):
         return [values, vectors], [zero_of(aval_of(values)), zero_of(aval_of(vectors))]
-    change = adjoint(vectors) @ instantiate(tangents[0]) @ vectors
+    change = adjoint(vectors) @ from_lower(instantiate(tangents[0])) @ vectors
     gaps = values[..., None, :] - values[..., :, None]
     same = np.eye(aval_of(values).shape[-1], dtype=bool)
     weights = where(same, 0, 1 / where(same, 1, gaps)).astype(aval_of(vectors).dtype)
@@ -107,7 +103,7 @@ def _values_jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, A
         (values,) = primitive(*primals)
         return [values], [zero_of(aval_of(values))]
     values, vectors = eigh_p(*primals)
-    return [values], [diagonal(adjoint(vectors) @ instantiate(tangents[0]) @ vectors).real]
+    return [values], [diagonal(adjoint(vectors) @ from_lower(instantiate(tangents[0])) @ vectors).real]
 
 
 eigh_p = factorization("eigh", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp)

@@ -12,7 +12,8 @@ from stagec.control.loops import fori_loop
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_LINEAR, Primitive
-from stagec.numpy.diagonals import diagonal as diagonal_of_axes
+from stagec.numpy.creation import eye
+from stagec.numpy.diagonals import diagonal as diagonal_of_axes, tril
 from stagec.numpy.manipulation import matrix_transpose
 from stagec.numpy.rounding import conj
 from stagec.primitives.convert import convert_element_type
@@ -151,6 +152,12 @@ def each_matrix(
 def diagonal(a: Any) -> Any:
     """The diagonals of matrices."""
     return diagonal_of_axes(a, axis1=-2, axis2=-1)
+
+
+def from_lower(a: Any) -> Any:
+    """Hermitian matrices with the given lower triangles."""
+    low = tril(a, -1)
+    return low + adjoint(low) + eye(aval_of(a).shape[-1], dtype=aval_of(a).dtype) * diagonal(a).real[..., None, :]
 
 
 def adjoint(a: Any) -> Any:

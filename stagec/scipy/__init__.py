@@ -10,13 +10,14 @@ if _TYPE_CHECKING:
         fft as fft,
         integrate as integrate,
         interpolate as interpolate,
+        linalg as linalg,
         ndimage as ndimage,
         signal as signal,
         special as special,
         stats as stats,
     )
 
-_MODULES = ("cluster", "fft", "integrate", "interpolate", "ndimage", "signal", "special", "stats")
+_MODULES = ("cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "special", "stats")
 
 
 def __dir__() -> list[str]:

@@ -23,6 +23,9 @@ def cases(dtype):
     stack = well(2, 3, 3, dtype=dtype)
     found = [
         ("cholesky", LA.cholesky, definite),
+        ("cholesky of one triangle", lambda x: LA.cholesky(x, symmetrize_input=False), definite + 0.1 * a),
+        ("eigenvalues of one triangle", lambda x: LA.eigvalsh(x, symmetrize_input=False), a),
+        ("eigh of one triangle", lambda x: LA.eigh(x, "U", symmetrize_input=False)[0], a),
         ("lu", lambda x: lax.linalg.lu(x)[0], a),
         ("lu of a tall matrix", lambda x: lax.linalg.lu(x)[0], tall),
         ("lu of a wide matrix", lambda x: lax.linalg.lu(x)[0], tall.T),

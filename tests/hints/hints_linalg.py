@@ -5,6 +5,7 @@ import numpy as np
 import stagec
 import stagec.numpy as snp
 from stagec import lax
+from stagec.scipy import linalg
 
 X = snp.ones((2, 3))
 M = snp.eye(3)
@@ -99,4 +100,53 @@ CASES = [
         lambda: lax.linalg.householder_product(X, V),
         lambda: lax.linalg.householder_product(M, V),
     ),
+]
+
+CASES += [
+    ("give b as many rows as a has", lambda: linalg.lu_solve(linalg.lu_factor(M), X), lambda: linalg.solve(M, X.T)),
+    (
+        "pass 0, 1 or 2",
+        lambda: linalg.lu_solve(linalg.lu_factor(M), V, 3),
+        lambda: [linalg.lu_solve(linalg.lu_factor(M), V, t) for t in (0, 1, 2)],
+    ),
+    (
+        "pass 'gen', 'sym', 'her' or 'pos'",
+        lambda: linalg.solve(M, V, assume_a="spd"),
+        lambda: [linalg.solve(M, V, assume_a=kind) for kind in ("gen", "sym", "her", "pos")],
+    ),
+    (
+        "pass 0, 1 or 2, or 'N', 'T' or 'C'",
+        lambda: linalg.solve_triangular(M, V, "H"),
+        lambda: [linalg.solve_triangular(M, V, t) for t in (0, 1, 2, "N", "T", "C")],
+    ),
+    ("leave pivoting=True out", lambda: linalg.qr(M, pivoting=True), lambda: linalg.qr(M)),
+    (
+        "pass 'full', 'economic' or 'r'",
+        lambda: linalg.qr(M, mode="reduced"),
+        lambda: [linalg.qr(X, mode=mode) for mode in ("full", "economic", "r")],
+    ),
+    ("leave type and eigvals out", lambda: linalg.eigh(M, M, type=2), lambda: linalg.eigh(M, M)),
+    (
+        "pass 'right' or 'left', and 'svd' or 'qdwh'",
+        lambda: linalg.polar(M, "both"),
+        lambda: [linalg.polar(M, side, method=how) for side in ("right", "left") for how in ("svd", "qdwh")],
+    ),
+    (
+        "pass arrays with at most two axes",
+        lambda: linalg.block_diag(snp.ones((2, 2, 2))),
+        lambda: linalg.block_diag(X, V, 1.0),
+    ),
+    ("pass two coefficients or more", lambda: linalg.companion(V[:1]), lambda: linalg.companion(V)),
+    (
+        "pass None, 'sqrtn' or 'n'",
+        lambda: linalg.dft(4, "ortho"),
+        lambda: [linalg.dft(4, s) for s in (None, "sqrtn", "n")],
+    ),
+    ("pass 1, 2, 4, 8, ...", lambda: linalg.hadamard(3), lambda: [linalg.hadamard(n) for n in (1, 2, 4, 8)]),
+    (
+        "pass 'symmetric', 'lower' or 'upper'",
+        lambda: linalg.pascal(3, "left"),
+        lambda: [linalg.pascal(3, kind) for kind in ("symmetric", "lower", "upper")],
+    ),
+    ("s is one shorter", lambda: linalg.leslie(V, V), lambda: linalg.leslie(V, V[1:])),
 ]

@@ -1,0 +1,70 @@
+"""Linear algebra, by the names of `scipy.linalg`."""
+
+from __future__ import annotations
+
+from stagec.core.boundary import publish as _publish
+from stagec.scipy.matrix_functions import expm as expm, polar as polar
+from stagec.scipy.solvers import (
+    cho_factor as cho_factor,
+    cho_solve as cho_solve,
+    cholesky as cholesky,
+    det as det,
+    eigh as eigh,
+    inv as inv,
+    lu as lu,
+    lu_factor as lu_factor,
+    lu_solve as lu_solve,
+    qr as qr,
+    solve as solve,
+    solve_triangular as solve_triangular,
+    svd as svd,
+)
+from stagec.scipy.special_matrices import (
+    block_diag as block_diag,
+    circulant as circulant,
+    companion as companion,
+    dft as dft,
+    hadamard as hadamard,
+    hankel as hankel,
+    helmert as helmert,
+    hilbert as hilbert,
+    leslie as leslie,
+    pascal as pascal,
+    toeplitz as toeplitz,
+)
+
+__all__ = [
+    "block_diag",
+    "cho_factor",
+    "cho_solve",
+    "cholesky",
+    "circulant",
+    "companion",
+    "det",
+    "dft",
+    "eigh",
+    "expm",
+    "hadamard",
+    "hankel",
+    "helmert",
+    "hilbert",
+    "inv",
+    "leslie",
+    "lu",
+    "lu_factor",
+    "lu_solve",
+    "pascal",
+    "polar",
+    "qr",
+    "solve",
+    "solve_triangular",
+    "svd",
+    "toeplitz",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+_publish(globals())

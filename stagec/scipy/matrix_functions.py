@@ -1,0 +1,96 @@
+"""Functions of whole matrices: the exponential, and the polar decomposition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stagec.control.loops import fori_loop
+from stagec.core import dtypes, location
+from stagec.numpy import decompositions, systems
+from stagec.numpy.choice import where
+from stagec.numpy.creation import eye
+from stagec.numpy.rounding import ceil, conj
+from stagec.primitives import arithmetic as ar
+from stagec.primitives.operand import aval_of
+from stagec.primitives.transcendental import log
+
+# Coefficients of the Pade approximants, and up to which norm they are right to rounding.
+# Source: Higham, "The scaling and squaring method for the matrix exponential revisited" (2005).
+_SINGLE = (17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1), 3.925724783138660
+_DOUBLE = (
+    64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
+    670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
+), 5.371920351148152  # fmt: skip
+
+
+def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:
+    """The exponential of square matrices, by scaling and squaring of a Pade approximant.
+
+    Args:
+      upper_triangular: the matrices are upper triangles, which changes nothing here.
+      max_squarings: what needs more of them is NaN.
+
+    >>> import stagec.numpy as snp
+    >>> expm(snp.array([[0.0, 1.0], [0.0, 0.0]]))
+    Array([[1., 1.],
+           [0., 1.]], dtype=float32)
+    """
+    a = systems.inexact_matrix("expm", A, square=True)
+    aval = aval_of(a)
+    n = aval.shape[-1]
+    real = dtypes.real_dtype(aval.dtype)
+    coefficients, theta = _SINGLE if real == dtypes.float32 else _DOUBLE
+    if not n:
+        return a
+    size = abs(a).sum(-2).max(-1)
+    squarings = ceil(ar.max(log(where(size > 0, size, 1) / theta) / np.log(2.0), 0 * size))
+    # Of what is too large, any number of squarings will do.
+    usable = squarings <= max_squarings
+    squarings = where(usable, squarings, 0)
+    scaled = a / (2.0**squarings)[..., None, None].astype(aval.dtype)
+    square = scaled @ scaled
+    scale = [c / coefficients[0] for c in coefficients]
+    power = eye(n, dtype=aval.dtype)
+    even, odd = power * scale[0], power * scale[1]
+    for i in range(2, len(scale), 2):
+        power = square if i == 2 else power @ square
+        even, odd = even + power * scale[i], odd + power * scale[i + 1]
+    odd = scaled @ odd
+    found = systems.solve(even - odd, even + odd)
+
+    def again(i: Any, x: Any) -> Any:
+        return where((i < squarings)[..., None, None], x @ x, x)
+
+    found = fori_loop(0, int(max_squarings), again, found)
+    return where(usable[..., None, None], found, np.nan)
+
+
+def polar(
+    a: Any, side: str = "right", *, method: str = "svd", eps: float | None = None, max_iterations: int | None = None
+) -> tuple[Any, Any]:
+    """A matrix as U P, with orthonormal columns or rows in U and a positive semidefinite P; or, from the left, as P U.
+
+    Args:
+      side: `"right"` or `"left"`.
+      method: `"svd"` or `"qdwh"`; both are computed by singular values.
+      eps, max_iterations: change nothing.
+
+    >>> import stagec.numpy as snp
+    >>> u, p = polar(snp.array([[0.0, -2.0], [3.0, 0.0]]))
+    >>> p.round(4)
+    Array([[3., 0.],
+           [0., 2.]], dtype=float32)
+    """
+    if side not in ("right", "left") or method not in ("svd", "qdwh"):
+        raise location.error(
+            ValueError,
+            f"polar: side is {side!r}, method is {method!r}",
+            fix="pass 'right' or 'left', and 'svd' or 'qdwh'",
+        )
+    u, s, vh = decompositions.svd(a, full_matrices=False)
+    s = s.astype(aval_of(u).dtype)
+    if side == "right":
+        return u @ vh, (conj(vh).mT * s[..., None, :]) @ vh
+    return u @ vh, (u * s[..., None, :]) @ conj(u).mT

@@ -1,0 +1,304 @@
+"""Systems of equations and factorizations, by the names of `scipy.linalg`.
+
+SciPy's arguments `overwrite_a`, `overwrite_b`, `check_finite`, `debug`, `lwork` and `lapack_driver` change nothing:
+arrays are immutable, and what is not finite makes results that are not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stagec.core import dtypes, errors, location
+from stagec.factorizations.cholesky import cholesky as lower_factor
+from stagec.factorizations.lu import lu as lu_factors
+from stagec.factorizations.permutation import lu_pivots_to_permutation
+from stagec.factorizations.row import adjoint, matrix_argument
+from stagec.factorizations.triangular import triangular_solve
+from stagec.numpy import decompositions, systems
+from stagec.numpy.arguments import array_argument
+from stagec.numpy.choice import where
+from stagec.numpy.creation import arange, eye
+from stagec.numpy.diagonals import tril, triu
+from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote_inexact
+from stagec.numpy.selection import take_along_axis
+from stagec.primitives.axes import shape_error
+from stagec.primitives.operand import aval_of
+from stagec.primitives.shape import reshape
+
+
+def _pair(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
+    """Matrices and right-hand sides of two axes with the same leading axes; whether b was a vector."""
+    a, b = promote_inexact(array_argument(a, "a"), array_argument(b, "b"))
+    a = matrix_argument(name, a, square=True)
+    a_shape, b_shape = aval_of(a).shape, aval_of(b).shape
+    vector = len(b_shape) == 1
+    if not b_shape or b_shape[-1 if vector else -2] != a_shape[-1]:
+        raise shape_error(
+            name, f"{aval_of(a).long()} and {aval_of(b).long()} do not match", "give b as many rows as a has"
+        )
+    b = reshape(b, (*b_shape, 1)) if vector else b
+    lead = broadcast_shapes(a_shape[:-2], aval_of(b).shape[:-2])
+    a = broadcast_to_shape(a, (*lead, *a_shape[-2:]))
+    return a, broadcast_to_shape(b, (*lead, *aval_of(b).shape[-2:])), vector
+
+
+def _as_given(x: Any, vector: bool) -> Any:
+    return reshape(x, aval_of(x).shape[:-1]) if vector else x
+
+
+def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The triangular factor of positive definite matrices: U of U^H U, or L of L L^H if `lower`.
+
+    >>> import stagec.numpy as snp
+    >>> cholesky(snp.array([[4.0, 2.0], [2.0, 5.0]]))
+    Array([[2., 1.],
+           [0., 2.]], dtype=float32)
+    """
+    a = systems.inexact_matrix("cholesky", a, square=True)
+    # One triangle is read, as in SciPy.
+    found = lower_factor(a if lower else adjoint(a), symmetrize_input=False)
+    return found if lower else adjoint(found)
+
+
+def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
+    """What `cho_solve` takes: the factor, and which triangle it is."""
+    return cholesky(a, lower), lower
+
+
+def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+    """Solve systems of positive definite matrices by their factors.
+
+    >>> import stagec.numpy as snp
+    >>> cho_solve(cho_factor(snp.array([[4.0, 2.0], [2.0, 5.0]])), snp.array([8.0, 12.0]))
+    Array([1., 2.], dtype=float32)
+    """
+    factor, lower = c_and_lower
+    c, right, vector = _pair("cho_solve", factor, b)
+    kind = {"left_side": True, "lower": bool(lower)}
+    first = triangular_solve(c, right, transpose_a=not lower, conjugate_a=not lower, **kind)
+    return _as_given(triangular_solve(c, first, transpose_a=bool(lower), conjugate_a=bool(lower), **kind), vector)
+
+
+def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+    """The factors of square matrices, and their pivots, as `lu_solve` takes them."""
+    factors, pivots, _ = lu_factors(systems.inexact_matrix("lu_factor", a, square=True))
+    return factors, pivots
+
+
+def lu_solve(
+    lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """Solve systems of matrices by their factors.
+
+    Args:
+      trans: solve for the matrix (0), its transpose (1), or its adjoint (2).
+
+    >>> import stagec.numpy as snp
+    >>> lu_solve(lu_factor(snp.array([[0.0, 1.0], [2.0, 0.0]])), snp.array([1.0, 4.0]))
+    Array([2., 1.], dtype=float32)
+    """
+    if trans not in (0, 1, 2):
+        raise location.error(ValueError, f"lu_solve: trans is {trans!r}", fix="pass 0, 1 or 2")
+    factors, right, vector = _pair("lu_solve", lu_and_piv[0], b)
+    n = aval_of(factors).shape[-1]
+    pivots = array_argument(lu_and_piv[1], "pivots")
+    order = broadcast_to_shape(lu_pivots_to_permutation(pivots, n), aval_of(factors).shape[:-1])
+    if trans == 0:
+        x = take_along_axis(right, order[..., None], -2)
+        x = triangular_solve(factors, x, left_side=True, lower=True, unit_diagonal=True)
+        return _as_given(triangular_solve(factors, x, left_side=True), vector)
+    kind = {"left_side": True, "transpose_a": True, "conjugate_a": trans == 2}
+    x = triangular_solve(factors, right, **kind)
+    x = triangular_solve(factors, x, lower=True, unit_diagonal=True, **kind)
+    return _as_given(take_along_axis(x, order.argsort(-1)[..., None], -2), vector)
+
+
+def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """`a` as P L U: a permutation, a lower triangle with ones on its diagonal, and an upper triangle.
+
+    Args:
+      permute_l: return P L and U.
+
+    >>> import stagec.numpy as snp
+    >>> p, low, up = lu(snp.array([[0.0, 1.0], [2.0, 0.0]]))
+    >>> p @ low @ up
+    Array([[0., 1.],
+           [2., 0.]], dtype=float32)
+    """
+    factors, _, order = lu_factors(systems.inexact_matrix("lu", a))
+    m, n = aval_of(factors).shape[-2:]
+    k = min(m, n)
+    dtype = aval_of(factors).dtype
+    low = tril(factors[..., :k], -1) + eye(m, k, dtype=dtype)
+    up = triu(factors[..., :k, :])
+    p = where(order[..., None, :] == arange(m)[:, None], 1, 0).astype(dtypes.real_dtype(dtype))
+    return (p @ low, up) if permute_l else (p, low, up)
+
+
+def solve(
+    a: Any,
+    b: Any,
+    lower: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    debug: bool = False,
+    check_finite: bool = True,
+    assume_a: str = "gen",
+) -> Any:
+    """The x for which `a @ x` is `b`.
+
+    Args:
+      lower: which triangle is read, if `assume_a` is `"pos"`.
+      assume_a: `"gen"`, `"sym"`, `"her"`, or `"pos"` for positive definite matrices.
+
+    >>> import stagec.numpy as snp
+    >>> solve(snp.array([[4.0, 2.0], [2.0, 5.0]]), snp.array([8.0, 12.0]), assume_a="pos")
+    Array([1., 2.], dtype=float32)
+    """
+    if assume_a not in ("gen", "sym", "her", "pos"):
+        raise location.error(ValueError, f"solve: assume_a is {assume_a!r}", fix="pass 'gen', 'sym', 'her' or 'pos'")
+    if assume_a == "pos":
+        a, b = promote_inexact(array_argument(a, "a"), array_argument(b, "b"))
+        return cho_solve(cho_factor(a, lower), b)
+    matrix, right, vector = _pair("solve", a, b)
+    return _as_given(systems.solve(matrix, right), vector)
+
+
+def solve_triangular(
+    a: Any,
+    b: Any,
+    trans: int | str = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    overwrite_b: bool = False,
+    debug: Any = None,
+    check_finite: bool = True,
+) -> Any:
+    """Solve systems of triangular matrices.
+
+    Args:
+      trans: solve for the matrix (0 or `"N"`), its transpose (1 or `"T"`), or its adjoint (2 or `"C"`).
+      lower: which triangle is read.
+      unit_diagonal: assume that the diagonal is ones.
+
+    >>> import stagec.numpy as snp
+    >>> solve_triangular(snp.array([[2.0, 0.0], [1.0, 4.0]]), snp.array([2.0, 9.0]), lower=True)
+    Array([1., 2.], dtype=float32)
+    """
+    if trans not in (0, 1, 2, "N", "T", "C"):
+        raise location.error(
+            ValueError, f"solve_triangular: trans is {trans!r}", fix="pass 0, 1 or 2, or 'N', 'T' or 'C'"
+        )
+    matrix, right, vector = _pair("solve_triangular", a, b)
+    found = triangular_solve(
+        matrix,
+        right,
+        left_side=True,
+        lower=lower,
+        transpose_a=trans not in (0, "N"),
+        conjugate_a=trans in (2, "C"),
+        unit_diagonal=unit_diagonal,
+    )
+    return _as_given(found, vector)
+
+
+def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The determinants of square matrices."""
+    return systems.det(a)
+
+
+def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The inverses of square matrices."""
+    return systems.inv(a)
+
+
+def qr(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    mode: str = "full",
+    pivoting: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """`a` as a product of orthonormal columns and an upper triangle.
+
+    Args:
+      mode: `"full"`, `"economic"`, or `"r"` for a tuple of the triangle alone.
+      pivoting: not supported.
+
+    >>> import stagec.numpy as snp
+    >>> q, r = qr(snp.array([[3.0], [4.0]]), mode="economic")
+    >>> abs(r)
+    Array([[5.]], dtype=float32)
+    """
+    if pivoting:
+        raise location.error(errors.UnsupportedError, "qr: columns cannot be pivoted", fix="leave pivoting=True out")
+    if mode not in ("full", "economic", "r"):
+        raise location.error(ValueError, f"qr: {mode!r} is not a mode", fix="pass 'full', 'economic' or 'r'")
+    found = decompositions.qr(a, "reduced" if mode == "economic" else "complete")
+    return (found.R,) if mode == "r" else tuple(found)
+
+
+def svd(
+    a: Any,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Any:
+    """`a` as U diag(s) Vh; if not `compute_uv`, s alone."""
+    found = decompositions.svd(a, full_matrices, compute_uv)
+    return tuple(found) if compute_uv else found
+
+
+def eigh(
+    a: Any,
+    b: Any = None,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    turbo: bool = True,
+    eigvals: None = None,
+    type: int = 1,
+    check_finite: bool = True,
+) -> Any:
+    """Eigenvalues and eigenvectors of symmetric or Hermitian matrices, `a v = w v`, or `a v = w b v`.
+
+    Args:
+      b: positive definite matrices.
+      lower: which triangles are read.
+      eigvals_only: return no vectors.
+      eigvals: None; all eigenvalues are returned.
+      type: 1.
+
+    >>> import stagec.numpy as snp
+    >>> w, v = eigh(snp.array([[2.0, 0.0], [0.0, 6.0]]), snp.array([[1.0, 0.0], [0.0, 2.0]]))
+    >>> w.round(4)
+    Array([2., 3.], dtype=float32)
+    """
+    if type != 1 or eigvals is not None:
+        raise location.error(
+            errors.UnsupportedError,
+            "eigh: problems of types 2 and 3, and parts of the spectrum, are not supported",
+            fix="leave type and eigvals out",
+        )
+    side = "L" if lower else "U"
+    if b is None:
+        if eigvals_only:
+            return decompositions.eigvalsh(a, side, symmetrize_input=False)
+        return tuple(decompositions.eigh(a, side, symmetrize_input=False))
+    a, b = promote_inexact(array_argument(a, "a"), array_argument(b, "b"))
+    a = matrix_argument("eigh", a, square=True)
+    if not lower:
+        a, b = adjoint(a), adjoint(b)
+    factor = lower_factor(b, symmetrize_input=False)
+    low = tril(a, -1)
+    whole = low + adjoint(tril(a))
+    inner = triangular_solve(factor, whole, left_side=True, lower=True)
+    inner = triangular_solve(factor, inner, lower=True, transpose_a=True, conjugate_a=True)
+    if eigvals_only:
+        return decompositions.eigvalsh(inner)
+    w, v = decompositions.eigh(inner)
+    return w, triangular_solve(factor, v, left_side=True, lower=True, transpose_a=True, conjugate_a=True)

@@ -1,0 +1,220 @@
+"""Matrices of special structure, by the names of `scipy.linalg`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stagec.core import location
+from stagec.numpy.arguments import array_argument, from_numpy, requested_dtype
+from stagec.numpy.creation import arange, zeros
+from stagec.numpy.joining import concatenate
+from stagec.numpy.manipulation import flip
+from stagec.numpy.padding import pad
+from stagec.numpy.promotion import promote_dtypes
+from stagec.primitives.axes import as_int, shape_error
+from stagec.primitives.operand import aval_of
+from stagec.primitives.shape import reshape
+
+
+def _vector(name: str, x: Any, what: str) -> Any:
+    x = array_argument(x, what)
+    return reshape(x, (-1,)) if aval_of(x).ndim != 1 else x
+
+
+def toeplitz(c: Any, r: Any = None) -> Any:
+    """The matrix of constant diagonals with a first column and a first row.
+
+    Args:
+      c: the column; what has more axes is flattened.
+      r: the row, whose first element does not count; by default the conjugate of `c`.
+
+    >>> import stagec.numpy as snp
+    >>> toeplitz(snp.array([1, 2, 3]), snp.array([1, 7]))
+    Array([[1, 7],
+           [2, 1],
+           [3, 2]], dtype=int32)
+    """
+    c = _vector("toeplitz", c, "c")
+    r = c.conj() if r is None else _vector("toeplitz", r, "r")
+    c, r = promote_dtypes(c, r)
+    m, n = aval_of(c).shape[0], aval_of(r).shape[0]
+    if not m or not n:
+        return zeros((m, n), aval_of(c).dtype)
+    line = concatenate([flip(c), r[1:]])
+    return line[np.arange(m)[::-1, None] + np.arange(n)]
+
+
+def hankel(c: Any, r: Any = None) -> Any:
+    """The matrix of constant antidiagonals with a first column and a last row.
+
+    Args:
+      r: the row, whose first element does not count; by default zeros.
+
+    >>> import stagec.numpy as snp
+    >>> hankel(snp.array([1, 2, 3]))
+    Array([[1, 2, 3],
+           [2, 3, 0],
+           [3, 0, 0]], dtype=int32)
+    """
+    c = _vector("hankel", c, "c")
+    r = c * 0 if r is None else _vector("hankel", r, "r")
+    c, r = promote_dtypes(c, r)
+    m, n = aval_of(c).shape[0], aval_of(r).shape[0]
+    if not m or not n:
+        return zeros((m, n), aval_of(c).dtype)
+    return concatenate([c, r[1:]])[np.arange(m)[:, None] + np.arange(n)]
+
+
+def circulant(c: Any) -> Any:
+    """The matrix whose columns are a vector, moved on by one place each time.
+
+    >>> import stagec.numpy as snp
+    >>> circulant(snp.array([1, 2, 3]))
+    Array([[1, 3, 2],
+           [2, 1, 3],
+           [3, 2, 1]], dtype=int32)
+    """
+    c = _vector("circulant", c, "c")
+    n = aval_of(c).shape[0]
+    return c[(np.arange(n)[:, None] - np.arange(n)) % n] if n else zeros((0, 0), aval_of(c).dtype)
+
+
+def block_diag(*arrs: Any) -> Any:
+    """Matrices along the diagonal of a larger one; vectors are rows.
+
+    >>> import stagec.numpy as snp
+    >>> block_diag(snp.ones((1, 2)), snp.ones((2, 1)))
+    Array([[1., 1., 0.],
+           [0., 0., 1.],
+           [0., 0., 1.]], dtype=float32)
+    """
+    parts = promote_dtypes(*[array_argument(a, "arrs") for a in arrs or (zeros((1, 0)),)])
+    blocks = []
+    for part in parts:
+        aval = aval_of(part)
+        if aval.ndim > 2:
+            raise shape_error("block_diag", f"{aval.long()} is no matrix", "pass arrays with at most two axes")
+        blocks.append(reshape(part, (1,) * (2 - aval.ndim) + aval.shape))
+    widths = [aval_of(b).shape[1] for b in blocks]
+    ends = np.cumsum([0, *widths])
+    rows = [pad(b, ((0, 0), (int(s), int(ends[-1] - s - w)))) for b, s, w in zip(blocks, ends, widths)]
+    return concatenate(rows, 0)
+
+
+def companion(a: Any) -> Any:
+    """The matrix whose eigenvalues are the roots of the polynomial with these coefficients, the highest power first.
+
+    >>> import stagec.numpy as snp
+    >>> companion(snp.array([1.0, -3.0, 2.0]))
+    Array([[ 3., -2.],
+           [ 1.,  0.]], dtype=float32)
+    """
+    a = _vector("companion", a, "a")
+    n = aval_of(a).shape[0]
+    if n < 2:
+        raise location.error(ValueError, "companion: a polynomial of no degree", fix="pass two coefficients or more")
+    top = -a[1:] / a[0]
+    return concatenate([top[None], from_numpy(np.eye(n - 2, n - 1, dtype=aval_of(top).dtype))], 0)
+
+
+def hilbert(n: int) -> Any:
+    """The matrix of the elements 1 / (i + j + 1).
+
+    >>> hilbert(2).round(3)
+    Array([[1.   , 0.5  ],
+           [0.5  , 0.333]], dtype=float32)
+    """
+    places = arange(1, as_int(n, "hilbert", "n") + 1)
+    return 1 / (places[:, None] + places[None, :] - 1)
+
+
+def dft(n: int, scale: str | None = None) -> Any:
+    """The matrix of the discrete Fourier transform.
+
+    Args:
+      scale: None, `"sqrtn"` or `"n"`: what it is divided by.
+
+    >>> dft(2).real
+    Array([[ 1.,  1.],
+           [ 1., -1.]], dtype=float32)
+    """
+    count = as_int(n, "dft", "n")
+    if scale not in (None, "sqrtn", "n"):
+        raise location.error(ValueError, f"dft: scale is {scale!r}", fix="pass None, 'sqrtn' or 'n'")
+    places = np.arange(count)
+    divisor = {None: 1.0, "sqrtn": math.sqrt(count or 1), "n": count or 1}[scale]
+    found = np.exp(-2j * np.pi * (places[:, None] * places % (count or 1)) / (count or 1)) / divisor
+    return from_numpy(found, requested_dtype(complex, "dft"))
+
+
+def hadamard(n: int, dtype: Any = int) -> Any:
+    """Hadamard's matrix of a power of two, by Sylvester's construction.
+
+    >>> hadamard(2)
+    Array([[ 1,  1],
+           [ 1, -1]], dtype=int32)
+    """
+    count = as_int(n, "hadamard", "n")
+    if count < 1 or count & (count - 1):
+        raise location.error(ValueError, f"hadamard: {count} is not a power of two", fix="pass 1, 2, 4, 8, ...")
+    found = np.ones((1, 1))
+    while len(found) < count:
+        found = np.block([[found, found], [found, -found]])
+    return from_numpy(found, requested_dtype(dtype, "hadamard"))
+
+
+def pascal(n: int, kind: str | None = None) -> Any:
+    """Pascal's triangle as a matrix.
+
+    Args:
+      kind: `"symmetric"`, which is the default, `"lower"` or `"upper"`.
+
+    >>> pascal(3, "lower")
+    Array([[1., 0., 0.],
+           [1., 1., 0.],
+           [1., 2., 1.]], dtype=float32)
+    """
+    count = as_int(n, "pascal", "n")
+    kind = kind or "symmetric"
+    if kind not in ("symmetric", "lower", "upper"):
+        raise location.error(ValueError, f"pascal: kind is {kind!r}", fix="pass 'symmetric', 'lower' or 'upper'")
+    low = np.array([[float(math.comb(i, j)) for j in range(count)] for i in range(count)]).reshape(count, count)
+    found = {"symmetric": low @ low.T, "lower": low, "upper": low.T}[kind]
+    return from_numpy(found, requested_dtype(float, "pascal"))
+
+
+def helmert(n: int, full: bool = False) -> Any:
+    """Helmert's matrix, whose rows are orthonormal and, but for the first, sum to zero.
+
+    Args:
+      full: keep the first row.
+
+    >>> helmert(2).round(4)
+    Array([[ 0.7071, -0.7071]], dtype=float32)
+    """
+    count = as_int(n, "helmert", "n")
+    found = np.tril(np.ones((count, count)), -1) - np.diag(np.arange(count))
+    found[:1] = 1
+    places = np.arange(count)
+    norms = np.sqrt(places * (places + 1.0))
+    norms[:1] = math.sqrt(count)
+    found = found / norms[:, None]
+    return from_numpy(found if full else found[1:], requested_dtype(float, "helmert"))
+
+
+def leslie(f: Any, s: Any) -> Any:
+    """Leslie's matrix of fecundities and of survival coefficients, one less.
+
+    >>> import stagec.numpy as snp
+    >>> leslie(snp.array([1.0, 2.0]), snp.array([0.5]))
+    Array([[1. , 2. ],
+           [0.5, 0. ]], dtype=float32)
+    """
+    f, s = promote_dtypes(_vector("leslie", f, "f"), _vector("leslie", s, "s"))
+    n = aval_of(f).shape[0]
+    if aval_of(s).shape[0] != n - 1:
+        raise shape_error("leslie", f"{aval_of(f).long()} and {aval_of(s).long()} do not match", "s is one shorter")
+    return concatenate([f[None], pad(s[:, None] * np.eye(n - 1, dtype=aval_of(s).dtype), ((0, 0), (0, 1)))], 0)
