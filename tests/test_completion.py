@@ -90,7 +90,7 @@ SUBMODULES = {
     "stagec.lax": {"linalg"},
     "stagec.nn": {"initializers"},
     "stagec.numpy": {"fft", "linalg"},
-    "stagec.scipy": {"fft", "linalg", "special"},
+    "stagec.scipy": set(stagec.scipy._MODULES),
 }
 
 
