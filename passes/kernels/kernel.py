@@ -71,7 +71,10 @@ class Lowering:
       env: what stands for each value of the program.
       scratch: memory that the kernel has for itself.
       work: by depth of loops, the additions times bytes of one round.
+      parts_in_memory: whether what is put together of parts gets memory unless one nest alone reads it.
     """
+
+    parts_in_memory = True
 
     def __init__(self, rules: dict[str, Rule], processor: Processor) -> None:
         self.rules, self.processor = rules, processor

@@ -80,6 +80,11 @@ class Recorder(Builder):
         self.fixed.update(symbol for symbol, _ in form.terms)
         return "%_"
 
+    def part(self, form: Linear, bounds: Sequence[int], parts: Sequence[Callable[[], Item]], element: Element) -> Item:
+        """Notes the symbols, the range of which may have decided."""
+        self.fixed.update(symbol for symbol, _ in form.terms)
+        return super().part(form, bounds, parts, element)
+
     def undecided(
         self, form: Linear, bounds: Sequence[int], parts: Sequence[Callable[[], Item]], element: Element
     ) -> Item:

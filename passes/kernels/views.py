@@ -251,7 +251,7 @@ def _concatenate(k: Lowering, op: Any) -> None:
 
         return builder.part(at[axis], starts[1:-1], [of(v, start) for v, start in zip(values, starts)], element)
 
-    if _is_read_in_nests(op):
+    if not k.parts_in_memory or _is_read_in_nests(op):
         k.define(op, k.function(shape, element, read))
         return
     target = k.temporary(shape, element)
@@ -300,12 +300,14 @@ def _pad(k: Lowering, op: Any) -> None:
         def along(axis: int) -> Item:
             if axis == len(shape):
                 return builder.get(value, tuple(i - n for i, n in zip(at, low)))
+            if not low[axis] and not high[axis]:
+                return along(axis + 1)
             bounds = [low[axis], low[axis] + value.shape[axis]]
             return builder.part(at[axis], bounds, [outside, lambda: along(axis + 1), outside], element)
 
         return along(0)
 
-    if not any(inner) and _is_read_in_nests(op):
+    if not any(inner) and (not k.parts_in_memory or _is_read_in_nests(op)):
         k.define(op, k.function(shape, element, read))
         return None
     target = k.temporary(shape, element)
