@@ -176,6 +176,31 @@ def test_what_is_read_before_the_epilogue_ends_stays_outside():
     np.testing.assert_allclose(early, np.sort(z, 0), atol=1e-4)
 
 
+def test_products_that_need_each_other_in_loops_and_branches_are_numpys():
+    def f(m, repeat, choose, x, w, b):
+        first = m.maximum(x @ w + b, 0)
+        # Its epilogue needs the other product, which needs the first one's.
+        second = (first @ w.T) * 0.1 + first @ w
+        third = repeat(3, lambda c: m.tanh(c @ w + second), x)
+        return first, second, third, choose(b[0] > 0, lambda: third @ first.T, lambda: (x @ x.T) * 2), -third
+
+    def choose(test, yes, no):
+        return yes() if test else no()
+
+    def repeat(count, body, c):
+        for _ in range(count):
+            c = body(c)
+        return c
+
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=s) / 6 for s in ((35, 35), (35, 35), (35,))]
+    with stagec.config.override(enable_x64=True, enable_cache=False):
+        loop = lambda count, body, c: lax.fori_loop(0, count, lambda _, c: body(c), c)  # noqa: E731
+        results = stagec.jit(lambda *arrays: f(snp, loop, lax.cond, *arrays))(*arrays)
+    for found, wanted in zip(results, f(np, repeat, choose, *arrays), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-13)
+
+
 def test_nan_and_infinity_stay_in_their_rows_and_columns():
     a, b = np.ones((21, 37), np.float32), np.ones((37, 45), np.float32)
     a[3, 5], b[7, 44], b[8, 0] = np.nan, np.inf, np.nan
