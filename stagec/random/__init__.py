@@ -62,6 +62,10 @@ from stagec.random.keys import (
     split as split,
     wrap_key_data as wrap_key_data,
 )
+from stagec.random.matrices import (
+    multivariate_normal as multivariate_normal,
+    orthogonal as orthogonal,
+)
 
 
 def __dir__() -> list[str]:

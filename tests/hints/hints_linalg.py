@@ -4,7 +4,7 @@ import numpy as np
 
 import stagec
 import stagec.numpy as snp
-from stagec import lax
+from stagec import lax, random
 from stagec.scipy import linalg
 
 X = snp.ones((2, 3))
@@ -147,6 +147,16 @@ CASES += [
         "pass 'symmetric', 'lower' or 'upper'",
         lambda: linalg.pascal(3, "left"),
         lambda: [linalg.pascal(3, kind) for kind in ("symmetric", "lower", "upper")],
+    ),
+    (
+        "pass 'cholesky', 'eigh' or 'svd'",
+        lambda: random.multivariate_normal(random.key(0), V, M, method="qr"),
+        lambda: [random.multivariate_normal(random.key(0), V, M, method=m) for m in ("cholesky", "eigh", "svd")],
+    ),
+    (
+        "pass vectors of n elements and matrices of n rows and columns",
+        lambda: random.multivariate_normal(random.key(0), V, X),
+        lambda: random.multivariate_normal(random.key(0), V, X.T @ X + M),
     ),
     ("s is one shorter", lambda: linalg.leslie(V, V), lambda: linalg.leslie(V, V[1:])),
 ]

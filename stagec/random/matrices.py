@@ -1,0 +1,97 @@
+"""Draws that need a factorization: orthogonal matrices, and normal vectors with a covariance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location
+from stagec.factorizations.row import diagonal
+from stagec.numpy.arguments import array_argument
+from stagec.numpy.decompositions import cholesky, eigh, qr, svd
+from stagec.numpy.promotion import broadcast_to_shape
+from stagec.primitives import arithmetic as ar
+from stagec.primitives.axes import as_int, as_shape
+from stagec.primitives.operand import Operand, aval_of
+from stagec.primitives.shape import expand_dims
+from stagec.random.draws import draw_normal, drawn_shape, float_dtype, parameter, wanted_dtype
+from stagec.random.keys import as_key
+
+
+def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | None = None) -> Operand:
+    """Orthogonal or unitary matrices of the uniform distribution; with `m`, `n` rows and `m` columns of one.
+
+    Args:
+      shape: how many matrices, along leading axes.
+
+    >>> import stagec.numpy as snp
+    >>> from stagec import random
+    >>> q = random.orthogonal(random.key(0), 3)
+    >>> bool(abs(q @ q.T - snp.eye(3)).max() < 1e-6)
+    True
+    """
+    wanted = wanted_dtype("orthogonal", dtype, dtypes.INEXACT, "a floating-point or complex dtype")
+    rows = as_int(n, "orthogonal", "n")
+    columns = rows if m is None else as_int(m, "orthogonal", "m")
+    sizes = (*as_shape(shape, "orthogonal"), max(rows, columns), min(rows, columns))
+    q, r = qr(draw_normal(as_key("orthogonal", key), sizes, wanted))
+    # The signs of R's diagonal are a convention of the algorithm, not random.
+    signs = diagonal(r)
+    q = q * expand_dims(signs / abs(signs).astype(wanted), (-2,))
+    return q.mT if rows < columns else q
+
+
+def multivariate_normal(
+    key: Any, mean: Any, cov: Any, shape: Any = None, dtype: Any = None, method: str = "cholesky"
+) -> Operand:
+    """Normal vectors with a mean and a covariance.
+
+    Args:
+      mean: vectors along the last axis.
+      cov: positive semidefinite matrices along the last two axes.
+      shape: the leading axes of the result; by default those of `mean` and `cov`, broadcast.
+      method: `"cholesky"`, for which `cov` has to be definite, `"eigh"` or `"svd"`.
+
+    >>> import stagec.numpy as snp
+    >>> from stagec import random
+    >>> random.multivariate_normal(random.key(0), snp.zeros(2), snp.eye(2), (5,)).shape
+    (5, 2)
+    """
+    factors: dict[str, Callable[[Any], Any]] = {
+        "cholesky": cholesky,
+        "eigh": _by_eigenvalues,
+        "svd": _by_singular_values,
+    }
+    if method not in factors:
+        raise location.error(
+            ValueError, f"multivariate_normal: method is {method!r}", fix="pass 'cholesky', 'eigh' or 'svd'"
+        )
+    wanted = float_dtype("multivariate_normal", dtype)
+    means, spread = array_argument(mean, "mean"), array_argument(cov, "cov")
+    shapes = aval_of(means).shape, aval_of(spread).shape
+    if not shapes[0] or len(shapes[1]) < 2 or shapes[1][-2:] != (shapes[0][-1],) * 2:
+        raise location.error(
+            errors.ShapeError,
+            f"multivariate_normal: a mean of {aval_of(means).long()} and a covariance of {aval_of(spread).long()}",
+            fix="pass vectors of n elements and matrices of n rows and columns",
+        )
+    size = shapes[0][-1]
+    sizes = drawn_shape(
+        "multivariate_normal", shape, *(np.broadcast_to(0, s) for s in (shapes[0][:-1], shapes[1][:-2]))
+    )
+    factor = factors[method](parameter("multivariate_normal", spread, wanted, shapes[1]))
+    drawn = draw_normal(as_key("multivariate_normal", key), (*sizes, size), wanted)
+    factor = broadcast_to_shape(factor, (*sizes, size, size))
+    return parameter("multivariate_normal", means, wanted, (*sizes, size)) + (factor @ drawn[..., None])[..., 0]
+
+
+def _by_eigenvalues(cov: Any) -> Any:
+    values, vectors = eigh(cov)
+    return vectors * ar.sqrt(values)[..., None, :]
+
+
+def _by_singular_values(cov: Any) -> Any:
+    u, s, _ = svd(cov)
+    return u * ar.sqrt(s)[..., None, :]
