@@ -48,16 +48,27 @@ def _times(factor: Number, part: Number) -> Number:
     return where(part.equals(0), part, factor * part)
 
 
+def _is_finite(x: Number) -> Number:
+    return abs(x) < math.inf
+
+
+def _is_undirected(x: Number, y: Number) -> Number:
+    """Where the size of a result, by `x`, is infinite, and nothing is known of its angle, by `y`."""
+    return abs(x).equals(math.inf) & ~_is_finite(y)
+
+
 def exp(x: Number, y: Number) -> Pair:
     """The exponential, in two factors so that exp(x) cannot overflow before the product does."""
     half = el.exp(x * 0.5)
     whole = where(x.equals(-math.inf), half.like(0), half)
-    y = where(x.equals(-math.inf) & ~(abs(y) < math.inf), y.like(0), y)
-    return _times(whole, _times(half, el.cos(y))), _times(whole, _times(half, el.sin(y)))
+    y = where(x.equals(-math.inf) & ~_is_finite(y), y.like(0), y)
+    real = _times(whole, _times(half, el.cos(y)))
+    return where(_is_undirected(x, y), x, real), _times(whole, _times(half, el.sin(y)))
 
 
 def expm1(x: Number, y: Number) -> Pair:
     """`exp(z) - 1`: expm1(x) cos(y) - 2 sin(y / 2)**2."""
+    y = where(x.equals(-math.inf) & ~_is_finite(y), y.like(0), y)
     half_sine = el.sin(y * 0.5)
     real = _times(el.expm1(x), el.cos(y)) - 2 * half_sine * half_sine
     return real, exp(x, y)[1]
@@ -129,6 +140,23 @@ def reciprocal(x: Number, y: Number) -> Pair:
     return where(infinite, copysign(x.like(0), x), real), where(infinite, copysign(x.like(0), -y), imaginary)
 
 
+def divide(x: Number, y: Number, p: Number, q: Number) -> Pair:
+    """A quotient by Smith's method ("Algorithm 116: Complex division", 1962), as NumPy computes it.
+
+    The divisor's larger part is divided out, so that no square overflows or vanishes. By zero, each part is divided.
+    """
+    wide = abs(p) >= abs(q)
+    large, small = where(wide, p, q), where(wide, q, p)
+    zero = large.equals(0)
+    ratio = small / where(zero, large.like(1), large)
+    size = large + small * ratio
+    one, other = where(wide, x, y), where(wide, y, x)
+    turned = one * ratio
+    real = where(zero, x, one + other * ratio) / size
+    imaginary = where(zero, y, where(wide, other - turned, turned - other)) / size
+    return real, imaginary
+
+
 def rsqrt(x: Number, y: Number) -> Pair:
     """`1 / sqrt(z)`."""
     return reciprocal(*square_root(x, y))
@@ -142,12 +170,14 @@ def logistic(x: Number, y: Number) -> Pair:
 
 def sinh(x: Number, y: Number) -> Pair:
     """Hyperbolic sine."""
-    return _times(sp.sinh(x), el.cos(y)), _times(sp.cosh(x), el.sin(y))
+    real = where((x.equals(0) & ~_is_finite(y)) | _is_undirected(x, y), x, _times(sp.sinh(x), el.cos(y)))
+    return real, _times(sp.cosh(x), el.sin(y))
 
 
 def cosh(x: Number, y: Number) -> Pair:
     """Hyperbolic cosine."""
-    return _times(sp.cosh(x), el.cos(y)), _times(sp.sinh(x), el.sin(y))
+    real = where(_is_undirected(x, y), abs(x), _times(sp.cosh(x), el.cos(y)))
+    return real, where(x.equals(0) & ~_is_finite(y), x, _times(sp.sinh(x), el.sin(y)))
 
 
 def tanh(x: Number, y: Number) -> Pair:
@@ -160,8 +190,10 @@ def tanh(x: Number, y: Number) -> Pair:
     d = b * s * s + 1
     # exp(-2 |x|) is what is left of the imaginary part.
     tail = 4 * el.sin(y) * el.cos(y) * el.exp(-2 * abs(x))
-    real = where(far, copysign(x.like(1), x), b * r * s / d)
-    return real, where(far, where(tail.is_nan(), tail.like(0), tail), t / d)
+    tail = where(abs(x).equals(math.inf) & tail.is_nan(), tail.like(0), tail)
+    real = where(far, where(tail.is_nan(), tail, copysign(x.like(1), x)), b * r * s / d)
+    real = where(x.equals(0), x, real)
+    return real, where(far, tail, where(y.equals(0), y, t / d))
 
 
 def _turned(fn: Callable[[Number, Number], Pair]) -> Callable[[Number, Number], Pair]:
@@ -179,22 +211,35 @@ def cos(x: Number, y: Number) -> Pair:
     return cosh(-y, x)
 
 
+def _is_infinite(x: Number, y: Number) -> Number:
+    return abs(x).equals(math.inf) | abs(y).equals(math.inf)
+
+
 def asin(x: Number, y: Number) -> Pair:
     """Arc sine."""
     (a, b), (c, d) = square_root(1 - x, -y), square_root(1 + x, y)
-    return el.atan2(x, a * c - b * d), sp.asinh(a * d - b * c)
+    infinite = _is_infinite(x, y)
+    real = el.atan2(x, where(infinite, abs(y), a * c - b * d))
+    imaginary = where(infinite, copysign(y.like(math.inf), y), sp.asinh(a * d - b * c))
+    return where(x.equals(0), x, real), imaginary
 
 
 def acos(x: Number, y: Number) -> Pair:
     """Arc cosine."""
     (a, b), (c, d) = square_root(1 - x, -y), square_root(1 + x, y)
-    return 2 * el.atan2(a, c), sp.asinh(c * b - d * a)
+    infinite = _is_infinite(x, y)
+    real = where(infinite, el.atan2(abs(y), x), 2 * el.atan2(a, c))
+    real = where(x.equals(0) & y.is_nan(), x.like(math.pi / 2), real)
+    return real, where(infinite, copysign(y.like(math.inf), -y), sp.asinh(c * b - d * a))
 
 
 def acosh(x: Number, y: Number) -> Pair:
     """Inverse hyperbolic cosine."""
     (a, b), (c, d) = square_root(x - 1, y), square_root(x + 1, y)
-    return sp.asinh(a * c + b * d), 2 * el.atan2(b, c)
+    infinite = _is_infinite(x, y)
+    real = where(infinite, x.like(math.inf), sp.asinh(a * c + b * d))
+    imaginary = where(infinite, el.atan2(y, x), 2 * el.atan2(b, c))
+    return real, where(x.equals(0) & y.is_nan(), y.like(math.pi / 2), imaginary)
 
 
 def atanh(x: Number, y: Number) -> Pair:
@@ -204,10 +249,14 @@ def atanh(x: Number, y: Number) -> Pair:
     far = (a > bound) | (abs(y) > bound)
     p, q = where(far, a.like(2), a), where(far, y.like(0), y)
     real = el.log1p(4 * p / ((1 - p) * (1 - p) + q * q)) * 0.25
+    near = p.equals(1) & (abs(q) < 1e-10)  # the square of which may vanish
+    real = where(near, (math.log(2) - el.log(where(near, abs(q), q.like(1)))) * 0.5, real)
     imaginary = el.atan2(2 * q, (1 - p) * (1 + p) - q * q) * 0.5
     inverse, _ = reciprocal(a, y)
-    real, imaginary = where(far, inverse, real), where(far, copysign(y.like(math.pi / 2), y), imaginary)
-    return copysign(real, x), imaginary
+    quarter = copysign(y.like(math.pi / 2), y)
+    quarter = where(y.is_nan(), y, where(x.is_nan() & _is_finite(y), x, quarter))
+    real, imaginary = where(far, inverse, real), where(far, quarter, imaginary)
+    return where(x.equals(0), x, copysign(real, x)), imaginary
 
 
 def sign(x: Number, y: Number) -> Pair:
@@ -218,12 +267,19 @@ def sign(x: Number, y: Number) -> Pair:
 
 
 def power(x: Number, y: Number, p: Number, q: Number) -> Pair:
-    """`z**w` as `exp(w log z)`; 1 where w is 0, and 0 where z is 0 and w has a positive real part."""
+    """`z**w` as `exp(w log z)`; 1 where w is 0, and z where it is 1.
+
+    Where z is 0, it is 0 if w has a positive real part, else NaN.
+    """
     a, b = log(x, y)
-    real, imaginary = exp(p * a - q * b, p * b + q * a)
-    zero = x.equals(0) & y.equals(0) & (p > 0)
-    real, imaginary = where(zero, x.like(0), real), where(zero, x.like(0), imaginary)
-    one = p.equals(0) & q.equals(0)
+    level = q.equals(0)  # the logarithm may be infinite
+    real, imaginary = exp(p * a - where(level, q.like(0), q * b), p * b + where(level, q.like(0), q * a))
+    same = level & p.equals(1)
+    real, imaginary = where(same, x, real), where(same, y, imaginary)
+    zero = x.equals(0) & y.equals(0)
+    limit = where(p > 0, p.like(0), p.like(math.nan))
+    real, imaginary = where(zero, limit, real), where(zero, limit, imaginary)
+    one = p.equals(0) & level
     return where(one, x.like(1), real), where(one, x.like(0), imaginary)
 
 
@@ -246,6 +302,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "stablehlo.tan": _turned(tanh),
     "chlo.tan": _turned(tanh),
     "stablehlo.tanh": tanh,
+    "stablehlo.divide": divide,
     "stablehlo.power": power,
     "stablehlo.abs": hypot,
     "stablehlo.sign": sign,

@@ -111,7 +111,9 @@ def sign(x: Array) -> Array:
     """The sign; zeros keep theirs and NaN stays NaN."""
     if x.dtype.kind == "c":
         size = np.abs(x)
-        return np.where(size == 0, x, x / np.where(size == 0, 1, size)).astype(x.dtype)
+        safe, out = np.where(size == 0, 1, size), np.empty_like(x)
+        out.real, out.imag = x.real / safe, x.imag / safe
+        return out
     if _is_float(x):
         return np.where((x == 0) | np.isnan(x), x, np.copysign(np.ones_like(x), x)).astype(x.dtype)
     return np.sign(x)

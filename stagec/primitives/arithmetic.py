@@ -135,7 +135,10 @@ min_p = elementwise(
 def _sign_eval(x: Any) -> Any:
     if dtypes.is_complex(x.dtype):
         size = np.abs(x)
-        return np.where(size == 0, x, x / np.where(size == 0, 1, size))
+        safe, out = np.where(size == 0, 1, size), np.empty_like(x)
+        # A quotient of complex numbers would be NaN where one part of `x` is infinite.
+        out.real, out.imag = x.real / safe, x.imag / safe
+        return out
     # np.sign gives 0.0 for -0.0.
     return np.copysign(np.sign(x), x) if dtypes.is_float(x.dtype) else np.sign(x)
 
