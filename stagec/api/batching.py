@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from stagec.api.flat import operand
 from stagec.core import errors, location, pytree
 from stagec.core.axis import check_name
 from stagec.core.boundary import short_tracebacks
+from stagec.core.wrapping import wraps
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
 from stagec.primitives.rules import to_front
@@ -64,7 +64,7 @@ def vmap(
     check_name(axis_name)
 
     @short_tracebacks
-    @functools.wraps(fun)
+    @wraps(fun)
     def batched(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = pytree.flatten((args, kwargs))
         names = ArgumentRules(fun, None, None, None, None).leaf_names(args, kwargs)

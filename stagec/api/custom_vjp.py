@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.boundary import short_tracebacks
 from stagec.core.graph import replay, trace_flat
 from stagec.core.trace import Tracer
+from stagec.core.wrapping import wraps
 from stagec.core.zero import differentiable
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
@@ -155,7 +155,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     (9.0, 3.0)
     """
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def plain(*args: Any) -> Any:
         return fun(*args)[0]
 
@@ -225,7 +225,7 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     graph, captured = trace_flat(flat, [aval_of(v) for v in values], name=getattr(fun, "__name__", "function"))
     hoisted = [isinstance(c, Tracer) and dtypes.is_inexact(c.aval.dtype) for c in captured]
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def converted(*args_and_values: Any) -> Any:
         count = sum(hoisted)
         split = len(args_and_values) - count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.boundary import short_tracebacks
 from stagec.core.graph import trace_flat
+from stagec.core.wrapping import wraps
 from stagec.core.zero import Linear, differentiable, float0, zero_of
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of, literal
@@ -66,7 +66,7 @@ def value_and_grad(
     _refuse_reduce_axes("grad", reduce_axes)
 
     @short_tracebacks
-    @functools.wraps(fun)
+    @wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen("grad", fun, args, kwargs, argnums)
         chosen.check(holomorphic, allow_int)
@@ -98,7 +98,7 @@ def grad(
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
 
     @short_tracebacks
-    @functools.wraps(fun)
+    @wraps(fun)
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, found = both(*args, **kwargs)
         return (found, value[1]) if has_aux else found
@@ -120,7 +120,7 @@ class Chosen:
         self.names = leaf_names(fun, args, nums)
         self.primals = [operand(v, name) for v, name in zip(leaves, self.names)]
 
-        @functools.wraps(fun)
+        @wraps(fun)
         def of_chosen(*values: Any) -> Any:
             full = list(args)
             for n, v in zip(nums, values):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from stagec.api.derivatives import Chosen, check_result_dtype, pull_back
 from stagec.api.flat import FlatFunction, as_tangent
 from stagec.core.aval import ShapedArray
 from stagec.core.boundary import short_tracebacks
+from stagec.core.wrapping import wraps
 from stagec.core.zero import differentiable, no_tangent
 from stagec.numpy.creation import eye
 from stagec.primitives.convert import as_array
@@ -49,7 +49,7 @@ def jacfwd(
     """
 
     @short_tracebacks
-    @functools.wraps(fun)
+    @wraps(fun)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen("jacfwd", fun, args, kwargs, argnums)
         chosen.check(holomorphic, False, real=True)
@@ -100,7 +100,7 @@ def jacrev(
     """
 
     @short_tracebacks
-    @functools.wraps(fun)
+    @wraps(fun)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen("jacrev", fun, args, kwargs, argnums)
         chosen.check(holomorphic, allow_int)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from stagec.core import location
+from stagec.core.wrapping import wraps
 
 
 @contextlib.contextmanager
@@ -35,7 +35,7 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
     """A function whose operations are under `named_scope(name)`, by default its own name."""
     chosen = name if name is not None else getattr(fun, "__name__", "function")
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def call(*args: Any, **kwargs: Any) -> Any:
         with named_scope(chosen):
             return fun(*args, **kwargs)

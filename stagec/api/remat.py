@@ -14,6 +14,7 @@ from stagec.core import errors, location, pytree
 from stagec.core.boundary import short_tracebacks
 from stagec.core.graph import Literal, Var, trace_flat
 from stagec.core.primitive import Primitive
+from stagec.core.wrapping import wraps
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
 from stagec.transforms.linearize import linearize_flat
@@ -68,7 +69,7 @@ def checkpoint(
     name = getattr(fun, "__name__", "function")
 
     @short_tracebacks
-    @functools.wraps(fun)
+    @wraps(fun)
     def rematerialized(*args: Any, **kwargs: Any) -> Any:
         dynamic, dynamic_kwargs, static = rules.split(args, kwargs)
         leaves, tree = pytree.flatten((tuple(dynamic), dynamic_kwargs))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from stagec.core import errors, location
+from stagec.core.wrapping import wraps
 from stagec.numpy.manipulation import moveaxis
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import as_operand, aval_of
@@ -47,7 +47,7 @@ def vectorize(
         raise location.error(ValueError, f"vectorize: excluded={excluded!r}", fix=fix)
     parsed = None if signature is None else _parse(signature)
 
-    @functools.wraps(pyfunc)
+    @wraps(pyfunc)
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         places = [i for i in range(len(args)) if i not in kept]
         names = [k for k in kwargs if k not in kept]

@@ -186,3 +186,29 @@ if __name__ == "__main__":
 """)
     done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=300)
     assert done.stdout == "[[10.0, 20.0], [12.0, 22.0], [14.0, 24.0]]\n[12.0, 22.0]\n", done.stderr
+
+
+@pytest.mark.parametrize("jitted_before", [True, False])
+def test_transformations_of_a_function_that_has_run_are_pickled_by_value(jitted_before):
+    def squares(x):
+        return (x * x).sum()
+
+    f = stagec.jit(squares) if jitted_before else squares
+    made = [stagec.grad(f), stagec.jit(stagec.grad(f)), stagec.vmap(f), stagec.hessian(f), stagec.checkpoint(f)]
+    made += [snp.vectorize(f, signature="(n)->()"), stagec.named_call(f)]
+    for function in made:
+        function(snp.ones((2, 2)) if function is made[2] else X)
+    again = pickle.loads(cloudpickle.dumps(made))
+    assert again[0](X).tolist() == again[1](X).tolist() == [2, 4]
+    assert again[2](snp.ones((2, 2))).tolist() == [2, 2]
+    assert again[3](X).tolist() == [[2, 0], [0, 2]] and float(again[4](X)) == float(again[5](X)) == 5
+
+
+def test_a_transformation_keeps_the_attributes_that_users_gave_a_function():
+    def noted(x):
+        return x
+
+    noted.note = "kept"
+    f = stagec.jit(noted)
+    f(1.0)
+    assert stagec.grad(f).note == stagec.grad(noted).note == "kept"
