@@ -10,7 +10,6 @@ from stagec.numpy.arguments import array_argument, refuse_out
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.logic import bitwise_and, eq, select
 from stagec.primitives.operand import aval_of, literal
-from stagec.primitives.reduce import highest, lowest
 
 Axis = Any
 
@@ -71,7 +70,7 @@ def _nan_extreme(
     reduction = rd.max if largest else rd.min
     if not dtypes.is_inexact(aval_of(x).dtype):
         return reduction(x, axis, None, keepdims, initial, where)
-    bound = (lowest if largest else highest)(aval_of(x).dtype)
+    bound = rd.extreme_bound(aval_of(x).dtype, largest)
     result = reduction(_masked(x, bound), axis, None, keepdims, initial, where)
     if initial is not None:
         return result
@@ -109,7 +108,7 @@ def _nan_position(name: str, a: Any, axis: int | None, out: None, keepdims: bool
     position = rd.argmax if largest else rd.argmin
     if not dtypes.is_inexact(aval_of(x).dtype):
         return position(x, axis, out, keepdims)
-    bound = (lowest if largest else highest)(aval_of(x).dtype)
+    bound = rd.extreme_bound(aval_of(x).dtype, largest)
     found = position(_masked(x, bound), axis, out, keepdims)
     some = rd.any(_is_number(x), axis, None, bool(keepdims))
     return select(some, found, literal(-1, aval_of(found).dtype))

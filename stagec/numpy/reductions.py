@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.numpy import complex_order
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
+from stagec.numpy.extremes import maximum, minimum
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, truth
 from stagec.primitives import arithmetic as ar, reduce as rd
 from stagec.primitives.axes import canonical_axes, canonical_axis, shape_error
@@ -163,9 +166,18 @@ def _extreme(name: str, a: Any, axis: Axis, out: None, keepdims: bool, initial: 
             f"zero-size array to reduction operation which has no identity: {aval_of(x).long()}",
             "pass initial=, or reduce over axes that have elements",
         )
-    row, combine = (rd.reduce_max, ar.max) if name in ("max", "amax") else (rd.reduce_min, ar.min)
-    bound = rd.lowest if row is rd.reduce_max else rd.highest
-    return _reduction(name, row, combine, x, axis, keepdims, initial, where, bound(aval_of(x).dtype))
+    largest, dtype = name == "max", aval_of(x).dtype
+    row, combine = (rd.reduce_max, maximum) if largest else (rd.reduce_min, minimum)
+    if dtypes.is_complex(dtype):
+        row = functools.partial(complex_order.extreme, largest=largest)
+    return _reduction(name, row, combine, x, axis, keepdims, initial, where, extreme_bound(dtype, largest))
+
+
+def extreme_bound(dtype: np.dtype[Any], largest: bool) -> Any:
+    """A value that never is the largest (or smallest) where there is another one."""
+    if dtypes.is_complex(dtype):
+        return complex_order.bound(largest)
+    return (rd.lowest if largest else rd.highest)(dtype)
 
 
 def max(
@@ -174,7 +186,7 @@ def max(
     """The largest element along `axis` (of all by default); NaN if there is one.
 
     Args:
-      a: a real array.
+      a: an array; complex numbers are ordered by their real, then their imaginary part.
       axis: an axis, or several.
       keepdims: keep reduced axes, with size 1.
       initial: the smallest value that the result can have.
@@ -256,6 +268,8 @@ def _position(name: str, row: Callable[..., Any], a: Any, axis: Any, out: None, 
     refuse_out(out, name)
     x = array_argument(a, name)
     rank = aval_of(x).ndim
+    if dtypes.is_complex(aval_of(x).dtype):
+        row = functools.partial(complex_order.position, largest=name == "argmax")
     if aval_of(x).size == 0 and (axis is None or aval_of(x).shape[canonical_axis(axis, rank, name)] == 0):
         raise shape_error(name, f"attempt to get {name} of an empty sequence", "check x.size first")
     if axis is None:

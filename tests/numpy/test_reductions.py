@@ -210,3 +210,31 @@ def test_a_general_reduction_combines_several_arrays() -> None:
 def test_a_named_computation_becomes_its_own_row() -> None:
     text = str(stagec.make_graph(lambda x: lax.reduce(x, 0.0, lax.add, (0,)))(X))
     assert "reduce_sum" in text
+
+
+COMPLEX_EXTREMES = ["max", "min", "amax", "ptp", "argmax", "argmin", "nanmax", "nanmin", "nanargmax", "nanargmin"]
+NAN = float("nan")
+
+
+@pytest.mark.parametrize("name", COMPLEX_EXTREMES)
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_complex_numbers_are_ordered_by_real_part_first(name, axis):
+    x = np.array([[1 + 2j, 1 - 2j, 1 + 2j], [-1 + 3j, -1 - 3j, 0]], "complex64")
+    with_nan = np.array([[1 + 2j, complex(NAN, 1), complex(2, NAN)], [5j, 1, -1]], "complex64")
+    for value in (x, with_nan):
+        expected = np.asarray(getattr(np, name)(value, axis=axis))
+        for f in (getattr(snp, name), stagec.jit(getattr(snp, name), static_argnames="axis")):
+            found = np.asarray(f(snp.array(value), axis=axis))
+            np.testing.assert_array_equal(found, expected)
+            assert found.shape == expected.shape
+
+
+def test_extremes_of_complex_numbers_take_initial_where_and_several_axes():
+    x = np.array([[1 + 2j, 4], [3j, 4 - 1j]], "complex64")
+    y, mask = snp.array(x), np.array([[True, False], [True, True]])
+    assert complex(y.max(axis=(0, 1))) == x.max() and y.min(axis=(0, 1), keepdims=True).shape == (1, 1)
+    assert complex(y.max(initial=9)) == 9 and complex(snp.zeros(0, "complex64").min(initial=2j)) == 2j
+    assert complex(y.max(where=mask, initial=0)) == x.max(where=mask, initial=0)
+    slope = stagec.grad(lambda v: snp.max(v).real)(y)
+    assert slope.tolist() == [[0, 1], [0, 0]]
