@@ -22,7 +22,7 @@ from stagec.primitives import arithmetic, logic, scatter
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.gather import GatherScatterMode
 from stagec.primitives.iota import full_like
-from stagec.primitives.operand import aval_of, is_array_like
+from stagec.primitives.operand import aval_of, is_array_like, is_wide
 from stagec.primitives.shape import expand_dims, reshape, rev
 from stagec.primitives.slicing import dynamic_update_slice
 
@@ -246,7 +246,10 @@ _SCATTER: dict[str, Callable[..., Any]] = {
 
 def _as_values(values: Any, x: Any) -> Any:
     """The new values in the array's dtype."""
-    values = array_argument(values, "values") if is_array_like(values) else array(values)
+    if is_wide(values) or not is_array_like(values):
+        values = array(values, x.dtype if is_wide(values) else None)
+    else:
+        values = array_argument(values, "values")
     have = values.aval
     if have.dtype != x.dtype or have.weak_type:
         joined, _ = dtypes.lattice_result([(x.dtype, False), (have.dtype, have.weak_type)])

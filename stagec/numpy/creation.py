@@ -21,7 +21,7 @@ from stagec.primitives.axes import as_int, as_shape
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.joining import concatenate
 from stagec.primitives.logic import eq, ge
-from stagec.primitives.operand import as_operand, aval_of, is_array_like
+from stagec.primitives.operand import as_operand, aval_of, is_array_like, is_wide, promotable
 from stagec.primitives.shape import expand_dims
 from stagec.runtime.array import Array
 from stagec.runtime.memory import is_importable
@@ -61,17 +61,23 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
     Array([[1, 2],
            [1, 2]], dtype=int32)
     """
-    value = as_operand(fill_value, "fill_value") if is_array_like(fill_value) else array(fill_value)
+    value = _fill(fill_value)
     if dtype is not None:
         value = convert_element_type(value, requested_dtype(dtype, "full"))
+    elif is_wide(fill_value):
+        value = as_operand(fill_value, "fill_value")
     return to_array(broadcast_to_shape(value, as_shape(shape, "full")))
+
+
+def _fill(fill_value: Any) -> Any:
+    return promotable(fill_value, "fill_value") if is_array_like(fill_value) else array(fill_value)
 
 
 def _like(name: str, a: Any, fill_value: Any, dtype: Any, shape: Any) -> Any:
     aval = a if hasattr(a, "dtype") and hasattr(a, "shape") else aval_of(as_operand(a))
     weak = dtype is None and getattr(aval, "weak_type", False)
     wanted = dtypes.canonicalize(aval.dtype) if dtype is None else requested_dtype(dtype, name)
-    value = as_operand(fill_value, "fill_value") if is_array_like(fill_value) else array(fill_value)
+    value = _fill(fill_value)
     value = convert_element_type(value, wanted, weak)
     return to_array(broadcast_to_shape(value, tuple(aval.shape) if shape is None else as_shape(shape, name)))
 

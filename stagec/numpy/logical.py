@@ -28,7 +28,7 @@ def equal(x1: Any, x2: Any, /) -> Any:
     >>> bool(equal(2, 2.0))
     True
     """
-    return logic.eq(*promote("equal", x1, x2))
+    return _compared("equal", logic.eq, x1, x2)
 
 
 def not_equal(x1: Any, x2: Any, /) -> Any:
@@ -37,7 +37,7 @@ def not_equal(x1: Any, x2: Any, /) -> Any:
     >>> bool(not_equal(2.0, 3.0))
     True
     """
-    return logic.ne(*promote("not_equal", x1, x2))
+    return _compared("not_equal", logic.ne, x1, x2)
 
 
 def less(x1: Any, x2: Any, /) -> Any:
@@ -46,7 +46,7 @@ def less(x1: Any, x2: Any, /) -> Any:
     >>> bool(less(2.0, 3.0))
     True
     """
-    return _ordered(logic.lt, *promote("less", x1, x2))
+    return _compared("less", logic.lt, x1, x2)
 
 
 def less_equal(x1: Any, x2: Any, /) -> Any:
@@ -55,7 +55,7 @@ def less_equal(x1: Any, x2: Any, /) -> Any:
     >>> bool(less_equal(2.0, 3.0))
     True
     """
-    return _ordered(logic.le, *promote("less_equal", x1, x2))
+    return _compared("less_equal", logic.le, x1, x2)
 
 
 def greater(x1: Any, x2: Any, /) -> Any:
@@ -64,7 +64,7 @@ def greater(x1: Any, x2: Any, /) -> Any:
     >>> bool(greater(2.0, 3.0))
     False
     """
-    return _ordered(logic.gt, *promote("greater", x1, x2))
+    return _compared("greater", logic.gt, x1, x2)
 
 
 def greater_equal(x1: Any, x2: Any, /) -> Any:
@@ -73,14 +73,29 @@ def greater_equal(x1: Any, x2: Any, /) -> Any:
     >>> bool(greater_equal(2.0, 3.0))
     False
     """
-    return _ordered(logic.ge, *promote("greater_equal", x1, x2))
+    return _compared("greater_equal", logic.ge, x1, x2)
 
 
-def _ordered(compare: Callable[..., Any], x: Operand, y: Operand) -> Any:
-    if not dtypes.is_complex(dtype_of(x)):
+def _compared(name: str, compare: Callable[..., Any], x1: Any, x2: Any) -> Any:
+    first, second = _beyond(x1, x2), _beyond(x2, x1)
+    if first or second:
+        return filled(as_operand(x2 if first else x1), bool(getattr(np, name)(first, second)))
+    x, y = promote(name, x1, x2)
+    if not dtypes.is_complex(dtype_of(x)) or compare in (logic.eq, logic.ne):
         return compare(x, y)
     a, b = cplx.real(x), cplx.real(y)
     return logic.select(logic.eq(a, b), compare(cplx.imag(x), cplx.imag(y)), compare(a, b))
+
+
+def _beyond(number: Any, array: Any) -> int:
+    """1 where a Python integer is above all that the array's dtype can hold, -1 where it is below, 0 where it fits."""
+    if not isinstance(number, int) or isinstance(array, (int, float, complex)):
+        return 0
+    dtype = aval_of(as_operand(array)).dtype
+    if dtypes.is_inexact(dtype):
+        return 0
+    range_of = np.iinfo(dtypes.default_int() if dtypes.is_bool(dtype) else dtype)
+    return (number > range_of.max) - (number < range_of.min)
 
 
 def logical_and(x1: Any, x2: Any, /) -> Any:

@@ -12,13 +12,13 @@ from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.trace import operand_rows
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.operand import Operand, as_operand, aval_of, literal
+from stagec.primitives.operand import Operand, aval_of, literal, promotable
 from stagec.primitives.shape import broadcast_in_dim
 
 
 def promote_dtypes(*values: Any) -> list[Operand]:
     """Operands of one dtype, by the promotion lattice."""
-    operands = [as_operand(v, f"operand {i}") for i, v in enumerate(values)]
+    operands = [promotable(v, f"operand {i}") for i, v in enumerate(values)]
     avals = [aval_of(o) for o in operands]
     dtype, weak = dtypes.lattice_result([(a.dtype, a.weak_type) for a in avals])
     return [_as_dtype(o, a, dtype, weak) for o, a in zip(operands, avals)]
@@ -36,7 +36,8 @@ def promote_inexact(*values: Any) -> list[Operand]:
 
 
 def _as_dtype(operand: Operand, aval: ShapedArray, dtype: np.dtype[Any], weak: bool) -> Operand:
-    if aval.dtype == dtype and (aval.weak_type == weak or not aval.weak_type):
+    wide = isinstance(operand, Literal) and operand.value.dtype == object
+    if aval.dtype == dtype and (aval.weak_type == weak or not aval.weak_type) and not wide:
         return operand
     if isinstance(operand, Literal) and aval.weak_type:
         return literal(operand.value.item(), dtype, weak)

@@ -16,7 +16,7 @@ from stagec.core.trace import Tracer
 from stagec.numpy.arguments import from_numpy, requested_dtype
 from stagec.primitives.convert import convert_element_type, convert_value
 from stagec.primitives.joining import concatenate
-from stagec.primitives.operand import SAME_LENGTH, as_operand, aval_of, is_array_like
+from stagec.primitives.operand import SAME_LENGTH, as_operand, aval_of, check_range, is_array_like, promotable
 from stagec.primitives.shape import expand_dims
 from stagec.runtime.array import Array
 
@@ -59,7 +59,7 @@ def array(
     if isinstance(object, (list, tuple)):
         out = _from_nested(object, wanted)
     elif is_array_like(object):
-        operand = as_operand(object, "object")
+        operand = as_operand(object, "object") if wanted is None else promotable(object, "object")
         if isinstance(operand, (Literal, np.ndarray)) and not isinstance(object, ArrayOperators):
             out = _from_value(operand, object, wanted)
         else:
@@ -91,21 +91,11 @@ def _from_value(operand: Any, original: Any, dtype: np.dtype[Any] | None) -> Any
     # From the original, so that a wide value is rounded once.
     value = original if isinstance(original, (np.ndarray, np.generic)) else np.asarray(original)
     if isinstance(operand, Literal) and isinstance(original, int) and dtypes.is_integer(dtype):
-        _check_range(int(original), dtype)
+        check_range(int(original), dtype, "array")
     if isinstance(original, Literal):
         value = original.value
     with np.errstate(all="ignore"):
         return from_numpy(np.asarray(convert_value(np.asarray(value), dtype)))
-
-
-def _check_range(value: int, dtype: np.dtype[Any]) -> None:
-    info = np.iinfo(dtype)
-    if not info.min <= value <= info.max:
-        raise location.error(
-            OverflowError,
-            f"array: Python integer {value} out of bounds for {dtype.name}",
-            fix="ask for a wider dtype, or enable 64-bit types with stagec.enable_x64() or STAGEC_ENABLE_X64=1",
-        )
 
 
 def _leaves(nested: Any) -> Iterator[Any]:
@@ -148,8 +138,8 @@ def _from_nested(nested: Any, dtype: np.dtype[Any] | None) -> Any:
     if value.dtype == object:
         value = _widest(value, dtype)
     if dtypes.is_integer(dtype) and int in kinds and value.dtype.itemsize > dtype.itemsize and value.size:
-        _check_range(int(value.max()), dtype)
-        _check_range(int(value.min()), dtype)
+        check_range(int(value.max()), dtype, "array")
+        check_range(int(value.min()), dtype, "array")
     with np.errstate(all="ignore"):
         return from_numpy(np.asarray(convert_value(value, dtype)))
 
@@ -164,8 +154,8 @@ def _widest(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any
     # Integers past 64 bits, or bfloat16 beside Python numbers: NumPy keeps these as objects.
     try:
         if dtypes.is_integer(dtype) and value.size:
-            _check_range(int(max(value.reshape(-1))), dtype)
-            _check_range(int(min(value.reshape(-1))), dtype)
+            check_range(int(max(value.reshape(-1))), dtype, "array")
+            check_range(int(min(value.reshape(-1))), dtype, "array")
         return value.astype(dtype)
     except (TypeError, ValueError):
         raise _ragged("the elements are sequences of different lengths") from None

@@ -12,7 +12,7 @@ from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from stagec.core.zero import differentiable, zero_of
-from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.operand import Operand, as_operand, aval_of, literal, promotable
 from stagec.primitives.rules import batch_elementwise, linear, to_front
 from stagec.primitives.table import check_dtype
 
@@ -95,9 +95,11 @@ def convert_element_type(x: Any, new_dtype: Any, weak_type: bool = False) -> Ope
     Floats out of an integer dtype's range saturate, NaN becomes 0; complex to
     real drops the imaginary part; to bool is `x != 0`.
     """
-    x = as_operand(x)
+    x = promotable(x)
     dtype = dtypes.canonicalize(new_dtype)
     aval = aval_of(x)
+    if isinstance(x, Literal) and x.value.dtype == object:
+        return literal(x.value.item(), dtype, weak_type)
     if aval.dtype == dtype and aval.weak_type == weak_type:
         return x
     if isinstance(x, Literal):

@@ -13,7 +13,7 @@ from stagec.core.graph import Literal
 from stagec.core.primitive import NO_OPERANDS, Primitive
 from stagec.primitives.axes import as_shape, canonical_axis
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.operand import Operand, as_operand, aval_of, promotable
 from stagec.primitives.shape import broadcast_in_dim, repeated
 from stagec.primitives.table import check_dtype
 
@@ -70,9 +70,10 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Operand:
     >>> full((2,), 7)
     Array([7, 7], dtype=int32, weak_type=True)
     """
-    value = as_operand(fill_value, "fill_value")
-    if dtype is not None:
-        value = convert_element_type(value, dtype)
+    if dtype is None:
+        value = as_operand(fill_value, "fill_value")
+    else:
+        value = convert_element_type(promotable(fill_value, "fill_value"), dtype)
     sizes = as_shape(shape, "full")
     return broadcast_in_dim(value, sizes, tuple(range(len(sizes) - aval_of(value).ndim, len(sizes))))
 

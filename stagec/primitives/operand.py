@@ -56,6 +56,23 @@ def as_operand(value: Any, name: str = "argument") -> Operand:
     )
 
 
+def promotable(value: Any, name: str = "argument") -> Operand:
+    """An operand whose dtype is decided next: a Python int that its default dtype cannot hold is not refused yet.
+
+    What converts the literal to the dtype that was found, or asked for, checks it against that dtype alone.
+    """
+    if is_wide(value):
+        return Literal(np.asarray(int(value), object), ShapedArray.of((), dtypes.default_int(), True))
+    return as_operand(value, name)
+
+
+def is_wide(value: Any) -> bool:
+    """Whether `value` is a Python int that the default integer dtype cannot hold."""
+    if not isinstance(value, int):
+        return False
+    return (value if value >= 0 else ~value).bit_length() >= 8 * dtypes.default_int().itemsize
+
+
 NOT_NUMBERS = "keep values that are not numbers outside of arrays"
 SAME_LENGTH = "give every row the same length, as by padding short rows"
 
@@ -90,16 +107,26 @@ def is_own_array(operand: Operand) -> bool:
 def literal(value: Any, dtype: np.dtype[Any], weak_type: bool = False) -> Literal:
     """A rank-0 constant. Python integers out of the dtype's range are an error."""
     if isinstance(value, int) and not isinstance(value, bool) and dtypes.is_integer(dtype):
-        info = np.iinfo(dtype)
-        if not info.min <= value <= info.max:
-            raise location.error(
-                OverflowError,
-                f"Python integer {value} does not fit {dtype.name}",
-                fix="write it as a float, or use a wider dtype; "
-                "stagec.enable_x64() and STAGEC_ENABLE_X64=1 enable those of 64 bits",
-            )
+        check_range(value, dtype)
     with np.errstate(all="ignore"):
         return Literal(np.asarray(value).astype(dtype), ShapedArray.of((), dtype, weak_type))
+
+
+def check_range(value: int, dtype: np.dtype[Any], name: str = "") -> None:
+    """Raise OverflowError for a Python integer that an integer dtype does not hold; `name` is the function called."""
+    info = np.iinfo(dtype)
+    if info.min <= value <= info.max:
+        return
+    fix = "write it as a float, or use a wider dtype"
+    if value < 0 and dtypes.is_unsigned(dtype):
+        fix = "use a signed dtype, such as int32"
+    elif dtype.itemsize == 4 and dtypes.default_int() == dtypes.int32:
+        fix = (
+            "write it as a float, or use a wider dtype; "
+            "stagec.enable_x64() and STAGEC_ENABLE_X64=1 enable those of 64 bits"
+        )
+    prefix = f"{name}: " if name else ""
+    raise location.error(OverflowError, f"{prefix}Python integer {value} does not fit {dtype.name}", fix=fix)
 
 
 def aval_of(operand: Operand) -> ShapedArray:
@@ -114,7 +141,7 @@ def uniform(*values: Any) -> list[Operand]:
 
     Nothing else is promoted and nothing is broadcast, as in `jax.lax`.
     """
-    operands = [as_operand(v, f"operand {i}") for i, v in enumerate(values)]
+    operands = [promotable(v, f"operand {i}") for i, v in enumerate(values)]
     avals = [aval_of(o) for o in operands]
     strong = next((a.dtype for a in avals if not a.weak_type), None)
     if strong is None:
@@ -122,7 +149,7 @@ def uniform(*values: Any) -> list[Operand]:
     out: list[Operand] = []
     for original, operand, aval in zip(values, operands, avals):
         scalar = isinstance(operand, Literal) and aval.weak_type
-        if scalar and aval.dtype != strong and scalar_fits(aval.dtype, strong):
+        if scalar and (aval.dtype != strong or operand.value.dtype == object) and scalar_fits(aval.dtype, strong):
             operand = literal(original.value[()] if isinstance(original, Literal) else original, strong, False)
         out.append(operand)
     return out

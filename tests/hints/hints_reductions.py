@@ -2,7 +2,7 @@
 
 import math
 
-from hints_numpy import EMPTY, C, M, P, V, X, wide
+from hints_numpy import EMPTY, C, M, P, V, X
 
 import stagec
 import stagec.numpy as snp
@@ -269,9 +269,14 @@ CASES = [
         lambda: snp.array([1.0, math.nan]),
     ),
     (
-        "ask for a wider dtype, or enable 64-bit types with stagec.enable_x64() or STAGEC_ENABLE_X64=1",
+        "write it as a float, or use a wider dtype",
         lambda: snp.array([300], "int8"),
-        lambda: (snp.array([300], "int16"), wide(300)),
+        lambda: (snp.array([300.0]), snp.array([300], "int16")),
+    ),
+    (
+        "use a signed dtype, such as int32",
+        lambda: snp.uint8(-1),
+        lambda: snp.int32(-1),
     ),
     (
         "leave order out; arrays are transposed with x.T",

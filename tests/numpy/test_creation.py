@@ -11,6 +11,7 @@ from differential import check
 
 import stagec
 import stagec.numpy as snp
+from stagec import lax
 
 CALLS = [
     lambda xp: xp.zeros((2, 3)),
@@ -145,7 +146,7 @@ def test_created_arrays_are_copies() -> None:
         (lambda: snp.array([1, None]), TypeError, "NoneType"),
         (lambda: snp.array("a"), TypeError, "cannot|dtype"),
         (lambda: snp.array(object()), TypeError, "cannot make an array of object"),
-        (lambda: snp.array([2**40]), OverflowError, "out of bounds for int32"),
+        (lambda: snp.array([2**40]), OverflowError, "does not fit int32"),
         (lambda: snp.array(2**70), OverflowError, "does not fit"),
         (lambda: snp.array([1], order="F"), NotImplementedError, "row-major"),
         (lambda: snp.zeros((2, -1)), ValueError, "negative size"),
@@ -158,3 +159,45 @@ def test_what_cannot_be_made_says_why(make: Any, kind: type[Exception], text: st
     with pytest.raises(kind, match=text) as caught:
         make()
     assert "Fix:" in str(caught.value)
+
+
+LARGE = 0xFFFFFFFF
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: snp.uint32(LARGE),
+        lambda: snp.array(LARGE, dtype="uint32"),
+        lambda: snp.asarray(LARGE, dtype=snp.uint32),
+        lambda: snp.full(2, LARGE, dtype="uint32")[0],
+        lambda: snp.full_like(snp.arange(2), LARGE, dtype="uint32")[0],
+        lambda: lax.full((2,), LARGE, np.uint32)[0],
+        lambda: snp.zeros(2, "uint32").at[0].set(LARGE)[0],
+        lambda: snp.zeros((), "uint32") | LARGE,
+        lambda: snp.where(True, LARGE, snp.zeros((), "uint32")),
+        lambda: stagec.jit(lambda x: snp.full_like(x, LARGE) & LARGE)(snp.zeros((), "uint32")),
+        lambda: lax.bitwise_or(snp.zeros((), "uint32"), LARGE),
+    ],
+)
+def test_a_python_integer_is_checked_against_the_dtype_that_was_asked_for_alone(make: Any) -> None:
+    found = make()
+    assert found.dtype == np.uint32 and int(found) == LARGE
+
+
+def test_an_integer_past_32_bits_is_rounded_where_a_float_was_asked_for() -> None:
+    x = snp.zeros(1)
+    for found in (snp.float32(2**40), snp.full((), 2**70, "float32"), (x + 2**40)[0], x.at[0].set(2**40)[0]):
+        assert found.dtype == np.float32 and float(found) in (2.0**40, 2.0**70)
+
+
+def test_an_integer_that_the_dtype_does_not_hold_is_refused() -> None:
+    for make in (
+        lambda: snp.uint32(2**32),
+        lambda: snp.full(2, 2**32, "uint32"),
+        lambda: snp.full(2, 2**31),
+        lambda: snp.zeros(2, "int8").at[0].set(2**31),
+        lambda: snp.zeros(2, "int32") + 2**31,
+    ):
+        with pytest.raises(OverflowError, match=r"Python integer \d+ does not fit u?int"):
+            make()

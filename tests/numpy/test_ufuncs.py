@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from typing import Any
 
 import ml_dtypes
@@ -422,3 +423,20 @@ def test_angle_of_a_real_number_counts_the_sign_of_zero() -> None:
     x = np.array([0.0, -0.0, -2.0, 3.0, np.nan, -np.inf], np.float32)
     for f in (snp.angle, stagec.jit(snp.angle)):
         np.testing.assert_allclose(np.asarray(f(x)), np.angle(x), rtol=1e-6)
+
+
+@pytest.mark.parametrize("compare", [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "uint32"])
+def test_an_integer_outside_of_the_range_of_a_dtype_compares_by_its_value(compare, dtype):
+    x = np.array([0, 1], dtype)
+    for number in (-200, -1, 300, 2**40, -(2**40)):
+        for f in (lambda v: compare(v, number), lambda v: compare(number, v)):  # noqa: B023
+            expected = f(x)
+            for way in (f, f, lambda v: stagec.eval_shape(f, v) and stagec.vmap(f)(v)):  # noqa: B023
+                found = np.asarray(way(snp.array(x)))
+                assert found.dtype == bool and found.tolist() == expected.tolist()
+
+
+def test_a_traced_comparison_with_an_integer_outside_of_the_range_is_a_constant():
+    found = stagec.jit(lambda x: (x == 300, x > -200))(snp.ones(2, "int8"))
+    assert [v.tolist() for v in found] == [[False, False], [True, True]]
