@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,10 @@ from stagec.core.pytree import PyTreeDef
 from stagec.primitives import arithmetic, logic
 from stagec.primitives.convert import as_array
 from stagec.primitives.joining import concatenate
-from stagec.primitives.operand import Operand, aval_of
-from stagec.primitives.shape import expand_dims, reshape_p
-from stagec.primitives.slicing import dynamic_slice_p, dynamic_update_slice_p, index_in_dim
+from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.shape import expand_dims, reshape, reshape_p
+from stagec.primitives.slicing import dynamic_slice_p, dynamic_update_slice_p, index_in_dim, slice_in_dim
+from stagec.transforms.batch import batch_front
 
 _COUNTER = ShapedArray.of((), dtypes.int32)
 
@@ -197,7 +198,8 @@ def map_(f: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any
     Args:
       f: a function of one row. Traced once.
       xs: pytree whose leaves share the leading size.
-      batch_size: how many rows one round of the loop computes.
+      batch_size: how many rows one round of the loop computes at once, as `stagec.vmap` does; what remains of the
+        rows is computed after the loop.
 
     Raises:
       ShapeError: the leading sizes differ, or there is no leaf.
@@ -211,7 +213,43 @@ def map_(f: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any
     def step(_: None, x: Any) -> tuple[None, Any]:
         return None, f(x)
 
-    return scan(step, None, xs, unroll=1 if batch_size is None else batch_size)[1]
+    if batch_size is None:
+        return scan(step, None, xs)[1]
+    return _map_batches(f, xs, batch_size) if operator.index(batch_size) > 0 else scan(step, None, xs)[1]
+
+
+def _map_batches(f: Callable[[Any], Any], xs: Any, batch_size: int) -> Any:
+    leaves, tree = pytree.flatten(xs)
+    values = [as_operand(leaf, "a leaf of xs") for leaf in leaves]
+    sizes = {aval_of(v).shape[:1] for v in values}
+    rows = min((n for shape in sizes for n in shape), default=0)
+    if len(sizes) != 1 or not rows:
+        # What is wrong with the sizes, the loop says; without rows, there are no batches.
+        return scan(lambda _, x: (None, f(x)), None, xs)[1]
+    size = min(operator.index(batch_size), rows)
+    whole = rows - rows % size
+    out_tree = pytree.LEAF
+
+    def batch(count: int, parts: Sequence[Any]) -> list[Any]:
+        def flat(*row: Any) -> list[Any]:
+            nonlocal out_tree
+            found, out_tree = pytree.flatten(f(tree.unflatten(row)))
+            return [as_operand(leaf, "a result of map's function") for leaf in found]
+
+        return batch_front(flat, parts, [0] * len(parts), count)
+
+    def part(v: Any, low: int, high: int) -> Any:
+        return v if (low, high) == (0, rows) else slice_in_dim(v, low, high)
+
+    heads = [part(v, 0, whole) for v in values]
+    shapes = [aval_of(v).shape[1:] for v in values]
+    batches = [reshape(h, (whole // size, size, *shape)) for h, shape in zip(heads, shapes)]
+    done = scan(lambda _, x: (None, batch(size, x)), None, batches)[1]
+    outs = [reshape(o, (whole, *aval_of(o).shape[2:])) for o in done]
+    if whole < rows:
+        rest = batch(rows - whole, [part(v, whole, rows) for v in values])
+        outs = [concatenate([o, r], 0) for o, r in zip(outs, rest)]
+    return out_tree.unflatten(outs)
 
 
 def _scan_in_python(

@@ -77,9 +77,9 @@ _JAX = {
     "stagec": "NamedSharding P checking_leaks custom_batching default_matmul_precision distributed dlpack "
     "ensure_compile_time_eval ffi float0 fwd_and_bwd host_count live_arrays make_mesh pmap process_count "
     "process_index profiler set_mesh shard_map sharding stages transfer_guard typeof version",
-    "stagec.lax": "all_to_all approx_max_k approx_min_k composite conv_general_dilated_local "
-    "conv_general_dilated_patches custom_linear_solve custom_root empty pbroadcast "
-    "platform_dependent ppermute pshuffle psum_scatter pswapaxes ragged_dot rng_bit_generator rng_uniform tile",
+    "stagec.lax": "all_to_all composite conv_general_dilated_local "
+    "conv_general_dilated_patches custom_linear_solve custom_root pbroadcast "
+    "platform_dependent ppermute pshuffle psum_scatter pswapaxes ragged_dot rng_bit_generator rng_uniform",
     "stagec.nn": "scaled_dot_general scaled_matmul",
     "stagec.scipy": "optimize sparse spatial",
     "stagec.debug": "breakpoint inspect_array_sharding log visualize_array_sharding",

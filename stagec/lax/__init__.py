@@ -6,6 +6,18 @@ from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
 from stagec.lax import linalg as linalg
 from stagec.lax.fourier import FftType as FftType, fft as fft
+from stagec.lax.composed import (
+    approx_max_k as approx_max_k,
+    approx_min_k as approx_min_k,
+    broadcast_like as broadcast_like,
+    broadcast_to_rank as broadcast_to_rank,
+    dtype as dtype,
+    empty as empty,
+    mulhi as mulhi,
+    stack as stack,
+    tile as tile,
+    unstack as unstack,
+)
 from stagec.lax.special import (
     betainc as betainc,
     igamma as igamma,

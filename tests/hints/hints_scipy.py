@@ -6,7 +6,7 @@ import numpy as np
 
 import stagec
 import stagec.numpy as snp
-from stagec import flatten_util, image, nn, ops, random, tree_util
+from stagec import flatten_util, image, lax, nn, ops, random, tree_util
 from stagec.nn import initializers
 from stagec.scipy import ndimage, signal, special, stats
 from stagec.scipy.cluster import vq
@@ -219,5 +219,10 @@ CASES = [
         "give both one axis, or two of which the last has the same size",
         lambda: vq.vq(EYE, V),
         lambda: (vq.vq(EYE, V[None]), vq.vq(V, V)),
+    ),
+    (
+        "give a number for each axis; snp.tile adds axes",
+        lambda: lax.tile(V, (2, 2)),
+        lambda: (lax.tile(V, (2,)), snp.tile(V, (2, 2))),
     ),
 ]

@@ -1,0 +1,173 @@
+"""Operations of `jax.lax` that are composed of others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec import numpy as snp
+from stagec.core import dtypes, errors, location
+from stagec.numpy.arguments import array_argument, requested_dtype
+from stagec.numpy.promotion import broadcast_to_shape
+from stagec.primitives import arithmetic as ar, logic
+from stagec.primitives.axes import as_shape, canonical_axis
+from stagec.primitives.operand import aval_of, uniform
+from stagec.primitives.sort import top_k
+from stagec.primitives.table import check_dtype, same_dtype
+from stagec.runtime.array import Array
+from stagec.typing import ArrayLike, DTypeLike
+
+
+def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
+    """The operand repeated along each axis, as often as `reps` says.
+
+    >>> import stagec.numpy as snp
+    >>> tile(snp.array([1, 2]), (2,))
+    Array([1, 2, 1, 2], dtype=int32)
+    """
+    x = array_argument(operand, "tile")
+    times = as_shape(reps, "tile")
+    if len(times) != x.ndim:
+        raise location.error(
+            errors.ShapeError,
+            f"tile: reps={times} for {aval_of(x).long()}",
+            fix="give a number for each axis; stagec.numpy.tile adds axes",
+        )
+    return snp.tile(x, times)
+
+
+def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
+    """Arrays of one shape and dtype, along a new axis.
+
+    >>> import stagec.numpy as snp
+    >>> stack([snp.array([1, 2]), snp.array([3, 4])], 1).tolist()
+    [[1, 3], [2, 4]]
+    """
+    arrays = [array_argument(o, "stack") for o in operands]
+    if arrays:
+        same_dtype("stack", tuple(aval_of(a) for a in arrays))
+    return snp.stack(arrays, axis)
+
+
+def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
+    """The parts of an array along an axis, which they do not have.
+
+    >>> import stagec.numpy as snp
+    >>> unstack(snp.array([[1, 2], [3, 4]]))
+    (Array([1, 2], dtype=int32), Array([3, 4], dtype=int32))
+    """
+    return snp.unstack(array_argument(x, "unstack"), axis=axis)
+
+
+def empty(shape: Sequence[int], dtype: DTypeLike) -> Array:
+    """Zeros: an array whose elements are to be replaced.
+
+    >>> empty((2,), "float32").shape
+    (2,)
+    """
+    return snp.zeros(shape, dtype)
+
+
+def dtype(x: Any) -> np.dtype[Any]:
+    """The dtype that an array or a number has here.
+
+    >>> dtype(1.0)
+    dtype('float32')
+    """
+    if isinstance(x, (type, np.dtype)):
+        return requested_dtype(x, "dtype")
+    return aval_of(array_argument(x, "dtype")).dtype
+
+
+def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
+    """The array with axes of size 1 added in front, up to a number of axes.
+
+    >>> import stagec.numpy as snp
+    >>> broadcast_to_rank(snp.ones(3), 3).shape
+    (1, 1, 3)
+    """
+    value = array_argument(x, "broadcast_to_rank")
+    return value.reshape((1,) * (rank - value.ndim) + value.shape)
+
+
+def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
+    """The array broadcast to the shape of another one.
+
+    >>> import stagec.numpy as snp
+    >>> broadcast_like(snp.ones(3), snp.ones((2, 3))).shape
+    (2, 3)
+    """
+    return snp.broadcast_to(array_argument(arr, "broadcast_like"), array_argument(like_arr, "broadcast_like").shape)
+
+
+def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """The upper half of the bits of a product of integers, which has twice as many.
+
+    >>> import stagec.numpy as snp
+    >>> mulhi(snp.array([2**31], "uint32"), snp.array([6], "uint32"))
+    Array([3], dtype=uint32)
+    """
+    a, b = uniform(x, y)
+    kind = same_dtype("mulhi", (aval_of(a), aval_of(b)))
+    check_dtype("mulhi", kind, dtypes.INTEGER)
+    shape = np.broadcast_shapes(aval_of(a).shape, aval_of(b).shape)
+    first, second = (array_argument(broadcast_to_shape(o, shape), "mulhi") for o in (a, b))
+    # By halves, h * 2^k + l, whose products fit into the dtype.
+    half = kind.itemsize * 4
+    low = (1 << half) - 1
+    unsigned = np.iinfo(kind).min == 0
+    shift = logic.shift_right_logical if unsigned else logic.shift_right_arithmetic
+
+    def parts(v: Any) -> tuple[Any, Any]:
+        return shift(v, np.asarray(half, kind)), v & np.asarray(low, kind)
+
+    (a_high, a_low), (b_high, b_low) = parts(first), parts(second)
+    carry = logic.shift_right_logical(a_low * b_low, np.asarray(half, kind))
+    middle = a_high * b_low + carry
+    other = a_low * b_high + (middle & np.asarray(low, kind))
+    return a_high * b_high + shift(middle, np.asarray(half, kind)) + shift(other, np.asarray(half, kind))
+
+
+def approx_max_k(
+    operand: ArrayLike,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+) -> tuple[Array, Array]:
+    """The `k` largest elements along an axis, and where they are.
+
+    They are exact here: the arguments after `reduction_dimension` are accepted, and change nothing.
+
+    >>> import stagec.numpy as snp
+    >>> approx_max_k(snp.array([1.0, 3.0, 2.0]), 2)[1]
+    Array([1, 2], dtype=int32)
+    """
+    x = array_argument(operand, "approx_max_k")
+    axis = canonical_axis(reduction_dimension, x.ndim, "approx_max_k")
+    values, places = top_k(snp.moveaxis(x, axis, -1), k)
+    return snp.moveaxis(array_argument(values, ""), -1, axis), snp.moveaxis(array_argument(places, ""), -1, axis)
+
+
+def approx_min_k(
+    operand: ArrayLike,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+) -> tuple[Array, Array]:
+    """The `k` smallest elements along an axis, and where they are; exact, as `approx_max_k`.
+
+    >>> import stagec.numpy as snp
+    >>> approx_min_k(snp.array([1.0, 3.0, 2.0]), 2)[0]
+    Array([1., 2.], dtype=float32)
+    """
+    x = array_argument(operand, "approx_min_k")
+    # What reverses the order of all values: -x of the smallest integer is itself.
+    reverse = logic.bitwise_not if dtypes.is_integer(x.dtype) else ar.neg
+    values, places = approx_max_k(reverse(x), k, reduction_dimension)
+    return reverse(values), places
