@@ -11,6 +11,7 @@ import importlib
 import sys
 import types
 from collections.abc import Callable, Collection, Iterable
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,8 @@ def hook(namespace: dict[str, Any], submodules: Collection[str] = ()) -> Callabl
         if name in submodules:
             with forking.importing():
                 return importlib.import_module(f"{module}.{name}")
+        if _import_asks():
+            raise AttributeError(name)
         raise error(module, name, namespace)
 
     return missing
@@ -157,12 +160,25 @@ def _close(name: str, known: list[str], prefix: str) -> str:
 
 
 def public_names(module: str) -> set[str]:
-    """The functions and classes of a public module. It is loaded: an error may take time."""
+    """The functions and classes of a public module. It is loaded: an error may take time.
+
+    Empty if it is not installed.
+    """
     found: Any = sys.modules["stagec"]
-    for part in module.split(".")[1:]:
-        found = getattr(found, part)
+    try:
+        for part in module.split(".")[1:]:
+            found = getattr(found, part)
+    except errors.NotInstalledError:
+        return set()
     names = getattr(found, "__all__", vars(found))
-    return {n for n in names if n[0] != "_" and n[-2:] != "_p" and not isinstance(getattr(found, n), types.ModuleType)}
+    return {n for n in names if n[0] != "_" and n[-2:] != "_p" and not _is_module(found, n)}
+
+
+def _is_module(owner: Any, name: str) -> bool:
+    try:
+        return isinstance(getattr(owner, name), types.ModuleType)
+    except errors.NotInstalledError:
+        return False
 
 
 def _known_as(module: str, name: str) -> list[str]:
@@ -175,6 +191,14 @@ def _known_as(module: str, name: str) -> list[str]:
         if hasattr(other, name):
             found.append(f"{other.__name__}.{name}")
     return found
+
+
+def _import_asks() -> bool:
+    """Whether `from module import name` asks for the name, to import a submodule if it is not there."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__") == "stagec.core.boundary":
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_filename == "<frozen importlib._bootstrap>"
 
 
 def _imports_from() -> bool:

@@ -41,6 +41,11 @@ def test_arrays_and_functions_outside_jit_work(runtime, models):
     ]
 
 
+def test_a_missing_name_is_told_as_with_the_compiler(runtime):
+    said = runtime.run("-c", "import stagec.numpy as snp; snp.arrange", code=1)
+    assert "did you mean snp.arange?" in said
+
+
 def test_what_no_variant_fits_says_that_there_is_no_compiler(runtime, models):
     code = "import numpy as np, stagec; stagec.load('other.stagec')(np.ones((2, 40), np.float32))"
     said = runtime.run("-c", code, cwd=models, code=1)
