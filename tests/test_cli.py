@@ -181,6 +181,12 @@ def test_dump_takes_arguments_by_name(model):
     assert result.exit_code == 2 and "missing a required argument: 'y'" in result.output
 
 
+def test_an_argument_is_given_once(model):
+    for given in (["x=f32[2,10]", "x=f32[2]"], ["n=f32[2]", "--static", "n=7"], ["--static", "n=7", "--static", "n=8"]):
+        result = stagec_command("dump", f"{model}power", "f32[2]", *given)
+        assert result.exit_code == 2 and f"{given[-1][0]} is given twice" in result.output, result.output
+
+
 def test_an_error_of_the_command_names_no_line(tmp_path):
     path = tmp_path / "empty.stagec"
     path.write_bytes(b"")
@@ -242,7 +248,7 @@ def test_a_file_named_like_a_module_does_not_disturb_it(tmp_path):
         (["shapes", "f64[2]", "f32[2]"], 2, "add --x64"),
         (["shapes", "open('x')", "f32[2]"], 2, "does not describe an argument"),
         (["shape", "f32[2]"], 2, "has no function 'shape'"),
-        (["number"], 2, "is not a function but a int"),
+        (["number"], 2, "is no function: it is of type int"),
         (["power", "f32[2]", "f32[2]", "--static", "n"], 2, "--static 'n' is not name=value"),
         (["power", "f32[2]", "f32[2]", "--static", "n=two"], 2, "is not a Python literal"),
         (["jitted", "f32[2]", "f32[2]", "--static", "y=2"], 2, "was jitted with static arguments n"),

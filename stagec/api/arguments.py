@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
 import re
@@ -205,6 +206,11 @@ class ArgumentRules:
         except (TypeError, ValueError):
             return []
 
+    def accepts_no_keyword(self, name: str) -> bool:
+        """Whether a call with this keyword is an error, as far as Python can tell."""
+        found = self._real_parameters
+        return bool(found) and all(p.name != name and p.kind is not p.VAR_KEYWORD for p in found)
+
     @cached_property
     def _static_defaults(self) -> dict[str, Any]:
         """Defaults of static parameters, for calls that leave them out."""
@@ -381,8 +387,16 @@ def _as_tuple(value: Any, kind: type, what: str) -> tuple[Any, ...]:
     return items
 
 
-def unsupported_argument(rules: ArgumentRules, name: str, leaf: Any) -> errors.ArgumentTypeError:
-    """The error for a leaf that is no array."""
+def unsupported_argument(rules: ArgumentRules, name: str, leaf: Any) -> Exception:
+    """The error for a leaf that is no array, or for a keyword that is no parameter: the type is not at fault then."""
+    known = [p.name for p in rules.parameters or () if p.kind is not p.POSITIONAL_ONLY]
+    if name.isidentifier() and rules.accepts_no_keyword(name):
+        close = difflib.get_close_matches(name, known, n=1)
+        return location.error(
+            TypeError,
+            f"{location.of_function(rules.function)} got an unexpected keyword argument {name!r}",
+            fix=f"pass {close[0]}=... instead" if close else "leave it out",
+        )
     return not_an_array(location.of_function(rules.function), name, leaf, _instead_of(name, leaf))
 
 

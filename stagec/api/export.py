@@ -134,6 +134,12 @@ def export(
     >>> exported.call(snp.zeros(3))
     Array([0., 0., 0.], dtype=float32)
     """
+    if not callable(fun):
+        raise location.error(
+            TypeError,
+            f"export takes a function, got {type(fun).__name__}",
+            fix="write stagec.export(f)(x), not stagec.export(f(x))",
+        )
     jitted = fun if isinstance(fun, JitFunction) else jit(fun)
     chosen = parse_targets(targets)
 

@@ -31,6 +31,10 @@ def described(
       click.ClickException: there is no such function, or it does not take these arguments.
     """
     found = [parse_argument(text) for text in arguments]
+    given = [name for name, _ in found if name] + [text.partition("=")[0] for text in static]
+    for name in given:
+        if given.count(name) > 1:
+            raise usage(f"{name} is given twice", f"give {name} once")
     fixed = dict(parse_static(text) for text in static)
     function = _jitted(_load_function(place), tuple(fixed), target, fast_math)
     values = [value for name, value in found if not name]
@@ -53,7 +57,7 @@ def _load_function(place: str) -> Callable[..., Any]:
             raise usage(f"{where} has no function {name!r}", fix)
         found = getattr(found, part)
     if not callable(found):
-        raise usage(f"{place} is not a function but a {type(found).__name__}")
+        raise usage(f"{place} is no function: it is of type {type(found).__name__}")
     return found
 
 

@@ -84,7 +84,9 @@ def user_passes(given: Any) -> tuple[Any, ...]:
                 PipelineError,
                 f"jit: {brief(item)} is not a pass",
                 [("passes", brief(given), f"of type {type(given).__name__}")],
-                "give a Pass, a Pattern, a list of patterns, or a function of a module",
+                "leave names out: those of passes.pass_names() are for pipelines"
+                if isinstance(item, str)
+                else "give a Pass, a Pattern, a list of patterns, or a function of a module",
             ) from None
     return items
 

@@ -242,7 +242,7 @@ def _parse_cpu(text: str, arch: str) -> Target:
 def _unknown(kind: str, text: str, name: str, known: tuple[str, ...], fix: str) -> TargetError:
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
     hint = f"did you mean {' or '.join(repr(c) for c in close)}? Otherwise {fix}" if close else fix
-    rows = [("target", repr(text), "the `target` option or STAGEC_TARGET")]
+    rows = [("target", repr(text), "a `target` or `targets` argument, or STAGEC_TARGET")]
     return location.error(TargetError, f"{name!r} is not a known {kind}", rows, hint)
 
 

@@ -212,6 +212,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     if x is None:
         values, step = promote_inexact(array_argument(y, "trapezoid"), dx)
         axis = canonical_axis(axis, aval_of(values).ndim, "trapezoid")
+        if not aval_of(values).shape[axis]:
+            return sum(values, axis)  # without samples there is no area
         pairs = ar.add(_cut(values, 1, None, axis), _cut(values, None, -1, axis))
         area = ar.mul(pairs, broadcast_to_shape(step, aval_of(pairs).shape) if aval_of(step).ndim else step)
     else:

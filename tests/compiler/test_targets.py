@@ -118,3 +118,8 @@ def test_targets_and_the_driver_do_not_load_the_compiler():
         "assert not [m for m in sys.modules if m.startswith(('iree', 'rich'))]"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_an_unknown_target_does_not_blame_an_option_that_was_not_used():
+    with pytest.raises(TargetError, match="a `target` or `targets` argument, or STAGEC_TARGET"):
+        Target.parse("cpu:x86-64-v9")

@@ -311,6 +311,17 @@ CASES = [
         lambda: (stagec.grad(lambda x: (x, x), has_aux=True)(1.0), stagec.grad(square)(1.0)),
     ),
     # jit.
+    (
+        "write stagec.export(f)(x), not stagec.export(f(x))",
+        lambda: stagec.export(None),
+        lambda: stagec.export(square)(1.0),
+    ),
+    (
+        "pass mode=... instead",
+        lambda: stagec.jit(lambda x, mode="a": x, static_argnames="mode")(2.0, mod="a"),
+        lambda: stagec.jit(lambda x, mode="a": x, static_argnames="mode")(2.0, mode="a"),
+    ),
+    ("leave it out", lambda: stagec.jit(square)(2.0, zebra="a"), lambda: stagec.jit(square)(2.0)),
     ("write stagec.jit(f)(x), not stagec.jit(f(x))", lambda: stagec.jit(square(1.0)), lambda: stagec.jit(square)(1.0)),
     (
         "return arrays, numbers, or containers of them; return other values from a function without jit",
@@ -353,6 +364,11 @@ CASES = [
         "call it from outside; a jitted function inside another one is part of the outer program",
         lambda: stagec.jit(lambda x: stagec.explain(stagec.jit(square), x) and x)(1.0),
         lambda: stagec.explain(stagec.jit(lambda x: stagec.jit(square)(x)), 1.0),
+    ),
+    (
+        "leave names out: those of passes.pass_names() are for pipelines",
+        lambda: stagec.jit(square, passes=["simplify"]),
+        lambda: stagec.jit(square, passes=[])(1.0),
     ),
     (
         "give a Pass, a Pattern, a list of patterns, or a function of a module",

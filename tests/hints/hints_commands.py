@@ -175,6 +175,11 @@ def shown(name):
 
 
 CASES = [
+    (
+        "give x once",
+        lambda: command("dump", "model.py:double", "x=f32[2]", "x=f32[3]"),
+        lambda: command("dump", "model.py:double", "x=f32[2]"),
+    ),
     # Targets.
     (
         "did you mean 'cpu'? Otherwise use 'cpu', 'vulkan[:profile]' or 'cuda[:sm_NN]'",

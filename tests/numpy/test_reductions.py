@@ -238,3 +238,9 @@ def test_extremes_of_complex_numbers_take_initial_where_and_several_axes():
     assert complex(y.max(where=mask, initial=0)) == x.max(where=mask, initial=0)
     slope = stagec.grad(lambda v: snp.max(v).real)(y)
     assert slope.tolist() == [[0, 1], [0, 0]]
+
+
+def test_the_integral_of_no_samples_is_zero():
+    for f in (snp.trapezoid, stagec.jit(snp.trapezoid)):
+        assert float(f(snp.zeros(0))) == np.trapezoid(np.zeros(0)) == 0
+        assert f(snp.zeros((2, 0))).tolist() == [0, 0]
