@@ -40,7 +40,11 @@ PHASES = (
     *("stream", "executable-sources", "executable-configurations", "executable-targets", "hal", "vm"),
 )
 # Behind which phases a module is mended, and changed for speed.
-REPAIRS = {"flow": repairs.before_stream, "end": repairs.own_references}
+REPAIRS = {
+    "flow": repairs.before_stream,
+    "executable-configurations": repairs.inline_lookups,
+    "end": repairs.own_references,
+}
 IMPROVEMENTS = {
     "dispatch-creation": rows.join,
     "executable-configurations": kernels.improve,
@@ -270,17 +274,18 @@ def _go_through(library: Any, invocation: Any, last: str, improved: bool, texts:
     What is wrong is among the invocation's diagnostics. The code of each kernel is verified by LLVM besides.
     """
     phases = [*PHASES, "end"]
-    changes = REPAIRS | IMPROVEMENTS if improved else REPAIRS
+    changes = (REPAIRS, IMPROVEMENTS) if improved else (REPAIRS,)
     before = ""
     for phase in phases[: phases.index(last) + 1]:
-        if phase not in changes and phase != last and texts is None:
+        if phase != last and texts is None and not any(phase in table for table in changes):
             continue
         _configure(library, invocation._inv_p, CompileFromPhase=before, CompileToPhase=phase)
         if not invocation.execute():
             return False
         module = invocation.export_module()
-        if phase in changes:
-            changes[phase](module)
+        for table in changes:
+            if phase in table:
+                table[phase](module)
         if texts is not None:
             texts[phase] = str(module.operation.get_asm(enable_debug_info=True))
         invocation.import_module(module)

@@ -63,6 +63,47 @@ def before_stream(module: Any) -> int:
     return count
 
 
+def inline_lookups(module: Any) -> int:
+    """Have no operation without loops look up elements of arrays where a kernel for CPUs has loops besides.
+
+    The compiler makes vectors of all operations in such a kernel. It does not
+    expect an index that is computed in an operation without loops: the process
+    ends with a segmentation fault. What such an operation computes is moved to
+    the kernel itself, as scalars.
+
+    Args:
+      module: at the compiler's phase `executable-configurations`.
+
+    Returns:
+      How many operations were replaced.
+    """
+    count = 0
+    for function in operations(module, "func.func"):
+        info = str(function.attributes["translation_info"]) if "translation_info" in function.attributes else ""
+        nests = operations(function, "linalg.generic") if "#iree_cpu" in info else []
+        for op in nests if len(nests) > 1 else ():
+            if len(op.attributes["iterator_types"]) == 0 and operations(op, "tensor.extract"):
+                _inline(op)
+                count += 1
+    return count
+
+
+def _inline(op: Any) -> None:
+    create = ir().Operation.create
+    *body, end = (o.operation for o in op.regions[0].blocks[0].operations)
+    with ir().InsertionPoint(op), op.location:
+        for argument, operand in zip(op.regions[0].blocks[0].arguments, op.operands):
+            is_scalar = operand.type == argument.type
+            argument.replace_all_uses_with(
+                operand if is_scalar else create("tensor.extract", [argument.type], [operand]).result
+            )
+        for inner in body:
+            inner.move_before(op)
+        for result, value in zip(op.results, end.operands):
+            result.replace_all_uses_with(create("tensor.from_elements", [result.type], [value]).result)
+    op.erase()
+
+
 def own_references(module: Any) -> int:
     """Have no branch between blocks pass one reference twice.
 
