@@ -152,3 +152,12 @@ def test_names_of_jax_that_do_not_exist_yet_say_what_to_do():
         stagec.tree_map  # noqa: B018
     with pytest.raises(AttributeError, match=r"jax\.pmap"):
         stagec.pmap  # noqa: B018
+
+
+PUBLIC = ["passes", "stagec", *sorted(f"stagec.{p.parent.name}" for p in (ROOT / "stagec").glob("*/__init__.py"))]
+PUBLIC += ["stagec.lax.linalg", "stagec.numpy.linalg", "stagec.scipy.linalg"]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_module_can_be_imported_before_all_others(name):
+    subprocess.run([sys.executable, "-c", f"import {name}"], check=True)

@@ -202,7 +202,7 @@ class Contraction:
         order = [d for d in range(len(self.depth)) if d != axis]
         with code.lanes(width):
             types = [e.of(width) for _ in range(parts) for e in self.elements]
-            neutral = [
+            neutrals = [
                 code.vector(Item(code.constant(neutral(kind, e), e)), e) for kind, e in zip(self.kinds, self.elements)
             ]
 
@@ -245,7 +245,7 @@ class Contraction:
 
             return code.loop(ZERO, Linear(self.depth[outer]), 1, inside, state, everything)
 
-        state = level(0, {}, [*neutral * parts, *(item.name for item in self.initial)])
+        state = level(0, {}, [*neutrals * parts, *(item.name for item in self.initial)])
         count = len(self.elements)
         groups = [state[j * count : (j + 1) * count] for j in range(parts)]
         with code.lanes(width):

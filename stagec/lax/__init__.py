@@ -2,9 +2,10 @@
 
 # ruff: noqa: I001
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
-from stagec.lax import linalg as linalg
 from stagec.lax.fourier import FftType as FftType, fft as fft
 from stagec.lax.composed import (
     approx_max_k as approx_max_k,
@@ -348,9 +349,12 @@ from stagec.runtime.plans import cover as _cover
 
 _cover(globals())
 
+if _TYPE_CHECKING:
+    from stagec.lax import linalg as linalg
+
 
 def __dir__() -> list[str]:
     return _exported(globals(), "linalg")
 
 
-_publish(globals())
+_publish(globals(), "linalg")

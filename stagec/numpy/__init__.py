@@ -6,9 +6,11 @@ Names, signatures and results are NumPy's; dtypes follow JAX: 32 bits unless
 
 # ruff: noqa: I001
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
-from stagec.numpy import fft as fft, linalg as linalg, methods
+from stagec.numpy import fft as fft, methods
 from stagec.numpy.arithmetic import (
     abs as abs,
     absolute as absolute,
@@ -443,9 +445,12 @@ from stagec.runtime.plans import cover as _cover
 _cover(globals(), methods.OF_NUMBERS, {"array", "asarray", "copy"})
 methods.install(globals())
 
+if _TYPE_CHECKING:
+    from stagec.numpy import linalg as linalg
+
 
 def __dir__() -> list[str]:
     return _exported(globals(), "fft", "linalg")
 
 
-_publish(globals())
+_publish(globals(), "linalg")
