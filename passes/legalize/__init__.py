@@ -18,6 +18,7 @@ from passes.legalize import (
     spirv,
     unsigned,
     updates,
+    windows,
 )
 from passes.legalize.number import Arithmetic, arithmetic
 from passes.legalize.separate import read_sorted
@@ -33,6 +34,7 @@ _COMMON: list[Pattern] = [
     *floats.PATTERNS,
     *complexes.PATTERNS,
     *slices.PATTERNS,
+    *windows.PATTERNS,
 ]
 PATTERNS_CPU: list[Pattern] = [*convolutions.PATTERNS, *narrow.PATTERNS, *_COMMON]
 PATTERNS_VULKAN: list[Pattern] = [*spirv.PATTERNS, *scatters.PATTERNS_GPU, *_COMMON, *updates.PATTERNS]
