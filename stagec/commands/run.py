@@ -37,6 +37,7 @@ def run(
     with stagec.config.override(enable_x64=True):
         loaded = stagec.load(file, device=device, weights=given)
         chosen = _function(loaded, function)
+    with stagec.config.override(enable_x64=_takes_wide(chosen)):
         args, kwargs = _call(chosen, [item for text in inputs for item in _inputs(text)])
         result = chosen(*args, **kwargs)
     rows = [("result" + pytree.keystr(path), np.asarray(v)) for path, v in pytree.flatten_with_path(result)[0]]
@@ -47,6 +48,14 @@ def run(
         return
     _write(output, rows)
     click.echo(f"wrote {len(rows)} array{'s' if len(rows) != 1 else ''} to {output}", err=True)
+
+
+def _takes_wide(loaded: Loaded) -> bool:
+    """Whether there is a signature with 64-bit types. If not, arrays become narrower, as in a call from Python: NumPy
+    writes 64 bits by default.
+    """
+    with stagec.config.override(enable_x64=False):
+        return any(dtypes.canonicalize(a.dtype) != a.dtype for avals in loaded.in_avals for a in avals)
 
 
 def _function(loaded: Loaded, name: str | None) -> Loaded:

@@ -108,6 +108,13 @@ def test_wrong_inputs_are_explained(folder, inputs, problem):
     assert re.search(problem, done.output), done.output
 
 
+def test_arrays_of_64_bits_are_converted_as_in_a_call(folder):
+    compiled("shipped.py:predict", "f32[2,4]", "f32[40]")
+    np.save("wide.npy", X.astype(np.float64))
+    command("run", "model.stagec", "wide.npy", "b.npy", "-o", "y.npy")
+    assert np.load("y.npy").dtype == np.float32
+
+
 def test_pickled_arrays_are_not_read(folder):
     np.save("object.npy", np.array([{}], dtype=object), allow_pickle=True)
     compiled("shipped.py:wide", "f32[1]")
