@@ -192,6 +192,10 @@ class ExecutionError(StagecError, RuntimeError):
     """
 
 
+class OutOfMemoryError(ExecutionError, MemoryError):
+    """A compiled program needs more memory than the machine or the device has left."""
+
+
 class NonFiniteError(StagecError, FloatingPointError):
     """A result holds NaN while `debug_nans` is on, or an infinity while `debug_infs` is.
 

@@ -16,6 +16,7 @@ from stagec.runtime.array import Array, borrow, is_lent, signature
 from stagec.runtime.callbacks import CallingContexts
 from stagec.runtime.contexts import Pool
 from stagec.runtime.device import Device, binding, cpu, instance
+from stagec.runtime.exhausted import is_exhausted, out_of_memory
 from stagec.runtime.timeline import Timeline
 
 _new = object.__new__
@@ -152,8 +153,14 @@ class Executable:
             context = self._contexts.another()
         try:
             context.invoke(self._function, inputs, outputs)
+        except RuntimeError as error:
+            raise self._told(error) from None
         finally:
             self._end(context)
+
+    def _told(self, error: RuntimeError) -> RuntimeError:
+        """What is raised for an error of the runtime; a callback's own stays what it is."""
+        return out_of_memory(self.name, self.out_avals, error) if is_exhausted(error) else error
 
     def _run_quick(self, args: Sequence[Array]) -> list[Array]:
         """`run` for arrays, where nothing has to be guarded against: the hot path."""
@@ -169,6 +176,8 @@ class Executable:
             context = self._contexts.another()
         try:
             context.invoke(self._function, inputs, outputs)
+        except RuntimeError as error:
+            raise self._told(error) from None
         finally:
             self._end(context)
         return self._results(outputs)
@@ -261,6 +270,8 @@ class Executable:
             context = self._contexts.another()
         try:
             context.invoke(self._function, inputs, outputs)
+        except RuntimeError as error:
+            raise self._told(error) from None
         finally:
             self._end(context)
         result = _new(Array)

@@ -10,6 +10,7 @@ from typing import Any
 
 from stagec.core import errors, forking
 from stagec.runtime import interruptible
+from stagec.runtime.exhausted import is_exhausted
 
 
 class Pending:
@@ -51,7 +52,8 @@ class Pending:
         if self._lost is not None:
             raise type(self._lost)(*self._lost.args)
         if self._error is not None:
-            raise errors.ExecutionError(errors.message(f"{self.by} failed while it ran: {self._error}"))
+            kind = errors.OutOfMemoryError if is_exhausted(self._error) else errors.ExecutionError
+            raise kind(errors.message(f"{self.by} failed while it ran: {self._error}"))
 
     def settle(self, seconds: float) -> bool:
         """Wait for so long without raising; returns whether the call has ended."""

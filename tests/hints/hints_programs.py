@@ -8,6 +8,7 @@ import numpy as np
 
 import stagec
 import stagec.numpy as snp
+from stagec import lax
 
 V = snp.array([3.0, 1.0, 2.0])
 SHORT = V[:2]
@@ -77,6 +78,11 @@ def in_64_bits():
 
 
 CASES = [
+    (
+        "compute on parts, as with lax.map, or in a narrower dtype; stagec.checkpoint keeps less for gradients",
+        lambda: stagec.jit(lambda x: snp.zeros((10**6, 10**6)) + x)(1.0),
+        lambda: stagec.jit(lambda x: lax.map(lambda i: (snp.zeros(10) + x + i).sum(), snp.arange(3)))(1.0),
+    ),
     ("leave the others out; n is fixed in this program", lambda: fixed()(V, 2), lambda: fixed()(V)),
     ("leave the others out", lambda: compiled(doubled, V)(V, V), lambda: compiled(doubled, V)(V)),
     ("pass y by name", lambda: compiled(named, V, y=V)(V, V), lambda: compiled(named, V, y=V)(V, y=V)),
