@@ -125,8 +125,9 @@ class ArgumentTypeError(StagecError, TypeError):
     """An argument is not an array, a number, or a pytree of these.
 
     Masked arrays, sparse matrices and the like mean more than their numbers, and
-    are refused too. A compiled function raises this for an argument that is
-    missing, and for one that it does not take.
+    are refused too. What `compile` and `load` return raises this for an argument
+    that is missing, and for one that it does not take; a jitted function raises
+    the TypeError that Python raises for the function itself.
     """
 
 

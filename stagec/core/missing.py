@@ -137,6 +137,20 @@ def attribute_error(owner: Any, name: str) -> AttributeError:
     return location.error(errors.MissingNameError, what, rows, _joined(fixes))
 
 
+def member_error(owner: type, name: str, prefix: str) -> AttributeError:
+    """The error for a name that the objects of a class do not have.
+
+    Args:
+      prefix: how users write what comes before the name.
+    """
+    what = f"{owner.__name__!r} object has no attribute {name!r}"
+    known = [n for n in vars(owner) if n[0] != "_"]
+    if name.startswith("_"):
+        return AttributeError(what)
+    fixes = [_close(name, known, prefix), f"there are {', '.join(known)}"]
+    return location.error(errors.MissingNameError, what, fix=_joined(fixes))
+
+
 def _joined(fixes: Iterable[str]) -> str:
     return "; ".join(f for f in fixes if f).replace("?; ", "? ")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stagec.control.loops import while_loop
-from stagec.core import dtypes, errors, location
+from stagec.core import dtypes, errors, location, missing
 from stagec.core.boundary import shorten
 from stagec.core.graph import Literal
 from stagec.core.trace import Tracer
@@ -61,6 +61,9 @@ class AtIndex:
     def __init__(self, x: Any, index: Any) -> None:
         self._array = x
         self._index = index
+
+    def __getattr__(self, name: str) -> Any:
+        raise missing.member_error(type(self), name, "x.at[i].")
 
     def get(
         self,

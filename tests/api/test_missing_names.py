@@ -171,6 +171,14 @@ def test_what_the_table_replaces_does_not_exist():
         assert [name for name in table if hasattr(owners[owner], name)] == []
 
 
+def test_an_update_that_is_not_there_says_which_are():
+    with pytest.raises(stagec.errors.MissingNameError, match=r"did you mean x.at\[i\].set\?") as caught:
+        X.at[0].st(1)
+    assert "there are get, set, add" in str(caught.value)
+    with pytest.raises(AttributeError):
+        X.at[0].__array_interface__  # noqa: B018
+
+
 def test_the_names_of_jax_exist_there_and_not_here():
     jax = pytest.importorskip("jax")
     code = (
