@@ -109,7 +109,7 @@ class Builder:
         if value in self.registers:
             return self.registers[value]
         index = value.normalized(index)
-        key = (id(value), index)
+        key = (value, index)
         found = self._memo.get(key)
         if found is None and value.view is not None:
             return self.load(value.view, index)
@@ -121,7 +121,7 @@ class Builder:
 
     def remember(self, value: Value, index: Index, item: Item) -> None:
         """Have an element at hand until the next one is begun."""
-        self._memo[id(value), value.normalized(index)] = item
+        self._memo[value, value.normalized(index)] = item
 
     def forget(self) -> None:
         """Begin another element: nothing computed so far may be used again."""
