@@ -81,7 +81,7 @@ def joined(monkeypatch):
         return counts[-1]
 
     monkeypatch.setitem(driver.IMPROVEMENTS, "dispatch-creation", join)
-    with stagec.config.override(enable_cache=False, cpu_kernels=False):
+    with stagec.config.override(enable_cache=False):
         yield counts
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from passes import bindings
 from passes.analysis.in_place import keep_safe_reuse
-from passes.kernels import convolutions, loops, products, straight
+from passes.kernels import convolutions, loops, products
 from passes.kernels.dispatch import Kernels
 from passes.kernels.processor import Processor
 from passes.kernels.sort import form_sorts
@@ -20,14 +20,12 @@ from passes.pipeline import PassOptions
 __all__ = ["form"]
 
 # Each replaces ops by calls of kernels, in the module of `Kernels`, and returns how many by name. Sorts are loops that
-# are better replaced as such; then come loops, since what is in one needs no kernel of its own; products take in what
-# follows them, so that the rest comes last.
+# are better replaced as such; then come loops, since what is in one needs no kernel of its own.
 _FORMERS: tuple[Callable[[Kernels, Processor], dict[str, int]], ...] = (
     form_sorts,
     loops.form,
     products.form,
     convolutions.form,
-    straight.form,
 )
 
 

@@ -1,4 +1,4 @@
-"""Kernels of reductions that the compiler generates work in whole vectors, and give what NumPy gives."""
+"""Kernels of reductions work in whole vectors, and give what NumPy gives."""
 
 import re
 
@@ -18,7 +18,7 @@ TARGET = Target.parse("cpu:x86-64-v4")  # vectors of 64 bytes
 def laid_out(function, *shapes, flag_set=None, target=TARGET, dtype="float32"):
     specs = [stagec.ShapeDtypeStruct(shape, dtype) for shape in shapes]
     module = stagec.jit(function, target=str(target)).lower(*specs).as_text("optimized")
-    return stage_text(module, target, "executable-configurations", CompileOptions(flag_set=flag_set, kernels=False))
+    return stage_text(module, target, "executable-configurations", CompileOptions(flag_set=flag_set))
 
 
 def tiles(text, level):

@@ -11,14 +11,6 @@ import stagec.numpy as snp
 from stagec import lax, nn
 from stagec.compiler import driver
 
-
-@pytest.fixture(autouse=True)
-def compilers_own():
-    """Without kernels of our own, which take whole rows by themselves."""
-    with stagec.config.override(cpu_kernels=False):
-        yield
-
-
 SHAPES = [(64, 256), (33, 1000), (5, 7, 130), (2, 3, 40, 64), (1, 2048), (300, 3)]
 
 
