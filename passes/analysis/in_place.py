@@ -9,6 +9,8 @@ from passes.match import functions
 from passes.numeric import elementwise
 
 ATTRIBUTE = "iree.abi.output"
+# Of a call of a kernel: the operands of which an element is read only before the same element of a result is written.
+OWN_PLACES = "stagec.own_places"
 
 # Each element of the result needs the same element of the operands, and no other.
 _ELEMENTWISE = (
@@ -49,7 +51,20 @@ def keep_safe_reuse(module: Any, function: str = "main") -> tuple[int, ...]:
     return tuple(kept)
 
 
+def _serves_one_kernel(argument: Any, block: Any, result: int) -> bool:
+    """Whether one kernel alone reads an argument, element by element, and writes the result."""
+    users = {use.owner.operation for use in argument.uses}
+    call = users.pop() if len(users) == 1 else None
+    if call is None or call.block != block or OWN_PLACES not in call.attributes:
+        return False
+    own = list(call.attributes[OWN_PLACES])
+    end = list(block.operations)[-1].operation
+    return all(use.operand_number in own for use in argument.uses) and end.operands[result] in list(call.results)
+
+
 def _serves_one_place(argument: Any, block: Any, result: int) -> bool:
+    if _serves_one_kernel(argument, block, result):
+        return True
     shape = list(argument.type.shape)
     seen = {argument}
     stack = [argument]

@@ -11,7 +11,7 @@ from typing import Any
 
 from passes import bindings
 from passes.analysis.in_place import keep_safe_reuse
-from passes.kernels import convolutions, loops, products
+from passes.kernels import convolutions, loops, products, straight
 from passes.kernels.dispatch import Kernels
 from passes.kernels.processor import Processor
 from passes.kernels.sort import form_sorts
@@ -20,7 +20,8 @@ from passes.pipeline import PassOptions
 __all__ = ["form"]
 
 # Each replaces ops by calls of kernels, in the module of `Kernels`, and returns how many by name. Sorts are loops that
-# are better replaced as such; then come loops, since what is in one needs no kernel of its own.
+# are better replaced as such; then come loops, since what is in one needs no kernel of its own; products take in what
+# follows them.
 _FORMERS: tuple[Callable[[Kernels, Processor], dict[str, int]], ...] = (
     form_sorts,
     loops.form,
@@ -29,12 +30,13 @@ _FORMERS: tuple[Callable[[Kernels, Processor], dict[str, int]], ...] = (
 )
 
 
-def form(module: Any, options: PassOptions) -> dict[str, int]:
+def form(module: Any, options: PassOptions, straight_line: bool = False) -> dict[str, int]:
     """Replace ops of a StableHLO module by kernels, in place, where they are known to be faster.
 
     Args:
       module: as it goes to the compiler.
       options: the target, and what its processor has.
+      straight_line: whether elementwise operations and reductions become kernels too.
 
     Returns:
       How many kernels of each kind were formed; empty if the module is as it was.
@@ -46,7 +48,7 @@ def form(module: Any, options: PassOptions) -> dict[str, int]:
     processor = Processor.of(options.machine, options.features)
     hits: dict[str, int] = {}
     with module.context:
-        for former in _FORMERS:
+        for former in (*_FORMERS, straight.form) if straight_line else _FORMERS:
             hits |= former(kernels, processor)
         kernels.plan.attach(module)
     if hits:

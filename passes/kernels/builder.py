@@ -40,11 +40,13 @@ class Builder:
     Attributes:
       width: lanes of the vectors that are being built.
       symbols: shared by all builders of a kernel.
+      registers: elements that are at hand, whatever the index is that they are read at.
     """
 
     def __init__(self, symbols: Symbols) -> None:
         self.symbols = symbols
         self.width = 1
+        self.registers: dict[Value, Item] = {}
         self._memo: dict[tuple[Value, Index], Item] = {}
 
     @contextlib.contextmanager
@@ -104,16 +106,22 @@ class Builder:
             return Item(value.scalar)
         if value.linear is not None:
             return Item(self.number(value.linear, value.element))
+        if value in self.registers:
+            return self.registers[value]
         index = value.normalized(index)
-        if value.view is not None:
-            return self.load(value.view, index)
         key = (value, index)
         found = self._memo.get(key)
+        if found is None and value.view is not None:
+            return self.load(value.view, index)
         if found is None:
             assert value.function is not None, "a value is known, in memory or computed"
             with self.located(value.location):
                 found = self._memo[key] = value.function(self, index)
         return found
+
+    def remember(self, value: Value, index: Index, item: Item) -> None:
+        """Have an element at hand until the next one is begun."""
+        self._memo[value, value.normalized(index)] = item
 
     def forget(self) -> None:
         """Begin another element: nothing computed so far may be used again."""

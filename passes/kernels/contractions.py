@@ -203,7 +203,7 @@ class Contraction:
         with code.lanes(width):
             types = [e.of(width) for _ in range(parts) for e in self.elements]
             neutrals = [
-                code.vector(Item(code.constant(_neutral(kind, e), e)), e) for kind, e in zip(self.kinds, self.elements)
+                code.vector(Item(code.constant(neutral(kind, e), e)), e) for kind, e in zip(self.kinds, self.elements)
             ]
 
         def step(inner: dict[int, Linear], start: Linear, values: list[str], lanes: int) -> list[str]:
@@ -272,7 +272,7 @@ def _last(shape: Sequence[int]) -> int | None:
     return max((d for d, n in enumerate(shape) if n > 1), default=None)
 
 
-def _neutral(kind: str, element: Element) -> Any:
+def neutral(kind: str, element: Element) -> Any:
     """What a combination leaves as it is; -0.0 for sums, because 0.0 + -0.0 is 0.0."""
     if kind in ("maximumf", "minimumf"):
         return -math.inf if kind == "maximumf" else math.inf
@@ -283,6 +283,15 @@ def _neutral(kind: str, element: Element) -> Any:
     if kind == "add":
         return -0.0 if element.is_float else 0
     return {"mul": 1, "and": True if element.kind == "b" else -1}.get(kind, 0)
+
+
+def kinds_of(op: Any) -> list[str] | None:
+    """How the lanes of each result of a reduction are combined; None where the order may matter."""
+    names = combinations(op.regions[0])
+    elements = [element_type(result.type)[1] for result in op.results]
+    kinds = [_COMBINERS.get(name, {}).get(e.kind) for name, e in zip(names or [], elements)]
+    known = [kind for kind in kinds if kind is not None]
+    return known if len(known) == len(elements) else None
 
 
 def _reduce(k: Lowering, op: Any) -> None:
@@ -304,9 +313,6 @@ def _reduce(k: Lowering, op: Any) -> None:
     def combine(builder: Builder, old: list[Item], new: list[Item]) -> list[Item]:
         return region(k, builder, block, [*old, *new], elements * 2)
 
-    names = combinations(op.regions[0])
-    kinds = [_COMBINERS.get(n, {}).get(e.kind) for n, e in zip(names or [], elements)]
-    known = [kind for kind in kinds if kind is not None]
     made = Contraction(
         element_type(op.results[0].type)[0],
         [values[0].shape[d] for d in axes],
@@ -314,7 +320,7 @@ def _reduce(k: Lowering, op: Any) -> None:
         [k.item(v) for v in initial],
         terms,
         combine,
-        known if len(known) == count else None,
+        kinds_of(op),
     )
     _finish(k, op, made)
 

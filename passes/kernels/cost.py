@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
+from passes.attributes import dot_dimensions
 from passes.kernels.processor import Processor
 from passes.kernels.values import RefusedError
+from passes.match import is_static
 
 # Nanoseconds for an addition of one byte, in vectors and from the second cache: a stencil of 10^6 floats takes 640 us.
 _NANOSECONDS = 0.04
@@ -13,6 +18,8 @@ _ROUND = 20_000
 _LONG = 2_000_000
 # So much work outside of loops may become a part of their kernel.
 _STRAIGHT = 500_000
+# Multiply-adds, rows and columns of a product from which on packed operands may pay.
+_PACKED, _PACKED_ROWS = 100**3, 64
 
 
 def check_round(work: int, processor: Processor) -> None:
@@ -26,6 +33,20 @@ def check_round(work: int, processor: Processor) -> None:
     time = work * _NANOSECONDS
     if processor.cores > 2 and time > _LONG + _ROUND:
         raise RefusedError(f"{time / 1e6:.1f} ms of work in each round, which threads can share")
+
+
+def is_packed(op: Any) -> bool:
+    """Whether the compiler has faster code for a product, of packed operands, where no kernels are formed."""
+    if not all(is_static(value) for value in op.operands):
+        return False
+    numbers = dot_dimensions(op)
+    left, right = (tuple(value.type.shape) for value in op.operands)
+    inner = math.prod(left[axis] for axis in numbers.lhs_contract)
+    batch = math.prod(left[axis] for axis in numbers.lhs_batch)
+    if not inner * batch:
+        return False
+    rows, columns = math.prod(left) // (inner * batch), math.prod(right) // (inner * batch)
+    return min(rows, columns) >= _PACKED_ROWS and rows * columns * inner >= _PACKED
 
 
 def check_straight(work: int) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from passes import bindings, build
+from passes.analysis.in_place import OWN_PLACES
 from passes.kernels.plan import Plan
 from passes.kernels.writer import Buffer, Writer, stored
 from passes.match import host_operations
@@ -98,7 +99,9 @@ class Kernels:
         """The operations of that name where kernels can be called, in their order."""
         return [op for op in host_operations(self.module) if op.name == name and op.parent.name in HOST]
 
-    def dispatch(self, kernel: Kernel, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+    def dispatch(
+        self, kernel: Kernel, operands: Sequence[Any], results: Sequence[Any], own_places: Sequence[int] = ()
+    ) -> list[Any]:
         """Call a kernel at the current insertion point and location.
 
         Args:
@@ -106,21 +109,25 @@ class Kernels:
             the operands and results, not other sizes.
           operands: tensors.
           results: tensor types.
+          own_places: the operands of which an element is read only before, and
+            for nothing but, the same element of the results.
 
         Returns:
           The results, as values of these types.
         """
         ir = bindings.ir
         symbol = self._symbol_of(kernel)
-        entry = ir.ArrayAttr.get([ir.SymbolRefAttr.get([symbol, symbol])])
+        attributes = {
+            "entry_points": ir.ArrayAttr.get([ir.SymbolRefAttr.get([symbol, symbol])]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, len(operands), 0, 0]),
+        }
+        if own_places:
+            attributes[OWN_PLACES] = ir.DenseI64ArrayAttr.get(list(own_places))
         made = ir.Operation.create(
             "flow.dispatch",
             [_stored_type(type_) for type_ in results],
             [_as_stored(value) for value in operands],
-            attributes={
-                "entry_points": entry,
-                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, len(operands), 0, 0]),
-            },
+            attributes=attributes,
         )
         return [_as_tensor(value, type_) for value, type_ in zip(made.results, results)]
 
@@ -156,7 +163,8 @@ def _symbol(op: Any) -> str:
 
 def _stored_type(type_: Any) -> Any:
     element = str(type_.element_type)
-    if stored(element) == element:
+    # Booleans are bytes in the memory of tensors too.
+    if element == "i1" or stored(element) == element:
         return type_
     return build.tensor_type(type_.shape, bindings.ir.Type.parse(stored(element)))
 

@@ -12,7 +12,6 @@ from stagec.api.matching import Call, Form, Problem, refusal
 from stagec.api.parameters import parameters_of
 from stagec.api.program import RunnableGraph
 from stagec.compiler import build, dump
-from stagec.compiler.flags import CompileOptions
 from stagec.control.call import jit_p
 from stagec.core import location, pytree
 from stagec.core.config import config
@@ -179,7 +178,7 @@ class Lowered:
         if stage == "optimized":
             return dump.module_text(module, locations)
         options = self._runnable.options
-        asked = CompileOptions(kernels=options.kernels)
+        asked = options.of_compiler()
         return stages.stage_text(module, options.target, stage, asked, name=self._trace.name)
 
     def compile(self) -> Compiled:

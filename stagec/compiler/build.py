@@ -34,6 +34,7 @@ class Options:
       passes: the user's own passes and patterns.
       donated: argument -> result that may take over its memory.
       kernels: whether CPU kernels of our own may take the place of operations.
+      straight: whether of elementwise operations and reductions, too.
     """
 
     target: Target
@@ -41,6 +42,11 @@ class Options:
     passes: tuple[Any, ...] = ()
     donated: tuple[tuple[int, int], ...] = ()
     kernels: bool = field(default_factory=lambda: config.cpu_kernels)
+    straight: bool = field(default_factory=lambda: config.straight_kernels)
+
+    def of_compiler(self) -> CompileOptions:
+        """What of these the compiler is asked."""
+        return CompileOptions(kernels=self.kernels, straight=self.straight)
 
     def contributors(self, graph: Graph) -> dict[str, str]:
         """Everything that the cache key covers, by name."""
@@ -58,7 +64,7 @@ class Options:
             "fast_math": str(self.fast_math),
             "passes": _passes_fingerprint(self.passes),
             "donated": repr(self.donated),
-            "cpu_kernels": str(self.kernels),
+            "cpu_kernels": f"{self.kernels}{', straight' if self.straight else ''}",
         }
         found.update(self.target.contributors())
         found.update(key.environment_contributors())
@@ -282,7 +288,7 @@ def compile_graph(
         )
         queue, callbacks = choose_driver(graph, options.target), has_callbacks(graph)
         payload, meta = _compile_optimized(module, options, name, queue, callbacks)
-    folder.finish(module, options.target, report, options.kernels)
+    folder.finish(module, options.target, report, options.of_compiler())
     meta["branches"] = any(e.primitive.name in ("cond", "while", "scan") for e in all_equations(graph))
     meta["quick"] = is_quick(graph, queue)
     meta["seconds"] = round(time.perf_counter() - started, 3)
@@ -298,7 +304,7 @@ def _compile_optimized(
     from passes.analysis.clobber import clobbered_arguments
     from stagec.compiler import driver
 
-    asked = dataclasses.replace(compile_options(queue, callbacks), kernels=options.kernels)
+    asked = dataclasses.replace(compile_options(queue, callbacks), kernels=options.kernels, straight=options.straight)
     compiled = driver.compile_module(module, options.target, name=name, options=asked)
     if compiled.ready:
         module = bindings.ir.Module.parse(compiled.ready, bindings.new_context())

@@ -143,15 +143,15 @@ def rungs(source: bytes, target: Target, options: CompileOptions, traits: Traits
         if target.backend != "cpu":
             yield rung, _separated(source) if rung.separate else source
         elif rung.kernels:
-            ready, formed = _for_cpu(source, rung, target)
+            ready, formed = _for_cpu(source, rung, target, options.straight)
             if not formed:
                 plain = ready
             if formed or options.flag_set:
                 yield rung, ready
         elif rung.separate:
-            yield rung, _for_cpu(source, rung, target)[0]
+            yield rung, _for_cpu(source, rung, target, options.straight)[0]
         else:
-            plain = plain or _for_cpu(source, rung, target)[0]
+            plain = plain or _for_cpu(source, rung, target, options.straight)[0]
             yield rung, plain
 
 
@@ -162,14 +162,14 @@ def _separated(source: bytes) -> bytes:
         return serialize(module)
 
 
-def _for_cpu(source: bytes, rung: FlagSet, target: Target) -> tuple[bytes, bool]:
+def _for_cpu(source: bytes, rung: FlagSet, target: Target, straight: bool) -> tuple[bytes, bool]:
     """The module with kernels of our own, if the flag set has them, and with its updates apart from what they share."""
     with new_session() as session, session.context:
         module = ir().Module.parse(source, session.context)
         formed = False
         if rung.kernels:
             try:
-                formed = bool(own_kernels.form(module, pass_options(target)))
+                formed = bool(own_kernels.form(module, pass_options(target), straight))
             except Exception as error:  # a fault of ours, which the other flag sets do not have
                 log.event("compile", f"no kernels: {type(error).__name__}: {error}")
                 module = ir().Module.parse(source, session.context)

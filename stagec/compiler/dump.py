@@ -58,7 +58,7 @@ class Dump:
         self._write_module(os.path.join("passes", f"{self._count:02}-{name}.mlir"), module)
         self._count += 1
 
-    def finish(self, module: Any, target: Target, report: Any, kernels: bool = True) -> None:
+    def finish(self, module: Any, target: Target, report: Any, options: CompileOptions) -> None:
         """Write the optimized module, the compiler's phases, and the assembly."""
         self._write_module("optimized.mlir", module)
         self._write("passes.txt", f"{report}\n")
@@ -66,7 +66,6 @@ class Dump:
             from stagec.compiler import stages  # with what it needs, a few milliseconds that only a dump pays
 
             try:
-                options = CompileOptions(kernels=kernels)
                 stages.dump_all(module, target, os.path.join(self.directory, "iree"), options)
             except OSError as error:
                 self._fail(error)

@@ -27,6 +27,7 @@ class CompileOptions:
         its batch; measured from the module if None.
       asynchronous: results are signalled by fences instead of waited for.
       kernels: whether kernels of our own may take the place of operations (`passes.kernels`).
+      straight: whether of elementwise operations and reductions, too.
       flag_set: use only the flag set of this name.
       extra_flags: appended to every flag set, one string a flag.
       dump: a directory to write the module to when it cannot be compiled; a temporary one if empty.
@@ -38,6 +39,7 @@ class CompileOptions:
     matmul_size: int | None = None
     asynchronous: bool = False
     kernels: bool = True
+    straight: bool = False
     flag_set: str = ""
     extra_flags: tuple[str, ...] = ()
     dump: str = ""

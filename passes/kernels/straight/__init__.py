@@ -1,0 +1,149 @@
+"""Straight-line programs as kernels: elementwise operations and reductions of one iteration space are one kernel.
+
+The blocks of a function are read once (`nodes`): what needs memory or is a reduction is a node. Nodes that share a
+space and read one another at the same element are a group (`groups`), which is written as sweeps over rows, over
+strips of columns, or over all elements (`writing`, `sweep`). Workgroups have a fixed share of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from passes import bindings, build
+from passes.kernels import cost
+from passes.kernels.dispatch import Kernel, Kernels
+from passes.kernels.loops import RULES
+from passes.kernels.processor import Processor
+from passes.kernels.straight.groups import Group, Planner
+from passes.kernels.straight.lazy import has_effects, operands_of
+from passes.kernels.straight.nodes import Node, Reading
+from passes.kernels.straight.writing import Writing
+from passes.kernels.values import Buffer, NotVectorsError, RefusedError
+from passes.kernels.writer import Buffer as Binding
+from passes.match import functions, operations
+
+__all__ = ["form"]
+
+
+def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
+    """Replace elementwise operations and reductions by kernels, in place; returns how many."""
+    count = 0
+    for op in operations(kernels.module.operation):
+        if op.name == "stablehlo.dot_general" and cost.is_packed(op):
+            kernels.plan.refuse("elements", op.location, "a large product, for which the compiler packs operands")
+            return {}
+    for function in functions(kernels.module).values():
+        for block in function.regions[0].blocks:
+            count += _Block(kernels, processor, block).form()
+    return {"straight": count} if count else {}
+
+
+class _Block:
+    """A block whose operations become kernels."""
+
+    def __init__(self, kernels: Kernels, processor: Processor, block: Any) -> None:
+        self.kernels, self.processor, self.block = kernels, processor, block
+        self.made: dict[Buffer, Any] = {}
+
+    def form(self) -> int:
+        """Write and call the kernels; returns how many."""
+        reading = Reading(self.block, RULES, self.processor)
+        if not reading.nodes:
+            return 0
+        planner = Planner(reading)
+        needed = _needed(reading, planner)
+        count = sum(self._write(reading, group, needed) for group in planner.ordered())
+        if count:
+            self._replace(reading)
+        return count
+
+    def _write(self, reading: Reading, group: Group, needed: set[Buffer]) -> bool:
+        writing = Writing(reading, group, RULES, self.processor, needed, self.made)
+        location = group.nodes[0].op.location
+        try:
+            made = writing.write()
+        except (RefusedError, NotVectorsError) as error:
+            self.kernels.plan.refuse(_name(group), location, str(error) or "elements that are computed one by one")
+            return False
+        ir = bindings.ir
+        outputs = [buffer for _, buffer in made.outputs] + made.spilled
+        inputs = [_binding(buffer) for _, buffer in made.inputs]
+        kernel = Kernel.written(_name(group), writing.k.writer, inputs, [_binding(b) for b in outputs], (made.groups,))
+        with ir.InsertionPoint(reading.end), location:
+            types = [self._type(reading, known, buffer) for known, buffer in made.outputs]
+            types += [build.tensor_type((b.size,), ir.Type.parse(b.element.stored)) for b in made.spilled]
+            results = self.kernels.dispatch(kernel, [value for value, _ in made.inputs], types, writing.own_places)
+        for (known, _), result in zip(made.outputs, results):
+            self.made[known] = result
+        scratch = sum(buffer.bytes for buffer in writing.scratch)
+        self.kernels.plan.accept(_name(group), location, len(writing.k.writer.lines), scratch)
+        return True
+
+    def _type(self, reading: Reading, known: Buffer, buffer: Buffer) -> Any:
+        node = reading.makers[known]
+        if node.is_shared:
+            return build.tensor_type((buffer.size,), bindings.ir.Type.parse(buffer.element.name))
+        return node.op.results[node.buffers.index(known)].type
+
+    def _replace(self, reading: Reading) -> None:
+        for node in reading.nodes:
+            for result, buffer in zip(node.results, node.buffers):
+                if buffer in self.made:
+                    result.replace_all_uses_with(self.made[buffer])
+        _sort(self.block)
+        for op in reversed(list(reading.lowered)):
+            if not any(True for result in op.results for _ in result.uses):
+                op.erase()
+
+
+def _needed(reading: Reading, planner: Planner) -> set[Buffer]:
+    """The results that the block returns, that what stays needs, or that kernels read of one another."""
+    found = set(reading.returned)
+    found.update(buffer for stay in reading.stays.values() for buffer in stay.needs)
+    for group in planner.groups:
+        for node in group.nodes:
+            for buffer, _ in node.reads:
+                maker = reading.makers[buffer]
+                if isinstance(maker, Node) and maker.group is not group:
+                    found.add(buffer)
+    return found
+
+
+def _sort(block: Any) -> None:
+    """Put the operations of a block into an order in which operands come before what reads them."""
+    *operations, end = (op.operation for op in block.operations)
+    inside = set(operations)
+    done: set[Any] = set()
+    effect: dict[Any, Any] = {}
+    last = None
+    for op in operations:
+        if has_effects(op):
+            effect[op] = last
+            last = op
+    for root in operations:
+        stack = [root]
+        while stack:
+            op = stack[-1]
+            if op in done:
+                stack.pop()
+                continue
+            owners = [getattr(value.owner, "operation", None) for value in operands_of(op)]
+            missing = [o for o in (*owners, effect.get(op)) if o is not None and o in inside and o not in done]
+            if missing:
+                stack += missing
+                continue
+            done.add(op)
+            op.move_before(end)
+            stack.pop()
+
+
+def _name(group: Group) -> str:
+    if group.kept is None:
+        return "elements"
+    if not group.kept:
+        return "sums"
+    return "columns" if group.lanes_kept else "rows"
+
+
+def _binding(buffer: Buffer) -> Binding:
+    return Binding(buffer.name, buffer.size, buffer.element.stored)

@@ -1,0 +1,98 @@
+"""Operations as lazy values only: nothing gets memory here, and nothing is written before it is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from passes import attributes as attrs
+from passes.kernels.builder import Builder
+from passes.kernels.kernel import Lowering, element_type
+from passes.kernels.linear import ZERO
+from passes.kernels.processor import Processor
+from passes.kernels.values import Index, Item, Value
+from passes.kernels.views import region
+
+# Operations that may be a part of a kernel in addition to those that are elementwise and to `reduce`.
+MOVES = frozenset(
+    f"stablehlo.{name}"
+    for name in """broadcast_in_dim concatenate constant dynamic_slice gather iota map optimization_barrier pad reshape
+    reverse slice transpose""".split()
+)
+
+
+class Lazy(Lowering):
+    """Keeps the value of each operation as a function of indices.
+
+    Attributes:
+      tainted: results that depend on what the kernel itself computes, so that not even scalars are at hand.
+    """
+
+    parts_in_memory = False
+
+    def __init__(self, rules: Any, processor: Processor) -> None:
+        super().__init__(rules, processor)
+        self.tainted: set[Any] = set()
+
+    def define(self, op: Any, value: Value) -> None:
+        """Give an operation its result; one of a single element is computed where the kernel begins."""
+        result = op.results[0]
+        value.location = str(op.location)
+        self.env[result] = value
+        if any(operand in self.tainted for operand in op.operands):
+            self.tainted.add(result)
+        elif value.size == 1 and not value.is_scalar:
+            self.code.forget()
+            value.scalar = self.code.get(value, (ZERO,) * len(value.shape)).name
+
+    def lower(self, op: Any) -> None:
+        """Keep an operation; those that are reductions here have a single term for each element."""
+        if not is_single(op):
+            return super().lower(op)
+        value, first = (self.env[v] for v in op.operands)
+        block, axes = op.regions[0].blocks[0], attrs.ints(op, "dimensions")
+
+        def read(builder: Builder, at: Index) -> Item:
+            left = iter(at)
+            index = tuple(ZERO if d in axes else next(left) for d in range(len(value.shape)))
+            items = [builder.get(first, ()), builder.get(value, index)]
+            return region(self, builder, block, items, [value.element] * 2)[0]
+
+        return self.define(op, self.function(element_type(op.results[0].type)[0], value.element, read))
+
+    def settle(self, value: Value) -> None:
+        """What reads a value here is a nest, which is cut where parts meet."""
+
+
+def is_single(op: Any) -> bool:
+    """Whether an operation reduces axes of one element only."""
+    if op.name != "stablehlo.reduce" or len(op.results) != 1:
+        return False
+    shape = op.operands[0].type.shape
+    return all(shape[axis] == 1 for axis in attrs.ints(op, "dimensions"))
+
+
+def operands_of(op: Any) -> list[Any]:
+    """The operands of an operation, and what its regions use of the outside."""
+    found: dict[Any, None] = dict.fromkeys(op.operands)
+    inside: set[Any] = set()
+    stack = [op] if len(op.regions) else []
+    while stack:
+        for area in stack.pop().regions:
+            for block in area.blocks:
+                inside.update(block.arguments)
+                for inner in (o.operation for o in block.operations):
+                    found.update(dict.fromkeys(inner.operands))
+                    inside.update(inner.results)
+                    if len(inner.regions):
+                        stack.append(inner)
+    return [value for value in found if value not in inside]
+
+
+def has_effects(op: Any) -> bool:
+    """Whether an operation may do more than compute its results: these stay in their order."""
+    if op.name.startswith("stablehlo."):
+        return op.name in _EFFECTS
+    return bool(op.name != "flow.dispatch")
+
+
+_EFFECTS = frozenset(f"stablehlo.{name}" for name in "custom_call while if case infeed outfeed send recv".split())

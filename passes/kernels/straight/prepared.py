@@ -1,0 +1,271 @@
+"""What is known of a group before its kernel is written: its lazy values, the axes that are one, and its memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from passes.kernels import contractions
+from passes.kernels.builder import Builder, Code
+from passes.kernels.linear import address
+from passes.kernels.processor import Processor
+from passes.kernels.record import Recorder
+from passes.kernels.straight.groups import Group
+from passes.kernels.straight.lazy import Lazy, operands_of
+from passes.kernels.straight.nodes import GATHERED, Node, Reading
+from passes.kernels.straight.sweep import Part
+from passes.kernels.values import Buffer, Index, Item, NotVectorsError, RefusedError, Value, View, row_major
+
+# Bytes of a row that a workgroup keeps on its stack between sweeps.
+_STACK = 64 << 10
+# Parts that a space may be cut into.
+_PIECES = 12
+_BARRIER = "stablehlo.optimization_barrier"
+
+
+class Prepared:
+    """A group whose kernel is about to be written: its values, what they read, and their memory.
+
+    Args:
+      needed: the buffers of the plan that others need.
+      made: the values that hold them, where kernels have written them.
+    """
+
+    def __init__(
+        self,
+        reading: Reading,
+        group: Group,
+        rules: Any,
+        processor: Processor,
+        needed: Collection[Buffer],
+        made: Mapping[Buffer, Any],
+    ) -> None:
+        self.reading, self.group, self.processor = reading, group, processor
+        self.k = Lazy(rules, processor)
+        self.code = self.k.code
+        self.needed, self.made = needed, made
+        self.parts: dict[Node, Part] = {}
+        self.outputs: list[tuple[Buffer, Buffer]] = []
+        self.spilled: list[Buffer] = []
+        self.scratch: list[Buffer] = []
+        self.own_places: list[int] = []
+
+    # The operations of the group, as lazy values.
+
+    def _lower(self) -> None:
+        reading, k = self.reading, self.k
+        roots = {result: node for node in reading.nodes for result in node.results}
+        mine = set(self.group.nodes)
+        # By operation, the places of the results that are read.
+        wanted: dict[Any, set[int]] = {}
+        outside: dict[Any, None] = {}
+        stack: list[Any] = []
+        for node in self.group.nodes:
+            if node.source is None:
+                stack += list(node.op.operands) if node.is_reduction else [node.op]
+            else:
+                stack += list(node.op.operands)[len(node.op.results) :]
+        while stack:
+            item, place = stack.pop(), 0
+            if not hasattr(item, "regions"):
+                root = roots.get(item)
+                if root is not None and root in mine:
+                    continue
+                op = getattr(item.owner, "operation", None)
+                if root is not None or op is None or op not in reading.lowered:
+                    outside[item] = None
+                    continue
+                item, place = op, item.result_number
+            if item.name == _BARRIER:
+                # Of what it holds together, the others are none of the group's.
+                stack.append(item.operands[place])
+            elif item not in wanted:
+                stack += operands_of(item)
+            wanted.setdefault(item, set()).add(place)
+        for value in outside:
+            root = roots.get(value)
+            buffer = root.buffers[root.results.index(value)] if root is not None else None
+            k.operand(value)
+            if buffer is not None and buffer in self.made:
+                # The value that a kernel has written.
+                k.operands[-1] = (self.made[buffer], k.operands[-1][1])
+        places = {node.op: node for node in self.group.nodes}
+        for op in sorted({*wanted, *places}, key=reading.order.__getitem__):
+            made = places.get(op)
+            if op.name == _BARRIER:
+                k.env.update((op.results[i], k.env[op.operands[i]]) for i in wanted[op])
+            elif made is None or not made.is_reduction:
+                k.lower(op)
+            if made is not None:
+                self._part(made)
+
+    def _part(self, node: Node) -> None:
+        k = self.k
+        stands = []
+        if node.is_reduction:
+            count = len(node.op.results)
+            values = [k.env[v] for v in list(node.op.operands)[:count]] if node.source is None else self._partial(node)
+            kinds = contractions.kinds_of(node.op) or []
+            elements = [v.element for v in values]
+            if node.is_shared:
+                numbers = [contractions.neutral(kind, e) for kind, e in zip(kinds, elements)]
+            else:
+                numbers = [k.env[v].splat for v in list(node.op.operands)[count:]]
+            initial = [Item(k.code.constant(n, e)) for n, e in zip(numbers, elements)]
+            shapes = [tuple(result.type.shape) for result in node.op.results]
+        else:
+            values, kinds, initial = [k.env[node.op.results[0]]], [], []
+            shapes = [values[0].shape]
+        for result, shape, value in zip(node.op.results, shapes, values):
+            if node.is_shared:
+                shape = ()
+            buffer = Buffer("%none", math.prod(shape), value.element)
+            stand = Value(shape, value.element, function=_nowhere(buffer, shape), location=str(node.op.location))
+            stands.append(stand)
+            k.env[result] = stand
+            k.tainted.add(result)
+        self.parts[node] = Part(node, values, stands, [None] * len(stands), kinds, initial)
+
+    def _partial(self, node: Node) -> list[Value]:
+        """The partial results that a node combines."""
+        found = []
+        assert node.source is not None, "the node combines results of another one"
+        for buffer in node.source.buffers:
+            if buffer not in self.made:
+                raise RefusedError("partial results that are not there")
+            self.k.operand(self.made[buffer])
+            found.append(self.k.env[self.made[buffer]])
+        return found
+
+    # What is known before it is written.
+
+    def _measure(self) -> None:
+        """Reads and costs of all nodes, and which axes of the space may be one."""
+        k, group = self.k, self.group
+        self.symbols = [k.symbols.new("", 0, n - 1) for n in group.sizes]
+        recorder = Recorder(k.symbols)
+        for part in self.parts.values():
+            axes = self._axes(part.node)
+            index = part.index(dict(enumerate(self.symbols)), axes)
+            for value in part.values:
+                recorder.get(value, index)
+        self.cost = sum(part.node.cost for part in self.parts.values())
+        values = list(k.env.values())
+        largest = max((v.element.size for v in values if v.size > 1), default=8)
+        self.lanes = self.processor.vector_bytes // largest
+        self.sizes = dict(enumerate(group.sizes)) or {0: 1}
+        if group.nodes[0].source is not None:
+            # How many partial results there are is known by now.
+            self.sizes[0] = self.parts[group.nodes[0]].values[0].size
+        self.cuts = self._cuts(recorder)
+        own = address(self.symbols, row_major(group.sizes))
+        moved = {read.buffer for read in recorder.reads if read.place != own}
+        if group.kept is None and not recorder.choices and not recorder.gathers:
+            size = math.prod(group.sizes)
+            self.own_places = [i for i, (_, b) in enumerate(k.operands) if b not in moved and b.size == size]
+        places = [read.place for read in recorder.reads]
+        kept = set(group.kept or ())
+        for axis in range(len(group.sizes) - 1):
+            here, there = (self.symbols[a].terms[0][0] for a in (axis, axis + 1))
+            if (axis in kept) != (axis + 1 in kept) or {here, there} & recorder.fixed:
+                continue
+            size = self.sizes[axis + 1]
+            if all(place.coefficient(here) == place.coefficient(there) * size for place in places):
+                self.sizes[axis + 1] = size * self.sizes.pop(axis)
+        self.work = sum(n.cost * n.size for n in group.nodes)
+
+    def _cuts(self, recorder: Recorder) -> dict[int, list[int]]:
+        """Where axes are cut, so that each piece reads one part of what was put together."""
+        axes = {symbol.terms[0][0]: axis for axis, symbol in enumerate(self.symbols)}
+        if not set(recorder.cuts) <= set(axes) or (recorder.choices and self.group.kept is not None):
+            raise RefusedError("parts that meet within a row")
+        cuts = {axes[s]: sorted(at for at in ends if 0 < at < self.sizes[axes[s]]) for s, ends in recorder.cuts.items()}
+        if math.prod(len(ends) + 1 for ends in cuts.values()) > _PIECES:
+            raise RefusedError("many parts that are put together")
+        return {axis: ends for axis, ends in cuts.items() if ends}
+
+    def _axes(self, node: Node) -> Sequence[int]:
+        return range(len(node.axes)) if self.group.is_full(node) else self.group.kept or ()
+
+    def _width(self, size: int) -> int:
+        """How many elements a vector has along an axis of that size."""
+        width = self.lanes
+        while width > max(size, 1):
+            width //= 2
+        return width
+
+    def _takes_vectors(self, parts: Sequence[Part], lane: int, width: int) -> bool:
+        """Whether parts have a form in vectors along an axis; `RefusedError` where much of it is gathered."""
+        if width == 1:
+            return False
+        recorder = Recorder(self.k.symbols, width)
+        base = self.k.symbols.new("", 0, max(self.sizes[lane] - width, 1))
+        at = {axis: symbol for axis, symbol in enumerate(self.symbols) if axis in self.sizes}
+        at[lane] = base.lanes()
+        try:
+            for part in parts:
+                for value in part.values:
+                    recorder.get(value, part.index(at, self._axes(part.node)))
+        except NotVectorsError:
+            return False
+        if recorder.gathers > GATHERED * max(1, len(recorder.reads)):
+            raise RefusedError("elements that lie apart")
+        return True
+
+    # Memory.
+
+    def _choose_memory(self) -> None:
+        """Results that others need, and what later sweeps need of earlier ones."""
+        for part in self.parts.values():
+            for number, known in enumerate(part.node.buffers):
+                if known in self.needed or part.node.is_shared:
+                    size, element = part.stands[number].size, part.stands[number].element
+                    buffer = Buffer(f"%out{len(self.outputs)}", size, element)
+                    self.outputs.append((known, buffer))
+                    part.targets[number] = View(buffer, row_major(part.stands[number].shape))
+        last = self._last_levels()
+        for part in self.parts.values():
+            node = part.node
+            if node.is_reduction or not self.group.is_full(node) or last.get(node, 0) <= node.level:
+                continue
+            if part.targets[0] is None:
+                part.targets[0] = self._row_memory(part)
+
+    def _last_levels(self) -> dict[Node, int]:
+        makers = self.reading.makers
+        last: dict[Node, int] = {}
+        for node in self.group.nodes:
+            for buffer, _ in node.reads:
+                maker = makers[buffer]
+                if maker in self.parts:
+                    last[maker] = max(last.get(maker, 0), node.level)
+        return last
+
+    def _row_memory(self, part: Part) -> View:
+        """Memory of one row on the stack, or of all rows where that is too long."""
+        value, kept = part.stands[0], self.group.kept or ()
+        strides, step = [0] * len(value.shape), 1
+        row = [d for i, d in enumerate(part.node.axes) if i not in kept]
+        for d in reversed(row):
+            strides[d], step = step, step * value.shape[d]
+        taken = sum(buffer.bytes for buffer in self.scratch)
+        if self.group.lanes_kept or taken + step * value.element.size > _STACK:
+            buffer = Buffer(f"%spilled{len(self.spilled)}", value.size, value.element)
+            self.spilled.append(buffer)
+            return View(buffer, row_major(value.shape))
+        name = self.k.writer.scratch(step, value.element.stored).name
+        made = Buffer(name, step, value.element)
+        self.scratch.append(made)
+        return View(made, tuple(strides))
+
+
+def _nowhere(buffer: Buffer, shape: Sequence[int]) -> Callable[[Builder, Index], Item]:
+    """What an element is before it is computed: its place can be asked for, and not its contents."""
+
+    def read(builder: Builder, at: Index) -> Item:
+        if isinstance(builder, Code):
+            raise RefusedError("an element of another row")
+        return builder.load(View(buffer, row_major(shape)), at)
+
+    return read

@@ -1,0 +1,244 @@
+"""Sweeps: one nest of loops over the inner axes of a group, for all nodes of one level.
+
+Each visit computes an element of every node, or a vector of elements, before any of them is stored or accumulated.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from passes.kernels.builder import Code
+from passes.kernels.contractions import neutral
+from passes.kernels.kernel import Lowering
+from passes.kernels.linear import ZERO, Linear
+from passes.kernels.values import Element, Index, Item, Value, View
+from passes.kernels.views import region
+
+# The part of each axis that is swept: from the first number up to the second.
+Ranges = Mapping[int, tuple[int, int]]
+
+
+class Span(NamedTuple):
+    """The part of an inner axis that a workgroup has: whole steps of it, and whether the rest is its own too."""
+
+    axis: int
+    low: Linear
+    high: Linear
+    rest: Linear
+
+
+@dataclasses.dataclass(eq=False)
+class Part:
+    """A node while its kernel is being written.
+
+    Attributes:
+      node: what it is in the plan.
+      values: what is computed at each index: one value, or what a reduction takes.
+      stands: what readers in the kernel read.
+      targets: the memory to write to, for each result; None for what stays in registers.
+      kinds: for a reduction, how lanes are combined.
+      initial: for a reduction, the scalars that it begins with.
+    """
+
+    node: Any
+    values: list[Value]
+    stands: list[Value]
+    targets: list[View | None]
+    kinds: list[str]
+    initial: list[Item]
+
+    @property
+    def elements(self) -> list[Element]:
+        """The element types of the results."""
+        return [value.element for value in self.stands]
+
+    def index(self, at: dict[int, Linear], axes: Sequence[int]) -> Index:
+        """The index in the node's own shape: `at` by axes of the group, which are these of the node."""
+        found = [ZERO] * len(self.node.shape)
+        for axis, d in zip(axes, self.node.axes):
+            found[d] = at.get(axis, ZERO)
+        return tuple(found)
+
+
+class Sweep:
+    """The parts of one level, over the inner axes of the group.
+
+    Args:
+      parts: all have an element for each of the group's.
+      inner: the axes that are swept, and the part of each; the last one in vectors, unless lanes are outside.
+      width: lanes of a vector.
+      strands: vectors that are accumulated side by side.
+    """
+
+    def __init__(self, k: Lowering, parts: Sequence[Part], inner: Ranges, width: int, strands: int) -> None:
+        self.k, self.code = k, k.code
+        self.parts, self.inner, self.width, self.strands = parts, inner, width, strands
+        self.reductions = [part for part in parts if part.kinds]
+        self.elements = [e for part in self.reductions for e in part.elements]
+
+    def visit(
+        self, at: dict[int, Linear], sums: list[str], seeds: Sequence[tuple[Value, Index, Item]] = ()
+    ) -> list[str]:
+        """One element of every part, or one vector; returns the accumulators that follow these."""
+        code, found = self.code, []
+        code.forget()
+        for value, index, item in seeds:
+            code.remember(value, index, item)
+        is_vector, place, stores = code.width > 1, 0, []
+        for part in self.parts:
+            index = part.index(at, range(len(part.node.axes)))
+            if not part.kinds:
+                item = code.get(part.values[0], index)
+                code.remember(part.stands[0], index, item)
+                stores.append((part, part.targets[0], index, item))
+                continue
+            count = len(part.values)
+            old = [Item(name, is_vector) for name in sums[place : place + count]]
+            new = self._combined(part, old, [code.get(v, index) for v in part.values])
+            found += [code.vector(i, e) if is_vector else i.name for i, e in zip(new, part.elements)]
+            place += count
+        for part, target, index, item in stores:
+            if target is not None:
+                with code.located(part.values[0].location):
+                    code.store(target, index, item)
+        return found
+
+    def _combined(self, part: Part, old: list[Item], new: list[Item]) -> list[Item]:
+        block = part.node.op.regions[0].blocks[0]
+        with self.code.located(str(part.node.op.location)):
+            return region(self.k, self.code, block, [*old, *new], part.elements * 2)
+
+    def initial(self) -> list[str]:
+        """The scalars that the reductions begin with."""
+        return [item.name for part in self.reductions for item in part.initial]
+
+    def neutrals(self) -> list[str]:
+        """What vectors of accumulators begin with: it changes nothing."""
+        code = self.code
+        kinds = [(kind, e) for part in self.reductions for kind, e in zip(part.kinds, part.elements)]
+        return [code.vector(Item(code.constant(neutral(kind, e), e)), e) for kind, e in kinds]
+
+    # Lanes along the last inner axis.
+
+    def rows(self, outer: dict[int, Linear], span: Span | None = None) -> list[str]:
+        """Sweep over all inner axes of one row; returns the results of the reductions."""
+        code, count = self.code, len(self.elements)
+        *before, lane = self.inner
+        with code.lanes(self.width):
+            vectors = self.neutrals() * self.strands if self.width > 1 and count else []
+            types = [code.type(e, True) for _ in range(self.strands) for e in self.elements] if vectors else []
+        types += [e.text for e in self.elements]
+
+        def along(at: dict[int, Linear], state: list[str]) -> list[str]:
+            wide, rest = state[: len(vectors)], state[len(vectors) :]
+            (start, size), step = self.inner[lane], self.width * self.strands
+            spanned = span is not None and span.axis == lane
+            position = start
+
+            def ahead(i: Linear, sums: list[str]) -> list[str]:
+                found = []
+                for strand in range(self.strands):
+                    place = i + strand * self.width
+                    with code.lanes(self.width):
+                        mine = sums[strand * count : (strand + 1) * count]
+                        found += self.visit({**at, lane: place.lanes()}, mine)
+                return found
+
+            if self.width > 1:
+                position = start + (size - start) // step * step
+                low, high = (span.low, span.high) if spanned and span is not None else (Linear(start), Linear(position))
+                wide = code.loop(low, high, step, ahead, wide, types[: len(vectors)])
+                while not spanned and size - position >= self.width:
+                    with code.lanes(self.width), code.scope():
+                        wide[:count] = self.visit({**at, lane: Linear(position).lanes()}, wide[:count])
+                    position += self.width
+            low, high = Linear(position), Linear(size)
+            if spanned and span is not None:
+                low, high = (low, span.rest) if self.width > 1 else (span.low, span.high)
+            if self.width > 1 and not count and not spanned:
+                self._narrower(at, lane, position)
+                return []
+            rest = code.loop(low, high, 1, lambda i, v: self.visit({**at, lane: i}, v), rest, types[len(vectors) :])
+            return [*wide, *rest]
+
+        def level(depth: int, at: dict[int, Linear], state: list[str]) -> list[str]:
+            if depth == len(before):
+                return along(at, state)
+            axis = before[depth]
+            low, high = map(Linear, self.inner[axis])
+            if span is not None and span.axis == axis:
+                low, high = span.low, span.high
+            return code.loop(low, high, 1, lambda i, v: level(depth + 1, {**at, axis: i}, v), state, types)
+
+        state = level(0, dict(outer), [*vectors, *self.initial()])
+        if not vectors:
+            return state
+        return self._total(state[: len(vectors)], state[len(vectors) :])
+
+    def _narrower(self, at: dict[int, Linear], lane: int, position: int) -> None:
+        """What is left over of a row that is only stored, in narrower vectors."""
+        width, size = self.width // 2, self.inner[lane][1]
+        while position < size:
+            while width > size - position:
+                width //= 2
+            with self.code.lanes(width), self.code.scope():
+                place = Linear(position)
+                self.visit({**at, lane: place.lanes() if width > 1 else place}, [])
+            position += width
+
+    def _total(self, vectors: list[str], rest: list[str]) -> list[str]:
+        """All strands and lanes of each accumulator, and what was added up beside them, as scalars."""
+        code, count = self.code, len(self.elements)
+        groups = [vectors[i : i + count] for i in range(0, len(vectors), count)]
+        with code.lanes(self.width):
+            while len(groups) > 1:
+                pairs = zip(groups[::2], groups[1::2])
+                groups = [self._merged(a, b, True) for a, b in pairs] + groups[len(groups) // 2 * 2 :]
+        kinds = [kind for part in self.reductions for kind in part.kinds]
+        sums = []
+        for kind, e, name in zip(kinds, self.elements, groups[0]):
+            flags = " fastmath<reassoc>" if e.is_float and kind in ("add", "mul") else ""
+            text = f"vector.reduction <{kind}>, {name}{flags} : {e.of(self.width)} into {e.text}"
+            sums.append(code.op(text))
+        return self._merged(rest, sums, False)
+
+    def _merged(self, a: Sequence[str], b: Sequence[str], is_vector: bool) -> list[str]:
+        found: list[str] = []
+        for part in self.reductions:
+            here = slice(len(found), len(found) + len(part.values))
+            old, new = ([Item(name, is_vector) for name in names[here]] for names in (a, b))
+            found += [item.name for item in self._combined(part, old, new)]
+        return found
+
+    # Lanes along a kept axis.
+
+    def columns(self, strips: Sequence[dict[int, Linear]], seeds: Sequence[Sequence[Any]]) -> list[list[str]]:
+        """Sweep over all inner axes, for several vectors of columns; returns the results of each."""
+        code, count = self.code, len(self.elements)
+        order = list(self.inner)
+        kinds = [e for _ in strips for e in self.elements]
+        first = [code.vector(Item(name), e) for _ in strips for name, e in zip(self.initial(), self.elements)]
+        types = [code.type(e, True) for e in kinds]
+
+        def level(depth: int, at: dict[int, Linear], state: list[str]) -> list[str]:
+            if depth < len(order):
+                axis = order[depth]
+                start, stop = map(Linear, self.inner[axis])
+                return code.loop(start, stop, 1, lambda i, v: level(depth + 1, {**at, axis: i}, v), state, types)
+            found = []
+            for number, strip in enumerate(strips):
+                mine = state[number * count : (number + 1) * count]
+                found += self.visit({**at, **strip}, mine, seeds[number])
+            return found
+
+        state = level(0, {}, first)
+        return [state[number * count : (number + 1) * count] for number in range(len(strips))]
+
+
+def strands_of(code: Code, cost: int, size: int, width: int, reduces: bool) -> int:
+    """How many vectors are accumulated side by side, so that additions do not wait for one another."""
+    if not reduces or width == 1:
+        return 1
+    return max(1, min(4 if cost < 40 else 2, size // width))

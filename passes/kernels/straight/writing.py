@@ -1,0 +1,294 @@
+"""A group as a kernel: what a workgroup has, rows or strips of columns of it, and their sweeps."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from passes.kernels.linear import ZERO, Linear
+from passes.kernels.straight.nodes import MOST, SHORT
+from passes.kernels.straight.prepared import Prepared
+from passes.kernels.straight.sweep import Part, Span, Sweep, strands_of
+from passes.kernels.values import Buffer, Index, Item, RefusedError, Value, View
+
+# Additions of vectors that a workgroup has at least.
+SHARE = 20_000
+# Vectors of columns that a strip has.
+_STRIP = 4
+
+
+class Made(NamedTuple):
+    """A written kernel: what it reads, the memory that it writes for which results, and how many workgroups it has."""
+
+    inputs: list[tuple[Any, Buffer]]
+    outputs: list[tuple[Buffer, Buffer]]
+    spilled: list[Buffer]
+    groups: int
+
+
+class Writing(Prepared):
+    """A group as a kernel."""
+
+    def write(self) -> Made:
+        """Write the kernel.
+
+        Raises:
+          RefusedError: it is left to the compiler, which has faster code for it.
+        """
+        group = self.group
+        with self.k.writer.at(group.nodes[0].op.location):
+            self._lower()
+            self._measure()
+            self._choose_memory()
+            with self.code.scope():
+                if group.kept is None or (not group.kept and self.group.is_shared):
+                    count = self._flat()
+                elif group.lanes_kept:
+                    count = self._columns()
+                else:
+                    count = self._rows()
+        inputs = list(self.k.operands)
+        return Made(inputs, self.outputs, self.spilled, count)
+
+    # What a workgroup has.
+
+    def _workgroups(self, units: int) -> int:
+        """How many workgroups share some units."""
+        wanted = max(1, min(MOST, self.work // self.lanes // SHARE, units))
+        each = -(-units // wanted)
+        count = -(-units // each) if units else 1
+        if count > 1:
+            self.number = self.k.symbols.new(str(self.k.writer.workgroup(0, count)), 0, count - 1)
+        return count
+
+    def _part_of(self, units: int, step: int, count: int) -> tuple[Linear, Linear]:
+        """The part of some units that the current workgroup has, each of which is `step` long."""
+        if count == 1:
+            return ZERO, Linear(units * step)
+        each = -(-units // count)
+        low = self.number * (each * step)
+        if count * each == units:
+            return low, low + each * step
+        return self._at_most(low, units * step), self._at_most(low + each * step, units * step)
+
+    def _at_most(self, form: Linear, high: int) -> Linear:
+        bounds = self.k.symbols.bounds(form)
+        if bounds is not None and bounds[1] <= high:
+            return form
+        name = self.code.op(f"arith.minsi {self.code.position(form)}, {self.code.position(Linear(high))} : index")
+        return self.k.symbols.new(name, 0, high)
+
+    # Kernels without rows: all axes are swept once.
+
+    def _flat(self) -> int:
+        parts = list(self.parts.values())
+        lane = list(self.sizes)[-1]
+        width = self._width(self._shortest(lane))
+        if not self._takes_vectors(parts, lane, width):
+            if width > 1 and self.sizes[lane] > SHORT:
+                raise RefusedError("elements that are computed one by one")
+            width = 1
+        reduces = any(part.kinds for part in parts)
+        strands = strands_of(self.code, self.cost, self.sizes[lane], width, reduces)
+        uncut = [a for a in self.sizes if a not in self.cuts]
+        axis = next((a for a in uncut if a != lane and self.sizes[a] >= 2 * MOST), None)
+        if axis is None:
+            axis = max(uncut or self.sizes, key=lambda a: self.sizes[a])
+        step = width * strands if axis == lane else 1
+        count = self._workgroups(self.sizes[axis] // step)
+        sums: list[str] = []
+        for piece in self._pieces():
+            span = self._span(axis, *piece[axis], step, count) if count > 1 else None
+            sums += Sweep(self.k, parts, piece, width, strands).rows({}, span)
+        place = self.number if count > 1 else ZERO
+        for part in parts:
+            for number in range(len(part.kinds)):
+                _, buffer = self.outputs[self._output_of(part, number)]
+                buffer.size = count
+                self.code.store(View(buffer, (1,)), (place,), Item(sums.pop(0)))
+        return count
+
+    def _shortest(self, axis: int) -> int:
+        """The shortest piece of an axis."""
+        return min(stop - start for start, stop in self._ranges(axis))
+
+    def _ranges(self, axis: int) -> list[tuple[int, int]]:
+        ends = [*self.cuts.get(axis, ()), self.sizes[axis]]
+        return list(zip([0, *ends], ends))
+
+    def _pieces(self) -> list[dict[int, tuple[int, int]]]:
+        """The parts of the space whose elements come from one part each of what was put together."""
+        found = itertools.product(*(self._ranges(axis) for axis in self.sizes))
+        return [dict(zip(self.sizes, ranges)) for ranges in found]
+
+    def _span(self, axis: int, start: int, stop: int, step: int, count: int) -> Span:
+        """The part of an axis that the current workgroup has: whole steps, and the last one what is left over."""
+        units = (stop - start) // step
+        low, high = self._part_of(units, step, count)
+        end = start + units * step
+        if end == stop:
+            return Span(axis, low + start, high + start, Linear(stop))
+        is_last = self.code.op(
+            f"arith.cmpi eq, {self.code.position(self.number)}, {self.code.position(Linear(count - 1))} : index"
+        )
+        ends = [self.code.position(Linear(n)) for n in (stop, end)]
+        rest = self.code.op(f"arith.select {is_last}, {ends[0]}, {ends[1]} : index")
+        return Span(axis, low + start, high + start, self.k.symbols.new(rest, end, stop))
+
+    def _output_of(self, part: Part, number: int) -> int:
+        target = part.targets[number]
+        assert target is not None, "partial results are in memory"
+        return next(i for i, (_, buffer) in enumerate(self.outputs) if buffer is target.buffer)
+
+    # Rows.
+
+    def _rows(self) -> int:
+        kept = [axis for axis in self.sizes if axis in (self.group.kept or ())]
+        total = math.prod(self.sizes[axis] for axis in kept)
+        inner = {axis: (0, size) for axis, size in self.sizes.items() if axis not in kept}
+        sweeps = [self._row_sweep(level, inner) for level in range(self.group.levels)]
+        count = self._workgroups(total)
+        low, high = self._part_of(total, 1, count)
+
+        def row(r: Linear, _: list[str]) -> None:
+            at = self._unfolded(r, kept)
+            for level, sweep in enumerate(sweeps):
+                self._row_nodes(level, at)
+                if sweep is None:
+                    continue
+                sums = sweep.rows(at)
+                for part in sweep.parts:
+                    if not part.kinds:
+                        target = part.targets[0]
+                        if target is not None:
+                            part.stands[0].view = target
+                        continue
+                    for number, stand in enumerate(part.stands):
+                        self._set(part, number, stand, Item(sums.pop(0)), at)
+
+        self.code.loop(low, high, 1, row)
+        self.code.registers.clear()
+        return count
+
+    def _set(self, part: Part, number: int, stand: Value, item: Item, at: dict[int, Linear]) -> None:
+        """An element of a row is at hand, and stored where it is needed."""
+        self.code.registers[stand] = item
+        target = part.targets[number]
+        if target is not None:
+            kept = self.group.kept or ()
+            self.code.store(target, self._kept_index(stand, at, kept), item)
+
+    def _kept_index(self, stand: Value, at: dict[int, Linear], kept: Sequence[int]) -> Index:
+        axes = [d for d, n in enumerate(stand.shape) if n > 1]
+        found = [ZERO] * len(stand.shape)
+        for axis, d in zip(kept, axes):
+            found[d] = at.get(axis, ZERO)
+        return tuple(found)
+
+    def _row_nodes(self, level: int, at: dict[int, Linear]) -> None:
+        for part in self.parts.values():
+            if part.node.level == level and not part.kinds and not self.group.is_full(part.node):
+                self.code.forget()
+                item = self.code.get(part.values[0], part.index(at, self.group.kept or ()))
+                self._set(part, 0, part.stands[0], item, at)
+
+    def _row_sweep(self, level: int, inner: dict[int, tuple[int, int]]) -> Sweep | None:
+        parts = [p for n, p in self.parts.items() if n.level == level and self.group.is_full(n)]
+        if not parts:
+            return None
+        lane = list(inner)[-1]
+        size = inner[lane][1]
+        width = self._width(size)
+        if not self._takes_vectors(parts, lane, width):
+            if size > SHORT:
+                raise RefusedError("elements that are computed one by one")
+            width = 1
+        cost = sum(part.node.cost for part in parts)
+        reduces = any(part.kinds for part in parts)
+        return Sweep(self.k, parts, inner, width, strands_of(self.code, cost, size, width, reduces))
+
+    def _unfolded(self, r: Linear, axes: Sequence[int]) -> dict[int, Linear]:
+        at: dict[int, Linear] = {}
+        for axis in reversed(axes[1:]):
+            r, at[axis] = self.code.divided(r, self.sizes[axis])
+        if axes:
+            at[axes[0]] = r
+        return at
+
+    # Columns.
+
+    def _columns(self) -> int:
+        kept = [axis for axis in self.sizes if axis in (self.group.kept or ())]
+        *lead, lane = kept
+        size = self.sizes[lane]
+        inner = {axis: (0, n) for axis, n in self.sizes.items() if axis not in kept}
+        width = self._width(size)
+        for level in range(self.group.levels):
+            parts = [p for n, p in self.parts.items() if n.level == level]
+            if not self._takes_vectors(parts, lane, width):
+                raise RefusedError("elements that are computed one by one")
+        strands = max(1, min(_STRIP if self.cost < 40 else 2, size // width))
+        strip = width * strands
+        strips = -(-size // strip)
+        total = strips * math.prod(self.sizes[a] for a in lead)
+        count = self._workgroups(total)
+        low, high = self._part_of(total, 1, count)
+        sweeps = []
+        for level in range(self.group.levels):
+            full = [p for n, p in self.parts.items() if n.level == level and self.group.is_full(n)]
+            sweeps.append(Sweep(self.k, full, inner, width, 1) if full else None)
+
+        def body(r: Linear, _: list[str]) -> None:
+            outer: dict[int, Linear] = {}
+            if lead:
+                r, number = self.code.divided(r, strips)
+                outer = self._unfolded(r, lead)
+            else:
+                number = r
+            first = number * strip
+            if size % strip:
+                # The last strip begins earlier: its columns are computed twice, and are the same.
+                name = self.code.op(
+                    f"arith.minsi {self.code.position(first)}, {self.code.position(Linear(size - strip))} : index"
+                )
+                first = self.k.symbols.new(name, 0, size - strip)
+            places = [{**outer, lane: (first + j * width).lanes()} for j in range(strands)]
+            self._strip(places, sweeps, width)
+
+        self.code.loop(low, high, 1, body)
+        return count
+
+    def _strip(self, places: Sequence[dict[int, Linear]], sweeps: Sequence[Sweep | None], width: int) -> None:
+        kept = self.group.kept or ()
+        seeds: list[list[tuple[Value, Index, Item]]] = [[] for _ in places]
+        with self.code.lanes(width):
+            for level, sweep in enumerate(sweeps):
+                for part in self.parts.values():
+                    if part.node.level == level and not part.kinds and not self.group.is_full(part.node):
+                        for at, known in zip(places, seeds):
+                            self.code.forget()
+                            for seed in known:
+                                self.code.remember(*seed)
+                            item = self.code.get(part.values[0], part.index(at, kept))
+                            self._column(part, 0, at, item, known)
+                if sweep is None:
+                    continue
+                found = sweep.columns(places, seeds)
+                for part in sweep.parts:
+                    if not part.kinds:
+                        if part.targets[0] is not None:
+                            part.stands[0].view = part.targets[0]
+                        continue
+                    for number in range(len(part.stands)):
+                        for at, sums, known in zip(places, found, seeds):
+                            self._column(part, number, at, Item(sums.pop(0), True), known)
+
+    def _column(self, part: Part, number: int, at: dict[int, Linear], item: Item, known: list[Any]) -> None:
+        stand, kept = part.stands[number], self.group.kept or ()
+        index = self._kept_index(stand, at, kept)
+        known.append((stand, index, item))
+        target = part.targets[number]
+        if target is not None:
+            self.code.store(target, index, item)

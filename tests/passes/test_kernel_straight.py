@@ -1,0 +1,260 @@
+"""Straight-line programs as kernels: what becomes one kernel, what stays outside, and that nothing else changes."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+from passes import bindings, kernels, pipeline
+from passes.kernels.straight import writing
+from passes.match import operations
+from passes.pipeline import PassOptions
+from stagec import lax
+
+OPTIONS = PassOptions(target="cpu", machine="x86_64", features=frozenset({"avx2", "fma"}))
+# Spread over workgroups, in vectors with and without a rest, and in a few elements.
+SHAPES = [(3, 50, 70), (7, 64), (5,)]
+
+
+@pytest.fixture(autouse=True)
+def straight_kernels():
+    with stagec.config.override(straight_kernels=True):
+        yield
+
+
+def formed(text):
+    """A module of StableHLO with kernels."""
+    module = bindings.ir.Module.parse(text, bindings.new_context())
+    pipeline.run(module, "values", options=OPTIONS)
+    kernels.form(module, OPTIONS, straight_line=True)
+    return module
+
+
+def plan(function, *operands):
+    """The comments at the head of the module with kernels: the kind of each kernel, or why there is none."""
+    lines = stagec.jit(function).lower(*operands).as_text("kernels").splitlines()
+    return [line.removeprefix("// ") for line in lines if line.startswith("// ")]
+
+
+def kinds(function, *operands):
+    return [
+        line.split()[0] if "a kernel of" in line else line.rpartition(": ")[2] for line in plan(function, *operands)
+    ]
+
+
+def spec(*shape, dtype="float32"):
+    return stagec.ShapeDtypeStruct(shape, dtype)
+
+
+def softmax(x):
+    e = snp.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def normalized(x):
+    centred = x - x.mean(-1, keepdims=True)
+    return centred / snp.sqrt((centred * centred).mean(-1, keepdims=True) + 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "function"),
+    [
+        ("elements", lambda x: 1.05 * snp.where(x > 0, x, 1.67 * snp.exp(x) - 1.67)),
+        ("elements", lambda x: (x + 1, snp.tanh(x + 1), x > 0)),
+        ("elements", lambda x: snp.concatenate([x * 2, snp.pad(x[1:], ((0, 1), (0, 0)))], 1)),
+        ("rows", softmax),
+        ("rows", normalized),
+        ("rows", lambda x: (x.sum(1), x.max(1), snp.argmax(x, 1), x.std(1))),
+        ("rows", lambda x: stagec.nn.logsumexp(x, -1) - x[:, 0]),
+        ("columns", lambda x: x.std(0)),
+        ("columns", lambda x: (x - x.mean(0)) / x.std(0)),
+        ("sums", lambda x: (x.sum(), x.max(), snp.sqrt((x * x).sum()))),
+    ],
+)
+def test_what_shares_a_space_is_one_kernel(kind, function):
+    assert kinds(function, spec(40, 70)) == [kind]
+
+
+def test_workgroups_share_a_sum_and_one_combines_their_parts():
+    text = stagec.jit(lambda x: x.sum() + (x * x).sum()).lower(spec(1000, 1000)).as_text("kernels")
+    assert text.count("a kernel of") == 2
+    assert "stream.dispatch.workgroup.id" in text and "tensor<1000x1000xf32>) -> (tensor<" in text
+
+
+def test_workgroups_have_shares_that_are_fixed_when_compiling():
+    """Sums are the same in every run, on either queue and with any number of threads."""
+    x = np.random.default_rng(0).normal(size=(700, 900)).astype(np.float32)
+    found = [np.asarray(stagec.jit(lambda x: (x.sum(), x.sum(0), x.sum(1)))(x)[0]) for _ in range(3)]
+    assert len({float(y) for y in found}) == 1
+
+
+def test_a_large_reduction_is_not_read_by_the_kernel_that_computes_it():
+    assert kinds(lambda x: x - x.mean(), spec(1000, 1000)) == ["sums", "sums", "elements"]
+
+
+def test_rows_that_are_too_long_for_the_stack_are_kept_in_memory():
+    (line,) = plan(softmax, spec(3, 50_000))
+    assert ", 0 bytes of scratch" in line
+    (line,) = plan(softmax, spec(3, 5_000))
+    assert ", 20000 bytes of scratch" in line
+
+
+def test_what_lies_apart_stays_and_takes_nothing_with_it():
+    found = kinds(lambda x: ((x * 2).T, x + 1), spec(40, 70))
+    assert sorted(found) == ["elements", "stays, because of elements that lie apart"]
+
+
+def test_a_large_product_that_stays_keeps_kernels_away():
+    reason = "stays, because of a large product, for which the compiler packs operands"
+    assert reason in kinds(lambda z, x: (z @ z, x + 1), spec(200, 200, dtype="complex64"), spec(40, 70))
+    assert "elements" in kinds(lambda z, x: (z @ z, x + 1), spec(20, 20, dtype="complex64"), spec(40, 70))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "float16", "bfloat16"])
+def test_elements_without_a_form_stay(dtype):
+    assert kinds(lambda x: x * x + x, spec(40, dtype=dtype)) == []
+    x = np.arange(5).astype(dtype)
+    np.testing.assert_array_equal(np.asarray(stagec.jit(lambda x: x * x + x)(x)), x * x + x)
+
+
+def test_what_has_effects_keeps_its_order():
+    module = formed("""
+      func.func @main(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64xf32>) {
+        %zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %a = stablehlo.custom_call @first(%x) {has_side_effect = true} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+        %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]
+          : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+        %b = stablehlo.custom_call @second(%s) {has_side_effect = true} : (tensor<64xf32>) -> tensor<64xf32>
+        %w = stablehlo.broadcast_in_dim %b, dims = [0] : (tensor<64xf32>) -> tensor<64x64xf32>
+        %y = stablehlo.add %x, %w : tensor<64x64xf32>
+        %c = stablehlo.custom_call @third(%y) {has_side_effect = true} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+        %z = stablehlo.multiply %c, %a : tensor<64x64xf32>
+        return %z, %b : tensor<64x64xf32>, tensor<64xf32>
+      }""")
+    assert module.operation.verify()
+    calls = [op for op in operations(module.operation) if op.name in ("stablehlo.custom_call", "flow.dispatch")]
+    names = [str(op.attributes["call_target_name"]).strip('"') for op in calls if op.name == "stablehlo.custom_call"]
+    assert names == ["first", "second", "third"] and len(calls) == 6
+
+
+def test_a_result_is_still_written_over_a_donated_argument():
+    def step(w, m, g):
+        m = m * 0.9 + g
+        return w - 0.1 * snp.tanh(m), m
+
+    def text(function):
+        return stagec.jit(function, donate_argnums=0).lower(*[spec(300, 70)] * 3).as_text("kernels")
+
+    assert "iree.abi.output = 0" in text(step) and "flow.dispatch" in text(step)
+    # Not where an element of it is needed after another one is written.
+    assert "iree.abi.output" not in text(lambda w, m, g: (w[::-1] + m, g))
+    w, m, g = (np.random.default_rng(i).normal(size=(300, 70)).astype(np.float32) for i in range(3))
+    found = stagec.jit(step, donate_argnums=0)(snp.array(w), m, g)
+    np.testing.assert_allclose(found[0], w - 0.1 * np.tanh(m * 0.9 + g), rtol=1e-5, atol=1e-5)
+
+
+def test_operations_in_a_kernel_keep_the_users_lines():
+    text = stagec.jit(lambda x: softmax(x)).lower(spec(40, 70)).as_text("stablehlo", locations=True)
+    module = bindings.ir.Module.parse(text, bindings.new_context())
+    pipeline.run(module, "values", options=OPTIONS)
+    assert kernels.form(module, OPTIONS, straight_line=True) == {"straight": 1}
+    found = [op for op in operations(module.operation) if op.name in ("arith.divf", "math.exp", "arith.maximumf")]
+    assert found and all("test_kernel_straight.py" in str(op.location) for op in found)
+
+
+@pytest.mark.parametrize("target", ["cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:aarch64"])
+def test_every_kind_of_cpu_has_kernels(target):
+    with stagec.config.override(target=target):
+        lowered = stagec.jit(lambda x: (softmax(x), x.std(0), x.sum())).lower(spec(40, 70))
+        assert lowered.as_text("kernels").count("a kernel of") == 3
+        assert lowered.as_text("asm")
+
+
+SPECIAL = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 1e-3, 3.7e9, -1e20, 0.5]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_special_numbers_are_reduced_as_by_numpy(shape, monkeypatch):
+    monkeypatch.setattr(writing, "SHARE", 1)
+    rng = np.random.default_rng(0)
+    x = rng.choice([0.0, -0.0, 1.0, -2.5, 4.0], size=shape).astype(np.float32)
+    for number, special in enumerate([np.nan, np.inf, -np.inf]):
+        x.reshape(-1)[(number * 17 + 3) % x.size] = special
+
+    def function(m, x):
+        for axis in (None, 0, -1):
+            yield from (m.max(x, axis), m.min(x, axis), m.sum(x, axis), m.any(x > 2, axis), m.all(x < 9, axis))
+            yield m.prod(m.sign(x) + (x != x), axis)
+            yield m.argmax(x, axis)
+            yield m.argmin(-abs(x), axis)
+
+    with np.errstate(all="ignore"):
+        expected = list(function(np, x))
+    for number, (got, want) in enumerate(zip(stagec.jit(lambda x: list(function(snp, x)))(x), expected, strict=True)):
+        np.testing.assert_array_equal(np.asarray(got), want, err_msg=f"result {number}")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint8", "uint32", "bool", "float64"])
+def test_every_dtype_is_that_of_programs_without_kernels(dtype, monkeypatch):
+    monkeypatch.setattr(writing, "SHARE", 1)
+    rng = np.random.default_rng(1)
+    if dtype == "float64":
+        x, y = (rng.choice(SPECIAL, size=(9, 131)) for _ in range(2))
+    else:
+        info = np.iinfo(dtype) if dtype != "bool" else None
+        some = [info.min, info.max, 0, 1, 2, 7, info.max - 1] if info else [False, True]
+        x, y = (rng.choice(np.array(some, dtype), size=(9, 131)) for _ in range(2))
+
+    def function(x, y):
+        found = [x == y, x < y, snp.where(x > y, x, y), lax.max(x, y), lax.min(x, y), snp.concatenate([x, y], 1)]
+        found += [
+            z for axis in (0, 1, None) for z in (x.max(axis), y.min(axis), (x != y).any(axis), x.astype(bool).all(axis))
+        ]
+        if dtype != "bool":
+            found += [x + y * x - y, lax.sign(x), lax.div(x, y), lax.rem(x, y)]
+        if dtype not in ("bool", "float64"):
+            found += [z for axis in (0, 1, None) for z in (snp.sum(x, axis), snp.prod(x | 1, axis))]
+            found += [lax.shift_left(x, y), lax.shift_right_logical(x, y), (x & y) ^ ~x, lax.population_count(x)]
+        return [*found, *(x.astype(t) for t in ("int32", "float32", "bool", "uint8") if dtype != "float64")]
+
+    with stagec.enable_x64():
+        with stagec.config.override(cpu_kernels=False):
+            expected = stagec.jit(lambda x, y: function(x, y))(x, y)
+        found = stagec.jit(lambda x, y: function(x, y))(x, y)
+    for number, (got, want) in enumerate(zip(found, expected, strict=True)):
+        np.testing.assert_array_equal(np.asarray(got), np.asarray(want), err_msg=f"result {number}")
+
+
+def test_empty_arrays_and_single_numbers():
+    def function(m, x, empty):
+        return m.exp(x) + 1, x.sum() * 2, x[None, None] * 3, empty * 2, m.sum(empty), m.sum(empty, 0) + x
+
+    x, empty = np.float32(0.25), np.zeros((0, 3), np.float32)
+    expected = function(np, np.asarray(x), empty)
+    for got, want in zip(stagec.jit(lambda x, e: function(snp, x, e))(x, empty), expected, strict=True):
+        np.testing.assert_allclose(np.asarray(got), want, rtol=1e-6)
+        assert got.shape == np.shape(want)
+
+
+def test_equal_kernels_are_one():
+    x = spec(40, 70)
+    text = stagec.jit(lambda *xs: [snp.tanh(x) for x in xs]).lower(*itertools.repeat(x, 3)).as_text("kernels")
+    assert text.count("stream.executable private") == 1 and text.count("flow.dispatch") == 3
+
+
+def test_of_a_barrier_a_group_takes_what_it_reads():
+    text = """func.func @main(%x: tensor<9xf32>, %w: tensor<9x9xf32>) -> (tensor<9xf32>, tensor<9xf32>) {
+      %a = stablehlo.exponential %x : tensor<9xf32>
+      %p = stablehlo.custom_call @opaque(%a, %w) : (tensor<9xf32>, tensor<9x9xf32>) -> tensor<9xf32>
+      %b:2 = stablehlo.optimization_barrier %a, %p : tensor<9xf32>, tensor<9xf32>
+      %c = stablehlo.exponential %b#0 : tensor<9xf32>
+      %m = stablehlo.multiply %c, %a : tensor<9xf32>
+      return %m, %b#1 : tensor<9xf32>, tensor<9xf32>
+    }"""
+    module = bindings.ir.Module.parse(text, bindings.new_context())
+    assert kernels.form(module, OPTIONS, straight_line=True) == {"straight": 1}
+    assert module.operation.verify()
+    names = [op.operation.name for op in module.body.operations[-1].operation.regions[0].blocks[0].operations]
+    assert names == ["flow.dispatch", "stablehlo.custom_call", "stablehlo.optimization_barrier", "func.return"]
