@@ -119,7 +119,7 @@ def _row(name: str, slope: Any) -> Primitive:
         shape=lambda sample, a: sample.strip_weak_type(),
         eval=lambda sample, a: sample,
         lower=lambda cx, sample, a: sample,
-        jvp=each(None, slope),
+        jvp=each(None, lambda out, sample, a, t: slope(out, a, t), result=True),
         transpose=NOT_LINEAR,
         batch=batch_elementwise,
     )

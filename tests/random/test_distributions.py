@@ -119,6 +119,18 @@ def test_gamma_numbers_follow_their_parameter(a):
         np.testing.assert_allclose(np.asarray(slope)[usable], expected[usable], 2e-3)
 
 
+@pytest.mark.parametrize("a", [0.7, 2.5, 8.0])
+def test_gamma_numbers_have_second_derivatives(a):
+    def draw(a):
+        return random.gamma(random.key(3), a, dtype="float64")
+
+    with stagec.enable_x64():
+        x, second = draw(a), stagec.jacfwd(stagec.jacfwd(draw))(np.float64(a))
+    quantile, step = stats.gamma.cdf(float(x), a), 1e-3
+    below, here, above = (stats.gamma.ppf(quantile, a + k * step) for k in (-1, 0, 1))
+    np.testing.assert_allclose(second, (below - 2 * here + above) / step**2, 1e-3)
+
+
 def test_draws_of_gamma_numbers_have_gradients():
     key = random.key(4)
     for draw in (
