@@ -9,6 +9,7 @@ import numpy as np
 from stagec.control.loops import while_loop
 from stagec.core import dtypes
 from stagec.core.dtype_info import finfo
+from stagec.core.graph import Literal
 from stagec.core.primitive import NOT_LINEAR, Primitive
 from stagec.numpy.reductions import any as any_of
 from stagec.primitives import arithmetic as ar, logic, transcendental as tr
@@ -112,6 +113,11 @@ def _log_slope(out: Any, a: Any, t: Any) -> Operand:
     return random_gamma_grad(a, sample) / sample * t
 
 
+def _array(x: Any) -> Any:
+    """A number as something that has operators."""
+    return full((), x) if isinstance(x, Literal) else x
+
+
 def _row(name: str, slope: Any) -> Primitive:
     """A number that was drawn, which depends on its parameter by `slope(sample, a, tangent)`."""
     return Primitive(
@@ -119,7 +125,7 @@ def _row(name: str, slope: Any) -> Primitive:
         shape=lambda sample, a: sample.strip_weak_type(),
         eval=lambda sample, a: sample,
         lower=lambda cx, sample, a: sample,
-        jvp=each(None, lambda out, sample, a, t: slope(out, a, t), result=True),
+        jvp=each(None, lambda out, sample, a, t: slope(out, _array(a), _array(t)), result=True),
         transpose=NOT_LINEAR,
         batch=batch_elementwise,
     )
