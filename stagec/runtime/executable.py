@@ -16,7 +16,7 @@ from stagec.runtime.array import Array, borrow, is_lent, signature
 from stagec.runtime.callbacks import CallingContexts
 from stagec.runtime.contexts import Pool
 from stagec.runtime.device import Device, binding, cpu, instance
-from stagec.runtime.exhausted import is_exhausted, out_of_memory
+from stagec.runtime.exhausted import check_memory
 from stagec.runtime.timeline import Timeline
 
 _new = object.__new__
@@ -154,13 +154,10 @@ class Executable:
         try:
             context.invoke(self._function, inputs, outputs)
         except RuntimeError as error:
-            raise self._told(error) from None
+            check_memory(self.name, self.out_avals, error)
+            raise
         finally:
             self._end(context)
-
-    def _told(self, error: RuntimeError) -> RuntimeError:
-        """What is raised for an error of the runtime; a callback's own stays what it is."""
-        return out_of_memory(self.name, self.out_avals, error) if is_exhausted(error) else error
 
     def _run_quick(self, args: Sequence[Array]) -> list[Array]:
         """`run` for arrays, where nothing has to be guarded against: the hot path."""
@@ -177,7 +174,8 @@ class Executable:
         try:
             context.invoke(self._function, inputs, outputs)
         except RuntimeError as error:
-            raise self._told(error) from None
+            check_memory(self.name, self.out_avals, error)
+            raise
         finally:
             self._end(context)
         return self._results(outputs)
@@ -271,7 +269,8 @@ class Executable:
         try:
             context.invoke(self._function, inputs, outputs)
         except RuntimeError as error:
-            raise self._told(error) from None
+            check_memory(self.name, self.out_avals, error)
+            raise
         finally:
             self._end(context)
         result = _new(Array)

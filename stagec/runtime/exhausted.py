@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 
-
-def is_exhausted(error: Exception | str) -> bool:
-    """Whether an error of the runtime means that there is no memory."""
-    return "RESOURCE_EXHAUSTED" in str(error)
+# Behind a place in the runtime's sources: a callback's own error may have the word too.
+_EXHAUSTED = re.compile(r"\.cc?:\d+: RESOURCE_EXHAUSTED")
 
 
-def out_of_memory(name: str, out_avals: Sequence[ShapedArray], error: Exception | str) -> errors.OutOfMemoryError:
-    """The error for a program that got no memory."""
+def is_exhausted(message: str) -> bool:
+    """Whether a message of the runtime means that there is no memory."""
+    return _EXHAUSTED.search(message) is not None
+
+
+def check_memory(name: str, out_avals: Sequence[ShapedArray], error: RuntimeError) -> None:
+    """Raise OutOfMemoryError if the runtime's error says that a program got no memory.
+
+    What a callback raised, a program that it called included, is of a class of its own or says something else.
+    """
+    if type(error) is not RuntimeError or not is_exhausted(str(error)):
+        return
     reason = str(error).partition("; while")[0]
     rows = [("results", f"{sum(a.nbytes for a in out_avals):,} bytes: {', '.join(a.long() for a in out_avals)}", "")]
-    return location.error(
+    raise location.error(
         errors.OutOfMemoryError,
         f"{name} needs more memory than there is: {reason}",
         rows,
         "compute on parts, as with stagec.lax.map, or in a narrower dtype; stagec.checkpoint keeps less for gradients",
-    )
+    ) from None

@@ -168,3 +168,21 @@ def test_unknown_options_are_refused():
         stagec.pure_callback(lambda: 3.0, f32, vmap_method="all")
     with pytest.raises(stagec.errors.UnsupportedError, match="sharding"):
         io_callback(lambda: 3.0, f32, sharding="x")
+
+
+def test_what_a_callback_raises_keeps_its_cause():
+    def fails(x):
+        raise RuntimeError("RESOURCE_EXHAUSTED, says the user's own library") from ValueError("why")
+
+    class Full(RuntimeError):
+        pass
+
+    def full(x):
+        raise Full("RESOURCE_EXHAUSTED")
+
+    shape = stagec.ShapeDtypeStruct((), "float32")
+    with pytest.raises(RuntimeError) as info:
+        stagec.jit(lambda x: stagec.pure_callback(fails, shape, x))(1.0)
+    assert isinstance(info.value.__cause__, ValueError)
+    with pytest.raises(Full):
+        stagec.jit(lambda x: stagec.pure_callback(full, shape, x))(1.0)
