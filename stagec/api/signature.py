@@ -11,7 +11,7 @@ import numpy as np
 
 from stagec.core import dtypes, forking, pytree
 from stagec.core.aval import ShapedArray
-from stagec.core.config import config, state
+from stagec.core.config import config
 from stagec.core.containers import node_of
 from stagec.core.errors import StagecError
 from stagec.core.foreign import from_foreign
@@ -47,12 +47,7 @@ _scalars: dict[type, _Scalar] = {}
 
 
 def _learn_scalars() -> None:
-    # An option may be updated inside of a block that overrides others: what is learned here serves calls outside.
-    overrides, state.overrides = state.overrides, {}
-    try:
-        _scalars.update({kind: _Scalar(kind) for kind in (bool, int, float, complex)})
-    finally:
-        state.overrides = overrides
+    _scalars.update({kind: _Scalar(kind) for kind in (bool, int, float, complex)})
     _placed_number.cache_clear()
     _numpy_avals.clear()
 
@@ -195,7 +190,8 @@ def _copied(value: Any, aval: ShapedArray) -> Array:
     return made
 
 
-_learn_scalars()
+with config.plain():
+    _learn_scalars()
 config.on_update(_learn_scalars)
 
 

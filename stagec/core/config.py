@@ -91,6 +91,19 @@ class ThreadState(threading.local):
 state = ThreadState()
 
 
+@contextlib.contextmanager
+def _overriding(overrides: dict[str, Any]) -> Iterator[None]:
+    """These overrides, and no others, in this thread and for a block."""
+    before = state.overrides
+    state.overrides = overrides
+    state.refresh()
+    try:
+        yield
+    finally:
+        state.overrides = before
+        state.refresh()
+
+
 class Config:
     """Read an option as an attribute; change it with `update`, or for a block with `override`.
 
@@ -113,7 +126,7 @@ class Config:
         self._learn()
 
     def __dir__(self) -> list[str]:
-        return sorted({*object.__dir__(self), *_OPTIONS} - {"checks_values", "on_update", "trace_key"})
+        return sorted({*object.__dir__(self), *_OPTIONS} - {"checks_values", "on_update", "plain", "trace_key"})
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -141,38 +154,41 @@ class Config:
         self._values[name] = _checked(name, value)
         self._refused.pop(name, None)
         self._learn()
-        for listener in self._listeners:
-            listener()
+        with self.plain():
+            for listener in self._listeners:
+                listener()
+
+    def plain(self) -> contextlib.AbstractContextManager[None]:
+        """Set aside the overrides of this thread for a block: what is learned in it serves all threads."""
+        return _overriding({})
 
     @contextlib.contextmanager
     def override(self, **values: Any) -> Iterator[None]:
         """Set options for a block, in this thread only."""
         values = {name: _checked(name, value) for name, value in values.items()}
-        before = state.overrides
-        state.overrides = {**before, **values}
-        state.refresh()
-        try:
+        with _overriding({**state.overrides, **values}):
             yield
-        finally:
-            state.overrides = before
-            state.refresh()
 
     def trace_key(self) -> tuple[Any, ...]:
         """The options that take part in a trace's or a compiled program's identity."""
         found = None if state.overrides else self._trace_key
-        return tuple(getattr(self, name) for name in _IN_TRACE_KEY) if found is None else found
+        return self._compute_trace_key() if found is None else found
 
     def checks_values(self) -> bool:
         """Whether results are looked at for NaN or infinity."""
         return bool(self.debug_nans or self.debug_infs) if state.overrides else self._checks_values
 
     def _learn(self) -> None:
-        """Work out what is asked for often, for threads without overrides; this one may have some."""
-        self._trace_key = None if self._refused else tuple(self._values[name] for name in _IN_TRACE_KEY)
+        """Work out what is asked for often."""
+        with self.plain():
+            self._trace_key = None if self._refused else self._compute_trace_key()
         self._checks_values = bool(self._values["debug_nans"] or self._values["debug_infs"])
 
+    def _compute_trace_key(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in _IN_TRACE_KEY)
+
     def on_update(self, listener: Callable[[], None]) -> None:
-        """Call `listener` after every `update`."""
+        """Call `listener` after every `update`, with the options of threads without overrides."""
         self._listeners.append(listener)
 
     def __repr__(self) -> str:
