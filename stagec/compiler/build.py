@@ -304,7 +304,9 @@ def _compile_optimized(
     from passes.analysis.clobber import clobbered_arguments
     from stagec.compiler import driver
 
-    asked = dataclasses.replace(compile_options(queue, callbacks), kernels=options.kernels, straight=options.straight)
+    # The calling thread waits for its own work anyway, and for the Python functions that it calls.
+    asynchronous = queue != "local-sync" and not callbacks
+    asked = dataclasses.replace(options.of_compiler(), asynchronous=asynchronous)
     compiled = driver.compile_module(module, options.target, name=name, options=asked)
     if compiled.ready:
         module = bindings.ir.Module.parse(compiled.ready, bindings.new_context())
@@ -323,12 +325,6 @@ def _compile_optimized(
 _PARALLEL_WORK = 1 << 19
 # Smaller operations run as one piece, so that more of them are not more to spread.
 _PIECE = 1 << 14
-
-
-def compile_options(queue: str, callbacks: bool = False) -> CompileOptions:
-    """What the compiler is asked for a program that runs on a queue of the runtime."""
-    # The calling thread waits for its own work anyway, and for the Python functions that it calls.
-    return CompileOptions(asynchronous=queue != "local-sync" and not callbacks)
 
 
 def choose_driver(graph: Graph, target: Target) -> str:

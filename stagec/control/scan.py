@@ -213,9 +213,9 @@ def map_(f: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any
     def step(_: None, x: Any) -> tuple[None, Any]:
         return None, f(x)
 
-    if batch_size is None:
+    if batch_size is None or operator.index(batch_size) <= 0:
         return scan(step, None, xs)[1]
-    return _map_batches(f, xs, batch_size) if operator.index(batch_size) > 0 else scan(step, None, xs)[1]
+    return _map_batches(f, xs, operator.index(batch_size))
 
 
 def _map_batches(f: Callable[[Any], Any], xs: Any, batch_size: int) -> Any:
@@ -226,7 +226,7 @@ def _map_batches(f: Callable[[Any], Any], xs: Any, batch_size: int) -> Any:
     if len(sizes) != 1 or not rows:
         # What is wrong with the sizes, the loop says; without rows, there are no batches.
         return scan(lambda _, x: (None, f(x)), None, xs)[1]
-    size = min(operator.index(batch_size), rows)
+    size = min(batch_size, rows)
     whole = rows - rows % size
     out_tree = pytree.LEAF
 
