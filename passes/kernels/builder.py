@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
-import math
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.values import Element, Index, Item, NotVectorsError, Value, View
-from passes.kernels.writer import Writer
+from passes.kernels.writer import Writer, spelled_float
 
 
 class Symbols:
@@ -34,7 +33,7 @@ class Symbols:
         return form.bounds(self.ranges, width)
 
 
-class Builder:
+class Builder(abc.ABC):
     """What the functions of lazy values are written against.
 
     Attributes:
@@ -60,27 +59,27 @@ class Builder:
 
     # What the two kinds of builders do differently.
 
+    @abc.abstractmethod
     def op(self, text: str) -> str:
         """An operation with one result, whose name is returned."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def constant(self, number: Any, element: Element) -> str:
         """A number as a scalar."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def load(self, view: View, index: Index) -> Item:
         """An element of memory, or a vector of them."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def position(self, form: Linear) -> str:
         """A form without lanes as an SSA value of type `index`."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def undecided(
         self, form: Linear, bounds: Sequence[int], parts: Sequence[Callable[[], Item]], element: Element
     ) -> Item:
         """An element of an array of parts: which one depends on where a form lies between bounds."""
-        raise NotImplementedError
 
     @contextlib.contextmanager
     def located(self, location: str) -> Iterator[None]:
@@ -374,10 +373,6 @@ def spelled(number: Any, element: Element) -> str:
     if element.kind == "b":
         return "true" if number else "false"
     if element.is_float:
-        value = float(number)
-        if math.isfinite(value):
-            return f"{value:.17e}"
-        code, digits = (">d", 16) if element.bits == 64 else (">f", 8)
-        return "0x" + struct.pack(code, value).hex().upper().zfill(digits)
+        return spelled_float(float(number), element.name)
     bits = int(number) % (1 << element.bits)
     return str(bits - (1 << element.bits) if bits >= 1 << (element.bits - 1) else bits)

@@ -7,6 +7,8 @@ after that, so that address arithmetic on constants leaves no code.
 from __future__ import annotations
 
 import contextlib
+import math
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -41,6 +43,19 @@ def stored(element: str) -> str:
     """
     # A memref of i1 has one byte for each element, but `vector.load` takes it for bits.
     return "i8" if element == "i1" else element.removeprefix("u") if element.startswith("ui") else element
+
+
+def spelled_float(value: float, element: str) -> str:
+    """A number as MLIR writes it in an attribute of a floating-point element type.
+
+    >>> spelled_float(0.5, "f32"), spelled_float(float("inf"), "f64"), spelled_float(float("-inf"), "bf16")
+    ('5.00000000000000000e-01', '0x7FF0000000000000', '0xFF80')
+    """
+    if math.isfinite(value):
+        return f"{value:.17e}"
+    # bfloat16 is the upper half of float32.
+    code, digits = {"f64": (">d", 16), "f32": (">f", 8), "bf16": (">f", 4), "f16": (">e", 4)}[element]
+    return "0x" + struct.pack(code, value).hex().upper()[:digits]
 
 
 class Writer:

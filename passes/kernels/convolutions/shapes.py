@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from passes import attributes as attrs
-from passes.kernels.products.shapes import computed, strides
-from passes.match import element_name, is_static, producer, shape_of
+from passes.kernels.products.shapes import computed_in
+from passes.kernels.values import row_major
+from passes.match import element_name, producer, shape_of
 
 # Up to so many columns take vectors along the input features, of which there are at least so many.
 FEW_COLUMNS, MANY_INPUTS = 4, 16
@@ -150,11 +151,8 @@ class Found:
 def read(op: Any) -> Found | None:
     """What a `stablehlo.convolution` is; None if kernels have no code for it."""
     (result,) = op.operation.results
-    if not all(is_static(value) for value in (op.lhs, op.rhs, result)):
-        return None
-    kinds = [element_name(value) for value in (op.lhs, op.rhs, result)]
-    element = computed(kinds[0], kinds[2])
-    if kinds[0] != kinds[1] or not element:
+    element = computed_in(op)
+    if not element:
         return None
     dims = attrs.convolution_dimensions(op)
     rank = len(dims.lhs_spatial)
@@ -183,9 +181,9 @@ def read(op: Any) -> Found | None:
         low[place], high[place], between[place] = found.low, found.high, found.between
     edges = Edges(tuple(low), tuple(high), tuple(between))
     whole = edges.shape(shape_of(lhs.value))
-    lhs_steps = [strides(whole)[axis] for axis in lhs.order]
-    rhs_steps = [strides(shape_of(rhs.value))[axis] for axis in rhs.order]
-    out_steps = strides(out_shape)
+    lhs_steps = [row_major(whole)[axis] for axis in lhs.order]
+    rhs_steps = [row_major(shape_of(rhs.value))[axis] for axis in rhs.order]
+    out_steps = row_major(out_shape)
     feature = lhs_steps[dims.lhs_feature]
     batch = Axis(out_shape[dims.out_batch], lhs_steps[dims.lhs_batch], out_steps[dims.out_batch])
     features = Axis(inputs, feature, rhs_steps[dims.rhs_input])
@@ -199,7 +197,7 @@ def read(op: Any) -> Found | None:
         columns, groups = groups, 1
     convolution = Convolution(
         *(parts, Axis(groups, inputs * feature, columns), columns, rhs_steps[dims.rhs_output], channelwise),
-        *(math.prod(whole), math.prod(rhs.shape), kinds[0], element, kinds[2]),
+        *(math.prod(whole), math.prod(rhs.shape), element_name(op.lhs), element, element_name(result)),
     )
     return Found(convolution, lhs, rhs, edges)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from passes import attributes as attrs
 from passes.kernels.products.vectors import Vectors, is_float
+from passes.kernels.writer import spelled_float
 from passes.match import element_name
 
 _FLOAT = {
@@ -87,13 +88,6 @@ def _computed(v: Vectors, name: str, element: str, values: list[str]) -> str:
 
 def number(value: float, element: str) -> str:
     """A number as MLIR writes it in a `dense` of that element type."""
-    if not is_float(element):
-        return "true" if value else "false"
-    if value != value or value in (float("inf"), float("-inf")):
-        quiet, infinite = {"f16": (0x7E00, 0x7C00), "bf16": (0x7FC0, 0x7F80)}.get(
-            element, (0x7FC00000, 0x7F800000) if element == "f32" else (0x7FF8 << 48, 0x7FF0 << 48)
-        )
-        width = {"f16": 4, "bf16": 4, "f32": 8, "f64": 16}[element]
-        bits = quiet if value != value else infinite | ((1 << (4 * width - 1)) if value < 0 else 0)
-        return f"0x{bits:0{width}X}"
-    return repr(float(value)) if "e" not in repr(float(value)) else f"{value:.17e}"
+    if is_float(element):
+        return spelled_float(value, element)
+    return "true" if value else "false"

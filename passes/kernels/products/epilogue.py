@@ -14,8 +14,9 @@ from typing import Any
 from passes import attributes as attrs, bindings
 from passes.kernels.products import elementwise
 from passes.kernels.products.packing import batch_offset
-from passes.kernels.products.shapes import Product, merged, strides
+from passes.kernels.products.shapes import Product, merged
 from passes.kernels.products.vectors import Vectors
+from passes.kernels.values import row_major
 from passes.kernels.writer import Buffer, Index, Writer, stored
 from passes.match import element_name, is_static, producer, shape_of, size_of, splat_of
 
@@ -26,7 +27,7 @@ _INPUT_ELEMENTS = ("i1", "f16", "bf16", "f32", "f64")
 
 @dataclasses.dataclass(frozen=True)
 class Input:
-    """An array that the epilogue reads beside the sums.
+    """An array that the epilogue reads in addition to the sums.
 
     Attributes:
       value: the array.
@@ -201,11 +202,11 @@ def _comes_after(reader: Any, last: Any) -> bool:
 def _input(value: Any, product: Product) -> Input | None:
     """How rows and columns of a product lie in an array of its size, which may be broadcast from a smaller one."""
     shape = list(shape_of(value))
-    steps = strides(shape)
+    steps = list(row_major(shape))
     broadcast = producer(value, "stablehlo.broadcast_in_dim")
     if broadcast is not None:
         value = broadcast.operation.operands[0]
-        own = strides(shape_of(value))
+        own = row_major(shape_of(value))
         steps = [0] * len(shape)
         for axis, target in enumerate(attrs.ints(broadcast, "broadcast_dimensions")):
             if shape_of(value)[axis] > 1:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from passes import attributes as attrs
+from passes.kernels.values import row_major
 from passes.kernels.writer import stored
 from passes.match import element_name, is_static, producer, shape_of
 
@@ -28,6 +29,15 @@ def computed(operand: str, result: str) -> str:
         return _COMPUTED.get(operand, "")
     wide = _WIDENED.get(operand, "")
     return wide if wide and stored(result) == wide else ""
+
+
+def computed_in(op: Any) -> str:
+    """What a product or a convolution is computed in; empty if there is no code for it."""
+    values = (op.lhs, op.rhs, op.operation.results[0])
+    if not all(is_static(value) for value in values):
+        return ""
+    left, right, result = map(element_name, values)
+    return computed(left, result) if left == right else ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,18 +101,15 @@ class Product:
 def read(op: Any) -> Product | None:
     """The product that a `stablehlo.dot_general` is; None if kernels have no code for it."""
     (result,) = op.operation.results
-    if not all(is_static(value) for value in (op.lhs, op.rhs, result)):
+    element = computed_in(op)
+    if not element:
         return None
-    kinds = [element_name(value) for value in (op.lhs, op.rhs, result)]
-    element = computed(kinds[0], kinds[2])
-    if kinds[0] != kinds[1] or not element:
-        return None
-    kinds[:2] = [element_name(value) for value in sources(op)]
+    kinds = [element_name(value) for value in (*sources(op), result)]
     dims = attrs.dot_dimensions(op)
     left, right = shape_of(op.lhs), shape_of(op.rhs)
     if 0 in left or 0 in right:
         return None
-    left_strides, right_strides = strides(left), strides(right)
+    left_strides, right_strides = row_major(left), row_major(right)
     rows = merged((left[d], left_strides[d]) for d in _free(left, dims.lhs_batch, dims.lhs_contract))
     columns = merged((right[d], right_strides[d]) for d in _free(right, dims.rhs_batch, dims.rhs_contract))
     shared = [(left[i], left_strides[i], right_strides[j]) for i, j in zip(dims.lhs_contract, dims.rhs_contract)]
@@ -136,15 +143,6 @@ def sources(op: Any) -> tuple[Any, Any]:
         exact = narrow is not None and _WIDENED.get(element_name(narrow)) == wide == computed(wide, result)
         found.append(narrow if exact else value)
     return found[0], found[1]
-
-
-def strides(shape: Sequence[int]) -> list[int]:
-    """How many elements apart neighbours along each axis are, in memory without gaps.
-
-    >>> strides((2, 3, 4))
-    [12, 4, 1]
-    """
-    return [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
 def _free(shape: Sequence[int], *taken: Sequence[int]) -> list[int]:

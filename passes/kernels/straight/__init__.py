@@ -20,7 +20,7 @@ from passes.kernels.straight.nodes import Node, Reading
 from passes.kernels.straight.writing import Writing
 from passes.kernels.values import Buffer, NotVectorsError, RefusedError
 from passes.kernels.writer import Buffer as Binding
-from passes.match import functions, operations
+from passes.match import functions
 
 __all__ = ["form"]
 
@@ -28,8 +28,8 @@ __all__ = ["form"]
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
     """Replace elementwise operations and reductions by kernels, in place; returns how many."""
     count = 0
-    for op in operations(kernels.module.operation):
-        if op.name == "stablehlo.dot_general" and cost.is_packed(op):
+    for op in kernels.found("stablehlo.dot_general"):
+        if cost.is_packed(op):
             kernels.plan.refuse("elements", op.location, "a large product, for which the compiler packs operands")
             return {}
     for function in functions(kernels.module).values():
