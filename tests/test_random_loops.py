@@ -5,10 +5,10 @@ import random
 
 import numpy as np
 import pytest
+from forming import without_failures
 
 import stagec
 import stagec.numpy as snp
-from passes import kernels
 from stagec import lax
 
 FUZZ = int(os.environ.get("STAGEC_FUZZ", "0"))
@@ -228,19 +228,8 @@ def random_loop(seed):
 
 @pytest.fixture(autouse=True)
 def failures(monkeypatch):
-    """The errors of forming kernels, without which a program is compiled as well."""
-    found, form = [], kernels.form
-
-    def noting(*args):
-        try:
-            return form(*args)
-        except Exception as error:
-            found.append(error)
-            raise
-
-    monkeypatch.setattr(kernels, "form", noting)
-    yield found
-    assert found == []
+    with without_failures(monkeypatch):
+        yield
 
 
 def check(seeds, whole):

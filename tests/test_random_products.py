@@ -6,6 +6,7 @@ import random
 import ml_dtypes  # noqa: F401  (names bfloat16)
 import numpy as np
 import pytest
+from forming import alone, target_of
 from guarded import guarded
 
 import stagec
@@ -13,7 +14,6 @@ import stagec.numpy as snp
 from passes import kernels
 from stagec import lax
 from stagec.compiler import build
-from stagec.compiler.targets import cpu_levels
 
 # A longer hunt: STAGEC_FUZZ=20 python -m pytest tests/test_random_products.py
 SEEDS = range(3 * int(os.environ.get("STAGEC_FUZZ", "1")))
@@ -112,15 +112,7 @@ class Products:
 @pytest.fixture
 def formed(monkeypatch):
     """How many products each program had kernels for."""
-    counts = []
-
-    def form(table, processor, former=kernels.products.form):
-        hits = former(table, processor)
-        counts.append(hits.get("products", 0))
-        return hits
-
-    monkeypatch.setattr(kernels, "_FORMERS", (form,))
-    with stagec.config.override(enable_cache=False, enable_x64=True):
+    with alone(monkeypatch, kernels.products.form, "products") as counts:
         yield counts
 
 
@@ -144,7 +136,7 @@ def test_compiled_products_are_those_of_numpy(seed, queue, formed, monkeypatch):
     monkeypatch.setattr(build, "choose_driver", lambda graph, target: queue)
     # Programs are found again in a process whatever their queue, so each queue has its own.
     program = Products(2 * seed + (queue == "local-task"))
-    target = ["cpu", *(f"cpu:{level}" for level in cpu_levels())][seed % (1 + len(cpu_levels()))]
+    target = target_of(seed)
     compiled = stagec.jit(lambda *arrays: program.run(snp, arrays), target=target)
     results = compiled(*map(guarded, program.arrays))
     check(program, results, f"{queue} {target}")

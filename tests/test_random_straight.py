@@ -6,13 +6,13 @@ import time
 
 import numpy as np
 import pytest
+from forming import without_failures
+from guarded import guarded
 
 import stagec
 import stagec.numpy as snp
-from passes import kernels
 from passes.kernels.straight import groups, writing
 from stagec.compiler import build, log
-from tests.guarded import guarded
 
 # A longer hunt: STAGEC_FUZZ=1000 python -m pytest tests/test_random_straight.py
 FUZZ = int(os.environ.get("STAGEC_FUZZ", "0"))
@@ -110,20 +110,10 @@ def values(m, program, x, y):
 
 @pytest.fixture(autouse=True)
 def failures(monkeypatch):
-    """The errors of forming kernels and of compiling them, without which a program is compiled as well."""
-    found, form, started = [], kernels.form, time.time()
-
-    def noting(*args):
-        try:
-            return form(*args)
-        except Exception as error:
-            found.append(error)
-            raise
-
-    monkeypatch.setattr(kernels, "form", noting)
-    with stagec.config.override(straight_kernels=True):
-        yield found
-    assert found == []
+    """Kernels are formed, and compiled, without failures."""
+    started = time.time()
+    with without_failures(monkeypatch), stagec.config.override(straight_kernels=True):
+        yield
     assert [r for r in log.records("compile") if r.message == "refused" and r.time >= started] == []
 
 
