@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from stagec import numpy as snp
 from stagec.core import dtypes
 from stagec.core.dtype_info import finfo
-from stagec.numpy.linalg import norm
 from stagec.primitives import arithmetic as ar, logic, transcendental as tr
 from stagec.primitives.axes import as_shape
 from stagec.primitives.operand import Operand
@@ -170,7 +170,7 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
 
 
 def _draw_maxwell(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Operand:
-    return norm(draw_normal(key, (*shape, 3), dtype), axis=-1)
+    return snp.linalg.norm(draw_normal(key, (*shape, 3), dtype), axis=-1)
 
 
 def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Operand:

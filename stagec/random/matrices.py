@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from stagec import numpy as snp
 from stagec.core import dtypes, errors, location
-from stagec.factorizations.row import diagonal
 from stagec.numpy.arguments import array_argument
-from stagec.numpy.decompositions import cholesky, eigh, qr, svd
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.axes import as_int, as_shape
@@ -36,9 +35,9 @@ def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | No
     rows = as_int(n, "orthogonal", "n")
     columns = rows if m is None else as_int(m, "orthogonal", "m")
     sizes = (*as_shape(shape, "orthogonal"), max(rows, columns), min(rows, columns))
-    q, r = qr(draw_normal(as_key("orthogonal", key), sizes, wanted))
+    q, r = snp.linalg.qr(draw_normal(as_key("orthogonal", key), sizes, wanted))
     # The signs of R's diagonal are a convention of the algorithm, not random.
-    signs = diagonal(r)
+    signs = snp.diagonal(r, axis1=-2, axis2=-1)
     q = q * expand_dims(signs / abs(signs).astype(wanted), (-2,))
     return q.mT if rows < columns else q
 
@@ -60,7 +59,7 @@ def multivariate_normal(
     (5, 2)
     """
     factors: dict[str, Callable[[Any], Any]] = {
-        "cholesky": cholesky,
+        "cholesky": snp.linalg.cholesky,
         "eigh": _by_eigenvalues,
         "svd": _by_singular_values,
     }
@@ -88,10 +87,10 @@ def multivariate_normal(
 
 
 def _by_eigenvalues(cov: Any) -> Any:
-    values, vectors = eigh(cov)
+    values, vectors = snp.linalg.eigh(cov)
     return vectors * ar.sqrt(values)[..., None, :]
 
 
 def _by_singular_values(cov: Any) -> Any:
-    u, s, _ = svd(cov)
+    u, s, _ = snp.linalg.svd(cov)
     return u * ar.sqrt(s)[..., None, :]
