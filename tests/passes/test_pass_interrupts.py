@@ -119,13 +119,17 @@ def test_a_child_that_waits_for_the_parents_helper_is_told():
     out = run("""
 import os
 
+asked = []
+
 @passes.pattern("stablehlo.add")
 def slow(op):
-    time.sleep(0.01)
+    if not asked:  # only now: Thread.start itself never returns in a child that is forked inside it
+        asked.append(op)
+        signal.raise_signal(signal.SIGALRM)
+        time.sleep(1)
 
 signal.signal(signal.SIGALRM, lambda *_: children.append(os.fork()))
 children = []
-signal.setitimer(signal.ITIMER_REAL, 0.2)
 try:
     passes.run(module, "none", extra=[slow])
 except passes.PassError as error:
