@@ -65,15 +65,15 @@ def _put(leaf: Any, device: Device | None) -> Any:
 
 
 def device_get(x: Any) -> Any:
-    """The data of a pytree as NumPy arrays, when it is computed.
+    """The arrays of a pytree as NumPy arrays, when they are computed; other leaves as they are.
 
     On the CPU they are read-only views of the same memory.
 
     >>> import stagec, stagec.numpy as snp
-    >>> stagec.device_get([snp.arange(3)])
-    [array([0, 1, 2], dtype=int32)]
+    >>> stagec.device_get([snp.arange(3), 1.5])
+    [array([0, 1, 2], dtype=int32), 1.5]
     """
-    return pytree.map_leaves(lambda leaf: leaf.numpy() if type(leaf) is Array else np.asarray(leaf), x)
+    return pytree.map_leaves(lambda leaf: np.asarray(leaf) if hasattr(leaf, "__array__") else leaf, x)
 
 
 def block_until_ready(x: Any) -> Any:

@@ -109,7 +109,6 @@ from stagec.numpy.creation import (
     eye as eye,
     from_dlpack as from_dlpack,
     frombuffer as frombuffer,
-    fromfunction as fromfunction,
     fromiter as fromiter,
     fromstring as fromstring,
     full as full,
@@ -186,6 +185,7 @@ from stagec.numpy.grids import (
 )
 from stagec.numpy.mapping import (
     apply_along_axis as apply_along_axis,
+    fromfunction as fromfunction,
     vectorize as vectorize,
 )
 from stagec.numpy.interpolation import (

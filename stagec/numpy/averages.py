@@ -15,6 +15,7 @@ from stagec.numpy.reductions import count_over, mask_like, strong, with_axes
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.axes import canonical_axes
 from stagec.primitives.complex import conj, real
+from stagec.primitives.convert import as_array
 from stagec.primitives.logic import select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.reduce import HALF, reduce_sum
@@ -174,7 +175,7 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
         if not returned:
             return result
         count = literal(count_over(shape, axes), aval_of(result).dtype)
-        return result, strong(broadcast_to_shape(count, aval_of(result).shape))
+        return result, as_array(strong(broadcast_to_shape(count, aval_of(result).shape)))
     w = array_argument(weights, "average's weights")
     dtype = dtypes.to_inexact(dtypes.promote_types(aval_of(x).dtype, aval_of(w).dtype))
     if aval_of(w).shape != shape:

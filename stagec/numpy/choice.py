@@ -102,7 +102,9 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     """
     x = as_operand(x, "piecewise's argument")
     if isinstance(condlist, (ArrayOperators, np.ndarray)):
-        condlist = list(condlist) if condlist.ndim > aval_of(x).ndim else [condlist]
+        # A vector of scalars is one of conditions, unless it may be one of the elements of `x`.
+        several = condlist.ndim > aval_of(x).ndim or (condlist.ndim == 1 and condlist.shape != aval_of(x).shape)
+        condlist = list(condlist) if several else [condlist]
     conditions = [as_operand(c) for c in condlist]
     functions = list(funclist)
     if len(functions) == len(conditions):

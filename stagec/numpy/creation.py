@@ -255,18 +255,6 @@ def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
     return concatenate(grids, 0) if grids else zeros((0,), wanted)
 
 
-def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
-    """`function` of the index arrays of `shape`.
-
-    >>> fromfunction(lambda i, j: i + j, (2, 2), dtype=int)
-    Array([[0, 1],
-           [1, 2]], dtype=int32)
-    """
-    sizes = as_shape(shape, "fromfunction")
-    wanted = requested_dtype(dtype, "fromfunction")
-    return function(*[_iota.broadcasted_iota(wanted, sizes, axis) for axis in range(len(sizes))], **kwargs)
-
-
 def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1) -> Any:
     """A vector of the values of an iterable.
 

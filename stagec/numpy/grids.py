@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.numpy.arguments import array_argument, from_numpy
 from stagec.numpy.values import array
-from stagec.primitives.axes import canonical_axis
+from stagec.primitives.axes import canonical_axes
 
 
 class Grid:
@@ -58,11 +60,11 @@ def shape(a: Any) -> tuple[int, ...]:
     return _attributes(a).shape
 
 
-def size(a: Any, axis: int | None = None) -> int:
-    """The number of elements, of all or along an axis.
+def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
+    """The number of elements, of all or along some axes.
 
-    >>> size([[1, 2]], 0)
-    1
+    >>> size([[1, 2]], 0), size([[1, 2]], (0, 1))
+    (1, 2)
     """
     a = _attributes(a)
-    return a.size if axis is None else a.shape[canonical_axis(axis, a.ndim, "size")]
+    return a.size if axis is None else math.prod(a.shape[i] for i in canonical_axes(axis, a.ndim, "size"))

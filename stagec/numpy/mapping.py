@@ -1,15 +1,19 @@
-"""`vectorize` and `apply_along_axis`: functions of single elements, or of vectors, over whole arrays."""
+"""`vectorize`, `fromfunction` and `apply_along_axis`: functions of elements, or of vectors, over whole arrays."""
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from stagec.core import errors, location
 from stagec.core.wrapping import wraps
+from stagec.numpy.arguments import requested_dtype
 from stagec.numpy.manipulation import moveaxis
+from stagec.primitives.axes import as_shape
 from stagec.primitives.convert import as_array
+from stagec.primitives.iota import broadcasted_iota
 from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.shape import reshape
 from stagec.transforms.batch import batch_front
@@ -168,6 +172,22 @@ def _check_results(outs: list[Any], cores: list[Core], sizes: dict[str, int], si
                 f"returned {aval.long()}",
                 fix="return arrays with the axes of the signature",
             )
+
+
+def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
+    """`function` of the indices of each element of `shape`.
+
+    As in JAX, the function is given scalars, and what it returns may have axes of its own, which come last. It runs
+    as one batch, not as a loop.
+
+    >>> fromfunction(lambda i, j: i + j, (2, 2), dtype=int)
+    Array([[0, 1],
+           [1, 2]], dtype=int32)
+    """
+    sizes = as_shape(shape, "fromfunction")
+    wanted = requested_dtype(dtype, "fromfunction")
+    indices = [broadcasted_iota(wanted, sizes, axis) for axis in range(len(sizes))]
+    return vectorize(functools.partial(function, **kwargs))(*indices)
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:

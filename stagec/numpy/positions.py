@@ -60,7 +60,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     Args:
       a: an array.
       size: how many; needed where `a` is traced. Missing ones are `fill_value`.
-      fill_value: a number, or one for each axis; 0 by default.
+      fill_value: a number, which may be traced, or one for each axis; 0 by default.
 
     Raises:
       ConcretizationError: `a` is traced and `size` is not given.
@@ -72,9 +72,10 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     a = array_argument(a, "a")
     if not a.ndim:
         raise shape_error("nonzero", "an array of rank 0 has no positions", "use stagec.numpy.atleast_1d(x)")
-    fills = fill_value if isinstance(fill_value, (tuple, list)) else [fill_value or 0] * a.ndim
+    fill_value = 0 if fill_value is None else fill_value
+    fills = fill_value if isinstance(fill_value, (tuple, list)) else [fill_value] * a.ndim
     kind = dtypes.default_int()
-    if not isinstance(a, Tracer):
+    if not isinstance(a, Tracer) and (size is None or not any(isinstance(f, Tracer) for f in fills)):
         found = np.nonzero(np.asarray(a))
         if size is not None:
             count = as_int(size, "nonzero", "size")

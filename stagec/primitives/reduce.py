@@ -14,7 +14,7 @@ from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from stagec.core.zero import zero_of
 from stagec.primitives.arithmetic import add, add_p, div, max_p, min_p, mul, mul_p
 from stagec.primitives.axes import canonical_axes, shape_error
-from stagec.primitives.convert import convert_element_type
+from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.joining import concatenate
 from stagec.primitives.logic import and_p, eq, or_p, xor_p
 from stagec.primitives.operand import Operand, as_operand, aval_of
@@ -215,7 +215,7 @@ reduce_xor_p = reduction(
 def _along(row: Primitive, operand: Any, axes: Sequence[int] | None) -> Operand:
     operand = as_operand(operand)
     found = tuple(sorted(canonical_axes(axes, aval_of(operand).ndim, row.name)))
-    return row(operand, axes=found) if found else operand
+    return row(operand, axes=found) if found else as_array(operand)
 
 
 def reduce_sum(operand: Any, axes: Sequence[int] | None = None) -> Operand:

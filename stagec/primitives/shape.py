@@ -35,7 +35,7 @@ def _broadcast_shape(x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimens
             raise shape_error(
                 "broadcast_in_dim",
                 f"{x.long()} does not broadcast to {shape} along {broadcast_dimensions}",
-                "name increasing dimensions, along which the operand's size is 1 or that of the result",
+                "name distinct dimensions, along which the operand's size is 1 or that of the result",
             )
         previous = axis
     return x.update(shape=shape)
@@ -114,7 +114,7 @@ def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: S
     Args:
       operand: an array of rank `len(broadcast_dimensions)`.
       shape: the result's.
-      broadcast_dimensions: the result's axis for each of the operand's, increasing.
+      broadcast_dimensions: the result's axis for each of the operand's, in any order.
 
     Raises:
       ShapeError: a size of the operand is neither 1 nor the result's.
@@ -129,6 +129,9 @@ def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: S
     dimensions = tuple([as_int(d, "broadcast_in_dim", "a dimension") for d in broadcast_dimensions])
     if aval_of(operand).shape == shape and dimensions == tuple(range(len(shape))) and is_own_array(operand):
         return operand
+    order = sorted(range(len(dimensions)), key=dimensions.__getitem__)
+    if order != list(range(len(dimensions))) and len(order) == aval_of(operand).ndim:
+        operand, dimensions = transpose(operand, order), tuple(sorted(dimensions))
     return broadcast_in_dim_p(operand, shape=shape, broadcast_dimensions=dimensions)
 
 

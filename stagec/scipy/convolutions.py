@@ -8,7 +8,7 @@ from typing import Any
 from stagec import numpy as snp
 from stagec.core import dtypes, errors, location
 from stagec.numpy.arguments import to_array
-from stagec.numpy.promotion import promote_dtypes, promote_inexact
+from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.axes import canonical_axes
 from stagec.primitives.conv import conv_general_dilated
 from stagec.primitives.operand import aval_of
@@ -112,7 +112,7 @@ def convolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "
         raise location.error(
             errors.UnsupportedError, f"convolve: unknown method {method!r}", fix="use 'auto', 'direct' or 'fft'"
         )
-    a, b = _operands("convolve", promote_dtypes, in1, in2)
+    a, b = _operands("convolve", promote_inexact, in1, in2)
     if not a.ndim:
         return a * b
     return _cut("convolve", _direct(a, b, precision), a.shape, b.shape, mode, range(a.ndim))
@@ -128,7 +128,7 @@ def correlate(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = 
     Array([1., 2., 3.], dtype=float32)
     """
     _checked_mode("correlate", mode)
-    a, b = _operands("correlate", promote_dtypes, in1, in2)
+    a, b = _operands("correlate", promote_inexact, in1, in2)
     return convolve(a, snp.conj(snp.flip(b)), mode, method, precision)
 
 

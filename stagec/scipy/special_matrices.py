@@ -9,9 +9,9 @@ import numpy as np
 
 from stagec.core import location
 from stagec.numpy.arguments import array_argument, from_numpy, requested_dtype
-from stagec.numpy.creation import arange, zeros
+from stagec.numpy.creation import arange, zeros, zeros_like
 from stagec.numpy.joining import concatenate
-from stagec.numpy.manipulation import flip
+from stagec.numpy.manipulation import atleast_1d, broadcast_to, flip
 from stagec.numpy.padding import pad
 from stagec.numpy.promotion import promote_dtypes
 from stagec.primitives.axes import as_int, shape_error
@@ -19,16 +19,18 @@ from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import reshape
 
 
-def _vector(name: str, x: Any, what: str) -> Any:
-    x = array_argument(x, what)
-    return reshape(x, (-1,)) if aval_of(x).ndim != 1 else x
+def _lines(*vectors: Any) -> list[Any]:
+    """Vectors of one dtype with the same axes in front of the last."""
+    found = [atleast_1d(v) for v in promote_dtypes(*vectors)]
+    batch = np.broadcast_shapes(*[v.shape[:-1] for v in found])
+    return [broadcast_to(v, (*batch, v.shape[-1])) for v in found]
 
 
 def toeplitz(c: Any, r: Any = None) -> Any:
     """The matrix of constant diagonals with a first column and a first row.
 
     Args:
-      c: the column; what has more axes is flattened.
+      c: the column, along the last axis; other axes are of as many matrices.
       r: the row, whose first element does not count; by default the conjugate of `c`.
 
     >>> import stagec.numpy as snp
@@ -37,20 +39,20 @@ def toeplitz(c: Any, r: Any = None) -> Any:
            [2, 1],
            [3, 2]], dtype=int32)
     """
-    c = _vector("toeplitz", c, "c")
-    r = c.conj() if r is None else _vector("toeplitz", r, "r")
-    c, r = promote_dtypes(c, r)
-    m, n = aval_of(c).shape[0], aval_of(r).shape[0]
+    c = array_argument(c, "c")
+    c, r = _lines(c, c.conj() if r is None else array_argument(r, "r"))
+    m, n = c.shape[-1], r.shape[-1]
     if not m or not n:
-        return zeros((m, n), aval_of(c).dtype)
-    line = concatenate([flip(c), r[1:]])
-    return line[np.arange(m)[::-1, None] + np.arange(n)]
+        return zeros((*c.shape[:-1], m, n), c.dtype)
+    line = concatenate([flip(c, -1), r[..., 1:]], -1)
+    return line[..., np.arange(m)[::-1, None] + np.arange(n)]
 
 
 def hankel(c: Any, r: Any = None) -> Any:
     """The matrix of constant antidiagonals with a first column and a last row.
 
     Args:
+      c: the column, along the last axis; other axes are of as many matrices.
       r: the row, whose first element does not count; by default zeros.
 
     >>> import stagec.numpy as snp
@@ -59,13 +61,12 @@ def hankel(c: Any, r: Any = None) -> Any:
            [2, 3, 0],
            [3, 0, 0]], dtype=int32)
     """
-    c = _vector("hankel", c, "c")
-    r = c * 0 if r is None else _vector("hankel", r, "r")
-    c, r = promote_dtypes(c, r)
-    m, n = aval_of(c).shape[0], aval_of(r).shape[0]
+    c = array_argument(c, "c")
+    c, r = _lines(c, zeros_like(c) if r is None else array_argument(r, "r"))
+    m, n = c.shape[-1], r.shape[-1]
     if not m or not n:
-        return zeros((m, n), aval_of(c).dtype)
-    return concatenate([c, r[1:]])[np.arange(m)[:, None] + np.arange(n)]
+        return zeros((*c.shape[:-1], m, n), c.dtype)
+    return concatenate([c, r[..., 1:]], -1)[..., np.arange(m)[:, None] + np.arange(n)]
 
 
 def circulant(c: Any) -> Any:
@@ -77,9 +78,9 @@ def circulant(c: Any) -> Any:
            [2, 1, 3],
            [3, 2, 1]], dtype=int32)
     """
-    c = _vector("circulant", c, "c")
-    n = aval_of(c).shape[0]
-    return c[(np.arange(n)[:, None] - np.arange(n)) % n] if n else zeros((0, 0), aval_of(c).dtype)
+    (c,) = _lines(array_argument(c, "c"))
+    n = c.shape[-1]
+    return c[..., (np.arange(n)[:, None] - np.arange(n)) % n] if n else zeros((*c.shape[:-1], 0, 0), c.dtype)
 
 
 def block_diag(*arrs: Any) -> Any:
@@ -112,12 +113,13 @@ def companion(a: Any) -> Any:
     Array([[ 3., -2.],
            [ 1.,  0.]], dtype=float32)
     """
-    a = _vector("companion", a, "a")
-    n = aval_of(a).shape[0]
+    (a,) = _lines(array_argument(a, "a"))
+    n = a.shape[-1]
     if n < 2:
         raise location.error(ValueError, "companion: a polynomial of no degree", fix="pass two coefficients or more")
-    top = -a[1:] / a[0]
-    return concatenate([top[None], from_numpy(np.eye(n - 2, n - 1, dtype=aval_of(top).dtype))], 0)
+    top = (-a[..., 1:] / a[..., :1])[..., None, :]
+    below = np.eye(n - 2, n - 1, dtype=top.dtype)
+    return concatenate([top, broadcast_to(from_numpy(below), (*a.shape[:-1], *below.shape))], -2)
 
 
 def hilbert(n: int) -> Any:
@@ -213,8 +215,8 @@ def leslie(f: Any, s: Any) -> Any:
     Array([[1. , 2. ],
            [0.5, 0. ]], dtype=float32)
     """
-    f, s = promote_dtypes(_vector("leslie", f, "f"), _vector("leslie", s, "s"))
-    n = aval_of(f).shape[0]
-    if aval_of(s).shape[0] != n - 1:
+    f, s = _lines(array_argument(f, "f"), array_argument(s, "s"))
+    if s.shape[-1] != f.shape[-1] - 1:
         raise shape_error("leslie", f"{aval_of(f).long()} and {aval_of(s).long()} do not match", "s is one shorter")
-    return concatenate([f[None], pad(s[:, None] * np.eye(n - 1, dtype=aval_of(s).dtype), ((0, 0), (0, 1)))], 0)
+    below = s[..., None] * np.eye(s.shape[-1], f.shape[-1], dtype=s.dtype)
+    return concatenate([f[..., None, :], below], -2)

@@ -33,6 +33,7 @@ def test_device_put_commits_and_device_get_gives_numpy():
     back = stagec.device_get(put)
     np.testing.assert_array_equal(back["w"], tree["w"])
     assert type(back["b"][0]) is np.ndarray and back["b"][0].dtype == np.int32
+    assert repr(stagec.device_get([1, 0.5, "name", snp.ones(2)])) == "[1, 0.5, 'name', array([1., 1.], dtype=float32)]"
 
 
 def test_device_put_copies_what_the_caller_can_write_to():

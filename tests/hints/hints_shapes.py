@@ -55,7 +55,7 @@ CASES = [
         lambda: (lax.reshape(X, (6,)), X.reshape(-1)),
     ),
     (
-        "name increasing dimensions, along which the operand's size is 1 or that of the result",
+        "name distinct dimensions, along which the operand's size is 1 or that of the result",
         lambda: lax.broadcast_in_dim(V, (3, 2), (1,)),
         lambda: (lax.broadcast_in_dim(V, (3, 2), (0,)), lax.broadcast_in_dim(V[:1], (3, 2), (1,))),
     ),

@@ -90,3 +90,20 @@ def test_mapped_batches_have_gradients_and_compile():
     assert lax.map(lambda r: 3, x, batch_size=2).tolist() == [3] * 7
     with pytest.raises(errors.ShapeError):
         lax.map(lambda r: r[0], (x, x[:3]), batch_size=2)
+
+
+def test_functions_without_work_to_do_return_arrays_too():
+    for name in ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "reduce_xor"):
+        found = getattr(lax, name)(3)
+        assert isinstance(found, stagec.Array) and found == 3
+    assert all(isinstance(part, stagec.Array) for part in snp.average(snp.ones(2), returned=True))
+
+
+def test_broadcast_dimensions_may_be_in_any_order():
+    x = np.arange(3).reshape(3, 1)
+    np.testing.assert_array_equal(
+        lax.broadcast_in_dim(x, (2, 3, 4), (1, 0)), np.broadcast_to(x.T[..., None], (2, 3, 4))
+    )
+    square = np.arange(4).reshape(2, 2)
+    found = stagec.jit(lambda v: lax.broadcast_in_dim(v, (2, 3, 2), (2, 0)))(square)
+    np.testing.assert_array_equal(found, np.broadcast_to(square.T[:, None], (2, 3, 2)))

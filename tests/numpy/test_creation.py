@@ -85,6 +85,19 @@ def test_creation_matches_numpy() -> None:
     )
 
 
+def test_functions_of_indices_are_given_scalars() -> None:
+    shapes = []
+
+    def rows(i, scale=1):
+        shapes.append(i.shape)
+        return (i + 1) * snp.arange(3) * scale
+
+    np.testing.assert_array_equal(snp.fromfunction(rows, (2,), dtype=int, scale=2), [[0, 2, 4], [0, 4, 8]])
+    both = snp.fromfunction(lambda i, j: (i + j, 7), (2, 2), dtype=int)
+    np.testing.assert_array_equal(both, [[[0, 1], [1, 2]], [[7, 7], [7, 7]]])
+    assert shapes == [()]
+
+
 def test_dtypes_and_weak_types_are_those_of_jax() -> None:
     jax = pytest.importorskip("jax")
     for i, call in enumerate(CALLS):

@@ -190,6 +190,12 @@ def test_positions_of_a_traced_array_need_a_size() -> None:
     ]
 
 
+def test_what_fills_up_positions_may_be_traced():
+    rows, columns = stagec.jit(lambda x, fill: snp.nonzero(x, size=6, fill_value=fill))(M, 9)
+    assert rows.tolist()[4:] == columns.tolist()[4:] == [9, 9]
+    assert stagec.jit(lambda fill: snp.flatnonzero(M, size=6, fill_value=fill))(9).tolist() == [0, 1, 4, 5, 9, 9]
+
+
 def test_traced_repeats_need_the_total_length() -> None:
     counts = np.array([2, 0, 3])
     run = stagec.jit(lambda x, n: snp.repeat(x, n, axis=1, total_repeat_length=6))

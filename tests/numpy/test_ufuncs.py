@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import operator
 from typing import Any
 
@@ -364,6 +365,29 @@ def test_select_takes_the_first_condition_that_holds() -> None:
     assert snp.select([x < 2, x < 4], [x, x**2], -1).tolist() == expected.tolist()
     with pytest.raises(errors.ShapeError, match="2 conditions for 1 choices"):
         snp.select([x < 2, x < 4], [x])
+
+
+def test_conditions_of_piecewise_may_be_scalars() -> None:
+    x = np.arange(-4, 5)
+    found = snp.piecewise(x, np.array([False, True, False]), [lambda v: v * 0, lambda v: v * 10, lambda v: v * 100])
+    np.testing.assert_array_equal(found, x * 10)
+
+
+def test_derivatives_of_sinc_are_right_at_zero_and_near_it() -> None:
+    f = snp.sinc
+    # The coefficients of the power series of sin(pi x) / (pi x), times the factorial.
+    for order in range(7):
+        wanted = (-1) ** (order // 2) * math.pi**order / (order + 1) if order % 2 == 0 else 0.0
+        np.testing.assert_allclose(f(0.0), wanted, rtol=1e-5, atol=1e-6)
+        slope = (-1) ** (order // 2 + 1) * math.pi ** (order + 1) / (order + 2) * 1e-4 if order % 2 else 0.0
+        np.testing.assert_allclose(f(1e-4), wanted + slope, rtol=1e-4, atol=1e-6)
+        f = stagec.grad(f)
+    x = np.linspace(-3, 3, 41)
+    with stagec.enable_x64():
+        angle = np.pi * np.where(x, x, 1)
+        slope = np.where(x, (angle * np.cos(angle) - np.sin(angle)) / angle**2 * np.pi, 0)
+        np.testing.assert_allclose(stagec.vmap(stagec.grad(snp.sinc))(x), slope, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(stagec.jit(snp.sinc)(x), np.sinc(x), rtol=1e-14, atol=1e-15)
 
 
 def test_piecewise_matches_numpy() -> None:

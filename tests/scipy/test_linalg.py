@@ -69,6 +69,16 @@ def test_evaluated_results_are_those_of_scipy(index):
     agree(CALLS[index](linalg, snp.asarray), CALLS[index](reference, np.asarray))
 
 
+@pytest.mark.parametrize("name", ["toeplitz", "hankel", "circulant", "companion", "leslie"])
+def test_matrices_of_special_structure_come_in_batches(name):
+    vectors = np.arange(1.0, 13.0, dtype=np.float32).reshape(2, 2, 3)
+    more = {"toeplitz": [np.arange(4)], "hankel": [vectors[:, :1, :2] + 5], "leslie": [vectors[0, :, :2]]}.get(name, [])
+    found = getattr(linalg, name)(snp.asarray(vectors), *map(snp.asarray, more))
+    arrays = [vectors, *(np.broadcast_to(m, (2, 2, m.shape[-1])) for m in more)]
+    for i in np.ndindex(2, 2):
+        np.testing.assert_allclose(found[i], getattr(reference, name)(*(a[i] for a in arrays)), rtol=1e-6)
+
+
 def test_compiled_results_are_those_of_scipy():
     def calls(m, a, b, c, tall):
         return [
