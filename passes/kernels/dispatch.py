@@ -20,6 +20,8 @@ from passes.match import host_operations
 
 # Regions of these are host code, where kernels can be called; those of others are parts of one operation.
 HOST = ("func.func", "stablehlo.while", "stablehlo.if", "stablehlo.case")
+# On a conversion between booleans and the bytes that they are in memory, which changes no bit.
+BYTES = "stagec.bytes"
 # `pipeline = None` and `CPUDefault`, its other names in older versions, do not parse any more.
 _TRANSLATION = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
 
@@ -179,5 +181,6 @@ def _as_tensor(value: Any, type_: Any) -> Any:
 
 
 def _converted(value: Any, type_: Any) -> Any:
-    boolean = "i1" in (str(value.type.element_type), str(type_.element_type))
-    return build.op("stablehlo.convert" if boolean else "stablehlo.bitcast_convert", [value], type_)
+    if "i1" not in (str(value.type.element_type), str(type_.element_type)):
+        return build.op("stablehlo.bitcast_convert", [value], type_)
+    return build.op("stablehlo.convert", [value], type_, attributes={BYTES: "unit"})

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import dataclasses
-import importlib
 import io
 import math
 import time
@@ -15,7 +13,7 @@ from typing import Any
 from passes import PassOptions, kernels as own_kernels, pipeline
 from passes.attributes import dot_dimensions
 from passes.legalize.separate import separate
-from stagec.compiler import diagnostics as diag, kernels, log, outside, rare, repairs, rows
+from stagec.compiler import diagnostics as diag, direct, kernels, log, outside, rare, repairs, rows
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import (
     DATA_TILE,
@@ -27,8 +25,9 @@ from stagec.compiler.flags import (
     Traits,
     ladder,
 )
+from stagec.compiler.invocation import Invocation, invocation, is_well_formed
 from stagec.compiler.mlir import ir, operations
-from stagec.compiler.session import api, is_disturbed, new_session
+from stagec.compiler.session import is_disturbed, new_session
 from stagec.compiler.spirv import racing_kernels
 from stagec.compiler.targets import Target
 from stagec.core.errors import CompileError, message
@@ -103,7 +102,13 @@ def compile_module(
     source, traits = prepared(given, target, name, options)
     attempts: list[Attempt] = []
     for rung, ready in rungs(source, target, options, traits):
-        vmfb, attempt = run(ready, rung, link=target.backend == "cpu")
+        if rung.direct:
+            vmfb, attempt = direct.run(ready, rung, options.asynchronous)
+            if not vmfb and not options.flag_set:
+                log.event("compile", "through all phases", name=name, reason=attempt.error)
+                continue
+        else:
+            vmfb, attempt = run(ready, rung, link=target.backend == "cpu")
         if target.backend == "vulkan":
             vmfb, attempt = _without_races(vmfb, attempt)
         attempts.append(attempt)
@@ -139,11 +144,13 @@ def rungs(source: bytes, target: Target, options: CompileOptions, traits: Traits
     `kernels` is left out where none is formed, unless nothing else was asked for.
     """
     plain = b""
+    with_kernels: tuple[bytes, bool] | None = None
     for rung in ladder(target, options, **traits._asdict()):
         if target.backend != "cpu":
             yield rung, _separated(source) if rung.separate else source
         elif rung.kernels:
-            ready, formed = _for_cpu(source, rung, target, options.straight)
+            with_kernels = with_kernels or _for_cpu(source, rung, target, options.straight)
+            ready, formed = with_kernels
             if not formed:
                 plain = ready
             if formed or options.flag_set:
@@ -236,39 +243,25 @@ def run(
 
 
 def _run(source: bytes, rung: FlagSet, link: bool, until: str, texts: dict[str, str] | None) -> tuple[bytes, Attempt]:
-    library = _library()
     started = time.perf_counter()
-    output, flags = b"", rung.flags
-    with diag.linker_log() as linker, new_session() as session:
-        if link and linker is not None:
-            flags = (*linker.flags(), *flags)
+    output, found = b"", []
+    with diag.linker_log() as linker:
+        flags = (*linker.flags(), *rung.flags) if link and linker is not None else rung.flags
         try:
-            session.set_flags(*flags)
-        except ValueError as error:
-            return b"", Attempt(rung.name, 0.0, False, (Diagnostic("error", " ".join(str(error).split())),))
-        invocation = session.invocation()
-        with diag.collecting(library, invocation._inv_p) as found:
-            try:
+            with invocation(*flags) as run:
+                found = run.found
                 # Verification after every pass took up to a quarter of the time; `_go_through` does it between phases.
-                _set(library, "VerifyIR", invocation._inv_p, False)
-                ok = invocation.parse_source(api().Source.wrap_buffer(session, _buffer(source)))
-                ok = ok and _go_through(library, invocation, until or "end", rung.improved, texts)
+                run.verify_between_passes(False)
+                ok = run.parse(source) and _go_through(run, until or "end", rung.improved, texts)
                 found += linker.diagnostics() if linker is not None else []
                 if ok and not any(d.severity == "error" for d in found):
-                    with api().Output.open_membuffer() as memory:
-                        if until:
-                            invocation.output_ir(memory)
-                        else:
-                            invocation.output_vm_bytecode(memory)
-                        output = bytes(memory.map_memory())
-            except ValueError as error:
-                found.append(Diagnostic("error", str(error)))
-            finally:
-                invocation.close()
+                    output = run.text() if until else run.bytecode()
+        except ValueError as error:  # an unknown flag, or what the compiler cannot write out
+            found.append(Diagnostic("error", " ".join(str(error).split())))
     return output, Attempt(rung.name, time.perf_counter() - started, bool(output), tuple(found))
 
 
-def _go_through(library: Any, invocation: Any, last: str, improved: bool, texts: dict[str, str] | None) -> bool:
+def _go_through(run: Invocation, last: str, improved: bool, texts: dict[str, str] | None) -> bool:
     """Go through the phases to the last one; between some of them, change the module and see that it is well-formed.
 
     What is wrong is among the invocation's diagnostics. The code of each kernel is verified by LLVM besides.
@@ -279,48 +272,19 @@ def _go_through(library: Any, invocation: Any, last: str, improved: bool, texts:
     for phase in phases[: phases.index(last) + 1]:
         if phase != last and texts is None and not any(phase in table for table in changes):
             continue
-        _configure(library, invocation._inv_p, CompileFromPhase=before, CompileToPhase=phase)
-        if not invocation.execute():
+        if not run.execute(CompileFromPhase=before, CompileToPhase=phase):
             return False
-        module = invocation.export_module()
+        module = run.exported()
         for table in changes:
             if phase in table:
                 table[phase](module)
         if texts is not None:
             texts[phase] = str(module.operation.get_asm(enable_debug_info=True))
-        invocation.import_module(module)
-        if not _is_well_formed(library, module):
+        run.take(module)
+        if not is_well_formed(module):
             return False
         before = phase
     return True
-
-
-def _is_well_formed(library: Any, module: Any) -> bool:
-    # `module.verify()` would keep Python's lock, which diagnostics from the compiler's own threads wait for.
-    bindings = _bindings()
-    pointer = bindings.PyCapsule_GetPointer(module._CAPIPtr, bindings.MLIR_PYTHON_CAPSULE_OPERATION)
-    return bool(ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(("mlirOperationVerify", library))(pointer))
-
-
-def _buffer(source: bytes) -> bytes:
-    # The parser wants text to end in a null byte, and bytecode to be as it is.
-    return source if source[:4] == b"ML\xefR" or source.endswith(b"\0") else source + b"\0"
-
-
-def _configure(library: Any, pointer: Any, **values: str) -> None:
-    for name, value in values.items():
-        if value:
-            # The compiler keeps the pointer; `_kept` keeps the string.
-            _set(library, name, pointer, _kept.setdefault(value, value.encode()))
-
-
-def _set(library: Any, name: str, pointer: Any, value: bytes | bool) -> None:
-    # A fresh prototype: argtypes set on the shared function would race between threads.
-    kind = ctypes.c_char_p if isinstance(value, bytes) else ctypes.c_bool
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p, kind)((f"ireeCompilerInvocationSet{name}", library))(pointer, value)
-
-
-_kept: dict[str, bytes] = {}
 
 
 def _parsed(source: bytes, session: Any, name: str, options: CompileOptions) -> Any:
@@ -385,11 +349,3 @@ def _product_size(operation: Any) -> int:
         return 0
     uneven = rows % DATA_TILE or columns % DATA_TILE
     return max(size, DATA_TILING_SIZE) if uneven and size >= DATA_TILING_UNEVEN_SIZE else size
-
-
-def _bindings() -> Any:
-    return importlib.import_module("iree.compiler.api.ctypes_dl")
-
-
-def _library() -> Any:
-    return _bindings()._dylib

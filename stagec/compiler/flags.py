@@ -67,7 +67,12 @@ class FlagSet:
     @property
     def kernels(self) -> bool:
         """Whether kernels of our own take the place of operations, where there are such (`passes.kernels`)."""
-        return self.name == "kernels"
+        return self.name in ("direct", "kernels")
+
+    @property
+    def direct(self) -> bool:
+        """Whether a module of kernels alone goes the short way through the compiler (`stagec.compiler.direct`)."""
+        return self.name == "direct"
 
     @property
     def separate(self) -> bool:
@@ -107,7 +112,7 @@ _CAREFUL = (
     # The compiler does not come to an end with a loop that only counts from a constant.
     _NO_HOISTING,
 )
-FLAG_SETS = ("kernels", *_FAST, "plain", "careful", "separate")
+FLAG_SETS = ("direct", "kernels", *_FAST, "plain", "careful", "separate")
 
 
 def ladder(
@@ -119,7 +124,7 @@ def ladder(
       ValueError: `options.flag_set` is not a flag set of this target.
 
     >>> [rung.name for rung in ladder(Target.parse("cpu"), matmul_size=1024**3)]
-    ['kernels', 'microkernels', 'packed', 'plain', 'careful', 'separate']
+    ['direct', 'kernels', 'microkernels', 'packed', 'plain', 'careful', 'separate']
     >>> [rung.name for rung in ladder(Target.parse("cpu"), CompileOptions(kernels=False))]
     ['plain', 'careful', 'separate']
     """
@@ -135,6 +140,8 @@ def ladder(
     sets = {name: (*flags, _VECTOR_SUMS) for name, flags in _FAST.items()} if target.backend == "cpu" else {}
     if target.backend == "cpu" and options.kernels:
         sets = {"kernels": (_VECTOR_SUMS,), **sets}
+        if target.arch != "aarch64":
+            sets = {"direct": sets["kernels"], **sets}
     sets["plain"] = (_VECTOR_SUMS,) if target.backend == "cpu" else ()
     sets["careful"] = _CAREFUL if target.backend == "cpu" else _CAREFUL[1:]
     sets["separate"] = sets["careful"]

@@ -7,6 +7,7 @@ import glob
 import os
 import re
 import tempfile
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from passes.kernels.plan import comments
@@ -58,7 +59,7 @@ def _stage_text(module: Any, target: Target, stage: str, options: CompileOptions
         return _printed(_with_kernels(source, target, name, options))
     ready, traits = prepared(source, target, name, options)
     attempts = []
-    for rung, formed in rungs(ready, target, options, traits):
+    for rung, formed in _with_phases(rungs(ready, target, options, traits)):
         if stage == "asm":
             text, attempt = _assembly(formed, rung, target)
         else:
@@ -94,7 +95,7 @@ def _dump_all(module: Any, target: Target, directory: str, options: CompileOptio
     ready, traits = prepared(source, target, prefix, options)
     os.makedirs(directory, exist_ok=True)
     written = [_write(os.path.join(directory, f"{prefix}.00-stablehlo.mlir"), _printed(source))]
-    for rung, formed in rungs(ready, target, options, traits):
+    for rung, formed in _with_phases(rungs(ready, target, options, traits)):
         texts: dict[str, str] = {}
         asm, attempt = _assembly(formed, rung, target, texts)
         if attempt.ok:
@@ -120,6 +121,11 @@ def _assembly(
                 with open(path, encoding="utf-8", errors="replace") as file:
                     parts.append(file.read())
         return "\n".join(parts), attempt
+
+
+def _with_phases(found: Iterable[tuple[FlagSet, bytes]]) -> Iterator[tuple[FlagSet, bytes]]:
+    """The flag sets whose way through the compiler has its phases; the kernels of the short one are the same."""
+    return (row for row in found if not row[0].direct)
 
 
 def _with_kernels(source: bytes, target: Target, name: str, options: CompileOptions) -> bytes:

@@ -10,13 +10,13 @@ CPU = Target.parse("cpu")
 
 
 def test_small_programs_start_with_the_plain_set():
-    assert [rung.name for rung in ladder(CPU, matmul_size=64**3)] == ["kernels", "plain", "careful", "separate"]
+    assert [rung.name for rung in ladder(CPU, matmul_size=64**3)] == ["direct", "kernels", "plain", "careful", "separate"]
     assert ladder(CPU, CompileOptions(kernels=False))[0].name == "plain"
 
 
 def test_large_products_start_with_packed_operands_and_end_with_the_careful_ones():
     names = [rung.name for rung in ladder(CPU, matmul_size=DATA_TILING_SIZE)]
-    assert names == ["kernels", "microkernels", "packed", "plain", "careful", "separate"]
+    assert names == ["direct", "kernels", "microkernels", "packed", "plain", "careful", "separate"]
 
 
 def test_a_hint_replaces_the_measured_size():

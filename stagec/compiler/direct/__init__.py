@@ -1,0 +1,71 @@
+"""The short way through the compiler, for modules of nothing but kernels of stagec's own.
+
+The compiler's pipelines for programs take three quarters of the time of a small compile, and such a module has nothing
+for them to do. So the compiler makes machine code of the kernels only; they are linked here, and the host program is
+written in the instructions of its virtual machine.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+
+from stagec.compiler.diagnostics import Attempt, Diagnostic
+from stagec.compiler.direct import host, library, linker, program
+from stagec.compiler.direct.program import NotDirectError
+from stagec.compiler.flags import FlagSet
+from stagec.compiler.invocation import invocation
+from stagec.compiler.mlir import ir
+from stagec.runtime import interruptible
+
+
+def run(source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt]:
+    """Compile a module of kernels.
+
+    Args:
+      source: a module in which kernels have been formed.
+      rung: a name for the attempt, and the compiler's flags.
+      asynchronous: whether results are signalled by a fence.
+
+    Returns:
+      the program (empty if the module is not one of kernels alone, or the compiler refuses it), and a record.
+    """
+    return interruptible.call(lambda: _run(source, rung, asynchronous))
+
+
+def _run(source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt]:
+    started = time.perf_counter()
+    output, reasons = b"", []
+    try:
+        output = _compiled(source, rung.flags, asynchronous)
+    except NotDirectError as error:
+        reasons.append(Diagnostic("error", str(error)))
+    return output, Attempt(rung.name, time.perf_counter() - started, bool(output), tuple(reasons))
+
+
+def _compiled(source: bytes, flags: tuple[str, ...], asynchronous: bool) -> bytes:
+    target = library.description(flags)
+    with tempfile.TemporaryDirectory(prefix="stagec-") as folder:
+        path = os.path.join(folder, "kernels.o")
+        with invocation(*flags, *library.FLAGS) as run:
+            run.verify_between_passes(False)
+            module = ir().Module.parse(source, run.session.context)
+            described = program.read(module)
+            kernels = library.describe(module, described)
+            if kernels:
+                run.take(library.assembled(module, described, kernels, target, path).operation)
+                _check(run.execute(1), run.found)
+                with open(path, "rb") as file:
+                    code = linker.linked(file.read(), f"{library.EXECUTABLE}_library_query")
+            else:
+                raise NotDirectError("no kernels")
+    with invocation() as run:
+        _check(run.parse(host.text(described, kernels, code, asynchronous).encode()), run.found)
+        return run.bytecode()
+
+
+def _check(ok: bool, found: list[Diagnostic]) -> None:
+    if not ok:
+        errors = [d.headline for d in found if d.severity == "error"]
+        raise NotDirectError(errors[0] if errors else "the compiler gave no reason")

@@ -1,0 +1,200 @@
+"""From the kernels of a module to one object file: the part of the compiler that makes machine code, and no other."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from stagec.compiler.direct.program import NotDirectError, Program
+from stagec.compiler.invocation import invocation
+
+# What a module with any operation has, once it knows its target.
+_PROBE = b"""func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = stablehlo.negate %x : tensor<4xf32>
+  return %y : tensor<4xf32>
+}"""
+_TARGET = re.compile(r'#hal\.executable\.target<"llvm-cpu", "embedded-elf-x86_64", \{(.*?)\}>')
+_KEPT = ("cpu", "cpu_features", "data_layout", "native_vector_size", "max_stack_allocation_size", "target_triple")
+_TRANSLATION = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
+
+# In a library, the function that the loader looks for has the name of its executable before it.
+EXECUTABLE = "kernels"
+FLAGS = ("--iree-llvmcpu-link-embedded=false", "--iree-llvmcpu-link-static")
+
+
+class Kernel(NamedTuple):
+    """A kernel of a library.
+
+    Attributes:
+      symbol: its name.
+      workgroups: how many it has along three axes.
+    """
+
+    symbol: str
+    workgroups: tuple[int, int, int]
+
+
+def description(flags: tuple[str, ...]) -> str:
+    """How the compiler describes the processor that its flags name, as attributes of an executable's target.
+
+    Raises:
+      NotDirectError: it is none that libraries are made for.
+    """
+    found = _description(flags)
+    if not found:
+        raise NotDirectError("another processor than x86-64")
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def _description(flags: tuple[str, ...]) -> str:
+    with invocation(*flags) as run:
+        ok = run.parse(_PROBE) and run.execute(CompileToPhase="preprocessing")
+        found = _TARGET.search(run.text().decode()) if ok else None
+    if found is None:
+        return ""
+    fields = dict(re.findall(r'(\w+) = ("[^"]*"|\d+ : i64)', found[1]))
+    return ", ".join(f"{name} = {fields[name]}" for name in _KEPT if name in fields)
+
+
+def describe(module: Any, program: Program) -> list[Kernel]:
+    """The kernels that a program calls, each once, in the order of its first call.
+
+    Raises:
+      NotDirectError: one is not made as stagec makes them.
+    """
+    found = _executables(module)
+    symbols = dict.fromkeys(call.kernel for call in program.calls)
+    return [Kernel(symbol, _workgroups(found[symbol])) for symbol in symbols]
+
+
+def assembled(module: Any, program: Program, kernels: Sequence[Kernel], target: str, path: str) -> Any:
+    """A module with one executable, whose functions are the kernels of another module, which it takes from there.
+
+    Args:
+      module: what has a `stream.executable` for each kernel.
+      target: what `description` returned.
+      path: where the compiler puts the object file.
+    """
+    from passes import bindings
+
+    calls = {call.kernel: call for call in reversed(program.calls)}
+    sources = _executables(module)
+    functions = {k.symbol: _function(sources[k.symbol]) for k in kernels}
+    heads, exports, bodies = [], [], []
+    for i, kernel in enumerate(kernels):
+        call, memory = calls[kernel.symbol], _memory(functions[kernel.symbol])
+        flags = ["ReadOnly|Indirect"] * len(call.read) + ["Indirect"] * len(call.written)
+        if len(flags) != len(memory):
+            raise NotDirectError(f"{kernel.symbol} uses other memory than its calls name")
+        pipeline = ", ".join(f'#hal.pipeline.binding<storage_buffer, "{f}">' for f in flags)
+        heads.append(f"#layout{i} = #hal.pipeline.layout<bindings = [{pipeline}], flags = Indirect>")
+        counts = "\n".join(f"%c{axis} = arith.constant {n} : index" for axis, n in enumerate(kernel.workgroups))
+        exports.append(
+            f"hal.executable.export public @{kernel.symbol} ordinal({i}) layout(#layout{i}) "
+            f"count(%device: !hal.device) -> (index, index, index) {{\n{counts}\n"
+            "hal.return %c0, %c1, %c2 : index, index, index\n}"
+        )
+        spans = "\n".join(
+            f"%s{j} = hal.interface.binding.subspan layout(#layout{i}) binding({j}) alignment(64) offset(%zero) "
+            f'flags("{flag}") : {type_}'
+            for j, (flag, type_) in enumerate(zip(flags, memory))
+        )
+        numbers = "\n".join(f"%w{axis} = hal.interface.workgroup.id[{axis}] : index" for axis in range(3))
+        bodies.append(
+            f"func.func @{kernel.symbol}() attributes {{translation_info = {_TRANSLATION}}} {{\n"
+            f"%zero = arith.constant 0 : index\n{spans}\n{numbers}\nreturn\n}}"
+        )
+    quoted = path.replace("\\", "\\\\").replace('"', '\\"')
+    options = (
+        f"{target}, debug_symbols = false, link_embedded = false, link_static = true, "
+        f'static_library_output = "{quoted}"'
+    )
+    lines = [
+        *heads,
+        f"hal.executable public @{EXECUTABLE} {{",
+        f'hal.executable.variant public @cpu target(<"llvm-cpu", "static", {{{options}}}>) {{',
+        *exports,
+        "builtin.module {",
+        *bodies,
+        "} } }",
+    ]
+    with module.context:
+        made = bindings.ir.Module.parse("\n".join(lines))
+        variant = made.body.operations[0].regions[0].blocks[0].operations[0]
+        inner = list(variant.regions[0].blocks[0].operations)[len(kernels)]
+        for target_function in inner.regions[0].blocks[0].operations:
+            _move(functions[target_function.attributes["sym_name"].value], target_function)
+    return made
+
+
+def _executables(module: Any) -> dict[str, Any]:
+    return {
+        op.attributes["sym_name"].value: op for op in module.body.operations if op.operation.name == "stream.executable"
+    }
+
+
+def _workgroups(executable: Any) -> tuple[int, int, int]:
+    export = executable.regions[0].blocks[0].operations[0]
+    (block,) = export.regions[0].blocks
+    *constants, last = block.operations
+    if len(block.arguments) or any(op.operation.name != "arith.constant" for op in constants):
+        raise NotDirectError("workgroups that are counted when the program runs")
+    values = {op.results[0]: op.attributes["value"].value for op in constants}
+    x, y, z = (values[v] for v in last.operands)
+    return x, y, z
+
+
+def _function(executable: Any) -> Any:
+    inner = executable.regions[0].blocks[0].operations[1]
+    found = list(inner.regions[0].blocks[0].operations)
+    if len(found) != 1:
+        raise NotDirectError("a kernel of several functions")
+    return found[0]
+
+
+def _spans(function: Any) -> dict[int, Any]:
+    """The ops that name a kernel's memory, by the number of its binding."""
+    (block,) = function.regions[0].blocks
+    numbers = {argument: i for i, argument in enumerate(block.arguments)}
+    spans = (op.operation for op in block.operations if op.operation.name == "stream.binding.subspan")
+    return {numbers[op.operands[0]]: op for op in spans}
+
+
+def _memory(function: Any) -> list[str]:
+    spans = _spans(function)
+    return [str(spans[i].results[0].type) for i in range(len(spans))]
+
+
+def _move(source: Any, target: Any) -> None:
+    """Move the ops of one function into the other, where what names memory and workgroups is replaced."""
+    (block,), (into,) = source.regions[0].blocks, target.regions[0].blocks
+    *head, last = into.operations
+    made = [op.operation for op in head]
+    spans = [op for op in made if op.name == "hal.interface.binding.subspan"]
+    numbers = [op for op in made if op.name == "hal.interface.workgroup.id"]
+    old = _spans(source)
+    for i, span in enumerate(spans):
+        old[i].results[0].replace_all_uses_with(span.results[0])
+    gone = list(old.values())
+    for op in _workgroup_numbers(block):
+        op.results[0].replace_all_uses_with(numbers[int(op.attributes["dimension"].value)].results[0])
+        gone.append(op)
+    for op in gone:
+        op.erase()
+    *body, _ = block.operations
+    for op in body:
+        op.operation.move_before(last.operation)
+
+
+def _workgroup_numbers(block: Any) -> list[Any]:
+    found = []
+    for op in block.operations:
+        if op.operation.name == "stream.dispatch.workgroup.id":
+            found.append(op.operation)
+        for region in op.operation.regions:
+            for inner in region.blocks:
+                found += _workgroup_numbers(inner)
+    return found

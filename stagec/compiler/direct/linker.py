@@ -1,0 +1,187 @@
+"""From an object file to the shared library that IREE's loader takes: ELF for x86-64.
+
+The loader maps a file's segments, applies relative relocations, and looks up one function. So there are five program
+headers, one exported symbol, and no section but an empty one, which the loader wants to see.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import struct
+from collections.abc import Iterable
+
+from stagec.compiler.direct.program import NotDirectError
+
+EXPORT = "iree_hal_executable_library_query"
+
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_RELOCATION = struct.Struct("<QQq")
+_SEGMENT = struct.Struct("<IIQQQQQQ")
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_DYNAMIC = struct.Struct("<QQ")
+
+_MACHINE = 62
+_SYMBOLS, _RELOCATIONS, _NO_BITS = 2, 4, 8  # types of sections
+_WRITE, _EXECUTE = 1, 4  # flags of sections
+_UNDEFINED, _RESERVED = 0, 0xFF00  # numbers of sections
+_ABSOLUTE_64, _RELATIVE_32, _CALL_32, _RELATIVE_64, _BASE_64 = 1, 2, 4, 24, 8  # types of relocations
+_LOAD, _DYNAMIC_TABLE, _HEADERS = 1, 2, 6  # types of segments
+_PAGE = 4096
+
+
+@dataclasses.dataclass
+class _Section:
+    type: int
+    flags: int
+    data: bytes
+    size: int
+    alignment: int
+    # Where in the section, which type, which symbol, and what is added to its address.
+    relocations: list[tuple[int, int, int, int]] = dataclasses.field(default_factory=list)
+    address: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class _Symbol:
+    name: str
+    section: int
+    value: int
+
+
+class _Object:
+    """The sections and symbols of an object file."""
+
+    def __init__(self, data: bytes) -> None:
+        kind, machine = struct.unpack_from("<HH", data, 16)
+        if data[:6] != b"\x7fELF\x02\x01" or (kind, machine) != (1, _MACHINE):
+            raise NotDirectError("the compiler made no object file for x86-64")
+        (start,), (count,) = struct.unpack_from("<Q", data, 40), struct.unpack_from("<H", data, 60)
+        rows = [_SECTION.unpack_from(data, start + _SECTION.size * i) for i in range(count)]
+        self.sections = []
+        self.symbols: list[_Symbol] = []
+        for _, type_, flags, _, offset, size, _, _, alignment, _ in rows:
+            content = b"" if type_ == _NO_BITS else data[offset : offset + size]
+            self.sections.append(_Section(type_, flags, content, size, max(1, alignment)))
+        for section, row in zip(self.sections, rows):
+            if section.type == _SYMBOLS:
+                self._read_symbols(section.data, self.sections[row[6]].data)
+        for section, row in zip(self.sections, rows):
+            if section.type == _RELOCATIONS:
+                found = _RELOCATION.iter_unpack(section.data)
+                self.sections[row[7]].relocations += [(at, i & 0xFFFFFFFF, i >> 32, add) for at, i, add in found]
+
+    def _read_symbols(self, data: bytes, names: bytes) -> None:
+        for name, _, _, section, value, _ in _SYMBOL.iter_unpack(data):
+            self.symbols.append(_Symbol(names[name : names.index(b"\0", name)].decode(), section, value))
+
+    def reached(self, root: _Symbol) -> list[_Section]:
+        """The sections that a symbol needs, in their order."""
+        found: set[int] = set()
+        left = [root]
+        while left:
+            symbol = left.pop()
+            if not _UNDEFINED < symbol.section < _RESERVED:
+                raise NotDirectError(f"kernels need {symbol.name or 'a symbol'} of another library")
+            if symbol.section not in found:
+                found.add(symbol.section)
+                left += [self.symbols[i] for _, _, i, _ in self.sections[symbol.section].relocations]
+        return [self.sections[i] for i in sorted(found)]
+
+    def address(self, symbol: _Symbol) -> int:
+        return self.sections[symbol.section].address + symbol.value
+
+
+def linked(data: bytes, function: str) -> bytes:
+    """A shared library that exports one function of an object file as `iree_hal_executable_library_query`.
+
+    Raises:
+      NotDirectError: the file needs something that only a whole linker does.
+    """
+    found = _Object(data)
+    root = next((s for s in found.symbols if s.name == function), None)
+    if root is None:
+        raise NotDirectError(f"the compiler made no function {function}")
+    sections = found.reached(root)
+    code = [s for s in sections if s.flags & _EXECUTE]
+    mutable = [s for s in sections if s.flags & _WRITE and not s.flags & _EXECUTE]
+    constant = [s for s in sections if not s.flags & (_WRITE | _EXECUTE)]
+
+    names = b"\0" + EXPORT.encode() + b"\0"
+    symbols_at = _HEADER.size + 5 * _SEGMENT.size
+    hash_at = symbols_at + 2 * _SYMBOL.size
+    names_at = hash_at + 5 * 4
+    relocations_at = _aligned(names_at + len(names), 8)
+    bases = sum(kind == _ABSOLUTE_64 for s in sections for _, kind, _, _ in s.relocations)
+    constant_end = _placed(constant, relocations_at + bases * _RELOCATION.size)
+    code_at = _aligned(constant_end, _PAGE)
+    code_end = _placed(code, code_at)
+    mutable_at = _aligned(code_end, _PAGE)
+    dynamic_at = _aligned(_placed(mutable, mutable_at), 16)
+    dynamic = [
+        (5, names_at), (10, len(names)), (6, symbols_at), (11, _SYMBOL.size), (4, hash_at),
+        (7, relocations_at), (8, bases * _RELOCATION.size), (9, _RELOCATION.size), (0, 0),
+    ]  # fmt: skip
+    end = dynamic_at + len(dynamic) * _DYNAMIC.size
+
+    image = bytearray(end)
+    for section in sections:
+        image[section.address : section.address + len(section.data)] = section.data
+    for i, (at, target) in enumerate(_relocated(found, sections, image)):
+        _RELOCATION.pack_into(image, relocations_at + i * _RELOCATION.size, at, _BASE_64, target)
+    _SYMBOL.pack_into(image, symbols_at + _SYMBOL.size, 1, 0x12, 0, 1, found.address(root), 0)
+    struct.pack_into("<5I", image, hash_at, 1, 2, 1, 0, 0)
+    image[names_at : names_at + len(names)] = names
+    for i, (tag, value) in enumerate(dynamic):
+        _DYNAMIC.pack_into(image, dynamic_at + i * _DYNAMIC.size, tag, value)
+    # In memory, each kind of section begins a page; in the file, they follow one another.
+    code_gap = code_at - _aligned(constant_end, 64)
+    mutable_gap = mutable_at - _aligned(code_end - code_gap, 64)
+    segments = [
+        (_HEADERS, 4, _HEADER.size, 0, 5 * _SEGMENT.size, 8),
+        (_LOAD, 4, 0, 0, constant_end, _PAGE),
+        (_LOAD, 5, code_at, code_gap, code_end - code_at, _PAGE),
+        (_LOAD, 6, mutable_at, mutable_gap, end - mutable_at, _PAGE),
+        (_DYNAMIC_TABLE, 6, dynamic_at, mutable_gap, end - dynamic_at, 8),
+    ]
+    for i, (type_, flags, at, gap, size, alignment) in enumerate(segments):
+        row = (type_, flags, at - gap, at, at, size, size, alignment)
+        _SEGMENT.pack_into(image, _HEADER.size + i * _SEGMENT.size, *row)
+    identity = b"\x7fELF\x02\x01\x01"
+    sizes = (_HEADER.size, _SEGMENT.size, len(segments), 64, 1, 0)
+    _HEADER.pack_into(image, 0, identity, 3, _MACHINE, 1, 0, _HEADER.size, end - mutable_gap, 0, *sizes)
+    file = bytearray(end - mutable_gap)
+    file[:constant_end] = image[:constant_end]
+    file[code_at - code_gap : code_end - code_gap] = image[code_at:code_end]
+    file[mutable_at - mutable_gap :] = image[mutable_at:]
+    return bytes(file) + bytes(64)
+
+
+def _aligned(at: int, alignment: int) -> int:
+    return -(-at // alignment) * alignment
+
+
+def _placed(sections: Iterable[_Section], at: int) -> int:
+    """Give sections addresses from `at` on; returns where the last ends."""
+    for section in sections:
+        section.address = at = _aligned(at, section.alignment)
+        at += section.size
+    return at
+
+
+def _relocated(file: _Object, sections: Iterable[_Section], image: bytearray) -> list[tuple[int, int]]:
+    """Write addresses into the image; returns the places that hold one from the beginning of the library."""
+    bases = []
+    for section in sections:
+        for offset, kind, number, add in section.relocations:
+            at, target = section.address + offset, file.address(file.symbols[number]) + add
+            if kind == _ABSOLUTE_64:
+                struct.pack_into("<q", image, at, target)
+                bases.append((at, target))
+            elif kind in (_RELATIVE_32, _CALL_32):
+                struct.pack_into("<i", image, at, target - at)
+            elif kind == _RELATIVE_64:
+                struct.pack_into("<q", image, at, target - at)
+            else:
+                raise NotDirectError(f"relocations of type {kind}")
+    return bases

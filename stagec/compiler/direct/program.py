@@ -1,0 +1,170 @@
+"""What a module of nothing but kernels does: which kernels it calls, on which memory."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from passes.kernels.dispatch import BYTES
+from passes.match import functions
+
+# Constants that are written out; larger ones with one value are better made by the compiler.
+_SPLAT_BYTES = 1 << 16
+_BITS = {"i1": 8, "bf16": 16, "complex<f32>": 64, "complex<f64>": 128}
+
+
+class NotDirectError(Exception):
+    """A module is not one of kernels alone."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Tensor:
+    """A shape and an element type, by the name that MLIR gives it."""
+
+    shape: tuple[int, ...]
+    element: str
+
+    @classmethod
+    def of(cls, type_: Any) -> Tensor:
+        """That of a tensor type.
+
+        Raises:
+          NotDirectError: the shape is not static, or there are no elements.
+        """
+        if not type_.has_static_shape or 0 in type_.shape:
+            raise NotDirectError(f"{type_} is not a shape with elements")
+        return cls(tuple(type_.shape), str(type_.element_type))
+
+    @property
+    def bytes(self) -> int:
+        """The size in memory."""
+        return math.prod(self.shape) * bits(self.element) // 8
+
+
+def bits(element: str) -> int:
+    """The width of an element type in memory."""
+    return _BITS[element] if element in _BITS else int(element.lstrip("uif"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Constant:
+    """Elements that are known, as MLIR writes them."""
+
+    text: str
+    bytes: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """One run of a kernel. Memory is named by a number.
+
+    Attributes:
+      kernel: the symbol of its executable.
+      read, written: memory of its operands and of its results.
+      bytes: the size of each, in that order.
+    """
+
+    kernel: str
+    read: tuple[int, ...]
+    written: tuple[int, ...]
+    bytes: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A function that calls kernels.
+
+    Attributes:
+      arguments, results: their types.
+      constants: what memory holds from the beginning.
+      calls: in their order.
+      returned: the memory of each result. That of the arguments has the first numbers.
+    """
+
+    arguments: tuple[Tensor, ...]
+    results: tuple[Tensor, ...]
+    constants: dict[int, Constant]
+    calls: tuple[Call, ...]
+    returned: tuple[int, ...]
+
+
+def read(module: Any) -> Program:
+    """The program that a module's `main` is.
+
+    Raises:
+      NotDirectError: there is an operation that is no call of a kernel.
+    """
+    found = functions(module)
+    if list(found) != ["main"]:
+        raise NotDirectError("several functions")
+    (block,) = found["main"].regions[0].blocks
+    return _Reader(list(block.arguments)).program(list(block.operations))
+
+
+class _Reader:
+    def __init__(self, arguments: Sequence[Any]) -> None:
+        self.arguments = arguments
+        self.memory: dict[Any, int] = {}
+        self.constants: dict[int, Constant] = {}
+        self.calls: list[Call] = []
+        for argument in arguments:
+            self._new(argument)
+
+    def _new(self, value: Any) -> int:
+        Tensor.of(value.type)
+        return self.memory.setdefault(value, len(self.memory))
+
+    def program(self, operations: Sequence[Any]) -> Program:
+        *body, last = operations
+        for op in body:
+            self._read(op.operation)
+        returned = tuple(self.memory[v] for v in last.operands)
+        if any(n in self.constants for n in returned):
+            # The module's own bytes, which go with it.
+            raise NotDirectError("a constant result")
+        arguments, results = ([Tensor.of(v.type) for v in values] for values in (self.arguments, last.operands))
+        return Program(tuple(arguments), tuple(results), self.constants, tuple(self.calls), returned)
+
+    def _read(self, op: Any) -> None:
+        name = op.name
+        if name == "flow.dispatch":
+            self._call(op)
+        elif name == "stablehlo.constant":
+            self.constants[self._new(op.results[0])] = _constant(op)
+        elif name in ("stablehlo.reshape", "stablehlo.optimization_barrier") or _is_same_memory(op):
+            for value, operand in zip(op.results, op.operands):
+                Tensor.of(value.type)
+                self.memory[value] = self.memory[operand]
+        else:
+            raise NotDirectError(f"{name} outside of kernels")
+
+    def _call(self, op: Any) -> None:
+        (entry,) = op.attributes["entry_points"]
+        read = tuple(self.memory[v] for v in op.operands)
+        written = tuple(self._new(v) for v in op.results)
+        sizes = tuple(Tensor.of(v.type).bytes for v in (*op.operands, *op.results))
+        self.calls.append(Call(entry.value[0], read, written, sizes))
+
+
+def _is_same_memory(op: Any) -> bool:
+    """Whether an op gives bytes another type: integers with and without a sign, booleans for kernels and from them."""
+    if op.name == "stablehlo.bitcast_convert":
+        return bool(bits(str(op.operands[0].type.element_type)) == bits(str(op.results[0].type.element_type)))
+    return op.name == "stablehlo.convert" and BYTES in op.attributes
+
+
+def _constant(op: Any) -> Constant:
+    value, tensor = op.attributes["value"], Tensor.of(op.results[0].type)
+    if value.is_splat and tensor.bytes > _SPLAT_BYTES:
+        raise NotDirectError("a large constant")
+    if tensor.element == "i1":
+        flags = np.broadcast_to(np.asarray(value, bool), tensor.shape)
+        data = ", ".join(map(str, flags.reshape(-1).astype(int).tolist()))
+        return Constant(f"dense<[{data}]> : tensor<{flags.size}xi8>", tensor.bytes)
+    if tensor.element.startswith("complex"):
+        raise NotDirectError("a complex constant")
+    return Constant(str(value).replace("xui", "xi").replace("<ui", "<i"), tensor.bytes)

@@ -1,0 +1,108 @@
+"""One use of the compiler's library: a session with its flags, an invocation, and what it says."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+from stagec.compiler import diagnostics as diag
+from stagec.compiler.diagnostics import Diagnostic
+from stagec.compiler.session import api, new_session
+
+# The library keeps pointers to option texts; this keeps the texts.
+_kept: dict[str, bytes] = {}
+
+
+class Invocation:
+    """A module on its way through the compiler.
+
+    Attributes:
+      session: what it belongs to.
+      found: what the compiler said so far.
+    """
+
+    def __init__(self, session: Any, pointer: Any, found: list[Diagnostic]) -> None:
+        self.session, self.found, self._invocation = session, found, pointer
+
+    def parse(self, source: bytes) -> bool:
+        """Take in MLIR bytecode or text."""
+        # The parser wants text to end in a null byte, and bytecode to be as it is.
+        data = source if source[:4] == b"ML\xefR" or source.endswith(b"\0") else source + b"\0"
+        return bool(self._invocation.parse_source(api().Source.wrap_buffer(self.session, data)))
+
+    def execute(self, pipeline: int = 0, **phases: str) -> bool:
+        """Run one of the compiler's pipelines: 0 for programs, 1 for executables alone.
+
+        Args:
+          phases: `CompileFromPhase` and `CompileToPhase`.
+        """
+        for name, value in phases.items():
+            if value:
+                self._set(name, _kept.setdefault(value, value.encode()))
+        return bool(self._invocation.execute(pipeline))
+
+    def verify_between_passes(self, on: bool) -> None:
+        """Whether the compiler verifies the module after every pass."""
+        self._set("VerifyIR", on)
+
+    def exported(self) -> Any:
+        """The module, as `ir.Module`."""
+        return self._invocation.export_module()
+
+    def take(self, module: Any) -> None:
+        """Go on with another module, of the session's context."""
+        self._invocation.import_module(module)
+
+    def text(self) -> bytes:
+        """The module as MLIR text."""
+        with api().Output.open_membuffer() as memory:
+            self._invocation.output_ir(memory)
+            return bytes(memory.map_memory())
+
+    def bytecode(self) -> bytes:
+        """The program for the runtime."""
+        with api().Output.open_membuffer() as memory:
+            self._invocation.output_vm_bytecode(memory)
+            return bytes(memory.map_memory())
+
+    def _set(self, name: str, value: bytes | bool) -> None:
+        # A fresh prototype: argtypes set on the shared function would race between threads.
+        kind = ctypes.c_char_p if isinstance(value, bytes) else ctypes.c_bool
+        function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, kind)((f"ireeCompilerInvocationSet{name}", _library()))
+        function(self._invocation._inv_p, value)
+
+
+@contextlib.contextmanager
+def invocation(*flags: str) -> Iterator[Invocation]:
+    """A new invocation, in a session with these flags.
+
+    Raises:
+      ValueError: a flag is unknown.
+    """
+    with new_session() as session:
+        session.set_flags(*flags)
+        found = session.invocation()
+        with diag.collecting(_library(), found._inv_p) as said:
+            try:
+                yield Invocation(session, found, said)
+            finally:
+                found.close()
+
+
+def is_well_formed(module: Any) -> bool:
+    """Whether a module verifies; what is wrong is among the diagnostics."""
+    # `module.verify()` would keep Python's lock, which diagnostics from the compiler's own threads wait for.
+    bindings = _bindings()
+    pointer = bindings.PyCapsule_GetPointer(module._CAPIPtr, bindings.MLIR_PYTHON_CAPSULE_OPERATION)
+    return bool(ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(("mlirOperationVerify", _library()))(pointer))
+
+
+def _bindings() -> Any:
+    return importlib.import_module("iree.compiler.api.ctypes_dl")
+
+
+def _library() -> Any:
+    return _bindings()._dylib

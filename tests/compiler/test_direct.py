@@ -1,0 +1,252 @@
+"""The short way through the compiler: the same results as the long one, or the long one."""
+
+import random
+
+import numpy as np
+import pytest
+import test_random_loops
+import test_random_products
+import test_random_straight
+from guarded import guarded
+
+import stagec
+import stagec.numpy as snp
+from stagec import lax
+from stagec.compiler import build, driver, log
+from stagec.compiler.direct import linker, memory, program
+from stagec.compiler.flags import CompileOptions
+from stagec.compiler.targets import Target
+from stagec.runtime.executable import Executable
+
+CPU = Target.parse("cpu")
+QUEUES = ["local-sync", "local-task"]
+RNG = np.random.default_rng(0)
+A, B = (RNG.normal(size=(24, 24)).astype(np.float32) for _ in range(2))
+WIDE = RNG.normal(size=(200, 200)).astype(np.float32)
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """Calls a function twice on guarded arrays, with one flag set; returns the results."""
+
+    def run(f, args, queue, flag_set):
+        asked = CompileOptions(straight=True, flag_set=flag_set)
+        monkeypatch.setattr(build.Options, "of_compiler", lambda self: asked)
+        monkeypatch.setattr(build, "choose_driver", lambda graph, target: queue)
+        given = stagec.tree.map(lambda a: guarded(a) if np.ndim(a) else np.asarray(a), args)
+        with stagec.config.override(enable_cache=False):
+            stagec.clear_caches()
+            function = stagec.jit(lambda *args: f(*args))
+            first, second = ([np.asarray(r) for r in stagec.tree.leaves(function(*given))] for _ in range(2))
+        assert [r.tobytes() for r in first] == [r.tobytes() for r in second]
+        return first
+
+    yield run
+    stagec.clear_caches()
+
+
+def both_ways(runs, f, args, queue):
+    for short, long in zip(runs(f, args, queue, "direct"), runs(f, args, queue, "kernels"), strict=True):
+        assert (short.dtype, short.shape) == (long.dtype, long.shape)
+        assert short.tobytes() == long.tobytes()
+
+
+TABLE = np.arange(48, dtype=np.float32) ** 2
+FLAGS = np.arange(48) % 3 == 0
+PROGRAMS = {
+    "product": (lambda a, b: snp.maximum(a @ b, 0.5), (A, B)),
+    "chain": (lambda a, b: ((a @ b) @ a) @ (b @ a) + a @ a, (A, B)),
+    "large": (lambda a, b: ((a @ b) @ a, a @ b.T), (WIDE, WIDE)),
+    "loop": (lambda a: lax.fori_loop(0, 5, lambda i, x: snp.sin(x) + i, a), (A,)),
+    "table": (lambda t, n: lax.fori_loop(0, 5, lambda i, x: x + t[(n + i) % 48], 0.0), (TABLE, np.int32(3))),
+    "flags": (
+        lambda t, n: lax.fori_loop(0, 5, lambda i, x: snp.where(t[(n + i) % 48], x + i, x), 0.0), (FLAGS, np.int32(3)),
+    ),
+    "bits": (lambda u, p: (lax.fori_loop(0, 3, lambda i, x: x * 7 + u, u), lax.fori_loop(0, 3, lambda i, x: ~x, p)),
+             (np.arange(5, dtype=np.uint32), np.arange(5) % 2 == 0)),
+    "reshaped": (lambda a, b: ((a @ b).reshape(-1), a.reshape(4, 6, 24) * 2), (A, B)),
+    "numbers": (lambda a: (a.max(), a.min(), a.argmax(), a > 0, a.sum(0)), (A,)),
+    "turned": (lambda a: (a[::-1] * 2, snp.concatenate([a, a * 2])), (A,)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_both_ways_make_the_same_bits(name, queue, runs):
+    both_ways(runs, *PROGRAMS[name], queue)
+
+
+def straight(seed):
+    steps = test_random_straight.random_program(random.Random(seed))
+    given = tuple(RNG.normal(size=(33, 40)).astype(np.float32) for _ in range(2))
+    return lambda x, y: test_random_straight.values(snp, steps, x, y), given
+
+
+def loops(seed):
+    cases = [test_random_loops.random_loop(10 * seed + i) for i in range(3)]
+    each = [f for f, _ in cases]
+    operands = tuple(given for _, given in cases)
+    return lambda *given: [f(test_random_loops.Compiled, *o) for f, o in zip(each, given)], operands
+
+
+def products(seed):
+    case = test_random_products.Products(seed)
+    return lambda *arrays: case.run(snp, arrays), tuple(case.arrays)
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+@pytest.mark.parametrize("kind", [straight, loops, products])
+def test_both_ways_make_the_same_bits_of_random_programs(kind, queue, runs):
+    done = 0
+    with stagec.enable_x64(), np.errstate(all="ignore"):
+        for seed in range(20):
+            try:
+                both_ways(runs, *kind(seed), queue)
+                done += 1
+            except stagec.errors.CompileError as error:
+                assert "outside of kernels" in str(error)
+            if done == 2:
+                return
+    raise AssertionError("none goes the short way")
+
+
+def test_programs_of_kernels_alone_go_the_short_way_and_others_say_why_not():
+    with stagec.config.override(enable_cache=False, straight_kernels=True):
+        for f, flags, reason in (
+            (lambda a, b: a @ b, "direct", None),
+            (lambda a, b: snp.tanh(a @ b).sum(), "direct", None),
+            (lambda a, b: (a @ b, stagec.pure_callback(np.sin, a, a)), "kernels", "several functions"),
+            (lambda a, b: (a @ b).at[snp.asarray([1, 1])].add(1.0), "kernels", "stablehlo.scatter outside of kernels"),
+        ):
+            log.clear()
+            stagec.jit(f)(A, B)
+            (done,) = [r for r in log.records("compile") if r.message == "compiled"]
+            told = [r.fields["reason"] for r in log.records("compile") if r.message == "through all phases"]
+            assert (done.fields["flags"], told) == (flags, [reason] if reason else [])
+
+
+def test_arguments_are_results_and_results_are_apart():
+    @stagec.jit
+    def f(a, b):
+        product = a @ b
+        return a, product, product, product.reshape(-1), b.reshape(2, -1)
+
+    found = f(A, B)
+    for got, want in zip(found, (A, A @ B, A @ B, (A @ B).reshape(-1), B.reshape(2, -1))):
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+    addresses = [r.address() for r in found]
+    assert len(set(addresses)) == len(addresses)
+
+
+def test_donated_arguments_are_gone_and_results_are_right():
+    f = stagec.jit(lambda a, b: (a @ b, b + 1), donate_argnums=0)
+    a = snp.asarray(A)
+    found = f(a, B)
+    np.testing.assert_allclose(found[0], A @ B, rtol=1e-5, atol=1e-5)
+    assert a.is_deleted()
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+def test_an_argument_of_another_size_is_refused_by_the_program(queue):
+    options = CompileOptions(asynchronous=queue != "local-sync", flag_set="direct")
+    vmfb = driver.compile_module(stagec.jit(lambda a: a @ a).lower(A).as_text("optimized"), CPU, options=options).vmfb
+    small = snp.zeros((3, 3))
+    executable = Executable(np.frombuffer(vmfb, np.uint8), [small.aval], [snp.asarray(A).aval], driver=queue)
+    with pytest.raises(Exception, match="shape"):
+        np.asarray(executable.run([small])[0])
+
+
+def test_a_small_result_does_not_keep_a_large_one_alive():
+    f = stagec.jit(lambda a: (a @ a, (a @ a).sum()))
+    freed = stagec.memory_stats()["bytes_in_use"]
+    large, small = f(WIDE)
+    small.block_until_ready()
+    del large
+    assert stagec.memory_stats()["bytes_in_use"] - freed < WIDE.nbytes
+
+
+def test_functions_of_other_libraries_are_the_long_ways():
+    # The compiler's own functions are linked in there.
+    text = """func.func @main(%x: tensor<f64>) -> tensor<f64> {
+      %n = stablehlo.constant dense<0> : tensor<i32>
+      %end = stablehlo.constant dense<5> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %r:2 = stablehlo.while(%i = %n, %y = %x) : tensor<i32>, tensor<f64>
+      cond { %c = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+             stablehlo.return %c : tensor<i1> }
+      do { %j = stablehlo.add %i, %one : tensor<i32>
+           %z = stablehlo.exponential %y : tensor<f64>
+           stablehlo.return %j, %z : tensor<i32>, tensor<f64> }
+      return %r#1 : tensor<f64> }"""
+    log.clear()
+    assert driver.compile_module(text, CPU).flags == "kernels"
+    (record,) = [r for r in log.records("compile") if r.message == "through all phases"]
+    assert record.fields["reason"] == "kernels need exp of another library"
+
+
+def calls(*rows):
+    return tuple(program.Call(f"k{i}", read, written, sizes) for i, (read, written, sizes) in enumerate(rows))
+
+
+def test_memory_is_used_again_when_it_is_free_and_barriers_are_where_they_are_needed():
+    number = program.Tensor((16,), "f32")
+    rows = calls(
+        ((0,), (1,), (64, 64)),
+        ((0,), (2,), (64, 128)),  # needs nothing of the first
+        ((1, 2), (3,), (64, 128, 64)),
+        ((3,), (4,), (64, 64)),  # where 1 or 2 was
+        ((4, 3), (5,), (64, 64, 64)),
+    )
+    layout = memory.laid_out(program.Program((number,), (number,), {}, rows, (5,)))
+    assert layout.barriers == {2, 3, 4}
+    assert layout.places[4].offset < layout.places[3].offset
+    assert layout.allocated == {1: 64, layout.arena: 256}
+
+
+def test_places_of_living_values_never_meet():
+    rng = random.Random(0)
+    for _ in range(200):
+        count = rng.randint(1, 20)
+        sizes = {n: 4 * rng.randint(1, 60) for n in range(count + 1)}
+        rows = []
+        for n in range(1, count + 1):
+            read = tuple(rng.sample(range(n), rng.randint(1, min(3, n))))
+            rows.append((read, (n,), tuple(sizes[i] for i in (*read, n))))
+        returned = tuple(rng.sample(range(1, count + 1), rng.randint(1, min(3, count))))
+        given = program.Tensor((sizes[0] // 4,), "f32")
+        described = program.Program((given,), (given,) * len(returned), {}, calls(*rows), returned)
+        layout = memory.laid_out(described)
+        last = {n: i for i, (read, written, _) in enumerate(rows) for n in (*read, *written)}
+        last.update(dict.fromkeys(returned, count))
+        for i, (_, (made,), _) in enumerate(rows):
+            living = [n for n in range(made) if n == 0 or last[n] >= i]
+            assert not any(layout.places[made].meets(layout.places[n]) for n in living)
+
+
+def test_what_is_no_object_file_is_refused():
+    with pytest.raises(program.NotDirectError):
+        linker.linked(b"\x7fELF" + bytes(100), "f")
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+def test_constants_are_memory_of_the_program(queue):
+    tables = [RNG.integers(0, 200, (8, 64)).astype(d) for d in (np.float32, np.uint8)]
+    text = f"""func.func @main(%x: tensor<9x8xf32>, %y: tensor<9x8xui8>) -> (tensor<9x64xf32>, tensor<9x64xui8>) {{
+      %w = stablehlo.constant dense<{tables[0].tolist()}> : tensor<8x64xf32>
+      %v = stablehlo.constant dense<{tables[1].tolist()}> : tensor<8x64xui8>
+      %a = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+        : (tensor<9x8xf32>, tensor<8x64xf32>) -> tensor<9x64xf32>
+      %b = stablehlo.dot_general %y, %v, contracting_dims = [1] x [0]
+        : (tensor<9x8xui8>, tensor<8x64xui8>) -> tensor<9x64xui8>
+      return %a, %b : tensor<9x64xf32>, tensor<9x64xui8> }}"""
+    options = CompileOptions(asynchronous=queue != "local-sync", flag_set="direct")
+    vmfb = driver.compile_module(text, CPU, options=options).vmfb
+    given = [np.arange(72).reshape(9, 8).astype(d) for d in (np.float32, np.uint8)]
+    wanted = [a @ table for a, table in zip(given, tables)]
+    avals, out_avals = ([snp.asarray(a).aval for a in arrays] for arrays in (given, wanted))
+    aligned = np.frombuffer(vmfb, np.uint8)
+    # Where a module lies badly in memory, the runtime cannot use its constants in place.
+    for payload in (aligned, np.concatenate([np.zeros(80, np.uint8), aligned])[80:]):
+        executable = Executable(payload, avals, out_avals, driver=queue)
+        for got, want in zip(executable.run(given), wanted, strict=True):
+            np.testing.assert_array_equal(got, want)
