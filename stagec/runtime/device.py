@@ -43,12 +43,13 @@ def binding() -> Any:
         from iree._runtime.libs import _runtime as _binding
 
     _binding.parse_flags(
-        f"--task_worker_stack_size={_WORKER_STACK_BYTES}", f"--task_topology_group_count={_worker_count()}"
+        f"--task_worker_stack_size={_WORKER_STACK_BYTES}", f"--task_topology_group_count={worker_count()}"
     )
     return _binding
 
 
-def _worker_count() -> int:
+def worker_count() -> int:
+    """How many threads of this process can run at once."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

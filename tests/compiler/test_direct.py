@@ -12,8 +12,8 @@ from guarded import guarded
 import stagec
 import stagec.numpy as snp
 from stagec import lax
-from stagec.compiler import build, driver, log
-from stagec.compiler.direct import linker, memory, program
+from stagec.compiler import build, direct, driver, log
+from stagec.compiler.direct import library, linker, memory, program
 from stagec.compiler.flags import CompileOptions
 from stagec.compiler.targets import Target
 from stagec.runtime.executable import Executable
@@ -123,6 +123,23 @@ def test_programs_of_kernels_alone_go_the_short_way_and_others_say_why_not():
             (done,) = [r for r in log.records("compile") if r.message == "compiled"]
             told = [r.fields["reason"] for r in log.records("compile") if r.message == "through all phases"]
             assert (done.fields["flags"], told) == (flags, [reason] if reason else [])
+
+
+def test_many_large_kernels_are_shared_out_to_the_cores(runs, monkeypatch):
+    made = []
+    linked = linker.linked
+    monkeypatch.setattr(linker, "linked", lambda data, name: made.append(name) or linked(data, name))
+    monkeypatch.setattr(direct, "worker_count", lambda: 3)
+    monkeypatch.setattr(library, "_SHARE", 50)
+
+    def f(a, b):
+        return a @ b @ a.T + 1, a @ (b @ a), a.T @ b @ b + a
+
+    both_ways(runs, f, (A, B), "local-task")
+    assert len(made) == 3
+    made.clear()
+    runs(lambda a: a @ a, (A,), "local-sync", "direct")
+    assert len(made) == 1
 
 
 def test_arguments_are_results_and_results_are_apart():

@@ -10,14 +10,18 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.direct import host, library, linker, program
-from stagec.compiler.direct.program import NotDirectError
+from stagec.compiler.direct.program import NotDirectError, Program
 from stagec.compiler.flags import FlagSet
 from stagec.compiler.invocation import invocation
 from stagec.compiler.mlir import ir
+from stagec.compiler.session import new_session
 from stagec.runtime import interruptible
+from stagec.runtime.device import worker_count
 
 
 def run(source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt]:
@@ -45,24 +49,36 @@ def _run(source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attem
 
 
 def _compiled(source: bytes, flags: tuple[str, ...], asynchronous: bool) -> bytes:
+    with new_session() as session:
+        module = ir().Module.parse(source, session.context)
+        described = program.read(module)
+        shares = library.shared_out(module, library.describe(module, described), worker_count())
+    if not shares[0]:
+        raise NotDirectError("no kernels")
     target = library.description(flags)
-    with tempfile.TemporaryDirectory(prefix="stagec-") as folder:
-        path = os.path.join(folder, "kernels.o")
-        with invocation(*flags, *library.FLAGS) as run:
-            run.verify_between_passes(False)
-            module = ir().Module.parse(source, run.session.context)
-            described = program.read(module)
-            kernels = library.describe(module, described)
-            if kernels:
-                run.take(library.assembled(module, described, kernels, target, path).operation)
-                _check(run.execute(1), run.found)
-                with open(path, "rb") as file:
-                    code = linker.linked(file.read(), f"{library.EXECUTABLE}_library_query")
-            else:
-                raise NotDirectError("no kernels")
+    first, *others = shares
+    # The compiler makes the code of one library in one thread.
+    with ThreadPoolExecutor(max(1, len(others))) as threads:
+        rest = threads.map(lambda share: _library(source, described, share, flags, target), others)
+        made = [_library(source, described, first, flags, target), *rest]
+    libraries = [host.Library(data, share) for data, share in zip(made, shares)]
     with invocation() as run:
-        _check(run.parse(host.text(described, kernels, code, asynchronous).encode()), run.found)
+        _check(run.parse(host.text(described, libraries, asynchronous).encode()), run.found)
         return run.bytecode()
+
+
+def _library(
+    source: bytes, described: Program, kernels: Sequence[library.Kernel], flags: tuple[str, ...], target: str
+) -> bytes:
+    """A shared library with some kernels of a module."""
+    with tempfile.TemporaryDirectory(prefix="stagec-") as folder, invocation(*flags, *library.FLAGS) as run:
+        path = os.path.join(folder, "kernels.o")
+        run.verify_between_passes(False)
+        module = ir().Module.parse(source, run.session.context)
+        run.take(library.assembled(module, described, kernels, target, path).operation)
+        _check(run.execute(1), run.found)
+        with open(path, "rb") as file:
+            return linker.linked(file.read(), f"{library.EXECUTABLE}_library_query")
 
 
 def _check(ok: bool, found: list[Diagnostic]) -> None:

@@ -7,6 +7,7 @@ runtime mean is what IREE's compiler uses them for.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from stagec.compiler.direct.library import Kernel
 from stagec.compiler.direct.memory import Layout, laid_out
@@ -154,24 +155,38 @@ class _Function:
         return [*numbers, *self.lines]
 
 
-def text(program: Program, kernels: Sequence[Kernel], library: bytes, asynchronous: bool) -> str:
+class Library(NamedTuple):
+    """A shared library, and the kernels that are in it."""
+
+    data: bytes
+    kernels: Sequence[Kernel]
+
+
+def text(program: Program, libraries: Sequence[Library], asynchronous: bool) -> str:
     """The host program, as a module of the VM dialect.
 
     Args:
-      library: the kernels, as a shared library.
+      libraries: where the kernels are.
       asynchronous: whether the function takes two fences: one to wait for, and one that says that it is done.
     """
     layout = laid_out(program)
     data = [
         f'vm.rodata private @format <alignment = 1> "{_FORMAT}"',
-        f'vm.rodata private @library <alignment = 16, mime_type = "application/x-elf"> '
-        f'dense<"0x{library.hex().upper()}"> : vector<{len(library)}xi8>',
         'vm.rodata private @memory <alignment = 1> "tensor"',
-        *(f'vm.rodata private @symbol{i} <alignment = 1> "{k.symbol}"' for i, k in enumerate(kernels)),
+        *(
+            f'vm.rodata private @library{i} <alignment = 16, mime_type = "application/x-elf"> '
+            f'dense<"0x{library.data.hex().upper()}"> : vector<{len(library.data)}xi8>'
+            for i, library in enumerate(libraries)
+        ),
+        *(
+            f'vm.rodata private @symbol_{k.symbol} <alignment = 1> "{k.symbol}"'
+            for given in libraries
+            for k in given.kernels
+        ),
         *(f'vm.rodata private @argument{i} <alignment = 1> "input{i}"' for i in range(len(program.arguments))),
         *(f"vm.rodata private @data{i} <alignment = 64> {c.text}" for i, c in enumerate(program.constants.values())),
     ]
-    variables = [("device", _DEVICE), ("executable", _EXECUTABLE), ("commands", _COMMANDS)]
+    variables = [("device", _DEVICE), ("commands", _COMMANDS)]
     variables += [(f"constant{i}", _BUFFER) for i in range(len(program.constants))]
     return "\n".join(
         [
@@ -180,7 +195,7 @@ def text(program: Program, kernels: Sequence[Kernel], library: bytes, asynchrono
             *data,
             *(_import(name) for name in _IMPORTS),
             "vm.export @__init",
-            *_initializer(program, kernels, layout),
+            *_initializer(program, libraries, layout),
             *_main(program, layout, asynchronous),
             "} }",
         ]
@@ -194,17 +209,14 @@ def _import(name: str) -> str:
     return f"vm.import private @hal.{name}({given}){returned}" + (f" attributes {{{attributes}}}" if attributes else "")
 
 
-def _initializer(program: Program, kernels: Sequence[Kernel], layout: Layout) -> list[str]:
+def _initializer(program: Program, libraries: Sequence[Library], layout: Layout) -> list[str]:
     f = _Function()
     device = f.call("devices.get", f.small(0))
     f.store(device, "device", _DEVICE)
-    queue = f.number(_ANY_QUEUE)
-    executable = f.call("executable.create", device, queue, f.data("format"), f.data("library"), f.null(_BYTES))
-    f.store(executable, "executable", _EXECUTABLE)
     for i, constant in enumerate(program.constants.values()):
         _import_constant(f, i, constant)
     if program.calls:
-        f.store(_recorded(f, program, kernels, layout), "commands", _COMMANDS)
+        f.store(_recorded(f, program, libraries, layout), "commands", _COMMANDS)
     f.do("vm.return")
     yields = ", vm.yield" if program.constants else ""
     return [f"vm.func private @__init() attributes {{vm.unwind{yields}}} {{", *f.text(), "}"]
@@ -231,16 +243,20 @@ def _import_constant(f: _Function, i: int, constant: Constant) -> None:
     f.store(f"%constant{i}", f"constant{i}", _BUFFER)
 
 
-def _recorded(f: _Function, program: Program, kernels: Sequence[Kernel], layout: Layout) -> str:
+def _recorded(f: _Function, program: Program, libraries: Sequence[Library], layout: Layout) -> str:
     """The commands of a call, for memory that is bound later."""
-    device, executable = f.load("device", _DEVICE), f.load("executable", _EXECUTABLE)
+    device = f.load("device", _DEVICE)
     slots = len(program.arguments) + len(layout.allocated)
     queue, zero, none = f.number(_ANY_QUEUE), f.number(0), f.null(_BUFFER)
     commands = f.call("command_buffer.create", device, f.small(0), f.small(3), queue, f.small(slots))
-    functions = {
-        k.symbol: (f.call("executable.lookup.function", executable, f.data(f"symbol{i}")), k.workgroups)
-        for i, k in enumerate(kernels)
-    }
+    functions = {}
+    for i, library in enumerate(libraries):
+        # The recorded commands keep it.
+        data = (f.data("format"), f.data(f"library{i}"), f.null(_BYTES))
+        executable = f.call("executable.create", device, queue, *data)
+        for symbol, workgroups in library.kernels:
+            function = f.call("executable.lookup.function", executable, f.data(f"symbol_{symbol}"))
+            functions[symbol] = (executable, function, *(f.small(n) for n in workgroups))
     constants = [f.load(f"constant{i}", _BUFFER) for i in range(len(program.constants))]
 
     def barrier() -> None:
@@ -256,9 +272,7 @@ def _recorded(f: _Function, program: Program, kernels: Sequence[Kernel], layout:
             bound.append(
                 f"({f.small(0)}, {f.small(slot)}, {buffer}, {f.number(place.offset)}, {f.number(place.bytes)})"
             )
-        function, workgroups = functions[call.kernel]
-        counts = [f.small(n) for n in workgroups]
-        f.call("command_buffer.dispatch", commands, executable, function, *counts, zero, [], bound)
+        f.call("command_buffer.dispatch", commands, *functions[call.kernel], zero, [], bound)
     barrier()
     f.call("command_buffer.finalize", commands)
     return commands

@@ -19,6 +19,8 @@ _TARGET = re.compile(r'#hal\.executable\.target<"llvm-cpu", "embedded-elf-x86_64
 _KEPT = ("cpu", "cpu_features", "data_layout", "native_vector_size", "max_stack_allocation_size", "target_triple")
 _TRANSLATION = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
 
+# A library of so many operations takes as long as one with none.
+_SHARE = 700
 # In a library, the function that the loader looks for has the name of its executable before it.
 EXECUTABLE = "kernels"
 FLAGS = ("--iree-llvmcpu-link-embedded=false", "--iree-llvmcpu-link-static")
@@ -34,6 +36,22 @@ class Kernel(NamedTuple):
 
     symbol: str
     workgroups: tuple[int, int, int]
+
+
+def shared_out(module: Any, kernels: Sequence[Kernel], cores: int) -> list[list[Kernel]]:
+    """Kernels for each of several libraries, with about as much code in each; fewer where they are soon compiled."""
+    sources = _executables(module)
+    sizes = {kernel: _size(_function(sources[kernel.symbol])) for kernel in kernels}
+    count = max(1, min(cores, sum(sizes.values()) // _SHARE, len(kernels)))
+    shares: list[list[Kernel]] = [[] for _ in range(count)]
+    for kernel in sorted(kernels, key=sizes.__getitem__, reverse=True):
+        min(shares, key=lambda share: sum(sizes[k] for k in share)).append(kernel)
+    return shares
+
+
+def _size(op: Any) -> int:
+    """The operations in an operation's regions."""
+    return sum(1 + _size(o.operation) for region in op.regions for block in region.blocks for o in block.operations)
 
 
 def description(flags: tuple[str, ...]) -> str:
