@@ -339,7 +339,8 @@ def trace_flat(
     trace.static_arguments = static_arguments
     tracers = [trace.argument(a, names[i] if i < len(names) else "") for i, a in enumerate(avals)]
     before = location.ambient.location
-    location.ambient.location = None
+    if not trace.of_own_code:
+        location.ambient.location = None  # the lines that `function` runs count
     try:
         outputs = under(trace, function, *tracers)
         return trace.finish(outputs)

@@ -33,6 +33,11 @@ class Trace:
     # Whether the function's arguments can be made static: those of a loop's body cannot.
     static_arguments = True
 
+    @property
+    def of_own_code(self) -> bool:
+        """Whether all that runs under it is stagec's, so that the user's line is that of the equation at hand."""
+        return self.parent is not None and self.parent.of_own_code
+
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Apply `primitive`; returns one value, or a list if `primitive.multiple`."""
         raise AssertionError(f"{type(self).__name__} does not interpret primitives")
