@@ -41,22 +41,22 @@ class SignatureCalls(abc.ABC):
         _instances.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if state.plain:
-            if self._fast and not kwargs:
-                run = self._fast.get(tuple([a.signature if type(a) is Array else None for a in args]))
-                if run is not None:
-                    return run(args)
-            if self._described:
-                leaves: list[Any] = []
-                try:
-                    run = self._described.get(self._describe(args, kwargs, leaves))
-                except (Unusual, TypeError):  # TypeError: not hashable
-                    run = None
-                if run is not None:
-                    return run(leaves)
         try:
+            if state.plain:
+                if self._fast and not kwargs:
+                    run = self._fast.get(tuple([a.signature if type(a) is Array else None for a in args]))
+                    if run is not None:
+                        return run(args)
+                if self._described:
+                    leaves: list[Any] = []
+                    try:
+                        run = self._described.get(self._describe(args, kwargs, leaves))
+                    except (Unusual, TypeError):  # TypeError: not hashable
+                        run = None
+                    if run is not None:
+                        return run(leaves)
             return self._call(args, kwargs)
-        except Exception as error:
+        except BaseException as error:
             hide_frames(error)
             raise
 

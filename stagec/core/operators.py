@@ -55,7 +55,7 @@ def _binary(name: str, swapped: bool = False) -> Callable[..., Any]:
             return NotImplemented
         try:
             return _implementations[name](other, self) if swapped else _implementations[name](self, other)
-        except Exception as error:
+        except BaseException as error:
             hide_frames(error)
             raise
 
@@ -82,7 +82,7 @@ def _method(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             return _implementations[name](self, *args, **kwargs)
-        except Exception as error:
+        except BaseException as error:
             hide_frames(error)
             raise
 
@@ -151,7 +151,7 @@ class ArrayOperators:
     def __iter__(self) -> Any:
         try:
             return _implementations["__iter__"](self)
-        except Exception as error:
+        except BaseException as error:
             hide_frames(error)
             raise
 
