@@ -110,6 +110,16 @@ def test_importing_stagec_alone_imports_no_functions():
     assert done.stdout.split() == ["[]", "6.0"]
 
 
+def test_importing_the_primitives_imports_none_of_scipys_functions():
+    code = (
+        "import sys, stagec.lax as lax; print([m for m in sys.modules if m.startswith('stagec.scipy')]); "
+        "print(round(float(lax.igamma(2.0, 3.0)), 4), round(float(lax.betainc(2.0, 3.0, 0.5)), 4), "
+        "round(float(lax.random_gamma_grad(2.0, 3.0)), 4))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]", "0.8009 0.6875 1.3218"]
+
+
 def test_the_base_of_errors_needs_nothing_else_of_passes():
     code = "import sys, stagec; print(sorted(m for m in sys.modules if m.split('.')[0] == 'passes'))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -172,7 +172,7 @@ class ArgumentRules:
                 raise location.error(
                     errors.StaticArgumentError,
                     f"{what}_argnums={n} is out of range: {location.of_function(self.function)} takes {count} "
-                    f"positional arguments ({', '.join(self.positional)})",
+                    f"positional argument{'s' * (count != 1)} ({', '.join(self.positional)})",
                     fix="count from 0",
                 )
             resolved.append(n + count if n < 0 else n)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,11 +12,12 @@ from stagec.core import forking, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.boundary import hide_frames
 from stagec.core.config import config, state
+from stagec.core.weak import WeakSet
 from stagec.runtime.array import Array
 from stagec.runtime.placement import placed
 from stagec.runtime.runnable import Runnable
 
-_instances: weakref.WeakSet[SignatureCalls] = weakref.WeakSet()
+_instances: WeakSet[SignatureCalls] = WeakSet()
 
 
 class _Keywords:
@@ -41,22 +41,22 @@ class SignatureCalls(abc.ABC):
         _instances.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if state.plain:
-            if self._fast and not kwargs:
-                run = self._fast.get(tuple([a.signature if type(a) is Array else None for a in args]))
-                if run is not None:
-                    return run(args)
-            if self._described:
-                leaves: list[Any] = []
-                try:
-                    run = self._described.get(self._describe(args, kwargs, leaves))
-                except (Unusual, TypeError):  # TypeError: not hashable
-                    run = None
-                if run is not None:
-                    return run(leaves)
         try:
+            if state.plain:
+                if self._fast and not kwargs:
+                    run = self._fast.get(tuple([a.signature if type(a) is Array else None for a in args]))
+                    if run is not None:
+                        return run(args)
+                if self._described:
+                    leaves: list[Any] = []
+                    try:
+                        run = self._described.get(self._describe(args, kwargs, leaves))
+                    except (Unusual, TypeError):  # TypeError: not hashable
+                        run = None
+                    if run is not None:
+                        return run(leaves)
             return self._call(args, kwargs)
-        except Exception as error:
+        except BaseException as error:
             hide_frames(error)
             raise
 
@@ -158,7 +158,7 @@ def _identity(value: Any) -> Any:
 
 def forget_fast_paths() -> None:
     """Let every function look at its next calls anew."""
-    for function in list(_instances):
+    for function in _instances:
         function._forget()
 
 

@@ -318,7 +318,5 @@ def _parts(functions: Mapping[str, Sequence[Exported]]) -> list[Any]:
                 fix="leave one out, or save them under different names",
             )
         rows[name] = tuple([writer.signature(e) for e in exports])
-    versions = {"stagec": "", "iree-base-compiler": "", "iree-base-runtime": "", "numpy": ""}
-    environment = key.environment_contributors()
-    made = manifest.Manifest({k: environment[k] for k in versions}, rows, tuple(writer.weights))
+    made = manifest.Manifest(key.installed_versions(), rows, tuple(writer.weights))
     return container.encode(manifest.encode(made), writer.sections)

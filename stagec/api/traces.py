@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 import types
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from stagec.core import pytree
 from stagec.core.graph import Graph
 from stagec.core.trace import Tracer
+from stagec.core.weak import WeakKeyDictionary
 from stagec.runtime.device import Device
 
 if TYPE_CHECKING:
@@ -140,7 +142,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_other_threads)
 
 
-_by_function: weakref.WeakKeyDictionary[Any, dict[Any, TraceCache]] = weakref.WeakKeyDictionary()
+_by_function: WeakKeyDictionary[dict[Any, TraceCache]] = WeakKeyDictionary()
 # A bound method is a new object at every access: what lasts is its function and its self.
 # The function is kept beside its traces, or another one could get its id.
 _by_method: dict[tuple[int, int], tuple[Any, Any, dict[Any, TraceCache]]] = {}
@@ -152,7 +154,8 @@ def traces_of(function: Callable[..., Any], rules: Any) -> TraceCache:
         if isinstance(function, types.MethodType):
             key = (id(function.__func__), id(function.__self__))
             if key not in _by_method:
-                owner = weakref.ref(function.__self__, lambda _: _by_method.pop(key, None))
+                # Not a function in Python, for the reason that `stagec.core.weak` gives.
+                owner = weakref.ref(function.__self__, functools.partial(_by_method.pop, key))
                 _by_method[key] = (owner, function.__func__, {})
             table = _by_method[key][2]
         else:

@@ -69,6 +69,22 @@ def unwritable(directory: str) -> str:
     return ""
 
 
+class OutputFile(click.Path):
+    """A file that a command writes at its end; whether it can is checked at its beginning."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, writable=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = os.fsdecode(super().convert(value, param, ctx))
+        folder = os.path.dirname(path) or "."
+        if not os.path.exists(folder):
+            raise failure(f"{path} cannot be written: there is no directory {folder}", f"mkdir -p {folder}")
+        if refusal := unwritable(folder):
+            raise failure(f"{path} cannot be written: {refusal}", "write to another directory")
+        return path
+
+
 def versions() -> dict[str, str | None]:
     """The versions of Python, of stagec and of the packages it uses; None for what is not installed."""
     found: dict[str, str | None] = {"python": platform.python_version(), "stagec": stagec.__version__}

@@ -9,7 +9,7 @@ import click
 
 import stagec
 from stagec.commands.calls import described
-from stagec.commands.common import bytes_text, seconds_text, user_output
+from stagec.commands.common import OutputFile, bytes_text, seconds_text, user_output
 from stagec.commands.warm import targets_option
 
 
@@ -19,9 +19,7 @@ from stagec.commands.warm import targets_option
 )
 @click.argument("function")
 @click.argument("arguments", nargs=-1)
-@click.option(
-    "-o", "--output", required=True, type=click.Path(dir_okay=False, writable=True), help="The file to write."
-)
+@click.option("-o", "--output", required=True, type=OutputFile(), help="The file to write.")
 @click.option(
     "--target",
     "targets",

@@ -6,7 +6,7 @@ import click
 
 import stagec
 from stagec.commands.calls import described
-from stagec.commands.common import failure, usage, user_output
+from stagec.commands.common import OutputFile, failure, usage, user_output
 from stagec.compiler.stages import STAGES
 from stagec.compiler.targets import Target
 from stagec.core.errors import TargetError
@@ -40,7 +40,7 @@ def target_option(_: click.Context, __: click.Parameter, value: str | None) -> s
 @click.option("--x64", is_flag=True, help="Enable 64-bit dtypes.")
 @click.option("--static", "static", multiple=True, metavar="NAME=VALUE", help="A static argument; may be repeated.")
 @click.option("--locations/--no-locations", default=False, help="Show the user's lines (stablehlo, optimized).")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, writable=True), help="Write to a file.")
+@click.option("-o", "--output", type=OutputFile(), help="Write to a file.")
 def dump(
     function: str,
     arguments: tuple[str, ...],

@@ -14,7 +14,7 @@ from stagec.artifact.manifest import Signature, Variant
 from stagec.artifact.parameters import Shown, layout, signature_of
 from stagec.artifact.stored import File
 from stagec.artifact.variants import describe_variant
-from stagec.commands.common import bytes_text, print_json, usage
+from stagec.commands.common import OutputFile, bytes_text, print_json, usage
 
 
 @click.command(epilog="Example: stagec inspect model.stagec --extract cpu:x86-64-v3 -o module.vmfb")
@@ -22,7 +22,7 @@ from stagec.commands.common import bytes_text, print_json, usage
 @click.option("--function", help="Which function to show; by default all of them.")
 @click.option("--stablehlo", is_flag=True, help="Print the StableHLO instead.")
 @click.option("--extract", metavar="TARGET", help="Write the compiled module for a target to -o, for IREE's tools.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, writable=True), help="Where --extract writes.")
+@click.option("-o", "--output", type=OutputFile(), help="Where --extract writes.")
 @click.option("--check", is_flag=True, help="Check every section's checksum, also of what this machine does not run.")
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
 def inspect(

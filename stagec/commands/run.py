@@ -12,7 +12,7 @@ import numpy as np
 
 import stagec
 from stagec.api.load import Loaded
-from stagec.commands.common import failure, usage
+from stagec.commands.common import OutputFile, failure, usage
 from stagec.core import dtypes, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.errors import StagecError
@@ -21,7 +21,7 @@ from stagec.core.errors import StagecError
 @click.command(epilog="Example: stagec run model.stagec images.npy -o labels.npy")
 @click.argument("file", type=click.Path(dir_okay=False, exists=True))
 @click.argument("inputs", nargs=-1)
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="A .npy file, or .npz for several results.")
+@click.option("-o", "--output", type=OutputFile(), help="A .npy file, or .npz for several results.")
 @click.option("--function", help="Which function, where the file holds several.")
 @click.option("--device", help="Where to run, such as cpu, vulkan or cuda:1.")
 @click.option("--weights", multiple=True, metavar="FILE.npy", help="Weights that the file does not hold, in order.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib.util
@@ -113,6 +114,24 @@ def _environment() -> dict[str, str]:
         "iree-base-runtime": _iree_version("_runtime_libs", "iree-base-runtime"),
         "numpy": np.__version__,
     }
+
+
+def installed_versions() -> dict[str, str]:
+    """The versions of stagec, of the compiler, of its runtime and of NumPy, as pip and `stagec --version` name them.
+
+    A commit may follow the version: the packages of IREE have more than one of the same version.
+
+    >>> from stagec.compiler.key import installed_versions
+    >>> sorted(installed_versions())
+    ['iree-base-compiler', 'iree-base-runtime', 'numpy', 'stagec']
+    """
+    from importlib import metadata
+
+    found = {name: version for name, version in _environment().items() if name != "stagec source"}
+    for name in ("iree-base-compiler", "iree-base-runtime"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = " ".join([metadata.version(name), *found[name].split()[1:]])
+    return found
 
 
 def _iree_version(package: str, distribution: str) -> str:

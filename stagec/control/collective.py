@@ -144,7 +144,7 @@ def _over_axes(what: str, primitive: Primitive, x: Any, axis_name: Any, groups: 
             value = convert_element_type(value, np.dtype(np.int32))
         for name in names:
             value = primitive(value, axis_name=name)
-        return value
+        return as_array(value)
 
     return pytree.map_leaves(one, x)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dis
 import itertools
 import linecache
 import types
@@ -10,8 +11,11 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
-from stagec.core import location, missing
+import numpy as np
+
+from stagec.core import dtypes, location, missing
 from stagec.core.aval import ShapedArray
+from stagec.core.operators import METHODS
 
 # Functions of Python's `math` that NumPy has under another name.
 _MATH = {
@@ -22,6 +26,14 @@ _MATH = {
     "gamma": "stagec.scipy.special.gamma",
     "lgamma": "stagec.scipy.special.gammaln",
 }
+# Instead of any value, where it does not come from an argument.
+CONSTANT = "compute it with Python or NumPy, as math.prod(x.shape) does"
+# Where nothing else is known.
+WITHOUT_VALUE = "decide by what is known while tracing, such as shapes and static arguments"
+# Instead of an integer that a shape depends on.
+SHAPE = "keep the largest size, and choose elements with stagec.numpy.where"
+# Longer parts of the user's line are not repeated.
+_LONGEST = 40
 
 
 def choice() -> str:
@@ -34,13 +46,23 @@ def choice() -> str:
 
 
 def integer() -> str:
-    """Instead of a Python integer."""
-    name = getattr(called(), "__name__", "")
-    if name == "int":
+    """Instead of a Python integer; empty where only a static argument helps."""
+    frame = location.user_frame()
+    node = None if frame is None else _expression(frame)
+    if frame is not None and isinstance(node, ast.Subscript):
+        return _indexed(node, frame)
+    if frame is None or not isinstance(node, ast.Call):
+        return "index stagec.numpy.array(values)[i] instead of a list; loop with stagec.lax.fori_loop"
+    function = _value(node.func, frame)
+    if function is int:
         return "use x.astype(int)"
-    if name == "range":
+    if function is range:
         return "loop with stagec.lax.fori_loop"
-    return "index stagec.numpy.array(values)[i] instead of a list; loop with stagec.lax.fori_loop"
+    owner = _value(node.func.value, frame) if isinstance(node.func, ast.Attribute) else function
+    if isinstance(node.func, ast.Attribute) and not isinstance(owner, types.ModuleType):
+        return SHAPE  # a method: of an array, or of a generator of random numbers
+    home = owner.__name__ if isinstance(owner, types.ModuleType) else getattr(owner, "__module__", None) or ""
+    return SHAPE if home.partition(".")[0] in ("numpy", "stagec") else ""
 
 
 def number(kind: str) -> str:
@@ -48,10 +70,46 @@ def number(kind: str) -> str:
     return f"call {own}" if (own := own_function(called())) else f"use x.astype({kind})"
 
 
-def array() -> str:
-    """Instead of a NumPy array."""
-    own = own_function(called())
+def array(dtype: np.dtype[Any]) -> str:
+    """Instead of a NumPy array of that dtype."""
+    frame = location.user_frame()
+    node = None if frame is None else _expression(frame)
+    if frame is not None and isinstance(node, ast.Subscript):
+        if dtypes.is_bool(dtype):
+            return "keep the shape, with stagec.numpy.where(condition, values, 0)"
+        return _indexed(node, frame, by_numpy=True)
+    if frame is not None and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        method, values = node.func.attr, ast.unparse(node.func.value)
+        if isinstance(_value(node.func.value, frame), np.ndarray) and method in METHODS:
+            return f"call stagec.numpy.asarray({values if len(values) <= _LONGEST else 'values'}).{method}"
+    function = called()
+    if function is np.arange:
+        return SHAPE
+    own = own_function(function)
     return f"call {own}" if own else "call a function of stagec.numpy, or NumPy's in stagec.pure_callback"
+
+
+def _indexed(node: ast.Subscript, frame: FrameType, by_numpy: bool = False) -> str:
+    """Instead of a list or a NumPy array with an index that has no value; empty where there is no such thing."""
+    owner = _value(node.value, frame)
+    by_numpy |= isinstance(owner, np.ndarray)
+    if isinstance(owner, (str, bytes, range)):
+        return ""
+    whole, values = ast.unparse(node), ast.unparse(node.value)
+    index = whole[len(values) :]
+    if len(whole) > _LONGEST:
+        values, index = "values", "[i]"
+    array = f"stagec.numpy.{'asarray' if by_numpy else 'array'}({values})"
+    if dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith("STORE"):
+        return f"make a new array: {values} = {array}.at{index}.set(value)"
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if any(isinstance(part, ast.Slice) for part in parts):
+        return f"take a part of a fixed size, with stagec.lax.dynamic_slice_in_dim({array}, start, size)"
+    if by_numpy:
+        return f"index {array}{index}"
+    if isinstance(owner, (list, tuple)) and owner and all(map(callable, owner)):
+        return f"call one of the functions with stagec.lax.switch({index[1:-1]}, {values}, x)"
+    return f"index {array}{index} instead of a {'tuple' if isinstance(owner, tuple) else 'list'}"
 
 
 def static(arguments: Sequence[tuple[str, ShapedArray]]) -> str:
@@ -115,11 +173,13 @@ def _expression(frame: FrameType) -> ast.expr | None:
 
 
 def _value(node: ast.expr, frame: FrameType) -> Any:
-    """What a name stands for, or an attribute of a module; nothing of the user's runs."""
+    """What a name, an attribute of a module or a constant stands for; nothing of the user's runs."""
     if isinstance(node, ast.Name):
         for names in (frame.f_locals, frame.f_globals, frame.f_builtins):
             if node.id in names:
                 return names[node.id]
+    elif isinstance(node, ast.Constant):
+        return node.value
     elif isinstance(node, ast.Attribute):
         owner = _value(node.value, frame)
         if isinstance(owner, types.ModuleType):

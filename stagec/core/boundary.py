@@ -21,7 +21,7 @@ def short_tracebacks(function: F) -> F:
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except Exception as error:
+        except BaseException as error:
             hide_frames(error)
             raise
 

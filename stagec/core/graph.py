@@ -219,21 +219,32 @@ class GraphTracer(Tracer):
     def arguments(self) -> list[tuple[str, ShapedArray]]:
         return dependencies(self._var)
 
+    def _of_constants(self) -> bool:
+        trace = self._trace
+        unknown = {*trace.inputs, *(v for v, c in zip(trace.captured_vars, trace.captured) if isinstance(c, Tracer))}
+        return unknown.isdisjoint(_sources(self._var))
+
+
+def _sources(var: Var) -> Iterator[Var]:
+    """The inputs of the graph that `var` was computed from, in the order of the operands."""
+    seen: set[Var] = set()
+    stack = [var]
+    while stack:
+        v = stack.pop()
+        if v not in seen:
+            seen.add(v)
+            if v.equation is None:
+                yield v
+            else:
+                stack.extend(a for a in reversed(v.equation.inputs) if type(a) is Var)
+
 
 def dependencies(var: Var, limit: int = 4) -> list[tuple[str, ShapedArray]]:
     """Name and aval of the arguments that `var` was computed from."""
     names: dict[str, ShapedArray] = {}
-    seen: set[Var] = set()
-    stack = [var]
-    while stack and len(names) < limit:
-        v = stack.pop()
-        if v in seen:
-            continue
-        seen.add(v)
-        if v.equation is not None:
-            stack.extend(a for a in reversed(v.equation.inputs) if type(a) is Var)
-        elif v.name and v.name not in names:
-            names[v.name] = v.aval
+    for v in _sources(var):
+        if v.name and len(names) < limit:
+            names.setdefault(v.name, v.aval)
     return list(names.items())
 
 
@@ -339,7 +350,8 @@ def trace_flat(
     trace.static_arguments = static_arguments
     tracers = [trace.argument(a, names[i] if i < len(names) else "") for i, a in enumerate(avals)]
     before = location.ambient.location
-    location.ambient.location = None
+    if not trace.of_own_code:
+        location.ambient.location = None  # the lines that `function` runs count
     try:
         outputs = under(trace, function, *tracers)
         return trace.finish(outputs)

@@ -85,15 +85,15 @@ def is_internal(file: str) -> bool:
     return found
 
 
-def _is_numpys(file: str) -> bool:
-    """Whether the file is NumPy's, which looks at arrays on behalf of the user's line."""
-    return file.startswith(_NUMPY)
+def is_hidden(file: str) -> bool:
+    """Whether what runs in a source file is about the user's line: stagec's, and NumPy's, which looks at arrays."""
+    return is_internal(file) or file.startswith(_NUMPY)
 
 
 def user_frame(start: FrameType | None = None) -> FrameType | None:
     """The innermost frame outside stagec, if the user's code runs at all: not where the command line is at work."""
     frame: FrameType | None = start if start is not None else sys._getframe(1)
-    while frame is not None and (is_internal(frame.f_code.co_filename) or _is_numpys(frame.f_code.co_filename)):
+    while frame is not None and is_hidden(frame.f_code.co_filename):
         frame = None if frame.f_code.co_filename == _COMMANDS else frame.f_back
     return frame
 

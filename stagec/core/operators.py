@@ -50,12 +50,12 @@ def _is_operand(value: Any) -> bool:
 def _binary(name: str, swapped: bool = False) -> Callable[..., Any]:
     def operator(self: Any, other: Any) -> Any:
         if not _is_operand(other):
-            if isinstance(other, _CONTAINERS):
-                raise _container_operand(name, self, other, swapped)
+            if isinstance(other, _CONTAINERS) or (isinstance(other, _SCALARS) and name not in _OF_ANYTHING):
+                raise _foreign_operand(name, self, other, swapped)
             return NotImplemented
         try:
             return _implementations[name](other, self) if swapped else _implementations[name](self, other)
-        except Exception as error:
+        except BaseException as error:
             hide_frames(error)
             raise
 
@@ -67,12 +67,17 @@ def _binary(name: str, swapped: bool = False) -> Callable[..., Any]:
 _CONTAINERS = (list, tuple, set, dict)
 
 
-def _container_operand(name: str, array: Any, other: Any, swapped: bool) -> errors.ArgumentTypeError:
+_SCALARS = (str, bytes, type(None))
+# Whether something is the same can be asked of anything, and an integer repeats a string.
+_OF_ANYTHING = ("equal", "not_equal", "multiply")
+
+
+def _foreign_operand(name: str, array: Any, other: Any, swapped: bool) -> errors.ArgumentTypeError:
     kind = type(other).__name__
     rows = [("array", array.aval.long(), array.origin()), (kind, errors.brief(other), "")]
     return location.error(
         errors.ArgumentTypeError,
-        f"{name}: operand {0 if swapped else 1} is a {kind}; operators take arrays and numbers",
+        f"{name}: operand {0 if swapped else 1} is {errors.a_kind(type(other))}; operators take arrays and numbers",
         rows[::-1] if swapped else rows,
         f"wrap the {kind} in stagec.numpy.array" if kind in ("list", "tuple") else "pass arrays or numbers",
     )
@@ -82,7 +87,7 @@ def _method(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             return _implementations[name](self, *args, **kwargs)
-        except Exception as error:
+        except BaseException as error:
             hide_frames(error)
             raise
 
@@ -151,7 +156,7 @@ class ArrayOperators:
     def __iter__(self) -> Any:
         try:
             return _implementations["__iter__"](self)
-        except Exception as error:
+        except BaseException as error:
             hide_frames(error)
             raise
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stagec.core import advice, errors, location
+from stagec.core import advice, errors, location, replaced
 from stagec.core.aval import ShapedArray
 from stagec.core.boundary import shorten
 from stagec.core.config import state
@@ -32,6 +32,11 @@ class Trace:
     axis: Any = None
     # Whether the function's arguments can be made static: those of a loop's body cannot.
     static_arguments = True
+
+    @property
+    def of_own_code(self) -> bool:
+        """Whether all that runs under it is stagec's, so that the user's line is that of the equation at hand."""
+        return self.parent is not None and self.parent.of_own_code
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Apply `primitive`; returns one value, or a list if `primitive.multiple`."""
@@ -82,6 +87,10 @@ class Tracer(ArrayOperators):
         """Name and aval of the function's arguments that the value depends on, where the trace knows them."""
         return []
 
+    def _of_constants(self) -> bool:
+        """Whether the value is known not to depend on any argument."""
+        return False
+
     def __bool__(self) -> bool:
         raise self._concretization(errors.TracerBoolConversionError, "truth value", advice.choice())
 
@@ -98,7 +107,7 @@ class Tracer(ArrayOperators):
         raise self._concretization(errors.TracerIntegerConversionError, "integer value", advice.integer())
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise self._concretization(errors.TracerArrayConversionError, "NumPy array", advice.array())
+        raise self._concretization(errors.TracerArrayConversionError, "NumPy array", advice.array(self.aval.dtype))
 
     def __format__(self, spec: str) -> str:
         if spec:
@@ -126,15 +135,20 @@ class Tracer(ArrayOperators):
     def _concretization(self, kind: type[errors.StagecError], wanted: str, fix: str) -> errors.StagecError:
         if self._trace.ended:
             return leaked(self)
-        static = advice.static(self.arguments())
-        if not self._trace.static_arguments:
-            static = "decide outside the function, by values that are known while tracing"
-        return location.error(
+        if self._of_constants():
+            ways = [advice.CONSTANT]
+        else:
+            static = advice.static(self.arguments())
+            if not self._trace.static_arguments:
+                static = "decide outside the function, by values that are known while tracing"
+            ways = [static, fix] if fix == advice.SHAPE else [fix, static]
+        error = location.error(
             kind,
             f"the {wanted} of a traced array was asked for: {self.aval.long()} has no value while tracing",
             [("value", self.aval.long(), self.origin())],
-            f"{fix}, or {static}" if static else fix,
+            ", or ".join(filter(None, ways)) or advice.WITHOUT_VALUE,
         )
+        return replaced.remember(error)
 
 
 shorten(
@@ -187,6 +201,11 @@ def under(trace: Trace | None, function: Callable[..., T], *args: Any) -> T:
         state.trace = trace
         state.refresh()
         return function(*args)
+    except (TypeError, ValueError) as error:
+        original = replaced.original(error)
+        if original is not None:
+            raise original from None
+        raise
     finally:
         # Nothing is called here, so no handler runs.
         state.trace = before

@@ -9,9 +9,9 @@ import numpy as np
 
 from stagec import numpy as snp
 from stagec.core import dtypes, errors, location
-from stagec.numpy.arguments import array_argument, requested_dtype
+from stagec.numpy.arguments import array_argument, requested_dtype, to_array
 from stagec.numpy.promotion import broadcast_to_shape
-from stagec.primitives import arithmetic as ar, logic
+from stagec.primitives import arithmetic as ar, convert, logic
 from stagec.primitives.axes import as_shape, canonical_axis
 from stagec.primitives.operand import aval_of, uniform
 from stagec.primitives.sort import top_k
@@ -130,6 +130,19 @@ def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
     return a_high * b_high + shift(middle, np.asarray(half, kind)) + shift(other, np.asarray(half, kind))
 
 
+def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
+    """Convert each element to `new_dtype`.
+
+    Floats out of an integer dtype's range saturate, NaN becomes 0; integers wrap around; complex to
+    real drops the imaginary part; to bool is `x != 0`.
+
+    >>> import numpy as np
+    >>> convert_element_type(-1, np.uint8)
+    Array(255, dtype=uint8)
+    """
+    return to_array(convert.convert_element_type(operand, new_dtype))
+
+
 def approx_max_k(
     operand: ArrayLike,
     k: int,
@@ -149,7 +162,7 @@ def approx_max_k(
     x = array_argument(operand, "approx_max_k")
     axis = canonical_axis(reduction_dimension, x.ndim, "approx_max_k")
     values, places = top_k(snp.moveaxis(x, axis, -1), k)
-    return snp.moveaxis(array_argument(values, ""), -1, axis), snp.moveaxis(array_argument(places, ""), -1, axis)
+    return snp.moveaxis(values, -1, axis), snp.moveaxis(places, -1, axis)
 
 
 def approx_min_k(

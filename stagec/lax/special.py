@@ -1,4 +1,8 @@
-"""Incomplete gamma and beta functions, as operations: no promotion, no broadcasting."""
+"""Incomplete gamma and beta functions, as operations: no promotion, no broadcasting.
+
+What computes them is imported when one is first called: few programs use them, and each that uses `stagec.lax` would
+wait for it.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,6 @@ from stagec.numpy.arguments import to_array
 from stagec.primitives.operand import aval_of, uniform
 from stagec.primitives.table import check_dtype, elementwise_shape, same_dtype
 from stagec.runtime.array import Array
-from stagec.scipy import incomplete_beta, incomplete_gamma
-from stagec.scipy.gamma_grad import random_gamma_grad as _random_gamma_grad
 from stagec.typing import ArrayLike
 
 
@@ -28,6 +30,8 @@ def igamma(a: ArrayLike, x: ArrayLike) -> Array:
     >>> round(float(igamma(2.0, 3.0)), 4)
     0.8009
     """
+    from stagec.scipy import incomplete_gamma
+
     return incomplete_gamma.lower(*_operands("igamma", a, x))
 
 
@@ -37,6 +41,8 @@ def igammac(a: ArrayLike, x: ArrayLike) -> Array:
     >>> round(float(igammac(2.0, 3.0)), 4)
     0.1991
     """
+    from stagec.scipy import incomplete_gamma
+
     return incomplete_gamma.upper(*_operands("igammac", a, x))
 
 
@@ -46,6 +52,8 @@ def igamma_grad_a(a: ArrayLike, x: ArrayLike) -> Array:
     >>> round(float(igamma_grad_a(2.0, 3.0)), 4)
     -0.1974
     """
+    from stagec.scipy import incomplete_gamma
+
     return incomplete_gamma.slope_by_parameter(*_operands("igamma_grad_a", a, x))
 
 
@@ -55,7 +63,9 @@ def random_gamma_grad(a: ArrayLike, x: ArrayLike) -> Array:
     >>> round(float(random_gamma_grad(2.0, 3.0)), 4)
     1.3218
     """
-    return _random_gamma_grad(*_operands("random_gamma_grad", a, x))
+    from stagec.scipy import gamma_grad
+
+    return gamma_grad.random_gamma_grad(*_operands("random_gamma_grad", a, x))
 
 
 def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
@@ -64,4 +74,6 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     >>> round(float(betainc(2.0, 3.0, 0.5)), 4)
     0.6875
     """
+    from stagec.scipy import incomplete_beta
+
     return incomplete_beta.regularized(*_operands("betainc", a, b, x))

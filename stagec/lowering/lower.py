@@ -44,6 +44,10 @@ class LowerTracer(Tracer):
 class LowerTrace(Trace):
     """Emits each primitive's StableHLO at the module's insertion point."""
 
+    @property
+    def of_own_code(self) -> bool:
+        return True
+
     def __init__(self, types: Types, callbacks: Sequence[HostCallback] = (), backend: str = "cpu") -> None:
         self.types = types
         self.callbacks = list(callbacks)

@@ -124,7 +124,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     out = broadcast_to_shape(value(functions[-1]), aval.shape)
     for condition, function in zip(conditions, functions):
         out = where(condition, value(function), out)
-    return out
+    return as_array(out)
 
 
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:

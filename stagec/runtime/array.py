@@ -408,7 +408,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
 shorten(
     Array,
     "__array__ __dlpack__ __bool__ __int__ __float__ __complex__ __index__ __hash__ __format__ __reduce__ __copy__ "
-    "__deepcopy__ item tolist tobytes numpy block_until_ready",
+    "__deepcopy__ __repr__ __str__ item tolist tobytes numpy block_until_ready",
 )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.boundary import hide_frames
 from stagec.core.config import config
 from stagec.core.host import HostCallback
+from stagec.core.weak import WeakSet
 from stagec.runtime import interruptible, memory
 from stagec.runtime.array import Array
 from stagec.runtime.device import Device, binding, cpu
@@ -146,13 +146,13 @@ def _received(device: Device, reference: Any, aval: ShapedArray) -> Array:
     return Array.of(value, aval)
 
 
-_contexts: weakref.WeakSet[_CallingContext] = weakref.WeakSet()
+_contexts: WeakSet[_CallingContext] = WeakSet()
 
 
 @forking.before_fork
 def _come_to_rest(rest: forking.Rest) -> None:
     deadline = time.monotonic() + _REST_SECONDS
-    for context in list(_contexts):
+    for context in _contexts:
         rest.hold(context._lock, deadline)
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import threading
 import time
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 from stagec.core import forking
+from stagec.core.weak import WeakSet
 
 # Seconds that a fork waits for programs that run on other threads.
 _REST_SECONDS = 0.5
-_all: weakref.WeakSet[Context] = weakref.WeakSet()
+_all: WeakSet[Context] = WeakSet()
 _making = threading.RLock()
 
 
@@ -83,7 +83,7 @@ def _come_to_rest(rest: forking.Rest) -> None:
     """Let no program run: the child could not free arrays if another thread were just allocating one."""
     deadline = time.monotonic() + _REST_SECONDS
     rest.hold(_making, deadline)
-    for context in list(_all):
+    for context in _all:
         rest.hold(context, deadline)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import threading
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from stagec.core import forking, location
 from stagec.core.aval import ShapedArray
 from stagec.core.host import HostCallback
+from stagec.core.weak import WeakSet
 from stagec.runtime import interruptible
 from stagec.runtime.array import Array, borrow, is_lent, signature
 from stagec.runtime.callbacks import CallingContexts
@@ -20,7 +20,7 @@ from stagec.runtime.exhausted import check_memory
 from stagec.runtime.timeline import Timeline
 
 _new = object.__new__
-_all: weakref.WeakSet[Executable] = weakref.WeakSet()
+_all: WeakSet[Executable] = WeakSet()
 _starting = threading.Lock()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 import threading
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from stagec.core import errors, forking, location
 from stagec.core.aval import ShapedArray
 from stagec.core.cached import cached_property
+from stagec.core.weak import WeakSet
 from stagec.runtime import interruptible
 from stagec.runtime.array import Array, borrow
 from stagec.runtime.executable import Executable
@@ -22,7 +22,7 @@ from stagec.runtime.placement import placed
 # they write to an argument.
 _COMPILER_FAULTS = ("indirect buffer reference", "ref is null")
 
-_all: weakref.WeakSet[Runnable] = weakref.WeakSet()
+_all: WeakSet[Runnable] = WeakSet()
 
 
 class Runnable(abc.ABC):

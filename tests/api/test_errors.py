@@ -134,6 +134,7 @@ def test_static_names_that_do_not_exist():
     text = raised(errors.StaticArgumentError, stagec.jit, lambda x: x, static_argnames="m")
     assert "'m'" in text and "x" in text
     text = raised(errors.StaticArgumentError, stagec.jit, lambda x: x, static_argnums=3)
+    assert "takes 1 positional argument (x)" in text
     assert "out of range" in text
 
 

@@ -192,3 +192,22 @@ def test_mistakes_on_the_command_line_are_explained(folder):
     assert "add -o module.vmfb" in command("inspect", "model.stagec", "--extract", "cpu:x86-64", code=2)
     assert "is not an artifact" in command("inspect", "shipped.py", code=1)
     assert "is not an artifact" in command("run", "shipped.py", "x.npy", code=1)
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [("nowhere/x.stagec", "there is no directory nowhere"), ("shipped.py/x.stagec", "shipped.py is not a directory")],
+)
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_compiled(folder, monkeypatch, output, message):
+    monkeypatch.setattr(stagec, "export", lambda *_, **__: pytest.fail("it was exported"))
+    said = command("compile", "shipped.py:wide", "f32[2]", "-o", output, code=1)
+    assert f"{output} cannot be written: " in said
+    assert message in said
+    for given in (["inspect", "x.npy", "--extract", "cpu"], ["run", "x.npy"], ["dump", "shipped.py:wide", "f32[2]"]):
+        assert message in command(*given, "-o", output, code=1)
+
+
+def test_a_file_names_the_packages_as_the_version_does(folder):
+    compiled("shipped.py:wide", "f32[2]")
+    versions = re.search(r"\((.*), python", command("--version"))[1]
+    assert f"made by  stagec {stagec.__version__}, {versions}\n" in command("inspect", "model.stagec")

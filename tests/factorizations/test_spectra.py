@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from matrices import EPS, adjoint, near, positive, random, wide
@@ -275,3 +277,12 @@ def test_covariances_are_positive():
     (values,) = both(LA.eigvalsh, a @ a.T)[1:]
     assert np.asarray(values).min() >= -1e-6 * np.asarray(values).max()
     assert (np.asarray(stagec.jit(LA.eigvalsh)(positive(5, 5))) > 0).all()
+
+
+def test_loops_of_an_algorithm_have_the_line_that_asked_for_it():
+    def largest(x):
+        return snp.linalg.svd(x)[1][0]
+
+    text = stagec.jit(largest).lower(snp.ones((3, 3))).as_text(locations=True)
+    assert "stablehlo.while" in text
+    assert set(re.findall(r'loc\("([^"]*)":', text)) == {__file__}

@@ -212,6 +212,16 @@ CASES = [
     ("pass a string such as 'cpu'", lambda: Target.parse(3), lambda: Target.parse("cpu")),
     # The command line of stagec.
     (
+        "mkdir -p new",
+        lambda: command("compile", "model.py:double", "f32[3]", "-o", "new/double.stagec"),
+        lambda: (os.makedirs("new"), command("compile", "model.py:double", "f32[3]", "-o", "new/double.stagec")),
+    ),
+    (
+        "write to another directory",
+        lambda: command("dump", "model.py:double", "f32[3]", "-o", "model.py/double.txt"),
+        lambda: command("dump", "model.py:double", "f32[3]", "-o", "double.txt"),
+    ),
+    (
         "name a module (train:loss) or a file (src/train.py:loss)",
         lambda: command("dump", "double", "f32[3]"),
         lambda: (command("dump", "model:double", "f32[3]"), command("dump", "model.py:double", "f32[3]")),

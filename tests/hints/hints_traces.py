@@ -48,6 +48,23 @@ def loop(n):
     return i
 
 
+TABLE = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
+PAIR = (1, 2)
+LAYERS = [snp.sin, snp.cos]
+
+
+def store(i):
+    table = TABLE.copy()
+    table[i] = 0
+    return table
+
+
+def store_anew(i):
+    table = TABLE
+    table = snp.asarray(table).at[i].set(0)
+    return table
+
+
 CASES = [
     # Values that tracers do not have.
     (
@@ -160,12 +177,122 @@ CASES = [
         ),
     ),
     (
-        "index snp.array(values)[i] instead of a list; loop with lax.fori_loop, or make i static with static_argnames='i'",
+        "index snp.array([1, 2, 3])[i] instead of a list, or make i static with static_argnames='i'",
         lambda: stagec.jit(lambda i: [1, 2, 3][i])(1),
         lambda: (
             stagec.jit(lambda i: snp.array([1, 2, 3])[i])(1),
             stagec.jit(lambda i: [1, 2, 3][i], static_argnames="i")(1),
         ),
+    ),
+    (
+        "index snp.array(values)[i] instead of a list; loop with lax.fori_loop, or make i static with static_argnames='i'",
+        lambda: stagec.jit(eval(compile("lambda i: [1, 2, 3][i]", "hints_without_source.py", "eval")))(1),
+        lambda: stagec.jit(lambda i: snp.array([1, 2, 3])[i])(1),
+    ),
+    (
+        "index snp.array(PAIR)[i] instead of a tuple, or make i static with static_argnames='i'",
+        lambda: stagec.jit(lambda i: PAIR[i])(1),
+        lambda: stagec.jit(lambda i: snp.array(PAIR)[i])(1),
+    ),
+    (
+        "call one of the functions with lax.switch(i, LAYERS, x), or make i static with static_argnames='i'",
+        lambda: stagec.jit(lambda i, x: LAYERS[i](x))(1, V),
+        lambda: stagec.jit(lambda i, x: lax.switch(i, LAYERS, x))(1, V),
+    ),
+    (
+        "index snp.asarray(TABLE)[i], or make i static with static_argnames='i'",
+        lambda: stagec.jit(lambda i: TABLE[i])(1),
+        lambda: stagec.jit(lambda i: snp.asarray(TABLE)[i])(1),
+    ),
+    (
+        "index snp.asarray(TABLE)[0, i], or make i static with static_argnames='i'",
+        lambda: stagec.jit(lambda i: TABLE[0, i])(1),
+        lambda: stagec.jit(lambda i: snp.asarray(TABLE)[0, i])(1),
+    ),
+    (
+        "index snp.asarray(TABLE)[p]",
+        lambda: stagec.jit(lambda p: TABLE[p])(np.array([1, 0])),
+        lambda: stagec.jit(lambda p: snp.asarray(TABLE)[p])(np.array([1, 0])),
+    ),
+    (
+        "index snp.asarray(values)[i], or make i static with static_argnames='i'",
+        lambda: stagec.jit(lambda i: np.concatenate([TABLE, TABLE, TABLE, TABLE, TABLE, TABLE])[i])(1),
+        lambda: stagec.jit(lambda i: snp.asarray(np.concatenate([TABLE, TABLE]))[i])(1),
+    ),
+    (
+        "call snp.asarray(TABLE).take, or make i static with static_argnames='i'",
+        lambda: stagec.jit(lambda i: TABLE.take(i))(1),
+        lambda: stagec.jit(lambda i: snp.asarray(TABLE).take(i))(1),
+    ),
+    (
+        "keep the shape, with snp.where(condition, values, 0)",
+        lambda: stagec.jit(lambda x: TABLE[x > 1])(TABLE),
+        lambda: stagec.jit(lambda x: snp.where(x > 1, TABLE, 0))(TABLE),
+    ),
+    (
+        "make a new array: table = snp.asarray(table).at[i].set(value), or make i static with static_argnames='i'",
+        lambda: stagec.jit(store)(1),
+        lambda: stagec.jit(store_anew)(1),
+    ),
+    (
+        "take a part of a fixed size, with lax.dynamic_slice_in_dim(snp.asarray(TABLE), start, size), or make i static with static_argnames='i'",
+        lambda: stagec.jit(lambda i: TABLE[i : i + 1])(1),
+        lambda: stagec.jit(lambda i: lax.dynamic_slice_in_dim(snp.asarray(TABLE), i, 1))(1),
+    ),
+    # Sizes.
+    *(
+        (
+            "make n static with static_argnames='n', or keep the largest size, and choose elements with snp.where",
+            lambda sized=sized: stagec.jit(sized)(2, V),
+            lambda sized=sized: (
+                stagec.jit(sized, static_argnames="n")(2, V[:2]),
+                stagec.jit(lambda n, x: snp.where(snp.arange(3) < n, x, 0))(2, V),
+            ),
+        )
+        for sized in (
+            lambda n, x: np.zeros(n),
+            lambda n, x: np.full((n, 2), 1.0),
+            lambda n, x: np.arange(n),
+            lambda n, x: snp.zeros(n),
+            lambda n, x: x.reshape(n, -1),
+            lambda n, x: snp.reshape(x, (n, 1)),
+        )
+    ),
+    (
+        "keep the largest size, and choose elements with snp.where",
+        lambda: stagec.jit(lambda x: snp.zeros((x > 1).sum()))(V),
+        lambda: stagec.jit(lambda x: snp.where(x > 1, x, 0))(V),
+    ),
+    *(
+        (
+            "compute it with Python or NumPy, as math.prod(x.shape) does",
+            lambda sized=sized: stagec.jit(sized)(V),
+            lambda: (
+                stagec.jit(lambda x: x.reshape(math.prod(x.shape)))(V),
+                stagec.jit(lambda x: x.reshape(np.prod(x.shape)))(V),
+            ),
+        )
+        for sized in (
+            lambda x: x.reshape(snp.prod(snp.array(x.shape))),
+            lambda x: snp.zeros(int(snp.prod(snp.array(x.shape)))),
+            lambda x: x if snp.array(x.shape).max() > 2 else -x,
+        )
+    ),
+    # Numbers that Python alone computes with.
+    (
+        "make i static with static_argnames='i'",
+        lambda: stagec.jit(lambda i: len(hex(i)))(1),
+        lambda: stagec.jit(lambda i: len(hex(i)), static_argnames="i")(1),
+    ),
+    (
+        "make i static with static_argnames='i'",
+        lambda: stagec.jit(lambda i: len("text"[i]))(1),
+        lambda: stagec.jit(lambda i: len("text"[i]), static_argnames="i")(1),
+    ),
+    (
+        "decide by what is known while tracing, such as shapes and static arguments",
+        lambda: stagec.jit(lambda p: len(hex(p.sum())))(np.array([1, 0])),
+        lambda: stagec.jit(lambda p: len(hex(p.size)))(np.array([1, 0])),
     ),
     (
         "print it when the program runs, with stagec.debug.print(\"{x:.3f}\", x=x), or make x static with static_argnames='x'",

@@ -107,3 +107,29 @@ def test_broadcast_dimensions_may_be_in_any_order():
     square = np.arange(4).reshape(2, 2)
     found = stagec.jit(lambda v: lax.broadcast_in_dim(v, (2, 3, 2), (2, 0)))(square)
     np.testing.assert_array_equal(found, np.broadcast_to(square.T[:, None], (2, 3, 2)))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: lax.convert_element_type(-1, np.uint8),
+        lambda: lax.convert_element_type(2**40, np.float32),
+        lambda: lax.convert_element_type(np.ones(2, np.float32), np.float32),
+        lambda: lax.reduce_sum(1.0),
+        lambda: lax.reduce_max(np.ones(2, np.float32), ()),
+        lambda: lax.psum(np.ones(2, np.float32), ()),
+        lambda: lax.pmax(1.0, ()),
+        lambda: snp.piecewise(True, [], [2.0]),
+    ],
+)
+def test_what_needs_no_computation_is_an_array_all_the_same(call):
+    result = call()
+    assert isinstance(result, stagec.Array)
+    compiled = stagec.jit(call)()
+    assert (result.dtype, result.shape) == (compiled.dtype, compiled.shape)
+    np.testing.assert_array_equal(result, compiled)
+
+
+def test_integers_wrap_around_and_floats_saturate_where_they_are_converted():
+    cases = {-1: 255, 300: 44, -1.5: 0, 1e10: 255, True: 1}
+    assert {k: int(lax.convert_element_type(k, np.uint8)) for k in cases} == cases

@@ -353,3 +353,37 @@ def test_donation_of_bfloat16_from_numpy():
     step = stagec.jit(lambda x: x * 2, donate_argnums=0)
     x = snp.ones(64, dtype=snp.bfloat16)
     assert float(step(step(x))[0]) == 4
+
+
+COMPARED = ["text", b"bytes", None, object(), ..., slice(2)]
+
+
+@pytest.mark.parametrize("other", COMPARED, ids=str)
+def test_an_array_is_no_string_and_no_other_object(other):
+    """One answer, as in JAX: code that compares an argument with None or a name goes on to use it in `if`."""
+    x = snp.ones(2)
+    assert (x == other) is False and (x != other) is True
+    assert (other == x) is False and (other != x) is True
+    found = stagec.jit(lambda x: (x == other, x != other))(x)
+    assert [(bool(a), a.shape) for a in found] == [(False, ()), (True, ())]
+
+
+@pytest.mark.parametrize("other", COMPARED[:3], ids=str)
+@pytest.mark.parametrize("wrap", [lambda f: f, stagec.jit], ids=["eager", "jit"])
+def test_strings_and_none_are_no_operands(wrap, other):
+    x = snp.ones(2)
+    kind = "None" if other is None else f"a {type(other).__name__}"
+    for use in (
+        lambda x: x < other,
+        lambda x: other < x,
+        lambda x: x + other,
+        lambda x: other + x,
+        lambda x: x @ other,
+    ):
+        with pytest.raises(stagec.errors.ArgumentTypeError, match=f"is {kind}; operators take arrays") as raised:
+            wrap(use)(x)
+        assert "test_array.py" in str(raised.value)
+
+
+def test_a_number_still_repeats_a_string():
+    assert "ab" * snp.array(2) == "abab"

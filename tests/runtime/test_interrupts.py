@@ -252,3 +252,25 @@ interrupted(lambda: np.asarray(queued(x, 20_000)))
 print(wave(x)[0], other(x)[1], queued(x, 0)[1])
 """
     assert Child(script, cache).check() == ["1.0 2.0 1.0"]
+
+
+UNCAUGHT = {
+    "a call of a remembered signature": "looping(x, 1); interrupted_in(lambda: looping(x, 10**8))",
+    "a result": "y = stagec.jit(lambda a: a @ a @ a @ a @ a)(snp.ones((3000, 3000))); interrupted_in(lambda: print(y))",
+}
+
+
+@pytest.mark.parametrize("wait", UNCAUGHT)
+def test_an_uncaught_interrupt_shows_the_users_frames_alone(wait, tmp_path):
+    script = f"""
+def interrupted_in(work):
+    threading.Timer(0.5, print, ["begin"], {{"flush": True}}).start()
+    work()
+
+{UNCAUGHT[wait]}
+"""
+    child = Child(script, tmp_path)
+    assert child.status == -signal.SIGINT
+    frames = [line.strip() for line in child.errors.splitlines() if line.startswith("  File")]
+    assert [frame.split(", ")[0] for frame in frames] == ['File "<string>"'] * 3
+    assert child.errors.endswith("KeyboardInterrupt\n")

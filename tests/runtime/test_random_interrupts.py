@@ -79,8 +79,26 @@ for _ in range(300):
 assert count > 50
 """
 
+ENDS = """
+sys.unraisablehook = sys.__unraisablehook__  # no finalizer of stagec's is Python that could be interrupted
 
-@pytest.mark.parametrize("script", [CALLS, TRACES], ids=["calls", "traces"])
+class Model:
+    def call(self, x):
+        return x
+
+def work():
+    for _ in range(1000):
+        stagec.jit(lambda x: x)
+        stagec.jit(Model().call)
+
+work()  # imports what it needs
+for _ in range(200):
+    interrupted(work, 2e-3)
+assert count > 180, count
+"""
+
+
+@pytest.mark.parametrize("script", [CALLS, TRACES, ENDS], ids=["calls", "traces", "ends"])
 def test_interrupts_at_random_moments_leave_nothing_behind(tmp_path, script):
     done = subprocess.run(
         [sys.executable, "-c", HEAD + script],
