@@ -258,3 +258,18 @@ def test_of_a_barrier_a_group_takes_what_it_reads():
     assert module.operation.verify()
     names = [op.operation.name for op in module.body.operations[-1].operation.regions[0].blocks[0].operations]
     assert names == ["flow.dispatch", "stablehlo.custom_call", "stablehlo.optimization_barrier", "func.return"]
+
+
+def test_no_kernel_needs_what_depends_on_it_through_elements_without_a_form():
+    """One kernel of the first and the last sum would need its own result: complex numbers have no memory in kernels."""
+    module = formed("""func.func @main(%x: tensor<9xf32>) -> (tensor<9xf32>, tensor<9xf32>) {
+      %a = stablehlo.exponential %x : tensor<9xf32>
+      %z = stablehlo.complex %a, %a : tensor<9xcomplex<f32>>
+      %s = stablehlo.multiply %z, %z : tensor<9xcomplex<f32>>
+      %r = stablehlo.imag %s : (tensor<9xcomplex<f32>>) -> tensor<9xf32>
+      %b = stablehlo.add %r, %a : tensor<9xf32>
+      %c = stablehlo.exponential %b : tensor<9xf32>
+      return %a, %c : tensor<9xf32>, tensor<9xf32>
+    }""")
+    assert module.operation.verify()
+    assert [op.name for op in operations(module.operation)].count("flow.dispatch") == 2
