@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ _RECENT = 12
 _LONGEST = 1200
 # Reductions of more elements are shared by workgroups.
 SHARED = 1 << 15
+# Elements of rows from which on they are shared by workgroups, apart from reductions of so few columns.
+_SPREAD, _NARROW = 1 << 16, 128
 # Reductions in a group.
 _MOST_REDUCTIONS = 8
 
@@ -191,6 +194,9 @@ class Planner:
             return full and node.kept == group.kept and node.is_shared == group.is_shared
         if group.is_shared:
             return full
+        if full and group.lanes_kept and node.size > _SPREAD and math.prod(group.kept_sizes) < _NARROW:
+            # Workgroups share columns, of which there are too few for that.
+            return False
         return full or node.sizes == group.kept_sizes
 
     def _is_own(self, node: Node, group: Group, maker: Node, place: Linear) -> bool:
