@@ -258,3 +258,63 @@ def test_of_a_barrier_a_group_takes_what_it_reads():
     assert module.operation.verify()
     names = [op.operation.name for op in module.body.operations[-1].operation.regions[0].blocks[0].operations]
     assert names == ["flow.dispatch", "stablehlo.custom_call", "stablehlo.optimization_barrier", "func.return"]
+
+
+def test_no_kernel_needs_what_depends_on_it_through_elements_without_a_form():
+    """One kernel of the first and the last sum would need its own result: complex numbers have no memory in kernels."""
+    module = formed("""func.func @main(%x: tensor<9xf32>) -> (tensor<9xf32>, tensor<9xf32>) {
+      %a = stablehlo.exponential %x : tensor<9xf32>
+      %z = stablehlo.complex %a, %a : tensor<9xcomplex<f32>>
+      %s = stablehlo.multiply %z, %z : tensor<9xcomplex<f32>>
+      %r = stablehlo.imag %s : (tensor<9xcomplex<f32>>) -> tensor<9xf32>
+      %b = stablehlo.add %r, %a : tensor<9xf32>
+      %c = stablehlo.exponential %b : tensor<9xf32>
+      return %a, %c : tensor<9xf32>, tensor<9xf32>
+    }""")
+    assert module.operation.verify()
+    assert [op.name for op in operations(module.operation)].count("flow.dispatch") == 2
+
+
+@pytest.mark.parametrize("shape", [(300, 17), (300, 31), (5, 3), (70, 10), (2, 9, 33), (3, 1000)])
+@pytest.mark.parametrize("axis", [-1, 0])
+def test_what_is_left_over_of_a_vector_is_reduced_once(shape, axis):
+    """The last vector of a row or strip overlaps the one before it."""
+    rng = np.random.default_rng(len(shape))
+    x = rng.integers(1, 4, size=shape).astype(np.float32)
+
+    def function(m, x):
+        return (x.sum(axis), (x * x).sum(axis), m.prod(x - 1, axis) * 0 + x.min(axis), m.argmax(x, axis))
+
+    with stagec.config.override(enable_cache=False):
+        for got, want in zip(stagec.jit(lambda x: function(snp, x))(x), function(np, x), strict=True):
+            np.testing.assert_array_equal(np.asarray(got), want)
+
+
+def test_what_is_left_over_of_a_row_takes_one_vector():
+    """Not an element at a time, which made the softmax of rows of 31 take five times as long."""
+    text = stagec.jit(softmax).lower(spec(40, 127)).as_text("kernels")
+    assert text.count("math.exp") == text.count("math.exp %") and " : f32 loc" not in text
+    assert not [line for line in text.splitlines() if "math.exp" in line and "vector<" not in line]
+
+
+def test_few_columns_are_summed_in_several_sets():
+    """So that additions need not wait for one another: 32 columns are two vectors, of which there are two sets."""
+    with stagec.config.override(target="cpu:x86-64-v4"):
+        text = stagec.jit(lambda x: x.sum(0)).lower(spec(1000, 32)).as_text("kernels")
+    (loop,) = [line for line in text.splitlines() if "scf.for" in line and "iter_args" in line]
+    assert loop.count("vector<16xf32>") == 4
+
+
+def test_short_rows_that_are_not_whole_vectors_stay_where_they_are_costly():
+    with stagec.config.override(target="cpu:x86-64-v4"):
+        assert kinds(softmax, spec(400, 10)) == ["stays, because of rows that do not fill a vector"]
+        assert kinds(softmax, spec(400, 8)) == ["rows"]
+        assert kinds(lambda x: x.sum(1), spec(400, 10)) == ["rows"]
+
+
+def test_rows_of_few_columns_are_shared_apart_from_their_reductions():
+    def function(x):
+        return x / x.sum(0)
+
+    assert kinds(function, spec(100_000, 10)) == ["columns", "elements"]
+    assert kinds(function, spec(1000, 10)) == kinds(function, spec(1000, 1000)) == ["columns"]

@@ -114,6 +114,7 @@ def _sort(block: Any) -> None:
     *operations, end = (op.operation for op in block.operations)
     inside = set(operations)
     done: set[Any] = set()
+    begun: set[Any] = set()
     effect: dict[Any, Any] = {}
     last = None
     for op in operations:
@@ -130,6 +131,8 @@ def _sort(block: Any) -> None:
             owners = [getattr(value.owner, "operation", None) for value in operands_of(op)]
             missing = [o for o in (*owners, effect.get(op)) if o is not None and o in inside and o not in done]
             if missing:
+                assert op not in begun, "no operation needs its own results"
+                begun.add(op)
                 stack += missing
                 continue
             done.add(op)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from passes.kernels.linear import Linear, address
-from passes.kernels.straight.lazy import has_effects
+from passes.kernels.straight.lazy import has_effects, operands_of
 from passes.kernels.straight.nodes import Node, Reading, Stay, finish
 from passes.kernels.values import Buffer, row_major
 
@@ -18,6 +19,8 @@ _RECENT = 12
 _LONGEST = 1200
 # Reductions of more elements are shared by workgroups.
 SHARED = 1 << 15
+# Elements of rows from which on they are shared by workgroups, apart from reductions of so few columns.
+_SPREAD, _NARROW = 1 << 16, 128
 # Reductions in a group.
 _MOST_REDUCTIONS = 8
 
@@ -84,6 +87,11 @@ class Planner:
 
     def _stay(self, stay: Stay) -> None:
         before = self._mask(stay.needs)
+        for value in operands_of(stay.op):
+            # Elements that kernels do not have are in no buffer.
+            other = self.reading.stays.get(getattr(value.owner, "operation", None))
+            if other is not None:
+                before |= self._bits[other] | self._before[other]
         if has_effects(stay.op):
             # What may have effects stays in its order.
             if self._last_effect is not None:
@@ -186,6 +194,9 @@ class Planner:
             return full and node.kept == group.kept and node.is_shared == group.is_shared
         if group.is_shared:
             return full
+        if full and group.lanes_kept and node.size > _SPREAD and math.prod(group.kept_sizes) < _NARROW:
+            # Workgroups share columns, of which there are too few for that.
+            return False
         return full or node.sizes == group.kept_sizes
 
     def _is_own(self, node: Node, group: Group, maker: Node, place: Linear) -> bool:

@@ -70,10 +70,14 @@ class Sweep:
       inner: the axes that are swept, and the part of each; the last one in vectors, unless lanes are outside.
       width: lanes of a vector.
       strands: vectors that are accumulated side by side.
+      repeats: whether an element may be computed, and stored, more than once: what it is computed from is not
+        overwritten.
     """
 
-    def __init__(self, k: Lowering, parts: Sequence[Part], inner: Ranges, width: int, strands: int) -> None:
-        self.k, self.code = k, k.code
+    def __init__(
+        self, k: Lowering, parts: Sequence[Part], inner: Ranges, width: int, strands: int, repeats: bool = False
+    ) -> None:
+        self.k, self.code, self.repeats = k, k.code, repeats
         self.parts, self.inner, self.width, self.strands = parts, inner, width, strands
         self.reductions = [part for part in parts if part.kinds]
         self.elements = [e for part in self.reductions for e in part.elements]
@@ -154,6 +158,10 @@ class Sweep:
                     with code.lanes(self.width), code.scope():
                         wide[:count] = self.visit({**at, lane: Linear(position).lanes()}, wide[:count])
                     position += self.width
+                if self.repeats and not spanned and start + self.width <= size and position < size:
+                    with code.lanes(self.width), code.scope():
+                        wide[:count] = self._last(at, lane, position, wide[:count])
+                    position = size
             low, high = Linear(position), Linear(size)
             if spanned and span is not None:
                 low, high = (low, span.rest) if self.width > 1 else (span.low, span.high)
@@ -177,6 +185,15 @@ class Sweep:
             return state
         return self._total(state[: len(vectors)], state[len(vectors) :])
 
+    def _last(self, at: dict[int, Linear], lane: int, position: int, sums: list[str]) -> list[str]:
+        """What is left over of a row, in a vector that ends with it; lanes that it begins with are not added again."""
+        code, first = self.code, self.inner[lane][1] - self.width
+        found = self.visit({**at, lane: Linear(first).lanes()}, sums)
+        lanes = ", ".join("true" if first + j >= position else "false" for j in range(self.width))
+        mask = code.writer.constant(f"dense<[{lanes}]>", f"vector<{self.width}xi1>")
+        masks, types = f"vector<{self.width}xi1>", [code.type(e, True) for e in self.elements]
+        return [code.op(f"arith.select {mask}, {n}, {o} : {masks}, {t}") for n, o, t in zip(found, sums, types)]
+
     def _narrower(self, at: dict[int, Linear], lane: int, position: int) -> None:
         """What is left over of a row that is only stored, in narrower vectors."""
         width, size = self.width // 2, self.inner[lane][1]
@@ -193,12 +210,10 @@ class Sweep:
         code, count = self.code, len(self.elements)
         groups = [vectors[i : i + count] for i in range(0, len(vectors), count)]
         with code.lanes(self.width):
-            while len(groups) > 1:
-                pairs = zip(groups[::2], groups[1::2])
-                groups = [self._merged(a, b, True) for a, b in pairs] + groups[len(groups) // 2 * 2 :]
+            joined = self._joined(groups)
         kinds = [kind for part in self.reductions for kind in part.kinds]
         sums = []
-        for kind, e, name in zip(kinds, self.elements, groups[0]):
+        for kind, e, name in zip(kinds, self.elements, joined):
             flags = " fastmath<reassoc>" if e.is_float and kind in ("add", "mul") else ""
             text = f"vector.reduction <{kind}>, {name}{flags} : {e.of(self.width)} into {e.text}"
             sums.append(code.op(text))
@@ -217,24 +232,54 @@ class Sweep:
     def columns(self, strips: Sequence[dict[int, Linear]], seeds: Sequence[Sequence[Any]]) -> list[list[str]]:
         """Sweep over all inner axes, for several vectors of columns; returns the results of each."""
         code, count = self.code, len(self.elements)
-        order = list(self.inner)
-        kinds = [e for _ in strips for e in self.elements]
+        *before, last = self.inner
+        low, high = self.inner[last]
+        # Few strips are accumulated in several sets, so that additions do not wait for one another.
+        sets = max(1, min(self.strands // len(strips), high - low)) if count else 1
         first = [code.vector(Item(name), e) for _ in strips for name, e in zip(self.initial(), self.elements)]
-        types = [code.type(e, True) for e in kinds]
+        first += self.neutrals() * len(strips) * (sets - 1)
+        types = [code.type(e, True) for _ in range(sets * len(strips)) for e in self.elements]
+        middle = low + (high - low) // sets * sets
 
-        def level(depth: int, at: dict[int, Linear], state: list[str]) -> list[str]:
-            if depth < len(order):
-                axis = order[depth]
-                start, stop = map(Linear, self.inner[axis])
-                return code.loop(start, stop, 1, lambda i, v: level(depth + 1, {**at, axis: i}, v), state, types)
+        def row(at: dict[int, Linear], state: Sequence[str]) -> list[str]:
             found = []
             for number, strip in enumerate(strips):
-                mine = state[number * count : (number + 1) * count]
+                mine = list(state[number * count : (number + 1) * count])
                 found += self.visit({**at, **strip}, mine, seeds[number])
             return found
 
+        def rows(at: dict[int, Linear], i: Linear, state: list[str]) -> list[str]:
+            size = len(strips) * count
+            return [
+                name
+                for number in range(sets)
+                for name in row({**at, last: i + number}, state[number * size : (number + 1) * size])
+            ]
+
+        def level(depth: int, at: dict[int, Linear], state: list[str]) -> list[str]:
+            if depth < len(before):
+                axis = before[depth]
+                start, stop = map(Linear, self.inner[axis])
+                return code.loop(start, stop, 1, lambda i, v: level(depth + 1, {**at, axis: i}, v), state, types)
+            state = code.loop(Linear(low), Linear(middle), sets, lambda i, v: rows(at, i, v), state, types)
+            size = len(strips) * count
+            head = code.loop(
+                Linear(middle), Linear(high), 1, lambda i, v: row({**at, last: i}, v), state[:size], types[:size]
+            )
+            return [*head, *state[size:]]
+
         state = level(0, {}, first)
-        return [state[number * count : (number + 1) * count] for number in range(len(strips))]
+        if not count:
+            return [[] for _ in strips]
+        firsts = range(0, len(state), len(strips) * count)
+        return [self._joined([state[i + n * count :][:count] for i in firsts]) for n in range(len(strips))]
+
+    def _joined(self, groups: list[list[str]]) -> list[str]:
+        """Accumulators of several vectors, as those of one."""
+        while len(groups) > 1:
+            pairs = zip(groups[::2], groups[1::2])
+            groups = [self._merged(a, b, True) for a, b in pairs] + groups[len(groups) // 2 * 2 :]
+        return groups[0]
 
 
 def strands_of(code: Code, cost: int, size: int, width: int, reduces: bool) -> int:

@@ -17,6 +17,8 @@ from passes.kernels.values import Buffer, Index, Item, RefusedError, Value, View
 SHARE = 20_000
 # Vectors of columns that a strip has.
 _STRIP = 4
+# Additions of an element from which on it matters that the compiler computes vectors of a short row in part.
+_COSTLY = 30
 
 
 class Made(NamedTuple):
@@ -201,13 +203,15 @@ class Writing(Prepared):
         lane = list(inner)[-1]
         size = inner[lane][1]
         width = self._width(size)
+        if self.cost > _COSTLY and width < size < self.lanes:
+            raise RefusedError("rows that do not fill a vector")
         if not self._takes_vectors(parts, lane, width):
             if size > SHORT:
                 raise RefusedError("elements that are computed one by one")
             width = 1
         cost = sum(part.node.cost for part in parts)
         reduces = any(part.kinds for part in parts)
-        return Sweep(self.k, parts, inner, width, strands_of(self.code, cost, size, width, reduces))
+        return Sweep(self.k, parts, inner, width, strands_of(self.code, cost, size, width, reduces), True)
 
     def _unfolded(self, r: Linear, axes: Sequence[int]) -> dict[int, Linear]:
         at: dict[int, Linear] = {}
@@ -229,8 +233,11 @@ class Writing(Prepared):
             parts = [p for n, p in self.parts.items() if n.level == level]
             if not self._takes_vectors(parts, lane, width):
                 raise RefusedError("elements that are computed one by one")
-        strands = max(1, min(_STRIP if self.cost < 40 else 2, size // width))
-        strip = width * strands
+        most = _STRIP if self.cost < 40 else 2
+        vectors = -(-size // width)
+        # Columns of one vector more are no strip of their own, which would read all rows again.
+        strands = vectors if vectors <= most + 1 else most
+        strip = min(width * strands, size)
         strips = -(-size // strip)
         total = strips * math.prod(self.sizes[a] for a in lead)
         count = self._workgroups(total)
@@ -238,7 +245,7 @@ class Writing(Prepared):
         sweeps = []
         for level in range(self.group.levels):
             full = [p for n, p in self.parts.items() if n.level == level and self.group.is_full(n)]
-            sweeps.append(Sweep(self.k, full, inner, width, 1) if full else None)
+            sweeps.append(Sweep(self.k, full, inner, width, most, True) if full else None)
 
         def body(r: Linear, _: list[str]) -> None:
             outer: dict[int, Linear] = {}
@@ -254,7 +261,8 @@ class Writing(Prepared):
                     f"arith.minsi {self.code.position(first)}, {self.code.position(Linear(size - strip))} : index"
                 )
                 first = self.k.symbols.new(name, 0, size - strip)
-            places = [{**outer, lane: (first + j * width).lanes()} for j in range(strands)]
+            starts = [first + min(j * width, strip - width) for j in range(strands)]
+            places = [{**outer, lane: start.lanes()} for start in starts]
             self._strip(places, sweeps, width)
 
         self.code.loop(low, high, 1, body)
