@@ -282,10 +282,9 @@ def write_back(k: Lowering, writes: Sequence[Write]) -> None:
             k.write(group)
             todo = [w for w in todo if w not in group]
             continue
-        # Each of them reads what another one overwrites, or what it has overwritten itself.
-        goals = [w.target.buffer for w in todo]
-        value, own = next(w for w in todo if k.reads(w.value, goals))
-        k.relieve(value, [(w.target, w.target is own) for w in todo])
+        # One of them reads what another one overwrites, or what it has overwritten itself.
+        stored = any(k.relieve(w.value, [(t.target, t is w) for t in todo]) for w in todo)
+        assert stored, "a write that has to wait is one that reads what is overwritten"
 
 
 def _is_there(write: Write) -> bool:

@@ -225,7 +225,7 @@ class Lowering:
                 found.add(compare(read.place, space, target, self.symbols, self._inner))
         return next(order for order in reversed(Order) if order in found)
 
-    def relieve(self, value: Value, targets: Sequence[tuple[View, bool]]) -> None:
+    def relieve(self, value: Value, targets: Sequence[tuple[View, bool]]) -> bool:
         """Store what a value needs of memory that is written while it is computed, or before.
 
         The parts of it are stored that are much smaller, such as the row and the column of an outer product that
@@ -233,7 +233,12 @@ class Lowering:
 
         Args:
           targets: what is written; and whether that is with the value itself, element by element.
+
+        Returns:
+          Whether there was something to store.
         """
+        if value.is_scalar:
+            return False
         space = self.space(value.shape)
         parts: dict[Value, None] = {}
         for read in self.record(value).reads:
@@ -245,11 +250,12 @@ class Lowering:
                     continue
                 part = next((v for v in read.path if v.size * _MUCH_SMALLER <= value.size), None)
                 if part is None or part.is_scalar:
-                    return self.store(value)
+                    self.store(value)
+                    return True
                 parts[part] = None
         for part in parts:
             self.store(part)
-        return None
+        return bool(parts)
 
     def protect(self, target: View, shape: Sequence[int], also: Collection[Any] = ()) -> None:
         """Before an array of that shape is written: store what is needed after it and reads what is overwritten.

@@ -238,6 +238,19 @@ def test_state_that_is_computed_from_each_other_at_the_same_index_needs_no_scrat
     assert ", 0 bytes of scratch" in plan(program, np.zeros(40), np.zeros(40))
 
 
+def test_state_that_overwrites_itself_waits_for_nobody():
+    """The second array reads the first, which reads itself in order, and itself in reverse."""
+
+    def program(a, b):
+        return lax.fori_loop(0, 3, lambda i, s: (s[0] * 2, s[1][::-1] + s[0]), (a, b))
+
+    x = np.arange(9.0)
+    assert "a kernel of" in plan(program, x, x)
+    doubled, turned = stagec.jit(program)(x, x)
+    assert np.array_equal(doubled, 8 * x)
+    assert np.array_equal(turned, x[::-1] + x + 2 * x[::-1] + 4 * x)
+
+
 def test_what_is_put_together_of_parts_is_not_copied_first():
     def program(x):
         return lax.fori_loop(0, 9, lambda _, x: snp.roll(x, 1) * 0.5 + snp.pad(x[1:], (0, 1)), x)
