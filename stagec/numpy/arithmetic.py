@@ -149,7 +149,7 @@ def _on_side(left: Operand, y: Operand) -> Any:
 
 
 def _float_divmod(x: Operand, y: Operand) -> tuple[Any, Any]:
-    left, quotient = ar.rem(x, y), ar.div(x, y)
+    left, quotient = ar.rem(x, y), stop_gradient(ar.div(x, y))
     whole = ar.div(ar.sub(x, left), y)
     wrong_side = logic.bitwise_and(logic.ne(logic.lt(left, 0), logic.lt(y, 0)), logic.ne(left, 0))
     # Where halves are not integers yet, the quotient is within much less than a half of one.
