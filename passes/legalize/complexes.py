@@ -44,8 +44,8 @@ def hypot(x: Number, y: Number) -> Number:
 
 
 def _times(factor: Number, part: Number) -> Number:
-    """A product in which a zero part wins over an infinite factor."""
-    return where(part.equals(0), part, factor * part)
+    """A product in which a zero part wins over an infinite factor, and the signs are multiplied."""
+    return where(part.equals(0), where(has_sign(factor), -part, part), factor * part)
 
 
 def _is_finite(x: Number) -> Number:
@@ -71,7 +71,7 @@ def expm1(x: Number, y: Number) -> Pair:
     y = where(x.equals(-math.inf) & ~_is_finite(y), y.like(0), y)
     half_sine = el.sin(y * 0.5)
     real = _times(el.expm1(x), el.cos(y)) - 2 * half_sine * half_sine
-    return real, exp(x, y)[1]
+    return where(_is_undirected(x, y), x, real), exp(x, y)[1]
 
 
 def log_abs(x: Number, y: Number) -> Number:

@@ -25,6 +25,11 @@ _MODULES = (
     "stagec stagec.numpy stagec.lax stagec.nn stagec.random stagec.numpy.linalg stagec.numpy.fft stagec.scipy.special "
     "stagec.lax.linalg stagec.tree_util stagec.debug"
 ).split()
+# Dtypes of JAX that arrays cannot have.
+_SMALL_DTYPES = (
+    "int1 int2 int4 uint1 uint2 uint4 float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3 "
+    "float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu"
+).split()
 # Names of NumPy and JAX for which there is something else.
 _INSTEAD = {
     "stagec": {
@@ -45,19 +50,14 @@ _INSTEAD = {
         "float": "use stagec.numpy.float32",
         "in1d": "use stagec.numpy.isin(x, values)",
         "int": "use stagec.numpy.int32",
-        "load": "use stagec.numpy.asarray(numpy.load(file))",
         "msort": "use stagec.numpy.sort(x, axis=0)",
-        "ndarray": "use stagec.Array, for isinstance; stagec.numpy.array makes one",
-        "place": "arrays are immutable; use stagec.numpy.where, or x.at[index].set(value)",
         "product": "use stagec.numpy.prod(x)",
         "putmask": "arrays are immutable; use stagec.numpy.where, or x.at[index].set(value)",
-        "r_": "use stagec.numpy.concatenate",
-        "c_": "use stagec.numpy.column_stack",
         "round_": "use stagec.numpy.round(x)",
         "row_stack": "use stagec.numpy.vstack(arrays)",
-        "save": "use numpy.save(file, x)",
         "sometrue": "use stagec.numpy.any(x)",
         "trapz": "use stagec.numpy.trapezoid(y)",
+        **dict.fromkeys(_SMALL_DTYPES, "keep such numbers as uint8, and convert them with ml_dtypes outside of jit"),
     },
     "Array": {
         "append": "arrays are immutable; stagec.numpy.append(x, values) makes a new one",
@@ -81,6 +81,7 @@ _JAX = {
     "stagec.lax": "all_to_all composite conv_general_dilated_local "
     "conv_general_dilated_patches custom_linear_solve custom_root pbroadcast "
     "platform_dependent ppermute pshuffle psum_scatter pswapaxes ragged_dot rng_bit_generator rng_uniform",
+    "stagec.numpy": " ".join(_SMALL_DTYPES),
     "stagec.nn": "scaled_dot_general scaled_matmul",
     "stagec.scipy": "optimize sparse spatial",
     "stagec.debug": "breakpoint inspect_array_sharding log visualize_array_sharding",

@@ -205,8 +205,8 @@ class ArrayOperators:
 
 
 METHODS = (
-    "all any argmax argmin argpartition argsort astype choose clip compress conj conjugate copy cumprod cumsum "
-    "diagonal dot flatten max mean min nonzero partition prod ptp ravel repeat reshape round searchsorted sort "
+    "all any argmax argmin argpartition argsort astype byteswap choose clip compress conj conjugate copy cumprod "
+    "cumsum diagonal dot flatten max mean min nonzero partition prod ptp ravel repeat reshape round searchsorted sort "
     "squeeze std sum swapaxes take trace transpose var view"
 ).split()
 for _name in METHODS:

@@ -42,6 +42,10 @@ from stagec.numpy.averages import (
     std as std,
     var as var,
 )
+from stagec.numpy.bits import (
+    packbits as packbits,
+    unpackbits as unpackbits,
+)
 from stagec.numpy.choice import (
     allclose as allclose,
     array_equal as array_equal,
@@ -51,7 +55,12 @@ from stagec.numpy.choice import (
     select as select,
     where as where,
 )
+from stagec.numpy.concatenators import (
+    c_ as c_,
+    r_ as r_,
+)
 from stagec.numpy.constants import (
+    ComplexWarning as ComplexWarning,
     bfloat16 as bfloat16,
     bool as bool,
     bool_ as bool_,
@@ -86,6 +95,7 @@ from stagec.numpy.constants import (
     isdtype as isdtype,
     issubdtype as issubdtype,
     nan as nan,
+    ndarray as ndarray,
     newaxis as newaxis,
     number as number,
     object_ as object_,
@@ -174,8 +184,15 @@ from stagec.numpy.extremes import (
     maximum as maximum,
     minimum as minimum,
 )
+from stagec.numpy.files import (
+    fromfile as fromfile,
+    load as load,
+    save as save,
+    savez as savez,
+)
 from stagec.numpy.grids import (
     index_exp as index_exp,
+    iterable as iterable,
     mgrid as mgrid,
     ndim as ndim,
     ogrid as ogrid,
@@ -183,8 +200,13 @@ from stagec.numpy.grids import (
     shape as shape,
     size as size,
 )
+from stagec.numpy.histograms import (
+    histogram2d as histogram2d,
+    histogramdd as histogramdd,
+)
 from stagec.numpy.mapping import (
     apply_along_axis as apply_along_axis,
+    apply_over_axes as apply_over_axes,
     fromfunction as fromfunction,
     vectorize as vectorize,
 )
@@ -316,12 +338,23 @@ from stagec.numpy.padding import (
     resize as resize,
     trim_zeros as trim_zeros,
 )
+from stagec.numpy.phases import (
+    unwrap as unwrap,
+)
+from stagec.numpy.printing import (
+    array_repr as array_repr,
+    array_str as array_str,
+    get_printoptions as get_printoptions,
+    printoptions as printoptions,
+    set_printoptions as set_printoptions,
+)
 from stagec.numpy.positions import (
     argwhere as argwhere,
     diag_indices as diag_indices,
     diag_indices_from as diag_indices_from,
     flatnonzero as flatnonzero,
     ix_ as ix_,
+    mask_indices as mask_indices,
     nonzero as nonzero,
     ravel_multi_index as ravel_multi_index,
     tril_indices as tril_indices,
@@ -385,6 +418,7 @@ from stagec.numpy.selection import (
     choose as choose,
     compress as compress,
     extract as extract,
+    place as place,
     put as put,
     put_along_axis as put_along_axis,
     take as take,
@@ -426,6 +460,10 @@ from stagec.numpy.statistics import (
     histogram as histogram,
     histogram_bin_edges as histogram_bin_edges,
 )
+from stagec.numpy.ufuncs import (
+    frompyfunc as frompyfunc,
+    ufunc as ufunc,
+)
 from stagec.numpy.unpacking import (
     copysign as copysign,
     frexp as frexp,
@@ -435,14 +473,25 @@ from stagec.numpy.unpacking import (
     signbit as signbit,
     spacing as spacing,
 )
+from stagec.numpy.windows import (
+    bartlett as bartlett,
+    blackman as blackman,
+    hamming as hamming,
+    hanning as hanning,
+    kaiser as kaiser,
+)
 from stagec.numpy.values import (
     array as array,
     asarray as asarray,
 )
+from stagec.numpy.ufuncs import attach as _attach
 from stagec.runtime.plans import cover as _cover
 
-# What runs by plans outside `jit`. Some take data that is no array yet, and tracing leaves nothing of a copy.
-_cover(globals(), methods.OF_NUMBERS, {"array", "asarray", "copy"})
+# What runs by plans outside `jit`. Some take data that is no array yet, tracing leaves nothing of a copy, and a plan
+# does nothing but compute.
+_unplanned = "array asarray copy array_repr array_str fromfile get_printoptions iterable load printoptions save savez"
+_cover(globals(), methods.OF_NUMBERS, {*_unplanned.split(), "set_printoptions"})
+_attach(globals())
 methods.install(globals())
 
 if _TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from stagec.numpy.promotion import (
     promote_numeric,
 )
 from stagec.primitives import arithmetic as ar, logic
+from stagec.primitives.barrier import stop_gradient
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 
@@ -81,6 +83,9 @@ divide = true_divide
 def floor_divide(x1: Any, x2: Any, /) -> Any:
     """The largest integer not above `x1 / x2`, in the operands' dtype.
 
+    Zeros have the sign of the quotient, and so have the results for infinities, as the array API standard
+    says; NumPy's are NaN and -1.
+
     >>> int(floor_divide(-7, 2))
     -4
     """
@@ -97,7 +102,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
 
 
 def remainder(x1: Any, x2: Any, /) -> Any:
-    """`x1 - x2 * floor(x1 / x2)`: it has the sign of `x2`. An integer's remainder by 0 is 0.
+    """`x1 - x2 * floor(x1 / x2)`: it has the sign of `x2`, zero included. An integer's remainder by 0 is 0.
 
     >>> int(remainder(-7, 2))
     1
@@ -109,6 +114,8 @@ def remainder(x1: Any, x2: Any, /) -> Any:
     left = ar.rem(x, y)
     if dtypes.is_unsigned(dtype_of(x)):
         return left
+    if dtypes.is_float(dtype_of(x)):
+        return _on_side(left, y)
     wrong_side = logic.bitwise_and(logic.ne(logic.lt(left, 0), logic.lt(y, 0)), logic.ne(left, 0))
     return logic.select(wrong_side, ar.add(left, y), left)
 
@@ -132,15 +139,24 @@ def fmod(x1: Any, x2: Any, /) -> Any:
     return ar.rem(x, nonzero_divisor(y) if dtypes.is_integer(dtype_of(x)) else y)
 
 
+def _on_side(left: Operand, y: Operand) -> Any:
+    """A remainder that has the sign of the divisor, made of one that has the sign of the dividend."""
+    zero = logic.eq(left, 0)
+    wrong_side = logic.ne(logic.lt(left, 0), logic.lt(y, 0))
+    # The zero of the divisor's sign, with the derivative of `left`.
+    signed = ar.sub(ar.mul(ar.sign(y), 0.0), ar.sub(stop_gradient(left), left))
+    return logic.select(zero, signed, logic.select(wrong_side, ar.add(left, y), left))
+
+
 def _float_divmod(x: Operand, y: Operand) -> tuple[Any, Any]:
-    left = ar.rem(x, y)
-    # Where y is 0 the remainder is NaN, but the quotient is infinite.
-    whole = ar.div(logic.select(logic.eq(y, 0), x, ar.sub(x, left)), y)
+    left, quotient = ar.rem(x, y), stop_gradient(ar.div(x, y))
+    whole = ar.div(ar.sub(x, left), y)
     wrong_side = logic.bitwise_and(logic.ne(logic.lt(left, 0), logic.lt(y, 0)), logic.ne(left, 0))
-    left = logic.select(wrong_side, ar.add(left, y), left)
-    whole = logic.select(wrong_side, ar.sub(whole, 1.0), whole)
     # Where halves are not integers yet, the quotient is within much less than a half of one.
-    return ar.round(whole, ar.RoundingMethod.TO_NEAREST_EVEN), left
+    whole = ar.round(logic.select(wrong_side, ar.sub(whole, 1.0), whole), ar.RoundingMethod.TO_NEAREST_EVEN)
+    infinite = logic.bitwise_or(logic.eq(ar.abs(y), math.inf), logic.eq(ar.abs(quotient), math.inf))
+    # Adding 0 makes -0 positive.
+    return logic.select(logic.bitwise_or(infinite, logic.eq(x, 0)), quotient, ar.add(whole, 0.0)), _on_side(left, y)
 
 
 def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:

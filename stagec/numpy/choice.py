@@ -21,6 +21,7 @@ from stagec.numpy.promotion import (
     truth,
 )
 from stagec.numpy.selection import nonzero
+from stagec.numpy.values import array
 from stagec.primitives import complex as cplx, logic
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
@@ -168,17 +169,21 @@ def _all(x: Any) -> Any:
     return reduce_and(x, tuple(range(aval_of(x).ndim)))
 
 
+def _listed(a: Any, name: str) -> Operand:
+    return array(a) if isinstance(a, (list, tuple)) else as_operand(a, f"{name}'s argument")
+
+
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """Whether two arrays have one shape and equal elements.
 
     Args:
-      a1, a2: arrays or numbers.
+      a1, a2: arrays, numbers, or lists of them.
       equal_nan: NaN equals NaN.
 
     >>> bool(array_equal(np.arange(3), np.arange(3)))
     True
     """
-    x, y = (as_operand(v, "array_equal's argument") for v in (a1, a2))
+    x, y = (_listed(v, "array_equal") for v in (a1, a2))
     if aval_of(x).shape != aval_of(y).shape:
         return as_array(literal(False, dtypes.bool_))
     same = logic.eq(*promote("array_equal", x, y))
@@ -193,7 +198,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     >>> bool(array_equiv(np.ones((2, 3)), np.ones(3)))
     True
     """
-    x, y = (as_operand(v, "array_equiv's argument") for v in (a1, a2))
+    x, y = (_listed(v, "array_equiv") for v in (a1, a2))
     try:
         broadcast_shapes(aval_of(x).shape, aval_of(y).shape)
     except errors.ShapeError:

@@ -17,6 +17,7 @@ from stagec.core.dtype_info import (
 )
 from stagec.core.dtypes import promote_types as promote_types, result_type as result_type
 from stagec.numpy.creation import array
+from stagec.runtime.array import Array
 
 pi = math.pi
 e = math.e
@@ -26,6 +27,8 @@ nan = math.nan
 newaxis = None
 
 dtype = np.dtype
+ndarray = Array
+ComplexWarning = np.exceptions.ComplexWarning
 generic, number, integer, inexact = np.generic, np.number, np.integer, np.inexact
 signedinteger, unsignedinteger = np.signedinteger, np.unsignedinteger
 floating, complexfloating, character, flexible, object_ = (

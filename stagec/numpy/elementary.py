@@ -255,4 +255,5 @@ def i0(x: Any) -> Any:
     1.2661
     """
     (x,) = promote_inexact(x)
-    return ar.mul(tr.exp(ar.abs(x)), special.bessel_i0e(x))
+    # Not the absolute value, whose derivative at 0 is 1.
+    return ar.mul(tr.exp(ar.mul(x, ar.sign(x))), special.bessel_i0e(x))

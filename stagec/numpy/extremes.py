@@ -55,7 +55,7 @@ def fmax(x1: Any, x2: Any, /) -> Any:
     1.0
     """
     x, y = promote("fmax", x1, x2)
-    first = _keeps(logic.gt, logic.ge, x, y) if dtypes.is_complex(dtype_of(x)) else logic.ge(x, y)
+    first = _keeps(logic.gt, logic.ge, x, y) if dtypes.is_complex(dtype_of(x)) else logic.gt(x, y)
     take_x = logic.bitwise_or(logic.ne(y, y), logic.bitwise_and(first, logic.eq(x, x)))
     return logic.select(take_x, x, y)
 
@@ -67,7 +67,7 @@ def fmin(x1: Any, x2: Any, /) -> Any:
     1.0
     """
     x, y = promote("fmin", x1, x2)
-    first = _keeps(logic.lt, logic.le, x, y) if dtypes.is_complex(dtype_of(x)) else logic.le(x, y)
+    first = _keeps(logic.lt, logic.le, x, y) if dtypes.is_complex(dtype_of(x)) else logic.lt(x, y)
     take_x = logic.bitwise_or(logic.ne(y, y), logic.bitwise_and(first, logic.eq(x, x)))
     return logic.select(take_x, x, y)
 
@@ -179,14 +179,18 @@ def _real_logaddexp(x: Operand, y: Operand) -> list[Operand]:
 
 
 def _logaddexp_derivative(primals: Sequence[Operand], tangents: Sequence[Any]) -> tuple[list[Operand], list[Operand]]:
-    x, y = primals
-    out = logaddexp(x, y)
+    return _weighted(tr.exp, logaddexp(*primals), primals, tangents)
 
-    def finite(v: Operand) -> Operand:
-        return logic.select(logic.eq(v, math.inf), 0.0, v)
 
-    # Smooth where both are equal, which maxima and absolute values are not.
-    parts = [ar.mul(instantiate(t), tr.exp(ar.sub(finite(v), finite(out)))) for v, t in zip((x, y), tangents)]
+def _weighted(
+    exponential: Any, out: Operand, primals: Sequence[Operand], tangents: Sequence[Any]
+) -> tuple[list[Operand], list[Operand]]:
+    """Tangents by each operand's part of the sum: smooth where both are equal, which maxima and sizes are not."""
+    parts = []
+    for v, t in zip(primals, tangents):
+        # An infinite operand is the sum.
+        gap = logic.select(logic.eq(v, math.inf), 0.0, ar.sub(v, out))
+        parts.append(ar.mul(instantiate(t), exponential(gap)))
     return [out], [ar.add(*parts)]
 
 
@@ -204,7 +208,16 @@ def logaddexp2(x1: Any, x2: Any, /) -> Any:
     """
     x, y = promote_floating("logaddexp2", x1, x2)
     real_only("logaddexp2", x)
+    rule = custom.Rule("logaddexp2", _real_logaddexp2, _logaddexp2_derivative)
+    return custom.call(custom.custom_jvp_p, rule, [x, y])[0]
+
+
+def _real_logaddexp2(x: Operand, y: Operand) -> list[Operand]:
     top, gap = ar.max(x, y), ar.sub(x, y)
     log_2e = 1.4426950408889634
     smooth = ar.add(top, ar.mul(tr.log1p(tr.exp2(ar.neg(ar.abs(gap)))), log_2e))
-    return logic.select(logic.ne(gap, gap), ar.add(x, y), smooth)
+    return [logic.select(logic.ne(gap, gap), ar.add(x, y), smooth)]
+
+
+def _logaddexp2_derivative(primals: Sequence[Operand], tangents: Sequence[Any]) -> tuple[list[Operand], list[Operand]]:
+    return _weighted(tr.exp2, logaddexp2(*primals), primals, tangents)

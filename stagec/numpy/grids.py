@@ -68,3 +68,12 @@ def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
     """
     a = _attributes(a)
     return a.size if axis is None else math.prod(a.shape[i] for i in canonical_axes(axis, a.ndim, "size"))
+
+
+def iterable(y: Any) -> bool:
+    """Whether `iter(y)` works.
+
+    >>> iterable([1, 2]), iterable(2)
+    (True, False)
+    """
+    return np.iterable(y)

@@ -23,7 +23,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
       xp: the points' places, ascending unless `period` is given; of rank 1.
       fp: the values there, of the shape of `xp`.
       left, right: values before the first point and after the last; without
-        them, the first and the last value.
+        them, the first and the last value. `"extrapolate"` continues the line there.
       period: the function repeats itself after this; `left` and `right` are not used.
 
     Raises:
@@ -57,8 +57,18 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     width = xp[after] - xp[before]
     slope = where(width == 0, 0, (values[after] - values[before]) / where(width == 0, 1, width))
     result = values[before] + slope * (x - xp[before])
-    result = where(x < xp[0], values[0] if left is None else left, result)
-    return where(x > xp[last], values[last] if right is None else right, result)
+    if _is_value(left, "left"):
+        result = where(x < xp[0], values[0] if left is None else left, result)
+    if _is_value(right, "right"):
+        result = where(x > xp[last], values[last] if right is None else right, result)
+    return result
+
+
+def _is_value(side: Any, name: str) -> bool:
+    if isinstance(side, str) and side != "extrapolate":
+        fix = f'pass a number, or {name}="extrapolate"'
+        raise location.error(ValueError, f"interp: {name} is {side!r}", fix=fix)
+    return not isinstance(side, str)
 
 
 def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:

@@ -11,11 +11,11 @@ from stagec.core import errors, location
 from stagec.core.wrapping import wraps
 from stagec.numpy.arguments import requested_dtype
 from stagec.numpy.manipulation import moveaxis
-from stagec.primitives.axes import as_shape
+from stagec.primitives.axes import as_shape, canonical_axis
 from stagec.primitives.convert import as_array
 from stagec.primitives.iota import broadcasted_iota
 from stagec.primitives.operand import as_operand, aval_of
-from stagec.primitives.shape import reshape
+from stagec.primitives.shape import expand_dims, reshape
 from stagec.transforms.batch import batch_front
 
 _DIMENSIONS = r"\(\s*(?:\w+(?:\s*,\s*\w+)*)?\s*\)"
@@ -220,3 +220,34 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     extra = aval_of(out).ndim - len(outer)
     places = list(range(len(outer), len(outer) + extra))
     return as_array(moveaxis(out, places, [axis + k for k in range(extra)]))
+
+
+def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> Any:
+    """Apply a function of an array and an axis for one axis after the other.
+
+    Args:
+      func: such as a reduction; an axis that it takes away comes back with size 1.
+      a: an array.
+      axes: an axis, or several.
+
+    Raises:
+      ShapeError: the function changes the rank otherwise.
+
+    >>> import stagec.numpy as snp
+    >>> snp.apply_over_axes(snp.sum, snp.ones((2, 3, 4)), (0, 2)).ravel()
+    Array([8., 8., 8.], dtype=float32)
+    """
+    value = as_array(as_operand(a, "a"))
+    for axis in axes if isinstance(axes, (tuple, list)) else [axes]:
+        axis = canonical_axis(axis, value.ndim, "apply_over_axes")
+        out = func(value, axis)
+        if aval_of(out).ndim == value.ndim - 1:
+            out = expand_dims(out, (axis,))
+        if aval_of(out).ndim != value.ndim:
+            raise location.error(
+                errors.ShapeError,
+                f"apply_over_axes: the function made {aval_of(out).long()} of {value.aval.long()}",
+                fix="keep the axis, or take it away",
+            )
+        value = as_array(out)
+    return value

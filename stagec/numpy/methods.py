@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stagec.core import errors, location, operators
+import numpy as np
+
+from stagec.core import dtypes, errors, location, operators
 from stagec.numpy import creation, manipulation
 from stagec.numpy.arguments import requested_dtype
 from stagec.numpy.at import at
 from stagec.numpy.indexing import iterate, read
 from stagec.numpy.namespace import array_namespace
+from stagec.primitives.complex import complex as make_complex, imag, real
 from stagec.primitives.convert import bitcast_convert_type
+from stagec.primitives.shape import rev
 from stagec.runtime.plans import planned
 
 # Operators and methods that are the function of the same name, with the array as first argument.
@@ -50,6 +54,7 @@ def install(namespace: Mapping[str, Callable[..., Any]]) -> None:
             "ravel": planned(_ravel),
             "flatten": planned(_ravel),
             "view": planned(_view),
+            "byteswap": planned(_byteswap),
             "copy": _copy,
             "astype": planned(_astype),
             "compress": lambda x, condition, axis=None, **options: namespace["compress"](condition, x, axis, **options),
@@ -93,6 +98,18 @@ def _view(x: Any, dtype: Any = None, type: Any = None) -> Any:
         return manipulation.reshape(out, (*x.shape[:-1], -1 if x.size else x.shape[-1] * (have // wanted.itemsize)))
     ratio = wanted.itemsize // have
     return bitcast_convert_type(manipulation.reshape(x, (*x.shape[:-1], x.shape[-1] // ratio, ratio)), wanted)
+
+
+def _byteswap(x: Any, inplace: bool = False) -> Any:
+    """The elements with their bytes, of each part of a complex number, in the other order."""
+    if inplace:
+        raise location.error(ValueError, "byteswap: arrays are immutable", fix="leave inplace out and use the result")
+    if dtypes.is_complex(x.dtype):
+        return make_complex(_byteswap(real(x)), _byteswap(imag(x)))
+    if x.dtype.itemsize == 1:
+        return x
+    rows = bitcast_convert_type(x, np.dtype(np.uint8))
+    return bitcast_convert_type(rev(rows, (rows.ndim - 1,)), x.dtype)
 
 
 def _copy(x: Any, order: str | None = None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
 from stagec.primitives import arithmetic, logic
 from stagec.primitives.axes import as_int, as_shape, shape_error
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.iota import full_like, iota
+from stagec.primitives.iota import full, full_like, iota
 from stagec.primitives.table import check_dtype
 
 
@@ -269,3 +270,22 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
     """`triu_indices` for the shape of a matrix."""
     rows, columns = array_argument(arr, "arr").shape
     return triu_indices(rows, k, columns)
+
+
+def mask_indices(
+    n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *, size: int | None = None
+) -> tuple[Any, ...]:
+    """The positions of an `n` by `n` matrix that a function such as `triu` keeps.
+
+    Args:
+      n: the size.
+      mask_func: a function of a matrix and `k`, which sets the other elements to 0.
+      k: for `mask_func`: which diagonal.
+      size: how many positions; needed where the function's result is traced.
+
+    >>> import stagec.numpy as snp
+    >>> snp.mask_indices(2, snp.triu)
+    (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
+    """
+    count = as_int(n, "mask_indices", "n")
+    return nonzero(mask_func(full((count, count), 1, dtypes.default_float()), k), size=size)

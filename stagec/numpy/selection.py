@@ -20,6 +20,7 @@ from stagec.primitives.axes import canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.gather import GatherDimensionNumbers, gather
 from stagec.primitives.iota import full_like
+from stagec.primitives.logic import select
 from stagec.primitives.shape import broadcast_in_dim, expand_dims
 
 
@@ -193,6 +194,31 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
         values = ravel(broadcast_in_dim(values, (repeats, values.size), (1,)))
         values = getitem(values, slice(places.size))
     return reshape(ravel(a).at[places].set(values, mode=mode), a.shape)
+
+
+def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
+    """A copy in which the elements where `mask` is true have the values, over and over; pass `inplace=False`.
+
+    Raises:
+      ShapeError: `mask` has another size, or there are no values.
+
+    >>> import stagec.numpy as snp
+    >>> place(snp.arange(4), snp.array([True, False, True, True]), snp.array([8, 9]), inplace=False)
+    Array([8, 1, 9, 8], dtype=int32)
+    """
+    if inplace:
+        raise immutable("place")
+    a, chosen = array_argument(arr, "arr"), array_argument(mask, "mask")
+    values = ravel(convert_element_type(array_argument(vals, "vals"), a.dtype))
+    if chosen.size != a.size or not values.size:
+        raise shape_error(
+            "place",
+            f"mask is {chosen.aval.long()}, vals are {values.aval.long()}, the array is {a.aval.long()}",
+            "pass a mask of the array's shape, and at least one value",
+        )
+    flags = ravel(chosen) != 0
+    order = (flags.cumsum() - 1) % values.size
+    return reshape(select(flags, getitem(values, order), ravel(a)), a.shape)
 
 
 def compress(

@@ -27,7 +27,7 @@ from stagec.primitives.shape import broadcast_in_dim, expand_dims, reshape, rev,
 from stagec.primitives.slicing import slice_in_dim
 
 
-def _totals(places: Any, amounts: Any, length: int) -> Any:
+def totals(places: Any, amounts: Any, length: int) -> Any:
     """Sums of `amounts` at each place; places outside of `0..length-1` are dropped."""
     numbers = ScatterDimensionNumbers(
         update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)
@@ -80,10 +80,11 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
             )
     if dtypes.is_signed(aval_of(values).dtype):
         values = ar.max(values, literal(0, aval_of(values).dtype))
-    return _totals(values, amounts, length)
+    return totals(values, amounts, length)
 
 
-def _edges(name: str, x: Any, bins: Any, range: Any) -> Any:
+def edges_of(name: str, x: Any, bins: Any, range: Any) -> Any:
+    """The edges that `bins` means for the elements of `x`."""
     if not isinstance(bins, (int, np.integer)) and not (hasattr(bins, "ndim") and bins.ndim == 0):
         (edges,) = promote_inexact(array_argument(bins, f"{name}'s bins"))
         if aval_of(edges).ndim != 1:
@@ -122,7 +123,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     >>> snp.histogram_bin_edges(snp.array([0.0, 4.0]), 2)
     Array([0., 2., 4.], dtype=float32)
     """
-    return _edges("histogram_bin_edges", array_argument(a, "histogram_bin_edges"), bins, range)
+    return edges_of("histogram_bin_edges", array_argument(a, "histogram_bin_edges"), bins, range)
 
 
 def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None) -> Any:
@@ -143,7 +144,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, de
     Array([2., 1.], dtype=float32)
     """
     x = array_argument(a, "histogram")
-    edges = _edges("histogram", x, bins, range)
+    edges = edges_of("histogram", x, bins, range)
     flat, edges = promote_inexact(reshape(x, (aval_of(x).size,)), edges)
     dtype, n = aval_of(flat).dtype, aval_of(edges).size
     if weights is None:
@@ -151,6 +152,16 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, de
     else:
         (amounts,) = promote_inexact(array_argument(weights, "histogram's weights"))
         amounts = strong(reshape(amounts, (aval_of(flat).size,)))
+    counts = totals(places_in(edges, flat), amounts, n - 1)
+    if density:
+        widths = ar.sub(slice_in_dim(edges, 1, n), slice_in_dim(edges, 0, n - 1))
+        counts = ar.div(ar.div(counts, strong(widths, aval_of(counts).dtype)), rd.sum(counts))
+    return counts, edges
+
+
+def places_in(edges: Any, flat: Any) -> Any:
+    """The bin of each number, or a number past the last bin for those that are in none."""
+    n = aval_of(edges).size
     place = searchsorted(edges, flat, "right")
     one = literal(1, aval_of(place).dtype)
     place = ar.sub(place, one)
@@ -159,12 +170,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, de
         eq(flat, last), broadcast_in_dim(literal(n - 2, aval_of(place).dtype), aval_of(flat).shape, ()), place
     )
     inside = bitwise_and(ge(place, literal(0, aval_of(place).dtype)), le(flat, last))
-    place = select(inside, place, broadcast_in_dim(literal(n, aval_of(place).dtype), aval_of(flat).shape, ()))
-    counts = _totals(place, amounts, n - 1)
-    if density:
-        widths = ar.sub(slice_in_dim(edges, 1, n), slice_in_dim(edges, 0, n - 1))
-        counts = ar.div(ar.div(counts, strong(widths, aval_of(counts).dtype)), rd.sum(counts))
-    return counts, edges
+    return select(inside, place, broadcast_in_dim(literal(n, aval_of(place).dtype), aval_of(flat).shape, ()))
 
 
 def cov(

@@ -28,10 +28,32 @@ def _function(
     )
 
 
+def _expm1_eval(x: Any) -> Any:
+    if not dtypes.is_complex(x.dtype):
+        return np.expm1(x)
+    # NumPy's is NaN where a zero meets an infinity.
+    turn, out = np.where(np.isneginf(x.real) & ~np.isfinite(x.imag), 0, x.imag), np.exp(x)
+    level, half = np.expm1(x.real), np.sin(turn * x.real.dtype.type(0.5))
+    out.real = np.where(np.isfinite(level), level * np.cos(turn) - 2 * half * half, out.real - 1)
+    return out
+
+
+def _log1p_eval(x: Any) -> Any:
+    if not dtypes.is_complex(x.dtype):
+        return np.log1p(x)
+    out = np.log1p(x)
+    small = np.maximum(np.abs(x.real), np.abs(x.imag)) < 0.5
+    # NumPy's takes the logarithm of |1 + x|, which loses what is small.
+    safe = np.where(small, x, 0)
+    near = np.log1p(safe.real * (safe.real + 2) + safe.imag * safe.imag) / 2
+    out.real = np.where(small, near, out.real)
+    return out
+
+
 exp_p = _function("exp", np.exp, "stablehlo.exponential", lambda out, x: out, result=True)
 log_p = _function("log", np.log, "stablehlo.log", lambda x: ar.div(1, x))
-expm1_p = _function("expm1", np.expm1, "stablehlo.exponential_minus_one", lambda out, x: ar.add(out, 1), result=True)
-log1p_p = _function("log1p", np.log1p, "stablehlo.log_plus_one", lambda x: ar.div(1, ar.add(x, 1)))
+expm1_p = _function("expm1", _expm1_eval, "stablehlo.exponential_minus_one", lambda out, x: ar.add(out, 1), result=True)
+log1p_p = _function("log1p", _log1p_eval, "stablehlo.log_plus_one", lambda x: ar.div(1, ar.add(x, 1)))
 
 
 def _exp2_lower(cx: Any, x: Any) -> Any:

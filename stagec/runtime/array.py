@@ -251,6 +251,27 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         placed = self.signature
         return type(placed) is Placed and placed.committed
 
+    @property
+    def is_fully_addressable(self) -> bool:
+        """True: the data is in this process."""
+        return True
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """True: the one device that has the data has all of it."""
+        return True
+
+    def addressable_data(self, index: int) -> Array:
+        """The part of the data on a device, which is the array: there is one device, of index 0.
+
+        Raises:
+          IndexingError: another index.
+        """
+        if index not in (0, -1):
+            what = f"addressable_data: index {index} of an array on one device"
+            raise location.error(errors.IndexingError, what, fix="use index 0, or the array itself")
+        return self
+
     def block_until_ready(self) -> Array:
         """Wait until the data is computed; returns the array.
 

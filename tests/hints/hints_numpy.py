@@ -55,6 +55,11 @@ CASES = [
         lambda: snp.mean(V, out=V),
         lambda: (snp.mean(V), stagec.jit(lambda x: x + 1, donate_argnums=0)(V + 1)),
     ),
+    (
+        'pass a number, or left="extrapolate"',
+        lambda: snp.interp(1.0, V, V, left="nearest"),
+        lambda: (snp.interp(1.0, V, V, left=0.0), snp.interp(1.0, V, V, left="extrapolate")),
+    ),
     # Dtypes.
     ("take the parts with real() and imag() first", lambda: snp.floor_divide(C, 2), lambda: snp.real(C) // 2),
     ("take the parts with real() and imag() first", lambda: snp.isposinf(C), lambda: snp.isposinf(snp.real(C))),

@@ -18,6 +18,7 @@ import hints_core
 import hints_lax
 import hints_linalg
 import hints_numpy
+import hints_numpy_files
 import hints_passes
 import hints_programs
 import hints_random
@@ -35,6 +36,7 @@ TABLES = [
     hints_lax,
     hints_linalg,
     hints_numpy,
+    hints_numpy_files,
     hints_passes,
     hints_programs,
     hints_random,

@@ -135,3 +135,21 @@ def test_containers_are_no_operands(run, use, other) -> None:
 def test_comparison_with_what_is_no_number_is_pythons() -> None:
     x = snp.ones(2)
     assert (x == None) is False and (x != "a") is True  # noqa: E711
+
+
+@pytest.mark.parametrize("kind", ["bool", "int8", "uint16", "int32", "float32", "bfloat16", "complex64"])
+def test_byteswap(kind):
+    x = np.arange(6).reshape(2, 3).astype(kind)
+    for found in (snp.array(x).byteswap(), stagec.jit(lambda x: x.byteswap())(x)):
+        assert found.dtype == kind
+        assert found.tobytes() == x.byteswap().tobytes()
+    with pytest.raises(ValueError, match="leave inplace out"):
+        snp.array(x).byteswap(inplace=True)
+
+
+def test_an_array_is_whole_on_its_device():
+    x = snp.ones(2)
+    assert x.is_fully_addressable and x.is_fully_replicated and x.addressable_data(0) is x
+    with pytest.raises(IndexError, match="use index 0"):
+        x.addressable_data(1)
+    assert isinstance(x, snp.ndarray) and not isinstance(np.ones(2), snp.ndarray)

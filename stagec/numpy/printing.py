@@ -1,0 +1,68 @@
+"""How arrays are shown. The options are NumPy's own, and hold for its arrays too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stagec.numpy.arguments import array_argument
+
+
+def _options(max_line_width: int | None, precision: int | None, suppress_small: bool | None) -> dict[str, Any]:
+    given = {"linewidth": max_line_width, "precision": precision, "suppress": suppress_small}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def array_repr(
+    arr: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
+) -> str:
+    """The text that `repr` gives for an array, with printing options for this time.
+
+    >>> import stagec.numpy as snp
+    >>> snp.array_repr(snp.array([1.23456]), precision=2)
+    'Array([1.23], dtype=float32)'
+    """
+    with np.printoptions(**_options(max_line_width, precision, suppress_small)):
+        return repr(array_argument(arr, "array_repr"))
+
+
+def array_str(
+    a: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
+) -> str:
+    """The text that `str` gives for an array, with printing options for this time.
+
+    >>> import stagec.numpy as snp
+    >>> snp.array_str(snp.array([1.23456]), precision=2)
+    '[1.23]'
+    """
+    with np.printoptions(**_options(max_line_width, precision, suppress_small)):
+        return str(array_argument(a, "array_str"))
+
+
+def get_printoptions() -> dict[str, Any]:
+    """The printing options in force.
+
+    >>> get_printoptions()["precision"]
+    8
+    """
+    return dict(np.get_printoptions())
+
+
+def set_printoptions(*args: Any, **kwargs: Any) -> None:
+    """Change printing options, as `numpy.set_printoptions` does: precision, threshold, linewidth and others.
+
+    >>> set_printoptions(precision=8)
+    """
+    np.set_printoptions(*args, **kwargs)
+
+
+def printoptions(*args: Any, **kwargs: Any) -> Any:
+    """Printing options for a `with` block.
+
+    >>> import stagec.numpy as snp
+    >>> with snp.printoptions(precision=2):
+    ...     print(snp.array([1.23456]))
+    [1.23]
+    """
+    return np.printoptions(*args, **kwargs)
