@@ -28,14 +28,10 @@ _MODULES = (
 # Names of NumPy and JAX for which there is something else.
 _INSTEAD = {
     "stagec": {
-        "effects_barrier": "callbacks have run when a call returns: there is nothing to wait for",
         "tree_map": "use stagec.tree.map(f, tree)",
         "tree_leaves": "use stagec.tree.leaves(tree)",
-        "device_count": "use stagec.local_device_count()",
-        "local_devices": "use stagec.devices()",
         "pmap": "there is one device for each program; stagec.vmap maps over an axis",
         "ffi": "call Python functions with stagec.pure_callback",
-        "typeof": "use x.aval",
     },
     "stagec.numpy": {
         "alltrue": "use stagec.numpy.all(x)",
@@ -76,8 +72,8 @@ _INSTEAD = {
 # What JAX has in the module of the same name; of NumPy, NumPy itself is asked.
 _JAX = {
     "stagec": "NamedSharding P checking_leaks custom_batching default_matmul_precision distributed dlpack "
-    "ensure_compile_time_eval ffi float0 fwd_and_bwd host_count live_arrays make_mesh pmap process_count "
-    "process_index profiler set_mesh shard_map sharding stages transfer_guard typeof version",
+    "ffi float0 fwd_and_bwd host_count make_mesh pmap profiler "
+    "set_mesh shard_map sharding stages transfer_guard version",
     "stagec.lax": "all_to_all composite conv_general_dilated_local "
     "conv_general_dilated_patches custom_linear_solve custom_root pbroadcast "
     "platform_dependent ppermute pshuffle psum_scatter pswapaxes ragged_dot rng_bit_generator rng_uniform",

@@ -13,6 +13,7 @@ import sys
 import hint_sources
 import hints_api
 import hints_commands
+import hints_compat
 import hints_control
 import hints_core
 import hints_lax
@@ -30,6 +31,7 @@ import pytest
 TABLES = [
     hints_api,
     hints_commands,
+    hints_compat,
     hints_control,
     hints_core,
     hints_lax,
