@@ -20,6 +20,7 @@ if _TYPE_CHECKING:
     from stagec import (
         ad_checkpoint,
         compat,
+        custom_batching,
         custom_derivatives,
         debug,
         dtypes,
@@ -89,6 +90,7 @@ __all__ = [
     "compat",
     "config",
     "copy_to_host_async",
+    "custom_batching",
     "custom_derivatives",
     "custom_gradient",
     "custom_jvp",
@@ -161,6 +163,7 @@ _LAZY = {
         (
             "ad_checkpoint",
             "compat",
+            "custom_batching",
             "custom_derivatives",
             "debug",
             "dtypes",

@@ -38,7 +38,7 @@ LAYERS = [
         "stagec.experimental",
     ),
     ("stagec.api",),
-    ("stagec.ad_checkpoint", "stagec.custom_derivatives"),
+    ("stagec.ad_checkpoint", "stagec.custom_batching", "stagec.custom_derivatives"),
     ("stagec.compat",),
     ("stagec.commands",),
     ("stagec.cli", "stagec.__main__"),
@@ -134,7 +134,7 @@ def test_public_names_are_these():
     assert sorted(stagec.__all__) == sorted(
         """
         Array Device Exported Loaded Pass Pattern ShapeDtypeStruct StagecError ad_checkpoint block_until_ready
-        checkpoint checkpoint_policies clear_caches closure_convert compat config copy_to_host_async
+        checkpoint checkpoint_policies clear_caches closure_convert compat config copy_to_host_async custom_batching
         custom_derivatives custom_gradient custom_jvp custom_vjp debug debug_infs debug_nans default_backend
         default_device device_count device_get device_put devices disable_jit dtypes effects_barrier enable_x64
         ensure_compile_time_eval errors eval_shape experimental explain export flatten_util grad hessian image jacfwd

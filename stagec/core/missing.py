@@ -71,15 +71,14 @@ _INSTEAD = {
 }
 # What JAX has in the module of the same name; of NumPy, NumPy itself is asked.
 _JAX = {
-    "stagec": "NamedSharding P checking_leaks custom_batching default_matmul_precision distributed dlpack "
+    "stagec": "NamedSharding P checking_leaks default_matmul_precision distributed dlpack "
     "ffi float0 fwd_and_bwd host_count make_mesh pmap profiler "
     "set_mesh shard_map sharding stages transfer_guard version",
-    "stagec.lax": "all_to_all composite conv_general_dilated_local "
-    "conv_general_dilated_patches custom_linear_solve custom_root pbroadcast "
-    "platform_dependent ppermute pshuffle psum_scatter pswapaxes ragged_dot rng_bit_generator rng_uniform",
+    "stagec.lax": "all_to_all conv_general_dilated_local conv_general_dilated_patches pbroadcast ppermute pshuffle "
+    "psum_scatter pswapaxes ragged_dot rng_bit_generator rng_uniform",
     "stagec.nn": "scaled_dot_general scaled_matmul",
     "stagec.scipy": "optimize sparse spatial",
-    "stagec.debug": "breakpoint inspect_array_sharding log visualize_array_sharding",
+    "stagec.debug": "inspect_array_sharding visualize_array_sharding",
 }
 
 

@@ -25,6 +25,7 @@ import hints_random
 import hints_reductions
 import hints_scipy
 import hints_shapes
+import hints_solves
 import hints_traces
 import pytest
 
@@ -43,6 +44,7 @@ TABLES = [
     hints_reductions,
     hints_scipy,
     hints_shapes,
+    hints_solves,
     hints_traces,
 ]
 ROWS = [
