@@ -77,7 +77,7 @@ _JAX = {
     "stagec.lax": "all_to_all conv_general_dilated_local conv_general_dilated_patches pbroadcast ppermute pshuffle "
     "psum_scatter pswapaxes ragged_dot rng_bit_generator rng_uniform",
     "stagec.nn": "scaled_dot_general scaled_matmul",
-    "stagec.scipy": "optimize sparse spatial",
+    "stagec.scipy": "spatial",
     "stagec.debug": "inspect_array_sharding visualize_array_sharding",
 }
 

@@ -4,6 +4,9 @@ import stagec
 import stagec.numpy as snp
 from stagec import custom_derivatives as own, lax
 from stagec.custom_batching import custom_vmap
+from stagec.flatten_util import ravel_pytree
+from stagec.scipy.optimize import minimize
+from stagec.scipy.sparse.linalg import cg, gmres
 
 V = snp.ones(3)
 
@@ -48,6 +51,11 @@ def sine(x):
 
 
 sine.defvjp(lambda x: (sine(own.custom_vjp_primal_tree_values(x)), None), lambda _, ct: (ct,), symbolic_zeros=True)
+
+
+def least(x):
+    return (x**2).sum()
+
 
 CASES = [
     (
@@ -118,5 +126,37 @@ CASES = [
         "call it in the forward function of f.defvjp(fwd, bwd, symbolic_zeros=True), with an argument of it",
         lambda: own.custom_vjp_primal_tree_values([V]),
         lambda: stagec.grad(sine)(1.0),
+    ),
+    (
+        "pass lambda x: ... for what multiplies other arrays than vectors",
+        lambda: cg(snp.ones((2, 3)), V),
+        lambda: cg(lambda x: 2 * x, snp.ones((2, 3))),
+    ),
+    (
+        "use 'batched' or 'incremental'",
+        lambda: gmres(snp.eye(3), V, solve_method="direct"),
+        lambda: [gmres(snp.eye(3), V, solve_method=method) for method in ("batched", "incremental")],
+    ),
+    (
+        "use 'BFGS' or 'L-BFGS'",
+        lambda: minimize(snp.sum, V, method="CG"),
+        lambda: [minimize(least, V, method=method) for method in ("BFGS", "L-BFGS")],
+    ),
+    (
+        "its options are maxiter, norm, gtol, line_search_maxiter",
+        lambda: minimize(least, V, method="BFGS", options={"maxls": 3}),
+        lambda: minimize(
+            least, V, method="BFGS", options={"maxiter": 9, "norm": 2, "gtol": 1e-3, "line_search_maxiter": 5}
+        ),
+    ),
+    (
+        "stagec.flatten_util.ravel_pytree makes a vector of any arrays",
+        lambda: minimize(least, snp.ones((2, 2)), method="BFGS"),
+        lambda: minimize(least, ravel_pytree(snp.ones((2, 2)))[0], method="BFGS"),
+    ),
+    (
+        "add up its result with .sum()",
+        lambda: minimize(lambda x: x**2, V, method="BFGS"),
+        lambda: minimize(lambda x: (x**2).sum(), V, method="BFGS"),
     ),
 ]
