@@ -19,6 +19,8 @@ if _TYPE_CHECKING:
     from passes import Pass, Pattern, pattern
     from stagec import (
         ad_checkpoint,
+        compat,
+        custom_batching,
         custom_derivatives,
         debug,
         dtypes,
@@ -42,6 +44,18 @@ if _TYPE_CHECKING:
     from stagec.api.custom_vjp import closure_convert, custom_gradient, custom_vjp
     from stagec.api.derivatives import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
     from stagec.api.devices import block_until_ready, device_get, device_put, memory_stats
+    from stagec.api.environment import (
+        copy_to_host_async,
+        device_count,
+        effects_barrier,
+        live_arrays,
+        local_devices,
+        print_environment_info,
+        process_count,
+        process_index,
+        process_indices,
+        typeof,
+    )
     from stagec.api.explain import explain
     from stagec.api.export import Exported, export, save
     from stagec.api.jacobians import hessian, jacfwd, jacobian, jacrev
@@ -51,6 +65,7 @@ if _TYPE_CHECKING:
     from stagec.api.remat import checkpoint, checkpoint_policies, remat
     from stagec.api.stages import eval_shape, make_graph, make_graph as make_jaxpr
     from stagec.control.callback import pure_callback
+    from stagec.core.trace import ensure_compile_time_eval
 
 # The functions behind `x + 1` and `x.sum()`, where nothing else has imported them.
 _operators.supply_with(lambda: _importlib.import_module("stagec.numpy"))
@@ -72,7 +87,10 @@ __all__ = [
     "checkpoint_policies",
     "clear_caches",
     "closure_convert",
+    "compat",
     "config",
+    "copy_to_host_async",
+    "custom_batching",
     "custom_derivatives",
     "custom_gradient",
     "custom_jvp",
@@ -82,12 +100,15 @@ __all__ = [
     "debug_nans",
     "default_backend",
     "default_device",
+    "device_count",
     "device_get",
     "device_put",
     "devices",
     "disable_jit",
     "dtypes",
+    "effects_barrier",
     "enable_x64",
+    "ensure_compile_time_eval",
     "errors",
     "eval_shape",
     "experimental",
@@ -105,8 +126,10 @@ __all__ = [
     "lax",
     "linear_transpose",
     "linearize",
+    "live_arrays",
     "load",
     "local_device_count",
+    "local_devices",
     "make_graph",
     "make_jaxpr",
     "memory_stats",
@@ -116,6 +139,10 @@ __all__ = [
     "numpy",
     "ops",
     "pattern",
+    "print_environment_info",
+    "process_count",
+    "process_index",
+    "process_indices",
     "pure_callback",
     "random",
     "remat",
@@ -123,6 +150,7 @@ __all__ = [
     "scipy",
     "tree",
     "tree_util",
+    "typeof",
     "typing",
     "value_and_grad",
     "vjp",
@@ -134,6 +162,8 @@ _LAZY = {
     **dict.fromkeys(
         (
             "ad_checkpoint",
+            "compat",
+            "custom_batching",
             "custom_derivatives",
             "debug",
             "dtypes",
@@ -160,6 +190,22 @@ _LAZY = {
     "make_jaxpr": ("stagec.api.stages", "make_graph"),
     "ShapeDtypeStruct": ("stagec.api.arguments", "{}"),
     **dict.fromkeys(("block_until_ready", "device_get", "device_put", "memory_stats"), ("stagec.api.devices", "{}")),
+    **dict.fromkeys(
+        (
+            "copy_to_host_async",
+            "device_count",
+            "effects_barrier",
+            "live_arrays",
+            "local_devices",
+            "print_environment_info",
+            "process_count",
+            "process_index",
+            "process_indices",
+            "typeof",
+        ),
+        ("stagec.api.environment", "{}"),
+    ),
+    "ensure_compile_time_eval": ("stagec.core.trace", "{}"),
     "explain": ("stagec.api.explain", "{}"),
     "pure_callback": ("stagec.control.callback", "{}"),
     **dict.fromkeys(("Exported", "export", "save"), ("stagec.api.export", "{}")),

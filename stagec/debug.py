@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import logging
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
@@ -16,9 +17,13 @@ from stagec.core.boundary import publish as _publish
 from stagec.core.operators import ArrayOperators
 
 __all__ = [
+    "breakpoint",
     "callback",
+    "log",
     "print",
 ]
+
+_logger = logging.getLogger("stagec.debug")
 
 
 def print(
@@ -54,12 +59,63 @@ def print(
     x = [0 1 2], y = [0 2 4]
     """
     if not skip_format_check:
-        _check_format(fmt, args, kwargs)
+        _check_format("print", fmt, args, kwargs)
 
     def show(*args: Any, **kwargs: Any) -> None:
         builtins.print(fmt.format(*args, **kwargs))
 
     debug_callback(show, args, kwargs, ordered)
+
+
+def log(
+    fmt: str,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    skip_format_check: bool = False,
+    **kwargs: Any,
+) -> None:
+    """Log values at the level INFO of the logger `stagec.debug`, formatted as `print` formats them.
+
+    Args:
+      fmt, args, kwargs, ordered, partitioned, skip_format_check: as `print` takes them.
+
+    Raises:
+      FormatError: `fmt` names an argument that is not there, or leaves one out.
+
+    >>> import stagec
+    >>> stagec.jit(lambda x: stagec.debug.log("x = {}", x))(1)
+    """
+    if not skip_format_check:
+        _check_format("log", fmt, args, kwargs)
+
+    def show(*args: Any, **kwargs: Any) -> None:
+        if _logger.isEnabledFor(logging.INFO):
+            _logger.info("%s", fmt.format(*args, **kwargs))
+
+    debug_callback(show, args, kwargs, ordered)
+
+
+def breakpoint(*, ordered: bool = False) -> None:
+    """Stop in Python's debugger when the program gets there, with the caller's variables.
+
+    The debugger shows the line of the call. Variables that were traced have the values of this run, other ones those
+    that they had while tracing. `c` goes on, `q` ends the call with `bdb.BdbQuit`. What is assigned there changes
+    nothing in the program.
+
+    Args:
+      ordered: stops come in the order of the program in any case.
+    """
+    frame = location.user_frame()
+    assert frame is not None, "somebody called it"
+    filename, line, known = frame.f_code.co_filename, frame.f_lineno, frame.f_globals
+
+    def stop(values: dict[str, Any]) -> None:
+        from stagec.runtime import debugger  # loads Python's, which most programs never need
+
+        debugger.stop(filename, line, {**known, **values})
+
+    debug_callback(stop, (dict(frame.f_locals),), {}, ordered)
 
 
 def callback(
@@ -129,7 +185,7 @@ class _Axes(Exception):
 _UNKNOWN = object()
 
 
-def _check_format(fmt: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _check_format(name: str, fmt: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     try:
         _Names().vformat(fmt, args, kwargs)
         return
@@ -146,10 +202,10 @@ def _check_format(fmt: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> No
         what = f"names more positional arguments than the {len(args)} given"
         if isinstance(error, KeyError):
             what = f"names {error.args[0]}, which is not given"
-        fix = 'pass what it names: stagec.debug.print("x = {x}", x=x)'
+        fix = f'pass what it names: stagec.debug.{name}("x = {{x}}", x=x)'
     except (ValueError, TypeError) as error:
         what, fix = f"is not one: {error}", "write {x} for an argument, and {{ }} for braces that are to be printed"
-    raise location.error(errors.FormatError, f"debug.print: the format string {what}", [("fmt", repr(fmt), "")], fix)
+    raise location.error(errors.FormatError, f"debug.{name}: the format string {what}", [("fmt", repr(fmt), "")], fix)
 
 
 def __dir__() -> list[str]:

@@ -39,6 +39,9 @@ from stagec.core.errors import (
 # JAX's names for the same errors, so that `except` clauses move over.
 ConcretizationTypeError = ConcretizationError
 UnexpectedTracerError = LeakedTracerError
+JAXTypeError = ConcretizationError
+JAXIndexError = IndexingError
+JaxRuntimeError = ExecutionError
 
 __all__ = [
     "ArgumentTypeError",
@@ -58,6 +61,9 @@ __all__ = [
     "ExecutionError",
     "FormatError",
     "IndexingError",
+    "JAXIndexError",
+    "JAXTypeError",
+    "JaxRuntimeError",
     "KeyReuseError",
     "LeakedTracerError",
     "MissingNameError",

@@ -71,6 +71,8 @@ FUNCTION_MODULES = [
     "stagec.scipy.ndimage",
     "stagec.scipy.interpolate",
     "stagec.scipy.integrate",
+    "stagec.scipy.optimize",
+    "stagec.scipy.sparse.linalg",
     "stagec.scipy.cluster.vq",
     "stagec.random",
     "stagec.nn.initializers",

@@ -38,7 +38,8 @@ LAYERS = [
         "stagec.experimental",
     ),
     ("stagec.api",),
-    ("stagec.ad_checkpoint", "stagec.custom_derivatives"),
+    ("stagec.ad_checkpoint", "stagec.custom_batching", "stagec.custom_derivatives"),
+    ("stagec.compat",),
     ("stagec.commands",),
     ("stagec.cli", "stagec.__main__"),
 ]
@@ -143,12 +144,14 @@ def test_public_names_are_these():
     assert sorted(stagec.__all__) == sorted(
         """
         Array Device Exported Loaded Pass Pattern ShapeDtypeStruct StagecError ad_checkpoint block_until_ready
-        checkpoint checkpoint_policies clear_caches closure_convert config custom_derivatives custom_gradient
-        custom_jvp custom_vjp debug debug_infs debug_nans default_backend default_device device_get device_put
-        devices disable_jit dtypes enable_x64 errors eval_shape experimental explain export flatten_util grad hessian
-        image jacfwd jacobian jacrev jit jvp lax linear_transpose linearize load local_device_count make_graph
-        make_jaxpr memory_stats named_call named_scope nn numpy ops pattern pure_callback random remat save scipy tree
-        tree_util typing value_and_grad vjp vmap
+        checkpoint checkpoint_policies clear_caches closure_convert compat config copy_to_host_async custom_batching
+        custom_derivatives custom_gradient custom_jvp custom_vjp debug debug_infs debug_nans default_backend
+        default_device device_count device_get device_put devices disable_jit dtypes effects_barrier enable_x64
+        ensure_compile_time_eval errors eval_shape experimental explain export flatten_util grad hessian image jacfwd
+        jacobian jacrev jit jvp lax linear_transpose linearize live_arrays load local_device_count local_devices
+        make_graph make_jaxpr memory_stats named_call named_scope nn numpy ops pattern print_environment_info
+        process_count process_index process_indices pure_callback random remat save scipy tree tree_util typeof typing
+        value_and_grad vjp vmap
         """.split()
     )
     for name in stagec.__all__:

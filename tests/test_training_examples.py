@@ -4,6 +4,7 @@ import importlib
 import pathlib
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -54,6 +55,12 @@ def test_the_transformer_beats_counted_pairs_and_writes(example):
     result = example("train_transformer").run(steps=200, blocks=1, written=40)
     assert result.loss < result.pair_loss - 0.05
     assert len(result.sample) == 40
+
+
+@pytest.mark.skipif(find_spec("optax") is None, reason="optax requires JAX, which the examples' extra does not install")
+def test_optax_trains_a_network(example):
+    result = example("train_optax").run(steps=200)
+    assert result.accuracy > 0.95
 
 
 def test_the_throw_hits_and_its_derivatives_are_those_of_finite_differences(example):

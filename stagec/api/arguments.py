@@ -38,6 +38,18 @@ class ShapeDtypeStruct:
         self.dtype = dtypes.canonicalize(dtype)
         self.weak_type = weak_type
 
+    @classmethod
+    def like(cls, x: Any) -> ShapeDtypeStruct:
+        """The shape, dtype and weak type of an array, a number, or anything else that has them.
+
+        >>> import stagec
+        >>> stagec.ShapeDtypeStruct.like(1.0)
+        ShapeDtypeStruct(shape=(), dtype=float32, weak_type=True)
+        """
+        if not (hasattr(x, "shape") and hasattr(x, "dtype")):
+            x = aval_of(as_operand(x, "ShapeDtypeStruct.like"))
+        return cls(x.shape, x.dtype, getattr(x, "weak_type", False))
+
     @property
     def ndim(self) -> int:
         return len(self.shape)

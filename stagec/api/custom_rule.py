@@ -13,7 +13,7 @@ from stagec.api.flat import given, is_float0, operand
 from stagec.control.custom import Rule, call
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
-from stagec.core.zero import differentiable, is_zero, no_tangent
+from stagec.core.zero import differentiable, is_zero, no_tangent, zero_of
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import aval_of
 from stagec.primitives.rules import instantiate
@@ -35,6 +35,28 @@ class SymbolicZero:
 
     def __repr__(self) -> str:
         return f"SymbolicZero({self.aval.long()})"
+
+
+def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
+    """The zero tangent or cotangent of a value: zeros, and arrays of `float0` for what has no derivatives.
+
+    Args:
+      val: a pytree of arrays and numbers.
+      symbolic_zeros: return `SymbolicZero`s.
+
+    >>> import stagec
+    >>> stagec.custom_derivatives.zero_from_primal([2.0, 3], symbolic_zeros=True)[0]
+    SymbolicZero(float32[])
+    """
+    leaves, tree = pytree.flatten(val)
+    avals = [aval_of(operand(v, "val")) for v in leaves]
+    return tree.unflatten([_zero(a, symbolic_zeros) for a in avals])
+
+
+def _zero(aval: ShapedArray, symbolic: bool) -> Any:
+    if symbolic:
+        return SymbolicZero(aval.strip_weak_type())
+    return as_array(instantiate(zero_of(aval))) if differentiable(aval) else no_tangent(aval)
 
 
 class CustomRule(abc.ABC):

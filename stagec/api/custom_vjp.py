@@ -30,6 +30,20 @@ class CustomVJPPrimal:
         return f"CustomVJPPrimal(value={self.value!r}, perturbed={self.perturbed})"
 
 
+def custom_vjp_primal_tree_values(tree: Any) -> Any:
+    """The values of a pytree of `CustomVJPPrimal`s, which forward functions get with `symbolic_zeros=True`."""
+    leaves, definition = pytree.flatten(tree)
+    for path, leaf in zip(pytree.leaf_paths(definition), leaves):
+        if not isinstance(leaf, CustomVJPPrimal):
+            raise location.error(
+                errors.ArgumentTypeError,
+                "custom_vjp_primal_tree_values takes CustomVJPPrimals",
+                [(f"tree{pytree.keystr(path)}", errors.brief(leaf), errors.a_kind(type(leaf)))],
+                "call it in the forward function of f.defvjp(fwd, bwd, symbolic_zeros=True), with an argument of it",
+            )
+    return definition.unflatten([leaf.value for leaf in leaves])
+
+
 class custom_vjp(CustomRule):
     """A function whose reverse-mode derivative is given, not derived. It has no forward mode.
 

@@ -106,7 +106,7 @@ def cond(
     if aval.dtype != dtypes.bool_:
         chosen = logic.ne(chosen, 0)
     index = convert_element_type(chosen, dtypes.int32)
-    return _choose("cond", index, [false_fun, true_fun], operands)
+    return choose("cond", index, [false_fun, true_fun], operands)
 
 
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
@@ -149,10 +149,11 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     chosen = arithmetic.min(chosen, high)
     if not dtypes.is_unsigned(aval.dtype):
         chosen = arithmetic.max(chosen, np.asarray(0, aval.dtype))
-    return _choose("switch", convert_element_type(chosen, dtypes.int32), branches, operands)
+    return choose("switch", convert_element_type(chosen, dtypes.int32), branches, operands)
 
 
-def _choose(name: str, index: Operand, functions: Sequence[Callable[..., Any]], operands: Sequence[Any]) -> Any:
+def choose(name: str, index: Operand, functions: Sequence[Callable[..., Any]], operands: Sequence[Any]) -> Any:
+    """One of several functions of the same operands; `name` is for messages."""
     flat, trees = [], []
     for i, operand in enumerate(operands):
         leaves, tree = bodies.flatten(operand, f"{name}: operand {i}")

@@ -103,11 +103,11 @@ def _transpose(cts: Any, *operands: Any, graph: Graph, rule: Rule, captured: int
 
 def _push(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
     rule, captured = params["rule"], params["captured"]
-    _check_captured(rule, tangents[:captured])
+    check_captured(rule, tangents[:captured])
     return rule.derive(primals[captured:], tangents[captured:])
 
 
-def _check_captured(rule: Rule, tangents: Sequence[Any]) -> None:
+def check_captured(rule: Rule, tangents: Sequence[Any]) -> None:
     if not all(map(is_zero, tangents)):
         raise location.error(
             errors.UnsupportedError,
@@ -123,7 +123,7 @@ def _batch_jvp(primitive: Any, args: Any, dims: Any, size: int, params: dict[str
         return batch_front(lambda *xs: _run(params, xs), values, dims, size)
 
     def derive(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        _check_captured(rule, tangents[:captured])
+        check_captured(rule, tangents[:captured])
         primals, tangents, own = primals[captured:], tangents[captured:], dims[captured:]
         given = [i for i, t in enumerate(tangents) if not is_zero(t)]
         count = 0
@@ -161,7 +161,7 @@ custom_jvp_p = CustomPrimitive(
 
 def _push_vjp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
     rule, captured = params["rule"], params["captured"]
-    _check_captured(rule, tangents[:captured])
+    check_captured(rule, tangents[:captured])
     tangents = tangents[captured:]
     outs, residuals, pull = rule.derive(primals[captured:], [not is_zero(t) for t in tangents])
     avals = [aval_of(o).strip_weak_type() for o in outs]

@@ -23,6 +23,8 @@ class ShapedArray:
     weak_type: bool
     ndim: int
     size: int
+    # Asked of types by code that was written for several devices; a value is on one.
+    sharding = None
 
     _interned: dict[tuple[Any, ...], ShapedArray] = {}  # noqa: RUF012
 

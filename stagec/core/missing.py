@@ -33,14 +33,10 @@ _SMALL_DTYPES = (
 # Names of NumPy and JAX for which there is something else.
 _INSTEAD = {
     "stagec": {
-        "effects_barrier": "callbacks have run when a call returns: there is nothing to wait for",
         "tree_map": "use stagec.tree.map(f, tree)",
         "tree_leaves": "use stagec.tree.leaves(tree)",
-        "device_count": "use stagec.local_device_count()",
-        "local_devices": "use stagec.devices()",
         "pmap": "there is one device for each program; stagec.vmap maps over an axis",
         "ffi": "call Python functions with stagec.pure_callback",
-        "typeof": "use x.aval",
     },
     "stagec.numpy": {
         "alltrue": "use stagec.numpy.all(x)",
@@ -75,16 +71,15 @@ _INSTEAD = {
 }
 # What JAX has in the module of the same name; of NumPy, NumPy itself is asked.
 _JAX = {
-    "stagec": "NamedSharding P checking_leaks custom_batching default_matmul_precision distributed dlpack "
-    "ensure_compile_time_eval ffi float0 fwd_and_bwd host_count live_arrays make_mesh pmap process_count "
-    "process_index profiler set_mesh shard_map sharding stages transfer_guard typeof version",
-    "stagec.lax": "all_to_all composite conv_general_dilated_local "
-    "conv_general_dilated_patches custom_linear_solve custom_root pbroadcast "
-    "platform_dependent ppermute pshuffle psum_scatter pswapaxes ragged_dot rng_bit_generator rng_uniform",
+    "stagec": "NamedSharding P checking_leaks default_matmul_precision distributed dlpack "
+    "ffi float0 fwd_and_bwd host_count make_mesh pmap profiler "
+    "set_mesh shard_map sharding stages transfer_guard version",
+    "stagec.lax": "all_to_all conv_general_dilated_local conv_general_dilated_patches pbroadcast ppermute pshuffle "
+    "psum_scatter pswapaxes ragged_dot rng_bit_generator rng_uniform",
     "stagec.numpy": " ".join(_SMALL_DTYPES),
     "stagec.nn": "scaled_dot_general scaled_matmul",
-    "stagec.scipy": "optimize sparse spatial",
-    "stagec.debug": "breakpoint inspect_array_sharding log visualize_array_sharding",
+    "stagec.scipy": "spatial",
+    "stagec.debug": "inspect_array_sharding visualize_array_sharding",
 }
 
 

@@ -212,6 +212,26 @@ def under(trace: Trace | None, function: Callable[..., T], *args: Any) -> T:
         state.plain = before is None and not state.overrides
 
 
+def ensure_compile_time_eval() -> current:
+    """Compute what follows in the block while tracing, instead of recording it.
+
+    Values made in the block are arrays, which Python may look at. Traced values cannot be used in it.
+
+    Raises:
+      UnsupportedError: in the block, for an operation on a traced value.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> @stagec.jit
+    ... def f(x):
+    ...     with stagec.ensure_compile_time_eval():
+    ...         steps = int(snp.ceil(snp.log2(x.size)))
+    ...     return x * steps
+    >>> f(snp.ones(5)).tolist()
+    [3.0, 3.0, 3.0, 3.0, 3.0]
+    """
+    return current(None)
+
+
 def is_tracing() -> bool:
     """Whether a function is being traced, in this thread."""
     return state.trace is not None

@@ -345,6 +345,9 @@ from stagec.control.collective import (
     pmin as pmin,
     psum as psum,
 )
+from stagec.control.linear_solve import custom_linear_solve as custom_linear_solve
+from stagec.control.platforms import composite as composite, platform_dependent as platform_dependent
+from stagec.control.root import custom_root as custom_root
 from stagec.runtime.plans import cover as _cover
 
 _cover(globals())

@@ -12,12 +12,26 @@ if _TYPE_CHECKING:
         interpolate as interpolate,
         linalg as linalg,
         ndimage as ndimage,
+        optimize as optimize,
         signal as signal,
+        sparse as sparse,
         special as special,
         stats as stats,
     )
 
-_MODULES = ("cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "special", "stats")
+_MODULES = (
+    "cluster",
+    "fft",
+    "integrate",
+    "interpolate",
+    "linalg",
+    "ndimage",
+    "optimize",
+    "signal",
+    "sparse",
+    "special",
+    "stats",
+)
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,9 @@
 """`debug.print` and `debug.callback`."""
 
+import bdb
+import io
+import sys
+
 import numpy as np
 import pytest
 
@@ -62,3 +66,49 @@ def test_debug_callback_drops_results_and_takes_anything():
     assert (float(array), other, none) == (2.0, thing, None)
     assert keywords["k"][0] == "s"
     assert float(keywords["k"][1]) == 2.0
+
+
+def test_a_log_goes_to_the_logger(caplog):
+    @stagec.jit
+    def f(x):
+        stagec.debug.log("x = {x}, {}", x + 1, x=x)
+        return x
+
+    with caplog.at_level("INFO", "stagec.debug"):
+        f(1)
+    assert [(r.name, r.levelname, r.getMessage()) for r in caplog.records] == [("stagec.debug", "INFO", "x = 1, 2")]
+    caplog.clear()
+    f(1)
+    assert caplog.records == []
+    with pytest.raises(
+        stagec.errors.FormatError, match=r"debug\.log: the format string names y(.|\n)*stagec\.debug\.log\("
+    ):
+        stagec.debug.log("{y}")
+
+
+def test_a_breakpoint_has_the_values_of_the_run(monkeypatch, capsys):
+    @stagec.jit
+    def f(x, scale=3):
+        y = [x * scale, "text"]
+        stagec.debug.breakpoint()
+        return y[0]
+
+    monkeypatch.setattr(sys, "stdin", io.StringIO("p y\np scale + 1\np np.sum\nc\n"))
+    assert f(np.float32([1, 2])).tolist() == [3, 6]
+    printed = capsys.readouterr().out
+    assert f"{__file__}({f._function.__code__.co_firstlineno + 3})" in printed
+    assert "[Array([3., 6.], dtype=float32), 'text']" in printed
+    assert "(Pdb) 4" in printed and "function sum" in printed
+
+
+def test_a_breakpoint_in_a_loop_stops_at_each_step_and_quitting_ends_the_call(monkeypatch, capsys):
+    def step(c, x):
+        stagec.debug.breakpoint()
+        return c + x, None
+
+    program = stagec.jit(lambda xs: stagec.lax.scan(step, 0, xs)[0])
+    monkeypatch.setattr(sys, "stdin", io.StringIO("p int(c)\nc\np int(c)\nq\n"))
+    with pytest.raises(bdb.BdbQuit):
+        program(np.int32([10, 20, 30]))
+    printed = capsys.readouterr().out
+    assert "(Pdb) 0" in printed and "(Pdb) 10" in printed

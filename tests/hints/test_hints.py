@@ -13,6 +13,7 @@ import sys
 import hint_sources
 import hints_api
 import hints_commands
+import hints_compat
 import hints_control
 import hints_core
 import hints_lax
@@ -25,12 +26,14 @@ import hints_random
 import hints_reductions
 import hints_scipy
 import hints_shapes
+import hints_solves
 import hints_traces
 import pytest
 
 TABLES = [
     hints_api,
     hints_commands,
+    hints_compat,
     hints_control,
     hints_core,
     hints_lax,
@@ -43,6 +46,7 @@ TABLES = [
     hints_reductions,
     hints_scipy,
     hints_shapes,
+    hints_solves,
     hints_traces,
 ]
 ROWS = [

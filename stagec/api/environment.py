@@ -1,0 +1,139 @@
+"""What there is: types, processes, devices, arrays, versions."""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import platform as _platform
+import sys
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from stagec.api.flat import operand
+from stagec.core import errors, location, pytree
+from stagec.core.aval import ShapedArray
+from stagec.primitives.operand import aval_of
+from stagec.runtime import device as _device
+from stagec.runtime.array import Array
+from stagec.runtime.device import Device
+
+
+def typeof(x: Any) -> ShapedArray:
+    """Shape, dtype and weak type of an array, a number, or a traced value.
+
+    Raises:
+      ArgumentTypeError: `x` is none of these.
+
+    >>> import stagec, numpy
+    >>> stagec.typeof(numpy.ones((2, 3), numpy.float32))
+    ShapedArray(float32[2,3])
+    """
+    return aval_of(operand(x, "x"))
+
+
+def device_count(backend: str | None = None) -> int:
+    """The number of devices of a platform, in all processes: there is one.
+
+    >>> import stagec
+    >>> stagec.device_count("cpu")
+    1
+    """
+    return len(_device.devices(backend))
+
+
+def local_devices(process_index: int | None = None, backend: str | None = None) -> list[Device]:
+    """The devices of a platform that belong to a process.
+
+    Args:
+      process_index: None, or 0 for the one process there is.
+
+    >>> import stagec
+    >>> stagec.local_devices(backend="cpu")
+    [CpuDevice(id=0)]
+    """
+    if process_index not in (None, 0):
+        raise location.error(
+            errors.DeviceError,
+            f"local_devices: process_index={process_index!r}, but a program runs in one process",
+            fix="leave process_index out",
+        )
+    return _device.devices(backend)
+
+
+def process_count(backend: str | None = None) -> int:
+    """The number of processes that a program runs in: one."""
+    return 1
+
+
+def process_index(backend: str | None = None) -> int:
+    """The number of this process among those of a program: zero."""
+    return 0
+
+
+def process_indices(backend: str | None = None) -> list[int]:
+    """The numbers of a program's processes."""
+    return [0]
+
+
+def effects_barrier() -> None:
+    """Wait for callbacks: there is nothing to wait for, as they have run when a call returns."""
+
+
+def live_arrays(platform: str | None = None) -> list[Array]:
+    """The arrays of this process that somebody refers to and that are not deleted.
+
+    Args:
+      platform: only those on its devices, such as `"cpu"`.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> x = snp.arange(7.0)
+    >>> any(y is x for y in stagec.live_arrays())
+    True
+    """
+    gc.collect()  # arrays that only garbage refers to do not live
+    found = [a for a in gc.get_objects() if type(a) is Array and not a.is_deleted()]
+    return found if platform is None else [a for a in found if a.device.platform == platform]
+
+
+def copy_to_host_async(x: Any) -> Any:
+    """Begin to copy the arrays of a pytree to the host's memory, and return the pytree.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> stagec.copy_to_host_async([snp.arange(2), 3])
+    [Array([0, 1], dtype=int32), 3]
+    """
+    for leaf in pytree.leaves(x):
+        if type(leaf) is Array:
+            leaf.copy_to_host_async()
+    return x
+
+
+def print_environment_info(return_string: bool = False) -> str | None:
+    """Print the versions that a report of a fault should name, and the devices.
+
+    Args:
+      return_string: return the text instead.
+
+    >>> import stagec
+    >>> stagec.print_environment_info(return_string=True).splitlines()[0].split(":")[0]
+    'stagec'
+    """
+    rows = [("stagec", sys.modules["stagec"].__version__)]
+    for name in ("iree-base-compiler", "iree-base-runtime"):
+        try:
+            rows.append((name, metadata.version(name)))
+        except metadata.PackageNotFoundError:
+            rows.append((name, "not installed"))
+    rows += [
+        ("numpy", np.__version__),
+        ("python", sys.version.replace("\n", " ")),
+        ("platform", _platform.platform()),
+        ("devices", ", ".join(map(repr, _device.devices()))),
+    ]
+    text = "\n".join(f"{name + ':':<20}{value}" for name, value in rows)
+    if return_string:
+        return text
+    builtins.print(text)
+    return None

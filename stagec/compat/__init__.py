@@ -1,0 +1,106 @@
+"""Run code that says `import jax` on stagec.
+
+    with stagec.compat.jax():
+        import optax
+
+Inside the block, `jax` and its modules are stagec's. `install()` leaves them in place for the rest of the process,
+which libraries need that import modules of JAX when a function runs.
+
+What stagec lacks raises an error that names it: `MissingNameError` for a name, `ModuleNotFoundError` for a module.
+docs/reference/missing.md lists both.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+
+from stagec.compat.modules import VERSION, Finder
+from stagec.core import location
+from stagec.core.boundary import publish as _publish
+
+__all__ = ["VERSION", "install", "installed", "jax", "uninstall"]
+
+_finder = Finder()
+
+
+def _own() -> dict[str, ModuleType]:
+    """The modules under JAX's names that are loaded now."""
+    return {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "jax"}
+
+
+@contextlib.contextmanager
+def jax() -> Iterator[None]:
+    """Let `import jax` mean stagec in a block.
+
+    Modules imported in the block keep what they got. If JAX itself is installed or even loaded, it is untouched, and
+    it is what `import jax` means again after the block.
+
+    >>> import stagec
+    >>> with stagec.compat.jax():
+    ...     import jax.numpy as jnp
+    >>> jnp.arange(3) * 2
+    Array([0, 2, 4], dtype=int32)
+    """
+    if installed():
+        yield
+        return
+    aside = _own()
+    for name in aside:
+        del sys.modules[name]
+    sys.meta_path.insert(0, _finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(_finder)
+        for name in _own():
+            del sys.modules[name]
+        sys.modules.update(aside)
+
+
+def install() -> None:
+    """Let `import jax` mean stagec from here on.
+
+    Raises:
+      ImportError: JAX itself has been imported; what uses it would mix both.
+
+    >>> import stagec
+    >>> stagec.compat.install()
+    >>> import jax
+    >>> jax.jit is stagec.jit
+    True
+    >>> stagec.compat.uninstall()
+    """
+    if installed():
+        return
+    if "jax" in sys.modules:
+        raise location.error(
+            ImportError,
+            "stagec.compat.install: JAX itself is imported already",
+            [("jax", str(getattr(sys.modules["jax"], "__file__", "")), "")],
+            "call install before anything imports JAX, or import in a block of `with stagec.compat.jax():`",
+        )
+    sys.meta_path.insert(0, _finder)
+
+
+def uninstall() -> None:
+    """Let `import jax` mean JAX again. Modules that were imported keep what they got."""
+    if not installed():
+        return
+    sys.meta_path.remove(_finder)
+    for name in _own():
+        del sys.modules[name]
+
+
+def installed() -> bool:
+    """Whether `import jax` means stagec now."""
+    return _finder in sys.meta_path
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+_publish(globals())

@@ -1,0 +1,123 @@
+"""Modules under JAX's names, whose attributes are those of stagec's modules."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import types
+from collections.abc import Sequence
+from typing import Any
+
+from stagec.core import errors, location
+from stagec.runtime.array import Array
+
+# The version of JAX whose names and meaning stagec follows.
+VERSION = "0.10.2"
+# Modules of JAX for which there is one here in another place: stand-ins, mostly.
+_ELSEWHERE = {
+    "jax.core": "stagec.compat.core",
+    "jax.sharding": "stagec.compat.sharding",
+    "jax.stages": "stagec.compat.stages",
+}
+
+# What JAX's modules have in addition.
+_EXTRA: dict[str, dict[str, Any]] = {
+    "jax": {"__version__": VERSION, "__version_info__": tuple(map(int, VERSION.split(".")))},
+    "jax.numpy": {"ndarray": Array},
+}
+
+
+class Alias(types.ModuleType):
+    """A module of JAX's name that finds its attributes in a module of stagec."""
+
+    def __init__(self, name: str, target: types.ModuleType) -> None:
+        super().__init__(name, target.__doc__)
+        self.__dict__["_target"] = target
+        self.__dict__.update(_EXTRA.get(name, {}))
+
+    def __getattr__(self, name: str) -> Any:
+        # Not by an import: after the block of `stagec.compat.jax`, that would find JAX.
+        own = f"{self.__name__}.{name}"
+        if not name.startswith("_") and own in _ELSEWHERE:
+            value: Any = alias(own)
+        else:
+            value = getattr(self._target, name)
+            if isinstance(value, types.ModuleType) and not name.startswith("_"):
+                value = alias(own)
+            elif self.__name__ == "jax.random":
+                value = _without_sharding(value)
+        # Looked up once: the names of stagec's modules do not change.
+        self.__dict__[name] = value
+        return value
+
+    def __dir__(self) -> list[str]:
+        return dir(self._target)
+
+
+def _without_sharding(function: Any) -> Any:
+    """A function of `jax.random` that takes `out_sharding=None`, as JAX's do."""
+    if not isinstance(function, types.FunctionType):
+        return function
+
+    @functools.wraps(function)
+    def call(*args: Any, out_sharding: None = None, **kwargs: Any) -> Any:
+        if out_sharding is not None:
+            raise location.error(
+                errors.UnsupportedError,
+                f"jax.random.{function.__name__}: out_sharding={out_sharding!r}",
+                fix="leave out_sharding out; an array is on one device",
+            )
+        return function(*args, **kwargs)
+
+    return call
+
+
+_aliases: dict[str, Alias] = {}
+
+
+def alias(name: str) -> Alias:
+    """The module of JAX's name.
+
+    Raises:
+      ModuleNotFoundError: stagec has none for it.
+    """
+    found = _aliases.get(name)
+    if found is None:
+        found = _aliases.setdefault(name, Alias(name, _ours(name)))
+    return found
+
+
+def _ours(name: str) -> types.ModuleType:
+    """The module of stagec that stands for one of JAX."""
+    ours = _ELSEWHERE.get(name, f"stagec{name.removeprefix('jax')}")
+    try:
+        return importlib.import_module(ours)
+    except ModuleNotFoundError as missing:
+        # A package that a module of stagec needs has a message of its own.
+        if missing.name is None or not ours.startswith(missing.name):
+            raise
+    raise location.error(
+        ModuleNotFoundError,
+        f"stagec has no module {name}",
+        fix="docs/reference/missing.md lists the modules and names of JAX that stagec lacks",
+    )
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds `jax` and its modules among stagec's."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname.partition(".")[0] != "jax":
+            return None
+        return importlib.util.spec_from_loader(fullname, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        return alias(spec.name)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """The attributes are found when they are asked for."""

@@ -1,0 +1,6 @@
+"""`jax.stages`: the classes of a jitted function's stages."""
+
+from stagec.api.jit import JitFunction as Wrapped
+from stagec.api.stages import Compiled, Lowered, Traced
+
+__all__ = ["Compiled", "Lowered", "Traced", "Wrapped"]

@@ -1,0 +1,135 @@
+"""Functions with a batching rule of their own: `custom_vmap`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from stagec.control import bodies
+from stagec.control.call import jit_p
+from stagec.control.custom import Rule, check_captured
+from stagec.core import errors, location
+from stagec.core.aval import ShapedArray
+from stagec.core.config import state
+from stagec.core.graph import Graph, GraphTrace, replay, trace_flat
+from stagec.core.primitive import Primitive
+from stagec.core.trace import bind
+from stagec.core.zero import differentiable, is_zero, zero_of
+from stagec.primitives.operand import aval_of
+from stagec.primitives.rules import instantiate, to_front
+from stagec.transforms.jvp import jvp_flat
+from stagec.transforms.linearize import PartialTrace
+
+
+class _CustomVmap(Primitive):
+    """Runs a function as it is, and its rule under a batch; a rule's `derive` is `(size, batched, values)`.
+
+    `graph` is None until the call is recorded; then `captured` values that it closes over lead its operands.
+    """
+
+    def __call__(self, *args: Any, **params: Any) -> list[Any]:
+        rule = params["rule"]
+        if state.trace is None:
+            return _run(params, args)
+        if params["graph"] is not None or not isinstance(state.trace, GraphTrace):
+            return bind(self, args, params)
+        graph, found = trace_flat(rule.function, [aval_of(a) for a in args], name=rule.name)
+        return bind(self, (*found, *args), {"graph": graph, "rule": rule, "captured": len(found)})
+
+
+def _run(params: dict[str, Any], args: Sequence[Any]) -> list[Any]:
+    graph = params["graph"]
+    return params["rule"].function(*args) if graph is None else replay(graph, args)
+
+
+def _shape(*avals: ShapedArray, graph: Graph, rule: Rule, captured: int) -> list[ShapedArray]:
+    return graph.out_avals
+
+
+def _eval(*arrays: Any, graph: Graph, rule: Rule, captured: int) -> list[Any]:
+    return bodies.evaluate(graph, arrays)
+
+
+def _lower(cx: Any, *values: Any, graph: Graph, rule: Rule, captured: int) -> list[Any]:
+    return cx.apply(lambda *args: replay(graph, args), *values, avals=graph.in_avals)
+
+
+def _partial(trace: PartialTrace, args: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
+    return _run(params, args)
+
+
+def _transpose(cts: Any, *operands: Any, graph: Graph, rule: Rule, captured: int) -> list[Any]:
+    return jit_p.transpose(cts, *operands, name=rule.name, graph=graph)
+
+
+def _jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    """The function and its rule, both differentiated."""
+    rule, captured = params["rule"], params["captured"]
+    check_captured(rule, tangents[:captured])
+    count = len(primals)
+    given = [i for i, t in enumerate(tangents) if not is_zero(t)]
+    outs: list[Any] = []
+
+    def joined(values: Sequence[Any]) -> tuple[Sequence[Any], list[Any]]:
+        dots: list[Any] = [zero_of(aval_of(x)) for x in values[:count]]
+        for i, t in zip(given, values[count:]):
+            dots[i] = t
+        return values[:count], dots
+
+    def function(*values: Any) -> list[Any]:
+        outs[:], dots = jvp_flat(lambda *xs: _run(params, xs), *joined(values))
+        return [*outs, *map(instantiate, dots)]
+
+    def derive(size: int, batched: Sequence[bool], values: Sequence[Any]) -> Any:
+        # A value and its tangent are batched together, as the rule knows values only.
+        which = list(batched[:count])
+        for i, on in zip(given, batched[count:]):
+            which[i] |= on
+        every = [*which, *[which[i] for i in given]]
+        whole = [v if on or not now else to_front(v, None, size) for v, on, now in zip(values, batched, every)]
+        kinds: Sequence[bool] = ()
+
+        def ruled(*xs: Any) -> list[Any]:
+            nonlocal kinds
+            found, kinds = rule.derive(size, which[captured:], xs[captured:])
+            return list(found)
+
+        found, dots = jvp_flat(ruled, *joined(whole))
+        return [*found, *map(instantiate, dots)], [*kinds, *kinds]
+
+    results = primitive(
+        *primals,
+        *[tangents[i] for i in given],
+        graph=None,
+        rule=Rule(rule.name, function, derive),
+        captured=0,
+    )
+    half = len(results) // 2
+    found, dots = results[:half], results[half:]
+    return found, [d if differentiable(aval_of(o)) else zero_of(aval_of(o)) for o, d in zip(found, dots)]
+
+
+def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    rule, captured = params["rule"], params["captured"]
+    if any(d is not None for d in dims[:captured]):
+        raise location.error(
+            errors.UnsupportedError,
+            f"{rule.name} has a rule for vmap of its own, and closes over a value that is batched",
+            fix="pass the value as an argument, so that the rule gets its batch",
+        )
+    values = [to_front(a, d) for a, d in zip(args[captured:], dims[captured:])]
+    outs, batched = rule.derive(int(size), [d is not None for d in dims[captured:]], values)
+    return outs, [0 if on else None for on in batched]
+
+
+custom_vmap_p = _CustomVmap(
+    "custom_vmap_call",
+    shape=_shape,
+    eval=_eval,
+    lower=_lower,
+    jvp=_jvp,
+    transpose=_transpose,
+    batch=_batch,
+    partial=_partial,
+    multiple=True,
+)

@@ -1,0 +1,13 @@
+"""Solvers for linear equations that need products with the matrix only, by the names of `scipy.sparse.linalg`."""
+
+from stagec.core.boundary import publish as _publish
+from stagec.scipy.krylov import bicgstab as bicgstab, cg as cg, gmres as gmres
+
+__all__ = ["bicgstab", "cg", "gmres"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+_publish(globals())

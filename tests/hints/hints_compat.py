@@ -1,0 +1,68 @@
+"""Hints of code that was written for JAX."""
+
+import sys
+
+import pytest
+
+import stagec
+import stagec.numpy as snp
+
+
+def beside_jax():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "jax", type(sys)("jax"))
+        stagec.compat.install()
+
+
+def in_a_block():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "jax", type(sys)("jax"))
+        with stagec.compat.jax():
+            import jax
+
+            assert jax.jit is stagec.jit
+
+
+def named(module, attribute, *args, **kwargs):
+    with stagec.compat.jax():
+        __import__(module)
+        return getattr(sys.modules[module], attribute)(*args, **kwargs)
+
+
+def random(**kwargs):
+    key = stagec.random.key(0)
+    return named("jax.random", "normal", key, **kwargs)
+
+
+def listed(module):
+    with stagec.compat.jax():
+        __import__(module)
+
+
+CASES = [
+    (
+        "call install before anything imports JAX, or import in a block of `with stagec.compat.jax():`",
+        beside_jax,
+        in_a_block,
+    ),
+    (
+        "docs/reference/missing.md lists the modules and names of JAX that stagec lacks",
+        lambda: listed("jax.experimental.pallas"),
+        lambda: listed("jax.experimental"),
+    ),
+    (
+        "leave the sharding out; stagec.device_put(x, device) chooses a device",
+        lambda: named("jax.sharding", "PartitionSpec", "x"),
+        lambda: stagec.device_put(snp.ones(2), "cpu"),
+    ),
+    (
+        "leave out_sharding out; an array is on one device",
+        lambda: random(out_sharding="x"),
+        lambda: (random(), random(out_sharding=None)),
+    ),
+    (
+        "leave process_index out",
+        lambda: stagec.local_devices(1),
+        lambda: (stagec.local_devices(), stagec.local_devices(0)),
+    ),
+]

@@ -1,0 +1,175 @@
+"""`import jax` on stagec: what it finds, what it leaves alone, what it says of the rest."""
+
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+import stagec
+import stagec.numpy as snp
+from stagec import compat
+from stagec.errors import MissingNameError, UnsupportedError
+
+
+@pytest.fixture
+def clean():
+    """`sys.modules` and the import hooks are as before, whatever the test does."""
+    modules, hooks = dict(sys.modules), list(sys.meta_path)
+    yield
+    sys.meta_path[:] = hooks
+    for name in set(sys.modules) - set(modules):
+        if name.partition(".")[0] in ("jax", "written_for_jax"):
+            del sys.modules[name]
+    sys.modules.update(modules)
+
+
+LIBRARY = """
+import jax
+import jax.numpy as jnp
+from jax import lax, random
+from jax.scipy.special import logsumexp
+from jax.sharding import NamedSharding
+from jax.tree_util import tree_map
+
+
+def step(params: jnp.ndarray, place: "NamedSharding | None" = None):
+    assert not isinstance(params["w"], jax.core.Tracer)
+    noise = random.normal(random.key(0), (3,), out_sharding=None)
+    gradient = jax.jit(jax.grad(lambda p: logsumexp(p["w"]) + lax.square(p["w"]).sum()))(params)
+    return tree_map(lambda p, g: p - 0.1 * g + 0 * noise, params, gradient)
+"""
+
+
+def test_a_library_written_for_jax_runs_unchanged(clean, tmp_path, monkeypatch):
+    (tmp_path / "written_for_jax.py").write_text(LIBRARY)
+    monkeypatch.syspath_prepend(tmp_path)
+    with compat.jax():
+        import written_for_jax
+    found = written_for_jax.step({"w": snp.zeros(3)})
+    assert type(found["w"]) is type(snp.zeros(3))
+    assert found["w"].tolist() == pytest.approx([-0.1 / 3] * 3)
+
+
+def test_names_are_those_of_stagec(clean):
+    with compat.jax():
+        import jax
+        import jax.nn.initializers
+        import jax.numpy as jnp
+        from jax.scipy import stats
+    assert jax.jit is stagec.jit and jnp.sin is snp.sin and jax.Array is stagec.Array
+    assert jax.numpy is jnp and jnp.linalg.norm is snp.linalg.norm
+    assert stats.norm.logpdf is stagec.scipy.stats.norm.logpdf
+    assert jax.nn.initializers.zeros is stagec.nn.initializers.zeros
+    assert jax.__version__ == compat.VERSION and jax.__version_info__[:2] == (0, 10)
+    assert set(dir(jax)) >= {"jit", "grad"}
+    assert stagec.numpy.__name__ == "stagec.numpy" and stagec.numpy.__spec__.name == "stagec.numpy"
+
+
+def test_a_tracer_is_one_of_jaxs(clean):
+    with compat.jax():
+        import jax
+    seen = []
+    stagec.jit(lambda x: (seen.append(isinstance(x, jax.core.Tracer)), x)[1])(1.0)
+    assert seen == [True] and not isinstance(snp.ones(2), jax.core.Tracer)
+
+
+def test_what_was_imported_as_jax_before_comes_back(clean):
+    real = type(sys)("jax")
+    sys.modules["jax"] = real
+    with compat.jax():
+        import jax
+
+        assert jax is not real and jax.jit is stagec.jit
+    import jax as again
+
+    assert again is real
+    assert not compat.installed()
+
+
+def test_jax_comes_back_after_an_error(clean):
+    hooks, before = list(sys.meta_path), sys.modules.get("jax")
+    with pytest.raises(ZeroDivisionError), compat.jax():
+        import jax  # noqa: F401
+
+        1 / 0  # noqa: B018
+    assert sys.meta_path == hooks and sys.modules.get("jax") is before
+
+
+def test_install_lasts_until_uninstall(clean):
+    for name in [n for n in sys.modules if n.partition(".")[0] == "jax"]:
+        del sys.modules[name]
+    compat.install()
+    compat.install()
+    with compat.jax():
+        pass
+    assert compat.installed()
+    import jax
+
+    assert jax.vmap is stagec.vmap
+    compat.uninstall()
+    compat.uninstall()
+    assert not compat.installed() and "jax" not in sys.modules
+
+
+def test_install_refuses_to_mix(clean):
+    sys.modules["jax"] = type(sys)("jax")
+    with pytest.raises(ImportError, match=r"JAX itself is imported already\n(.*\n)*  Fix: call install before"):
+        compat.install()
+    assert not compat.installed()
+
+
+def test_what_is_missing_is_named(clean):
+    with compat.jax():
+        import jax
+
+        with pytest.raises(MissingNameError, match=r"test_compat\.py:(.*\n)*.*jax\.pmap"):
+            jax.pmap  # noqa: B018
+        with pytest.raises(ModuleNotFoundError, match=r"stagec has no module jax\.experimental\.pallas"):
+            import jax.experimental.pallas
+        with pytest.raises(ModuleNotFoundError, match=r"no module jax\._src"):
+            import jax._src.core
+        with pytest.raises(ImportError, match="pmap"):
+            from jax import pmap  # noqa: F401
+
+
+def test_shardings_cannot_be_made(clean):
+    with compat.jax():
+        import jax
+        from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    assert not isinstance(snp.ones(2), jax.sharding.Sharding)
+    for kind in (Mesh, NamedSharding, PartitionSpec):
+        with pytest.raises(UnsupportedError, match=f"{kind.__name__}: stagec runs a program on one device"):
+            kind("x")
+    with pytest.raises(UnsupportedError, match="normal: out_sharding='x'"):
+        jax.random.normal(jax.random.key(0), out_sharding="x")
+
+
+def test_importing_stagec_loads_no_part_of_it():
+    code = "import sys, stagec, stagec.numpy; print([m for m in sys.modules if 'compat' in m and 'stagec' in m])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.skipif(find_spec("optax") is None, reason="optax requires JAX, which tests do not install")
+def test_optax_trains(clean):
+    for name in [n for n in sys.modules if n.partition(".")[0] in ("optax", "chex")]:
+        del sys.modules[name]
+    with compat.jax():
+        import optax
+    optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(0.1))
+    params = {"w": snp.ones(3)}
+    state = optimizer.init(params)
+
+    @stagec.jit
+    def step(params, state):
+        loss, gradient = stagec.value_and_grad(lambda p: snp.sum(p["w"] ** 2))(params)
+        updates, state = optimizer.update(gradient, state, params)
+        return optax.apply_updates(params, updates), state, loss
+
+    losses = []
+    for _ in range(30):
+        params, state, loss = step(params, state)
+        losses.append(float(loss))
+    assert losses[-1] < 0.1 * losses[0]
