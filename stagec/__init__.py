@@ -12,7 +12,6 @@ from stagec.core import boundary as _boundary, forking as _forking, missing as _
 from stagec.core.config import config, debug_infs, debug_nans, disable_jit, enable_x64
 from stagec.core.errors import StagecError, not_installed as _not_installed
 from stagec.runtime import eager as _eager  # noqa: F401  what runs outside jit
-from stagec.runtime.array import Array
 from stagec.runtime.device import Device, default_backend, default_device, devices, local_device_count
 
 if _TYPE_CHECKING:
@@ -51,6 +50,9 @@ if _TYPE_CHECKING:
     from stagec.api.remat import checkpoint, checkpoint_policies, remat
     from stagec.api.stages import eval_shape, make_graph, make_graph as make_jaxpr
     from stagec.control.callback import pure_callback
+    from stagec.core.array import Array
+else:
+    from stagec.runtime.array import Array
 
 # The functions behind `x + 1` and `x.sum()`, where nothing else has imported them.
 _operators.supply_with(lambda: _importlib.import_module("stagec.numpy"))

@@ -55,6 +55,7 @@ def _put(leaf: Any, device: Device | None) -> Any:
             f"device_put takes arrays and numbers, not {type(leaf).__name__}",
             fix="pass arrays, numbers, or containers of them",
         )
+    array: Any
     if isinstance(value, Literal):
         array = from_numpy(value.value, weak_type=value.aval.weak_type)
     else:

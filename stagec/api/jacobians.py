@@ -120,7 +120,7 @@ def jacrev(
         pulled = dict(zip(active, batch_front(pull, bases, [0] * len(bases), total)))
         rows = []
         for start, out in zip(_starts(out_avals), out_avals):
-            columns = []
+            columns: list[Any] = []
             for i, a in enumerate(avals):
                 shape = (*out.shape, *a.shape)
                 if i in pulled:

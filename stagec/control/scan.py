@@ -97,7 +97,7 @@ def _repeat(step: Callable[..., list[Any]], places: range, state: list[Any]) -> 
     return state
 
 
-def _count(i: int) -> Literal:
+def _count(i: int) -> Operand:
     return Literal(np.asarray(i, np.int32), _COUNTER)
 
 

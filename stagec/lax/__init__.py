@@ -12,6 +12,7 @@ from stagec.lax.composed import (
     approx_min_k as approx_min_k,
     broadcast_like as broadcast_like,
     broadcast_to_rank as broadcast_to_rank,
+    convert_element_type as convert_element_type,
     dtype as dtype,
     empty as empty,
     mulhi as mulhi,
@@ -90,7 +91,6 @@ from stagec.primitives.complex import (
 from stagec.primitives.convert import (
     bitcast_convert_type as bitcast_convert_type,
     bitcast_convert_type_p as bitcast_convert_type_p,
-    convert_element_type as convert_element_type,
     convert_element_type_p as convert_element_type_p,
     reduce_precision as reduce_precision,
     reduce_precision_p as reduce_precision_p,

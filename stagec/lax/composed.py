@@ -9,14 +9,15 @@ import numpy as np
 
 from stagec import numpy as snp
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument, requested_dtype
 from stagec.numpy.promotion import broadcast_to_shape
-from stagec.primitives import arithmetic as ar, logic
+from stagec.primitives import arithmetic as ar, convert, logic
 from stagec.primitives.axes import as_shape, canonical_axis
+from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of, uniform
 from stagec.primitives.sort import top_k
 from stagec.primitives.table import check_dtype, same_dtype
-from stagec.runtime.array import Array
 from stagec.typing import ArrayLike, DTypeLike
 
 
@@ -70,7 +71,7 @@ def empty(shape: Sequence[int], dtype: DTypeLike) -> Array:
     return snp.zeros(shape, dtype)
 
 
-def dtype(x: Any) -> np.dtype[Any]:
+def dtype(x: ArrayLike) -> np.dtype[Any]:
     """The dtype that an array or a number has here.
 
     >>> dtype(1.0)
@@ -100,6 +101,18 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
     (2, 3)
     """
     return snp.broadcast_to(array_argument(arr, "broadcast_like"), array_argument(like_arr, "broadcast_like").shape)
+
+
+def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike, weak_type: bool = False) -> Array:
+    """Convert each element to `new_dtype`.
+
+    Floats out of an integer dtype's range saturate, NaN becomes 0; complex to real drops the imaginary part; to
+    bool is `x != 0`.
+
+    >>> convert_element_type(1.5, "int32")
+    Array(1, dtype=int32)
+    """
+    return as_array(convert.convert_element_type(operand, new_dtype, weak_type))
 
 
 def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:

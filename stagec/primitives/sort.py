@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_LINEAR, Primitive
 from stagec.core.zero import is_zero, zero_of
@@ -17,11 +18,12 @@ from stagec.primitives.complex import imag, real
 from stagec.primitives.gather import along_axis
 from stagec.primitives.iota import iota_p
 from stagec.primitives.logic import bitwise_and, bitwise_not, bitwise_or, eq, lt, ne
-from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.reduce import HALF, ORDERED
 from stagec.primitives.rules import to_front
 from stagec.primitives.shape import rev
 from stagec.primitives.table import check_dtype
+from stagec.typing import ArrayLike
 
 
 def _sort_shape(*avals: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> list[ShapedArray]:
@@ -205,7 +207,9 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     return out[0] if single else tuple(out)
 
 
-def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
+def sort_key_val(
+    keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_stable: bool = True
+) -> tuple[Array, Array]:
     """Sort `keys` along a dimension, and move `values` in the same way.
 
     >>> import numpy as np
@@ -273,7 +277,7 @@ top_k_p = Primitive(
 )
 
 
-def top_k(operand: Any, k: int) -> list[Operand]:
+def top_k(operand: ArrayLike, k: int) -> list[Array]:
     """The `k` largest elements along the last axis, in descending order, and where they are.
 
     NaN counts as larger than all numbers; of equal elements the first come first.

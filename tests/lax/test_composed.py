@@ -107,3 +107,10 @@ def test_broadcast_dimensions_may_be_in_any_order():
     square = np.arange(4).reshape(2, 2)
     found = stagec.jit(lambda v: lax.broadcast_in_dim(v, (2, 3, 2), (2, 0)))(square)
     np.testing.assert_array_equal(found, np.broadcast_to(square.T[:, None], (2, 3, 2)))
+
+
+def test_convert_element_type_returns_an_array_where_nothing_changes():
+    for given in (1.0, np.ones(3, np.float32)):
+        converted = lax.convert_element_type(given, np.float32)
+        assert isinstance(converted, stagec.Array)
+        assert not converted.weak_type
