@@ -39,10 +39,11 @@ if _TYPE_CHECKING:
     from stagec.api.batching import vmap
     from stagec.api.custom_jvp import custom_jvp
     from stagec.api.custom_vjp import closure_convert, custom_gradient, custom_vjp
-    from stagec.api.derivatives import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
+    from stagec.api.derivatives import jvp, linear_transpose, linearize, vjp
     from stagec.api.devices import block_until_ready, device_get, device_put, memory_stats
     from stagec.api.explain import explain
     from stagec.api.export import Exported, export, save
+    from stagec.api.gradients import grad, value_and_grad
     from stagec.api.jacobians import hessian, jacfwd, jacobian, jacrev
     from stagec.api.jit import clear_caches, jit
     from stagec.api.load import Loaded, load
@@ -166,9 +167,8 @@ _LAZY = {
     "pure_callback": ("stagec.control.callback", "{}"),
     **dict.fromkeys(("Exported", "export", "save"), ("stagec.api.export", "{}")),
     **dict.fromkeys(("Loaded", "load"), ("stagec.api.load", "{}")),
-    **dict.fromkeys(
-        ("grad", "value_and_grad", "vjp", "jvp", "linearize", "linear_transpose"), ("stagec.api.derivatives", "{}")
-    ),
+    **dict.fromkeys(("grad", "value_and_grad"), ("stagec.api.gradients", "{}")),
+    **dict.fromkeys(("vjp", "jvp", "linearize", "linear_transpose"), ("stagec.api.derivatives", "{}")),
     **dict.fromkeys(("hessian", "jacfwd", "jacobian", "jacrev"), ("stagec.api.jacobians", "{}")),
     "custom_jvp": ("stagec.api.custom_jvp", "{}"),
     **dict.fromkeys(("closure_convert", "custom_gradient", "custom_vjp"), ("stagec.api.custom_vjp", "{}")),

@@ -8,6 +8,7 @@ import typing
 from collections.abc import Callable
 
 import stagec
+from stagec.core.callables import Function
 
 MODULES = (
     "stagec flatten_util image lax lax.linalg nn nn.initializers numpy numpy.fft numpy.linalg ops random tree "
@@ -40,6 +41,12 @@ def functions():
     return {name: function for function, name in seen.items()}
 
 
+def overloads(function):
+    """The signatures of a function that has several, where Python keeps them (3.11 and later)."""
+    known = getattr(typing, "get_overloads", lambda function: [])
+    return known(function)
+
+
 def fits(value, kind):
     """Whether a value is of a type, as far as one can tell."""
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
@@ -57,7 +64,9 @@ def fits(value, kind):
         return len(value) == len(parts) and all(fits(v, part) for v, part in zip(value, parts))
     if origin is list and isinstance(value, list):
         return all(fits(v, parts[0]) for v in value)
-    if origin is Callable or getattr(kind, "_is_protocol", False):
+    if origin is dict and isinstance(value, dict):
+        return all(fits(v, parts[1]) for v in value.values())
+    if origin in (Callable, Function) or getattr(kind, "_is_protocol", False):
         return callable(value)
     if kind is float:
         return isinstance(value, (int, float))

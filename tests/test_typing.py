@@ -2,13 +2,16 @@
 
 import ast
 import doctest
+import importlib.util
 import inspect
+import os
 import pathlib
+import subprocess
 import sys
 import typing
 
 import pytest
-from annotated import fits, functions
+from annotated import fits, functions, modules, overloads
 
 import stagec
 import stagec.numpy as snp
@@ -103,3 +106,63 @@ def test_what_functions_return_in_their_examples_fits_their_annotations():
     assert wrong == {}
     # Operators of `lax` without an example are called by those that have one; few functions are left out.
     assert len(called) > 0.9 * len(functions())
+
+
+def mypy(tmp_path, *files):
+    """What mypy says of files of users, in strict mode."""
+    command = [sys.executable, "-m", "mypy", "--config-file", ROOT / "tests/typed/mypy.ini", "--cache-dir", tmp_path]
+    environment = {**os.environ, "MYPYPATH": str(ROOT)}
+    done = subprocess.run([*command, *files], capture_output=True, text=True, env=environment, cwd=tmp_path)
+    return done.stdout + done.stderr
+
+
+def test_users_find_the_types_that_they_rely_on(tmp_path):
+    """One run for all: the programs of `typed/`, and a file that names everything public."""
+    names = ["import stagec"]
+    for name, module in modules():
+        path = "stagec" if name == "stagec" else f"stagec.{name}"
+        names += [f"import {path}", *[f"{path}.{n}" for n in dir(module) if not n.startswith("_")]]
+    everything = tmp_path / "everything.py"
+    everything.write_text("\n".join(names))
+    found = mypy(tmp_path, ROOT / "tests/typed/programs.py", everything)
+    assert found.startswith("Success"), found
+
+
+def test_the_types_that_users_find_are_those_of_the_values():
+    """Run the programs with an `assert_type` that looks at the value."""
+    path = ROOT / "tests/typed/programs.py"
+    lines = set()
+
+    def assert_type(value, kind):
+        line = sys._getframe(1).f_lineno
+        lines.add(line)
+        kind = eval(kind, vars(program)) if isinstance(kind, str) else kind
+        assert fits(value, kind), f"line {line}: {type(value).__name__} is no {kind}"
+        return value
+
+    spec = importlib.util.spec_from_file_location("typed_programs", path)
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    program.assert_type = assert_type
+    program.main()
+    assert len(lines) == path.read_text().count("    assert_type(")
+
+
+# Functions whose result a type cannot say, and why.
+UNKNOWN = {
+    "numpy.gradient": "an array or a list, by the rank",
+    "tree.broadcast": "the leaves' type changes, the containers' stay",
+    "tree.map_with_path": "the leaves' type changes, the containers' stay",
+    "tree.static": "a field of a dataclass, as `dataclasses.field`",
+    "tree.transpose": "containers that values describe",
+    "tree.unflatten": "containers that values describe",
+}
+
+
+def test_public_functions_say_what_they_return():
+    unknown = set()
+    for name, function in functions().items():
+        kinds = [typing.get_type_hints(f).get("return", typing.Any) for f in overloads(function) or [function]]
+        if all(kind is typing.Any for kind in kinds):
+            unknown.add(name)
+    assert unknown == set(UNKNOWN)

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
     from stagec.typing import ArrayLike, DTypeLike
 
-    Entry: TypeAlias = SupportsIndex | slice | EllipsisType | ArrayLike | Sequence[Any] | None
-    Index: TypeAlias = Entry | tuple[Entry, ...]
-
     class Update(Protocol):
         """A method of `x.at[index]` that takes values."""
 
@@ -370,6 +367,10 @@ if TYPE_CHECKING:
             copy: bool | None = None,
         ) -> Any: ...
         def __dlpack_device__(self) -> tuple[int, int]: ...
+
+    # What an index is made of: arrays, but no lists.
+    Entry: TypeAlias = SupportsIndex | slice | EllipsisType | Array | np.ndarray[Any, Any] | np.generic | None
+    Index: TypeAlias = Entry | tuple[Entry, ...]
 
 else:
     from stagec.core.operators import ArrayOperators as Array

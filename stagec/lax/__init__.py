@@ -330,12 +330,12 @@ from stagec.primitives.reduce_general import (
     reduce as reduce,
     reduce_p as reduce_p,
 )
-from stagec.primitives.slicing import slice_ as slice  # noqa: F401
+from stagec.primitives.slicing import slice_ as _slice
 from stagec.numpy.promotion import broadcast_shapes as broadcast_shapes
 from stagec.control.associative import associative_scan as associative_scan
 from stagec.control.cond import cond as cond, cond_p as cond_p, switch as switch
 from stagec.control.loops import fori_loop as fori_loop, while_loop as while_loop, while_p as while_p
-from stagec.control.scan import map_ as map, scan as scan, scan_p as scan_p  # noqa: F401
+from stagec.control.scan import map_ as _map, scan as scan, scan_p as scan_p
 from stagec.control.collective import (
     all_gather as all_gather,
     axis_index as axis_index,
@@ -347,6 +347,8 @@ from stagec.control.collective import (
 )
 from stagec.runtime.plans import cover as _cover
 
+# Their modules have the builtin functions of these names.
+map, slice = _map, _slice
 _cover(globals())
 
 if _TYPE_CHECKING:

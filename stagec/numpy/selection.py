@@ -177,7 +177,7 @@ def put_along_axis(
     a, indices, axis = _along(a, indices, axis, "put_along_axis")
     result = tuple([indices.shape[i] if i == axis else n for i, n in enumerate(a.shape)])
     indices = broadcast_to_shape(indices, result)
-    places = [
+    places: list[Any] = [
         indices if i == axis else np.arange(n, dtype=np.int32).reshape([-1 if j == i else 1 for j in range(a.ndim)])
         for i, n in enumerate(a.shape)
     ]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from stagec.core import dtypes, pytree
 from stagec.core.array import Array
+from stagec.core.callables import X
 from stagec.core.primitive import NOT_DIFFERENTIABLE
 from stagec.primitives.operand import as_operand
 from stagec.primitives.rules import linear
@@ -46,7 +45,7 @@ optimization_barrier_p = elementwise(
 )
 
 
-def optimization_barrier(operand: Any, /) -> Any:
+def optimization_barrier(operand: X, /) -> X:
     """The same values, which the compiler neither computes together nor merges with what is computed before.
 
     Args:

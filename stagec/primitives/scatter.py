@@ -394,7 +394,7 @@ def scatter_apply(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     mode: GatherScatterMode | str | None = None,
-) -> Operand:
+) -> Array:
     """Replace the windows at each index by `function` of them.
 
     An index that occurs twice counts once; `x.at[i].apply` counts both.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -179,7 +179,13 @@ sort_p = Primitive(
 )
 
 
-def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+@overload
+def sort(operand: ArrayLike, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Array: ...
+@overload
+def sort(
+    operand: Sequence[ArrayLike], dimension: int = -1, is_stable: bool = True, num_keys: int = 1
+) -> tuple[Array, ...]: ...
+def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Array | tuple[Array, ...]:
     """Sort along a dimension, in ascending order, NaN last.
 
     Args:
@@ -216,7 +222,8 @@ def sort_key_val(
     >>> sort_key_val(np.array([3, 1, 2]), np.array([30, 10, 20]))[1]
     Array([10, 20, 30], dtype=int32)
     """
-    return sort((keys, values), dimension, is_stable, num_keys=1)
+    first, second = sort((keys, values), dimension, is_stable, num_keys=1)
+    return first, second
 
 
 def _top_k_shape(x: ShapedArray, *, k: int) -> list[ShapedArray]:
