@@ -12,7 +12,6 @@ from stagec.core import boundary as _boundary, forking as _forking, missing as _
 from stagec.core.config import config, debug_infs, debug_nans, disable_jit, enable_x64
 from stagec.core.errors import StagecError, not_installed as _not_installed
 from stagec.runtime import eager as _eager  # noqa: F401  what runs outside jit
-from stagec.runtime.array import Array
 from stagec.runtime.device import Device, default_backend, default_device, devices, local_device_count
 
 if _TYPE_CHECKING:
@@ -42,7 +41,7 @@ if _TYPE_CHECKING:
     from stagec.api.batching import vmap
     from stagec.api.custom_jvp import custom_jvp
     from stagec.api.custom_vjp import closure_convert, custom_gradient, custom_vjp
-    from stagec.api.derivatives import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
+    from stagec.api.derivatives import jvp, linear_transpose, linearize, vjp
     from stagec.api.devices import block_until_ready, device_get, device_put, memory_stats
     from stagec.api.environment import (
         copy_to_host_async,
@@ -58,6 +57,7 @@ if _TYPE_CHECKING:
     )
     from stagec.api.explain import explain
     from stagec.api.export import Exported, export, save
+    from stagec.api.gradients import grad, value_and_grad
     from stagec.api.jacobians import hessian, jacfwd, jacobian, jacrev
     from stagec.api.jit import clear_caches, jit
     from stagec.api.load import Loaded, load
@@ -65,7 +65,10 @@ if _TYPE_CHECKING:
     from stagec.api.remat import checkpoint, checkpoint_policies, remat
     from stagec.api.stages import eval_shape, make_graph, make_graph as make_jaxpr
     from stagec.control.callback import pure_callback
+    from stagec.core.array import Array
     from stagec.core.trace import ensure_compile_time_eval
+else:
+    from stagec.runtime.array import Array
 
 # The functions behind `x + 1` and `x.sum()`, where nothing else has imported them.
 _operators.supply_with(lambda: _importlib.import_module("stagec.numpy"))
@@ -210,9 +213,8 @@ _LAZY = {
     "pure_callback": ("stagec.control.callback", "{}"),
     **dict.fromkeys(("Exported", "export", "save"), ("stagec.api.export", "{}")),
     **dict.fromkeys(("Loaded", "load"), ("stagec.api.load", "{}")),
-    **dict.fromkeys(
-        ("grad", "value_and_grad", "vjp", "jvp", "linearize", "linear_transpose"), ("stagec.api.derivatives", "{}")
-    ),
+    **dict.fromkeys(("grad", "value_and_grad"), ("stagec.api.gradients", "{}")),
+    **dict.fromkeys(("vjp", "jvp", "linearize", "linear_transpose"), ("stagec.api.derivatives", "{}")),
     **dict.fromkeys(("hessian", "jacfwd", "jacobian", "jacrev"), ("stagec.api.jacobians", "{}")),
     "custom_jvp": ("stagec.api.custom_jvp", "{}"),
     **dict.fromkeys(("closure_convert", "custom_gradient", "custom_vjp"), ("stagec.api.custom_vjp", "{}")),

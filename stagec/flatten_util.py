@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.core.pytree import flatten
 from stagec.numpy.arguments import array_argument
@@ -17,7 +18,6 @@ from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import reshape
 from stagec.primitives.slicing import split
-from stagec.runtime.array import Array
 
 __all__ = ["ravel_pytree"]
 

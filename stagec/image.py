@@ -11,13 +11,13 @@ import numpy as np
 
 from stagec import numpy as snp
 from stagec.core import errors, location
+from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.axes import as_shape, canonical_axis
-from stagec.primitives.dot import Precision
+from stagec.primitives.dot import Precision, PrecisionLike
 from stagec.primitives.operand import aval_of
-from stagec.runtime.array import Array
 from stagec.typing import ArrayLike
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
@@ -135,7 +135,7 @@ def scale_and_translate(
     translation: ArrayLike,
     method: str | ResizeMethod,
     antialias: bool = True,
-    precision: Any = Precision.HIGHEST,
+    precision: PrecisionLike = Precision.HIGHEST,
 ) -> Array:
     """An image of another shape, scaled and moved along some axes; 0 where it does not reach.
 
@@ -178,7 +178,7 @@ def resize(
     shape: Sequence[int],
     method: str | ResizeMethod,
     antialias: bool = True,
-    precision: Any = Precision.HIGHEST,
+    precision: PrecisionLike = Precision.HIGHEST,
 ) -> Array:
     """An image of another shape.
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from stagec import numpy as snp
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.core.dtype_info import iinfo
 from stagec.numpy.arguments import array_argument, concrete
 from stagec.primitives.operand import aval_of
-from stagec.runtime.array import Array
 from stagec.typing import ArrayLike
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
@@ -26,7 +26,7 @@ def segment_sum(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
-    mode: Any = None,
+    mode: str | None = None,
 ) -> Array:
     """The sum of the rows of `data` that belong to each segment.
 
@@ -55,7 +55,7 @@ def segment_prod(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
-    mode: Any = None,
+    mode: str | None = None,
 ) -> Array:
     """The product of the rows of each segment, 1 for a segment without rows; as `segment_sum`.
 
@@ -76,7 +76,7 @@ def segment_max(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
-    mode: Any = None,
+    mode: str | None = None,
 ) -> Array:
     """The largest of the rows of each segment, the dtype's smallest value for a segment without; as `segment_sum`.
 
@@ -97,7 +97,7 @@ def segment_min(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
-    mode: Any = None,
+    mode: str | None = None,
 ) -> Array:
     """The smallest of the rows of each segment, the dtype's largest value for a segment without; as `segment_sum`.
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from stagec.core import location, pytree
 from stagec.core.boundary import publish as _publish
+from stagec.core.callables import R
 from stagec.core.errors import PytreeError, a_kind
 from stagec.core.pytree import (
     DictKey,
@@ -115,8 +116,8 @@ def tree_map_with_path(
 
 
 def tree_reduce(
-    function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _NOTHING, is_leaf: IsLeaf | None = None
-) -> Any:
+    function: Callable[[Any, Any], R], tree: Any, initializer: Any = _NOTHING, is_leaf: IsLeaf | None = None
+) -> R:
     """Combine the leaves from left to right.
 
     Raises:
@@ -134,8 +135,8 @@ def tree_reduce(
 
 
 def tree_reduce_associative(
-    operation: Callable[[Any, Any], Any], tree: Any, *, identity: Any = _NOTHING, is_leaf: IsLeaf | None = None
-) -> Any:
+    operation: Callable[[Any, Any], R], tree: Any, *, identity: Any = _NOTHING, is_leaf: IsLeaf | None = None
+) -> R:
     """Combine the leaves pairwise, in a balanced tree, which shortens the chain of operations.
 
     Raises:

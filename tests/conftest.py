@@ -48,6 +48,19 @@ def nothing_is_left_changed():
     }
 
 
+def _faults():
+    """What went wrong in stagec's own part of compiles, where the compiler's own way works as well."""
+    log = sys.modules.get("stagec.compiler.log")
+    return [r for r in log.records("compile") if r.message.startswith("no ")] if log is not None else []
+
+
+@pytest.fixture(autouse=True)
+def kernels_have_no_faults():
+    before = _faults()
+    yield
+    assert [r for r in _faults() if r not in before] == []
+
+
 @pytest.fixture
 def compiles():
     """A context manager that lists the programs compiled, or fetched from disk, inside it."""

@@ -10,6 +10,7 @@ from stagec.api.flat import operand
 from stagec.core import errors, location, pytree
 from stagec.core.axis import check_name
 from stagec.core.boundary import short_tracebacks
+from stagec.core.callables import Function, P, R
 from stagec.core.wrapping import wraps
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
@@ -19,13 +20,13 @@ from stagec.transforms.batch import batch_flat
 
 
 def vmap(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     in_axes: Any = 0,
     out_axes: Any = 0,
     axis_name: Any = None,
     axis_size: int | None = None,
     spmd_axis_name: Any = None,
-) -> Callable[..., Any]:
+) -> Function[P, R]:
     """A function that applies `fun` to all elements of a batch at once.
 
     Args:

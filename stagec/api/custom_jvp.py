@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from stagec.api.custom_rule import CustomRule, Use, fitted, is_zero_leaf, no_rule, pair, user_tangent
 from stagec.api.flat import given
 from stagec.control.custom import custom_jvp_p
 from stagec.core import errors, location, pytree
 from stagec.core.boundary import short_tracebacks
+from stagec.core.callables import P, R_co
 from stagec.core.zero import differentiable, zero_of
 from stagec.primitives.arithmetic import add
 from stagec.primitives.operand import aval_of
 from stagec.primitives.rules import instantiate
 
+F = TypeVar("F", bound=Callable[..., Any])
 
-class custom_jvp(CustomRule):
+
+class custom_jvp(CustomRule[P, R_co]):
     """A function whose derivative is given, not derived.
 
     Args:
@@ -44,12 +47,12 @@ class custom_jvp(CustomRule):
     symbolic_zeros = False
 
     @short_tracebacks
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         if self.jvp is None:
             raise no_rule("custom_jvp", "defjvp", self)
         return self._call(args, kwargs, custom_jvp_p)
 
-    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
+    def defjvp(self, jvp: F, symbolic_zeros: bool = False) -> F:
         """Give the rule; usable as a decorator. With `symbolic_zeros`, zero tangents come as `SymbolicZero`."""
         self.jvp = jvp
         self.symbolic_zeros = symbolic_zeros
@@ -60,8 +63,10 @@ class custom_jvp(CustomRule):
         if self._nondiff:
             raise location.error(TypeError, "defjvps: there are nondiff_argnums", fix="give one rule with defjvp")
 
+        function: Callable[..., Any] = self
+
         def rule(primals: Any, tangents: Any) -> Any:
-            result = self(*primals)
+            result = function(*primals)
             parts = [f(t, result, *primals) for f, t in zip(jvps, tangents) if f is not None]
             if not parts:
                 return result, pytree.map_leaves(lambda r: instantiate(zero_of(aval_of(r))), result)

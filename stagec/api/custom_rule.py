@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 import functools
 import inspect
-import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from stagec.api.flat import given, is_float0, operand
 from stagec.control.custom import Rule, call
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
+from stagec.core.callables import Function, P, R_co
 from stagec.core.zero import differentiable, is_zero, no_tangent, zero_of
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import aval_of
@@ -59,11 +59,11 @@ def _zero(aval: ShapedArray, symbolic: bool) -> Any:
     return as_array(instantiate(zero_of(aval))) if differentiable(aval) else no_tangent(aval)
 
 
-class CustomRule(abc.ABC):
+class CustomRule(Function[P, R_co], abc.ABC):
     """A function with a rule of its own: what `custom_jvp` and `custom_vjp` share."""
 
     def __init__(
-        self, fun: Callable[..., Any], nondiff_argnums: Iterable[int] = (), nondiff_argnames: Iterable[str] = ()
+        self, fun: Callable[P, R_co], nondiff_argnums: Iterable[int] = (), nondiff_argnames: Iterable[str] = ()
     ) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
@@ -78,11 +78,8 @@ class CustomRule(abc.ABC):
             [n % len(names) if n < 0 and names else n for n in given_nums] + [names.index(n) for n in nondiff_argnames]
         )
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else types.MethodType(self, instance)
-
     @abc.abstractmethod
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Call the function; under a derivative, its rule."""
 
     @abc.abstractmethod

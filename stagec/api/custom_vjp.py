@@ -11,6 +11,7 @@ from stagec.control.custom import custom_vjp_p
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.boundary import short_tracebacks
+from stagec.core.callables import Function, P, R, R_co
 from stagec.core.graph import replay, trace_flat
 from stagec.core.trace import Tracer
 from stagec.core.wrapping import wraps
@@ -44,7 +45,7 @@ def custom_vjp_primal_tree_values(tree: Any) -> Any:
     return definition.unflatten([leaf.value for leaf in leaves])
 
 
-class custom_vjp(CustomRule):
+class custom_vjp(CustomRule[P, R_co]):
     """A function whose reverse-mode derivative is given, not derived. It has no forward mode.
 
     Args:
@@ -69,7 +70,7 @@ class custom_vjp(CustomRule):
     symbolic_zeros = False
 
     @short_tracebacks
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         if self.fwd is None:
             raise no_rule("custom_vjp", "defvjp", self)
         return self._call(args, kwargs, custom_vjp_p)
@@ -155,7 +156,7 @@ def _argument_cotangents(name: str, bwd: Any, returned: Any, tree: Any, avals: S
     return found
 
 
-def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
+def custom_gradient(fun: Callable[P, tuple[R, Any]]) -> Function[P, R]:
     """A function that returns its result and, beside it, how cotangents are pulled back.
 
     Args:
@@ -169,12 +170,14 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     (9.0, 3.0)
     """
 
+    function: Callable[..., Any] = fun
+
     @wraps(fun)
     def plain(*args: Any) -> Any:
-        return fun(*args)[0]
+        return function(*args)[0]
 
     def fwd(*args: Any) -> Any:
-        result, pull = fun(*args)
+        result, pull = function(*args)
         found, tree = pytree.flatten(result)
         in_tree = pytree.structure(tuple(args))
         ct_avals = [aval_of(operand(v, "result")).strip_weak_type() for v in found]
@@ -199,7 +202,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
         captured, pull = residuals
         return pull(captured, ct)
 
-    made = custom_vjp(plain)
+    made: Any = custom_vjp(plain)
     made._signature = None
     made.defvjp(fwd, bwd)
     return made
@@ -217,7 +220,7 @@ class _Replayed:
         return self.out_tree.unflatten([as_array(v) for v in replay(self.graph, [*captured, *leaves])])
 
 
-def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
+def closure_convert(fun: Callable[..., R], *example_args: Any) -> tuple[Callable[..., R], list[Any]]:
     """A function without the traced values that it closes over, and these values.
 
     Args:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import gc
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from stagec.api.arguments import leaf_value
 from stagec.core import errors, location, pytree
+from stagec.core.array import Array
+from stagec.core.callables import X
 from stagec.core.graph import Literal
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import from_numpy
 from stagec.runtime import device as _device
-from stagec.runtime.array import Array
+from stagec.runtime.array import Array as ConcreteArray
 from stagec.runtime.device import Device
+from stagec.typing import ArrayLike
 
 
+@overload
+def device_put(x: ArrayLike, device: Any = None) -> Array: ...
+@overload
+def device_put(x: Any, device: Any = None) -> Any: ...
 def device_put(x: Any, device: Any = None) -> Any:
     """Move data to a device, and keep it there: what is computed from it runs on that device.
 
@@ -49,21 +56,26 @@ def _put(leaf: Any, device: Device | None) -> Any:
     value = leaf_value(leaf)
     if isinstance(value, Tracer):
         return value
-    if type(value) is not Array and not isinstance(value, (Literal, np.ndarray, np.generic)):
+    if type(value) is not ConcreteArray and not isinstance(value, (Literal, np.ndarray, np.generic)):
         raise location.error(
             errors.ArgumentTypeError,
             f"device_put takes arrays and numbers, not {type(leaf).__name__}",
             fix="pass arrays, numbers, or containers of them",
         )
+    array: Any
     if isinstance(value, Literal):
         array = from_numpy(value.value, weak_type=value.aval.weak_type)
     else:
-        array = value if type(value) is Array else from_numpy(np.asarray(value))
+        array = value if type(value) is ConcreteArray else from_numpy(np.asarray(value))
     if device is not None:
         return array.on(device, True)
-    return array if type(value) is Array else array.on(_device.default(), False)
+    return array if type(value) is ConcreteArray else array.on(_device.default(), False)
 
 
+@overload
+def device_get(x: Array) -> np.ndarray[Any, Any]: ...
+@overload
+def device_get(x: Any) -> Any: ...
 def device_get(x: Any) -> Any:
     """The arrays of a pytree as NumPy arrays, when they are computed; other leaves as they are.
 
@@ -76,7 +88,7 @@ def device_get(x: Any) -> Any:
     return pytree.map_leaves(lambda leaf: np.asarray(leaf) if hasattr(leaf, "__array__") else leaf, x)
 
 
-def block_until_ready(x: Any) -> Any:
+def block_until_ready(x: X) -> X:
     """Wait until every array of a pytree is computed; returns the pytree.
 
     Raises:

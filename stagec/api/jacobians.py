@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Concatenate, Literal, overload
 
 import numpy as np
 
-from stagec.api.derivatives import Chosen, check_result_dtype, pull_back
+from stagec.api.derivatives import pull_back
 from stagec.api.flat import FlatFunction, as_tangent
+from stagec.api.gradients import Chosen, check_result_dtype
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.boundary import short_tracebacks
+from stagec.core.callables import Function, P
 from stagec.core.wrapping import wraps
 from stagec.core.zero import differentiable, no_tangent
 from stagec.numpy.creation import eye
@@ -21,14 +24,29 @@ from stagec.primitives.slicing import slice_in_dim
 from stagec.transforms.batch import batch_front
 from stagec.transforms.jvp import jvp_flat
 from stagec.transforms.linearize import linearize_flat
+from stagec.typing import ArrayLike
 
 
+@overload
+def jacfwd(
+    fun: Callable[Concatenate[Array, P], Array] | Callable[Concatenate[float, P], Array],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    holomorphic: bool = False,
+) -> Function[Concatenate[ArrayLike, P], Array]: ...
+@overload
+def jacfwd(
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Function[P, Any]: ...
 def jacfwd(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Any:
     """The Jacobian of `fun`, column by column in forward mode: best where there are few inputs.
 
     Args:
@@ -83,13 +101,29 @@ def jacfwd(
     return jacobian_of
 
 
+@overload
+def jacrev(
+    fun: Callable[Concatenate[Array, P], Array] | Callable[Concatenate[float, P], Array],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Function[Concatenate[ArrayLike, P], Array]: ...
+@overload
+def jacrev(
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Function[P, Any]: ...
 def jacrev(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-) -> Callable[..., Any]:
+) -> Any:
     """The Jacobian of `fun`, row by row in reverse mode: best where there are few results.
 
     Arguments and results are those of `jacfwd`; with `allow_int`, Jacobians of integers are of dtype `float0`.
@@ -120,7 +154,7 @@ def jacrev(
         pulled = dict(zip(active, batch_front(pull, bases, [0] * len(bases), total)))
         rows = []
         for start, out in zip(_starts(out_avals), out_avals):
-            columns = []
+            columns: list[Any] = []
             for i, a in enumerate(avals):
                 shape = (*out.shape, *a.shape)
                 if i in pulled:
@@ -138,12 +172,26 @@ def jacrev(
 jacobian = jacrev
 
 
+@overload
+def hessian(
+    fun: Callable[Concatenate[Array, P], Array] | Callable[Concatenate[float, P], Array],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    holomorphic: bool = False,
+) -> Function[Concatenate[ArrayLike, P], Array]: ...
+@overload
+def hessian(
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Function[P, Any]: ...
 def hessian(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Any:
     """The matrix of second derivatives: `jacfwd` of `jacrev`, whose structure it has.
 
     >>> import stagec, stagec.numpy as snp

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 import time
-import types
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from stagec.api.arguments import ArgumentRules, leaf_aval, leaf_value, leaf_values
 from stagec.api.calls import SignatureCalls, forget_fast_paths
@@ -22,18 +21,24 @@ from stagec.control.call import jit_p
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.axis import named_axes
+from stagec.core.callables import Function, P, R, R_co
 from stagec.core.config import config, state
 from stagec.core.graph import replay, trace_flat
 from stagec.runtime.device import Device, cpu, default
 from stagec.runtime.placement import committed_device, placement
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
-class JitFunction(SignatureCalls):
+    from stagec.api.stages import Lowered, Traced
+
+
+class JitFunction(Function[P, R_co], SignatureCalls):
     """A function that runs compiled. Made by `stagec.jit`."""
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Callable[P, R_co],
         rules: ArgumentRules,
         keep_unused: bool,
         inline: bool,
@@ -194,9 +199,6 @@ class JitFunction(SignatureCalls):
             "return arrays, numbers, or containers of them; return other values from a function without jit",
         )
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else types.MethodType(self, instance)
-
     def __reduce__(self) -> str | tuple[Any, ...]:
         rules = self._rules
         settings = dict(
@@ -213,10 +215,10 @@ class JitFunction(SignatureCalls):
         )
         return reduced(self, self._function, settings)
 
-    def __copy__(self) -> JitFunction:
+    def __copy__(self) -> Self:
         return self
 
-    def __deepcopy__(self, memo: Any) -> JitFunction:
+    def __deepcopy__(self, memo: Any) -> Self:
         return self
 
     def __repr__(self) -> str:
@@ -224,7 +226,7 @@ class JitFunction(SignatureCalls):
 
     # Stages.
 
-    def trace(self, *args: Any, **kwargs: Any) -> Any:
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace for these arguments (arrays or `ShapeDtypeStruct`s); returns a `stages.Traced`."""
         from stagec.api.stages import Traced  # stages builds on this class
 
@@ -232,7 +234,7 @@ class JitFunction(SignatureCalls):
         device = self._device or committed_device(values, trace.name, trace.leaf_names.__getitem__)
         return Traced(self, trace, device)
 
-    def lower(self, *args: Any, **kwargs: Any) -> Any:
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Trace and lower to StableHLO; returns a `stages.Lowered`."""
         return self.trace(*args, **kwargs).lower()
 
@@ -257,6 +259,40 @@ def clear_caches() -> None:
     clear_executables()
 
 
+@overload
+def jit(
+    fun: Callable[P, R],
+    /,
+    *,
+    static_argnums: int | Iterable[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Iterable[int] | None = None,
+    donate_argnames: str | Iterable[str] | None = None,
+    keep_unused: bool = False,
+    inline: bool = False,
+    device: Device | str | None = None,
+    backend: str | None = None,
+    target: str | None = None,
+    fast_math: bool | None = None,
+    passes: Any = (),
+) -> JitFunction[P, R]: ...
+@overload
+def jit(
+    fun: None = None,
+    /,
+    *,
+    static_argnums: int | Iterable[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Iterable[int] | None = None,
+    donate_argnames: str | Iterable[str] | None = None,
+    keep_unused: bool = False,
+    inline: bool = False,
+    device: Device | str | None = None,
+    backend: str | None = None,
+    target: str | None = None,
+    fast_math: bool | None = None,
+    passes: Any = (),
+) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 def jit(
     fun: Callable[..., Any] | None = None,
     /,
@@ -267,7 +303,7 @@ def jit(
     donate_argnames: str | Iterable[str] | None = None,
     keep_unused: bool = False,
     inline: bool = False,
-    device: Any = None,
+    device: Device | str | None = None,
     backend: str | None = None,
     target: str | None = None,
     fast_math: bool | None = None,

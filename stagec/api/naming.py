@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from stagec.core import location
+from stagec.core.callables import Function, P, R
 from stagec.core.wrapping import wraps
 
 
@@ -31,7 +32,7 @@ def named_scope(name: str) -> Iterator[None]:
         location.ambient.scope = before
 
 
-def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
+def named_call(fun: Callable[P, R], *, name: str | None = None) -> Function[P, R]:
     """A function whose operations are under `named_scope(name)`, by default its own name."""
     chosen = name if name is not None else getattr(fun, "__name__", "function")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from stagec.api.arguments import ArgumentRules
 from stagec.api.flat import FlatFunction, leaf_names, operand
@@ -12,6 +12,7 @@ from stagec.control.call import jit_p
 from stagec.control.checkpoint import PolicyParameter, checkpoint_p, inlined, name_p
 from stagec.core import errors, location, pytree
 from stagec.core.boundary import short_tracebacks
+from stagec.core.callables import Function, P, R, X
 from stagec.core.graph import Literal, Var, trace_flat
 from stagec.core.primitive import Primitive
 from stagec.core.wrapping import wraps
@@ -22,6 +23,26 @@ from stagec.transforms.linearize import linearize_flat
 Policy = Callable[..., bool]
 
 
+@overload
+def checkpoint(
+    fun: Callable[P, R],
+    *,
+    prevent_cse: bool = True,
+    policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    concrete: bool = False,
+) -> Function[P, R]: ...
+@overload
+def checkpoint(
+    fun: None = None,
+    *,
+    prevent_cse: bool = True,
+    policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    concrete: bool = False,
+) -> Callable[[Callable[P, R]], Function[P, R]]: ...
 def checkpoint(
     fun: Callable[..., Any] | None = None,
     *,
@@ -98,7 +119,7 @@ def checkpoint(
 remat = checkpoint
 
 
-def checkpoint_name(x: Any, name: str) -> Any:
+def checkpoint_name(x: X, name: str) -> X:
     """`x` itself, under a name that the policies `save_only_these_names` and the like know.
 
     Args:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, overload
 
 from stagec.api.arguments import ShapeDtypeStruct, leaf_aval
 from stagec.api.checking import run_checked
@@ -14,6 +14,8 @@ from stagec.api.program import RunnableGraph
 from stagec.compiler import build, dump
 from stagec.control.call import jit_p
 from stagec.core import location, pytree
+from stagec.core.array import Array
+from stagec.core.callables import Function, P
 from stagec.core.config import config
 from stagec.core.graph import Graph, trace_flat
 from stagec.core.graph_text import format_graph
@@ -250,9 +252,29 @@ class Compiled:
         return trace.out_tree.unflatten(run(self._lowered._runnable, found.values, self._lowered._device is not None))
 
 
+@overload
 def make_graph(
-    fun: Callable[..., Any], static_argnums: Any = (), *, static_argnames: Any = None, return_shape: bool = False
-) -> Callable[..., Any]:
+    fun: Callable[P, Any],
+    static_argnums: int | Iterable[int] = (),
+    *,
+    static_argnames: str | Iterable[str] | None = None,
+    return_shape: Literal[False] = False,
+) -> Function[P, ClosedGraph]: ...
+@overload
+def make_graph(
+    fun: Callable[P, Any],
+    static_argnums: int | Iterable[int] = (),
+    *,
+    static_argnames: str | Iterable[str] | None = None,
+    return_shape: Literal[True],
+) -> Function[P, tuple[ClosedGraph, Any]]: ...
+def make_graph(
+    fun: Callable[..., Any],
+    static_argnums: int | Iterable[int] = (),
+    *,
+    static_argnames: str | Iterable[str] | None = None,
+    return_shape: bool = False,
+) -> Any:
     """A function that traces `fun` and returns its graph instead of its result.
 
     >>> import stagec, stagec.numpy as snp
@@ -290,6 +312,10 @@ def _traced_call(fun: JitFunction, args: Any, kwargs: Any) -> tuple[Graph, list[
     return graph, captured, trace.out_tree
 
 
+@overload
+def eval_shape(fun: Callable[..., Array], *args: Any, **kwargs: Any) -> ShapeDtypeStruct: ...
+@overload
+def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any: ...
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Shapes and dtypes of `fun(*args, **kwargs)`, without computing it.
 

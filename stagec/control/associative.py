@@ -7,6 +7,7 @@ from typing import Any
 
 from stagec.control import bodies
 from stagec.core import errors, location, pytree
+from stagec.core.callables import R
 from stagec.primitives.axes import canonical_axis
 from stagec.primitives.convert import as_array
 from stagec.primitives.joining import concatenate
@@ -15,7 +16,7 @@ from stagec.primitives.shape import expand_dims, reshape, rev
 from stagec.primitives.slicing import slice_in_dim
 
 
-def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+def associative_scan(fn: Callable[[Any, Any], R], elems: Any, reverse: bool = False, axis: int = 0) -> R:
     """All partial results of an associative operation along an axis, in a number of steps that grows with log(n).
 
     Args:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, overload
+
+import numpy as np
 
 from stagec.core import dtypes, errors, location, pytree
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.host import HostCallback
 from stagec.primitives.callback import debug_callback_p, io_callback_p, pure_callback_p
@@ -14,6 +17,33 @@ from stagec.primitives.operand import Operand, as_operand, aval_of
 _VMAP_METHODS = (None, "sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
 
 
+class Described(Protocol):
+    """The shape and dtype of a result, as a `ShapeDtypeStruct` has them."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+
+@overload
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Described,
+    *args: Any,
+    sharding: None = None,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> Array: ...
+@overload
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: None = None,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> Any: ...
 def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: Any,

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from stagec.core import dtypes, errors, location, pytree
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.axis import axis_length, unbound
+from stagec.core.callables import X
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Absent, Primitive
 from stagec.primitives import arithmetic, reduce, shape, slicing
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.iota import iota
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 from stagec.primitives.rules import linear, to_front
+
+# A name of a batch's axis, or a tuple of names.
+AxisName: TypeAlias = Hashable
 
 
 def _eval(*args: Any, axis_name: Any, **params: Any) -> Any:
@@ -149,7 +154,7 @@ def _over_axes(what: str, primitive: Primitive, x: Any, axis_name: Any, groups: 
     return pytree.map_leaves(one, x)
 
 
-def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
+def psum(x: X, axis_name: AxisName, *, axis_index_groups: None = None) -> X:
     """The sum over all elements of a batch that `vmap(..., axis_name=...)` maps.
 
     Args:
@@ -165,13 +170,14 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
     Array([0.25, 0.75], dtype=float32)
     """
     if isinstance(x, (int, float, complex)) and not isinstance(x, np.generic) and axis_index_groups is None:
+        total: Any = x
         for name in _names(axis_name):
-            x = x * axis_length(name)
-        return x
+            total = total * axis_length(name)
+        return total
     return _over_axes("psum", psum_p, x, axis_name, axis_index_groups)
 
 
-def pmean(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
+def pmean(x: X, axis_name: AxisName, *, axis_index_groups: None = None) -> X:
     """The mean over all elements of a batch; arguments as those of `psum`."""
     count = psum(1, axis_name)
 
@@ -184,17 +190,17 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
     return pytree.map_leaves(one, psum(x, axis_name, axis_index_groups=axis_index_groups))
 
 
-def pmax(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
+def pmax(x: X, axis_name: AxisName, *, axis_index_groups: None = None) -> X:
     """The largest over all elements of a batch; arguments as those of `psum`. It has no derivative."""
     return _over_axes("pmax", pmax_p, x, axis_name, axis_index_groups)
 
 
-def pmin(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
+def pmin(x: X, axis_name: AxisName, *, axis_index_groups: None = None) -> X:
     """The smallest over all elements of a batch; arguments as those of `psum`. It has no derivative."""
     return _over_axes("pmin", pmin_p, x, axis_name, axis_index_groups)
 
 
-def all_gather(x: Any, axis_name: Any, *, axis_index_groups: None = None, axis: int = 0, tiled: bool = False) -> Any:
+def all_gather(x: X, axis_name: AxisName, *, axis_index_groups: None = None, axis: int = 0, tiled: bool = False) -> X:
     """All elements of a batch, in each of them.
 
     Args:
@@ -233,7 +239,7 @@ def all_gather(x: Any, axis_name: Any, *, axis_index_groups: None = None, axis: 
     return pytree.map_leaves(one, x)
 
 
-def axis_index(axis_name: Any) -> Operand:
+def axis_index(axis_name: AxisName) -> Array:
     """The position of this element in the batch.
 
     >>> import stagec, stagec.numpy as snp
@@ -249,6 +255,6 @@ def axis_index(axis_name: Any) -> Operand:
     return as_array(literal(0, np.dtype(np.int32))) if index is None else index
 
 
-def axis_size(axis_name: Any) -> int:
+def axis_size(axis_name: AxisName) -> int:
     """The length of a named axis."""
     return psum(1, axis_name)

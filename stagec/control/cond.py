@@ -12,11 +12,13 @@ from stagec.control import bodies, cond_rules
 from stagec.control.bodies import Body
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
+from stagec.core.callables import R
 from stagec.core.graph import Graph, replay
 from stagec.core.primitive import Primitive
 from stagec.primitives import arithmetic, logic
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.typing import ArrayLike
 
 _NOTHING: Any = object()
 
@@ -57,12 +59,12 @@ cond_p = Primitive(
 
 
 def cond(
-    pred: Any,
-    true_fun: Callable[..., Any],
-    false_fun: Callable[..., Any],
+    pred: ArrayLike,
+    true_fun: Callable[..., R],
+    false_fun: Callable[..., R],
     *operands: Any,
     operand: Any = _NOTHING,
-) -> Any:
+) -> R:
     """`true_fun(*operands)` where `pred` is true, else `false_fun(*operands)`; only that one runs.
 
     Args:
@@ -109,7 +111,7 @@ def cond(
     return choose("cond", index, [false_fun, true_fun], operands)
 
 
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: Any) -> R:
     """`branches[index](*operands)`; only that branch runs.
 
     Args:

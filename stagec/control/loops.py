@@ -9,6 +9,7 @@ from stagec.control import bodies, while_rules
 from stagec.control.scan import scan_p, unrolled
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
+from stagec.core.callables import R
 from stagec.core.graph import Graph, replay, trace_flat
 from stagec.core.primitive import Primitive
 from stagec.core.pytree import LEAF
@@ -16,6 +17,7 @@ from stagec.core.trace import Tracer
 from stagec.primitives import arithmetic, logic
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
+from stagec.typing import ArrayLike
 
 
 def _shape(*avals: ShapedArray, cond: Graph, body: Graph, cond_consts: int, body_consts: int) -> list[ShapedArray]:
@@ -63,7 +65,7 @@ while_p = Primitive(
 )
 
 
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+def while_loop(cond_fun: Callable[[Any], ArrayLike], body_fun: Callable[[Any], R], init_val: Any) -> R:
     """Repeat `carry = body_fun(carry)` while `cond_fun(carry)` is true.
 
     Args:
@@ -134,13 +136,13 @@ def _check_condition(function: Callable[..., Any], condition: bodies.Body) -> No
 
 
 def fori_loop(
-    lower: Any,
-    upper: Any,
-    body_fun: Callable[[Any, Any], Any],
+    lower: ArrayLike,
+    upper: ArrayLike,
+    body_fun: Callable[[Any, Any], R],
     init_val: Any,
     *,
     unroll: int | bool | None = None,
-) -> Any:
+) -> R:
     """`for i in range(lower, upper): carry = body_fun(i, carry)`, inside the program.
 
     Args:

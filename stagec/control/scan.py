@@ -11,6 +11,7 @@ import numpy as np
 from stagec.control import bodies, scan_rules
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
+from stagec.core.callables import R, X
 from stagec.core.graph import Graph, Literal, replay
 from stagec.core.primitive import Primitive
 from stagec.core.pytree import PyTreeDef
@@ -97,7 +98,7 @@ def _repeat(step: Callable[..., list[Any]], places: range, state: list[Any]) -> 
     return state
 
 
-def _count(i: int) -> Literal:
+def _count(i: int) -> Operand:
     return Literal(np.asarray(i, np.int32), _COUNTER)
 
 
@@ -128,13 +129,13 @@ scan_p = Primitive(
 
 
 def scan(
-    f: Callable[[Any, Any], tuple[Any, Any]],
+    f: Callable[[Any, Any], tuple[R, X]],
     init: Any,
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
-) -> tuple[Any, Any]:
+) -> tuple[R, X]:
     """Run `f` along the leading axis of `xs`, threading a carry.
 
     The program holds one step, however many there are.
@@ -192,7 +193,7 @@ def scan(
     return carry_tree.unflatten(results[: len(operands)]), ys_tree.unflatten(results[len(operands) :])
 
 
-def map_(f: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any:
+def map_(f: Callable[[Any], R], xs: Any, batch_size: int | None = None) -> R:
     """`f` of each row of `xs`, one after the other, stacked.
 
     Args:

@@ -86,11 +86,11 @@ def _of(x: Any) -> Any:
 
 
 @functools.lru_cache(maxsize=64)
-def _finfo(dtype: np.dtype) -> Any:
+def _finfo(dtype: np.dtype[Any]) -> np.finfo[Any]:
     return ml_dtypes.finfo(dtype)
 
 
-def finfo(dtype: DtypeLike) -> Any:
+def finfo(dtype: DtypeLike) -> np.finfo[Any]:
     """The limits of a floating or complex dtype, as `np.finfo`; bfloat16 included.
 
     >>> float(finfo("bfloat16").eps)

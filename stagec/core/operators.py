@@ -7,12 +7,17 @@ them over once with `install`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stagec.core import errors, location, missing
 from stagec.core.boundary import hide_frames, short_tracebacks, shorten
+
+if TYPE_CHECKING:
+    from stagec.core.array import Array as _Interface
+else:
+    _Interface = object
 
 
 class _Functions(dict[str, Callable[..., Any]]):
@@ -104,7 +109,7 @@ def _attribute(name: str) -> property:
     return property(get)
 
 
-class ArrayOperators:
+class ArrayOperators(_Interface):
     """Arithmetic, comparison, indexing and NumPy's methods, for anything with an `aval`."""
 
     __slots__ = ()

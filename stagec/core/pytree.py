@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from stagec.core import location
 from stagec.core.containers import (
@@ -33,6 +33,13 @@ from stagec.core.containers import (
 )
 from stagec.core.errors import PytreeError, a_kind
 from stagec.core.treedef import LEAF, PyTreeDef, make, structure_of, structure_until
+
+if TYPE_CHECKING:
+    from stagec.typing import ArrayLike
+
+K = TypeVar("K")
+R = TypeVar("R")
+Leaf = TypeVar("Leaf", bound="ArrayLike")
 
 __all__ = [
     "LEAF",
@@ -199,6 +206,18 @@ def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> PyTree
     return flatten(tree, is_leaf)[1]
 
 
+@overload
+def map_leaves(f: Callable[..., R], tree: Leaf, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> R: ...
+@overload
+def map_leaves(
+    f: Callable[..., R], tree: dict[K, Leaf], *rest: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> dict[K, R]: ...
+@overload
+def map_leaves(
+    f: Callable[..., R], tree: list[Leaf], *rest: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> list[R]: ...
+@overload
+def map_leaves(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any: ...
 def map_leaves(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
     """The tree of `f(leaf, *parts)`, where the parts stand in `rest` where the leaf stands in `tree`.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stagec.control.loops import fori_loop
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization, from_lower, matrix_argument, panels
@@ -23,6 +24,7 @@ from stagec.primitives.slicing import (
     dynamic_update_index_in_dim,
     dynamic_update_slice_in_dim,
 )
+from stagec.typing import ArrayLike
 
 # Matrices of up to this many rows are factorized column by column, larger ones in panels of so many columns.
 _WHOLE, _PANEL = 128, 64
@@ -101,7 +103,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
 cholesky_p = factorization("cholesky", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, multiple=False)
 
 
-def cholesky(x: Any, *, symmetrize_input: bool = True) -> Operand:
+def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     """The lower triangular factor L of positive definite matrices, L L^H; NaN for matrices that are not.
 
     Args:

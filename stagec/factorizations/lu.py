@@ -8,6 +8,7 @@ import numpy as np
 
 from stagec.control.loops import fori_loop
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.factorizations.row import each_matrix, factorization, matrix_argument, panels
@@ -34,6 +35,7 @@ from stagec.primitives.slicing import (
     dynamic_update_index_in_dim,
     dynamic_update_slice_in_dim,
 )
+from stagec.typing import ArrayLike
 
 # Matrices of up to this many columns are factorized column by column, larger ones in panels of so many columns.
 _WHOLE, _PANEL = 96, 32
@@ -175,7 +177,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
 lu_p = factorization("lu", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp)
 
 
-def lu(x: Any) -> tuple[Operand, Operand, Operand]:
+def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
     """The factors of P x = L U, with L below the diagonal of the first result and U in the rest.
 
     Returns:

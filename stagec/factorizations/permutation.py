@@ -8,12 +8,14 @@ import numpy as np
 
 from stagec.control.loops import fori_loop
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from stagec.factorizations.row import batch_of, lowering
 from stagec.factorizations.vectors import at, exchanged
 from stagec.numpy.creation import arange
 from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.typing import ArrayLike
 
 
 def _shape(pivots: ShapedArray, *, size: int) -> ShapedArray:
@@ -48,7 +50,7 @@ lu_pivots_to_permutation_p = Primitive(
 )
 
 
-def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Operand:
+def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
     """The permutation that exchanging row i with row `pivots[i]`, for each i in turn, makes of `permutation_size` rows.
 
     >>> import stagec.numpy as snp

@@ -8,6 +8,7 @@ import numpy as np
 
 from stagec.control.loops import fori_loop
 from stagec.core import errors, location
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Absent
 from stagec.core.zero import is_zero, zero_of
@@ -27,6 +28,7 @@ from stagec.primitives.slicing import (
     dynamic_update_index_in_dim,
     dynamic_update_slice_in_dim,
 )
+from stagec.typing import ArrayLike
 
 # Up to so many columns are reflected one by one, more in panels of so many columns.
 _WHOLE, _PANEL = 128, 32
@@ -210,7 +212,7 @@ householder_product_p = factorization(
 )
 
 
-def householder_product(a: Any, taus: Any) -> Operand:
+def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
     """The first columns of the product of Householder's reflections.
 
     Args:

@@ -8,6 +8,7 @@ import numpy as np
 
 from stagec.control.loops import fori_loop
 from stagec.core import errors, location
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.factorizations.row import diagonal, factorization, matrix_argument, panels
@@ -25,6 +26,7 @@ from stagec.primitives.slicing import (
     dynamic_update_index_in_dim,
     dynamic_update_slice_in_dim,
 )
+from stagec.typing import ArrayLike
 
 # Systems of up to this many rows are solved row by row, larger ones in panels of so many rows.
 _WHOLE, _PANEL = 128, 64
@@ -150,15 +152,15 @@ triangular_solve_p = factorization(
 
 
 def triangular_solve(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     *,
     left_side: bool = False,
     lower: bool = False,
     transpose_a: bool = False,
     conjugate_a: bool = False,
     unit_diagonal: bool = False,
-) -> Operand:
+) -> Array:
     """Solve triangular systems.
 
     Args:

@@ -330,12 +330,12 @@ from stagec.primitives.reduce_general import (
     reduce as reduce,
     reduce_p as reduce_p,
 )
-from stagec.primitives.slicing import slice_ as slice  # noqa: F401
+from stagec.primitives.slicing import slice_ as _slice
 from stagec.numpy.promotion import broadcast_shapes as broadcast_shapes
 from stagec.control.associative import associative_scan as associative_scan
 from stagec.control.cond import cond as cond, cond_p as cond_p, switch as switch
 from stagec.control.loops import fori_loop as fori_loop, while_loop as while_loop, while_p as while_p
-from stagec.control.scan import map_ as map, scan as scan, scan_p as scan_p  # noqa: F401
+from stagec.control.scan import map_ as _map, scan as scan, scan_p as scan_p
 from stagec.control.collective import (
     all_gather as all_gather,
     axis_index as axis_index,
@@ -350,6 +350,9 @@ from stagec.control.platforms import composite as composite, platform_dependent 
 from stagec.control.root import custom_root as custom_root
 from stagec.runtime.plans import cover as _cover
 
+# Their modules have the builtin functions of these names.
+map = _map
+slice = _slice
 _cover(globals())
 
 if _TYPE_CHECKING:

@@ -9,6 +9,7 @@ import numpy as np
 
 from stagec import numpy as snp
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument, requested_dtype, to_array
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.primitives import arithmetic as ar, convert, logic
@@ -16,7 +17,6 @@ from stagec.primitives.axes import as_shape, canonical_axis
 from stagec.primitives.operand import aval_of, uniform
 from stagec.primitives.sort import top_k
 from stagec.primitives.table import check_dtype, same_dtype
-from stagec.runtime.array import Array
 from stagec.typing import ArrayLike, DTypeLike
 
 
@@ -70,7 +70,7 @@ def empty(shape: Sequence[int], dtype: DTypeLike) -> Array:
     return snp.zeros(shape, dtype)
 
 
-def dtype(x: Any) -> np.dtype[Any]:
+def dtype(x: ArrayLike) -> np.dtype[Any]:
     """The dtype that an array or a number has here.
 
     >>> dtype(1.0)

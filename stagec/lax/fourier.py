@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import Any
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.numpy import fft as transforms
 from stagec.numpy.arguments import array_argument
 from stagec.primitives.axes import as_shape
-from stagec.primitives.operand import Operand, aval_of
+from stagec.primitives.operand import aval_of
+from stagec.typing import ArrayLike
 
 
 class FftType(enum.IntEnum):
@@ -22,7 +23,7 @@ class FftType(enum.IntEnum):
     IRFFT = 3
 
 
-def fft(x: Any, fft_type: FftType | str | int, fft_lengths: Sequence[int]) -> Operand:
+def fft(x: ArrayLike, fft_type: FftType | str | int, fft_lengths: Sequence[int]) -> Array:
     """The Fourier transform along the last axes, as many as there are lengths.
 
     Args:

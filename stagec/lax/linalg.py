@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from stagec.core import errors, location
+from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.factorizations.cholesky import cholesky as cholesky, cholesky_p as cholesky_p
 from stagec.factorizations.eigh import eigh as _eigh, eigh_p as eigh_p
@@ -21,6 +20,7 @@ from stagec.factorizations.triangular import (
     triangular_solve as triangular_solve,
     triangular_solve_p as triangular_solve_p,
 )
+from stagec.typing import ArrayLike
 
 __all__ = [
     "cholesky",
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True) -> Any:
+def qr(x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True) -> tuple[Array, Array]:
     """x = Q R with orthonormal columns in Q and an upper triangle R.
 
     Args:
@@ -56,7 +56,9 @@ def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True) -> Any:
     return qr_factors(x, full_matrices)
 
 
-def eigh(x: Any, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalues: bool = True) -> Any:
+def eigh(
+    x: ArrayLike, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalues: bool = True
+) -> tuple[Array, Array]:
     """Eigenvectors as columns, and eigenvalues in ascending order, of Hermitian matrices.
 
     Args:
@@ -73,7 +75,7 @@ def eigh(x: Any, *, lower: bool = True, symmetrize_input: bool = True, sort_eige
     return vectors, values
 
 
-def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+def svd(x: ArrayLike, *, full_matrices: bool = True, compute_uv: bool = True) -> Array:
     """x = U diag(s) V^H with orthonormal columns in U and rows in V^H, and s descending.
 
     Args:

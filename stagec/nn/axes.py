@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array, Axis
 from stagec.numpy.arithmetic import (
     add,
     divide,
@@ -27,6 +28,7 @@ from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.reduce import reduce_max, reduce_sum
 from stagec.primitives.shape import broadcast_in_dim, expand_dims
 from stagec.scipy.sums import logsumexp as logsumexp
+from stagec.typing import ArrayLike, DTypeLike
 
 
 def _kept(reduce: Any, x: Operand, axes: tuple[int, ...]) -> Any:
@@ -37,7 +39,7 @@ def _masked(x: Operand, where: Any) -> Operand:
     return x if where is None else choose(where, x, -math.inf)
 
 
-def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
+def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
     """`exp(x) / sum(exp(x))` along `axis`.
 
     Args:
@@ -57,7 +59,7 @@ def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     return out if where is None else choose(where, out, 0.0)
 
 
-def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
+def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
     """`log(softmax(x, axis))`, accurate where it is far below 0.
 
     Args:
@@ -86,7 +88,7 @@ def _count(x: Operand, axes: tuple[int, ...], where: Any, keepdims: bool) -> Any
     return expand_dims(total, axes) if keepdims else total
 
 
-def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
+def logmeanexp(x: ArrayLike, axis: Axis = None, where: ArrayLike | None = None, keepdims: bool = False) -> Array:
     """`log(mean(exp(x)))` over `axis`, without overflow on the way.
 
     >>> import numpy as np
@@ -100,15 +102,15 @@ def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = Fal
 
 
 def standardize(
-    x: Any,
-    axis: Any = -1,
-    mean: Any = None,
-    variance: Any = None,
-    epsilon: Any = 1e-5,
-    where: Any = None,
+    x: ArrayLike,
+    axis: Axis = -1,
+    mean: ArrayLike | None = None,
+    variance: ArrayLike | None = None,
+    epsilon: ArrayLike = 1e-5,
+    where: ArrayLike | None = None,
     *,
     algorithm: str = "fast",
-) -> Any:
+) -> Array:
     """`(x - mean) / sqrt(variance + epsilon)` along `axis`.
 
     Args:
@@ -150,7 +152,7 @@ def standardize(
     return multiply(subtract(x, mean), ar.rsqrt(add(variance, epsilon)))
 
 
-def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> Any:
+def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike = None, axis: int = -1) -> Array:
     """1 at the class of each element, 0 at the others.
 
     Args:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from stagec.core import errors, location
+from stagec.core.array import Array
 from stagec.numpy.arithmetic import (
     absolute,
     add,
@@ -26,9 +26,10 @@ from stagec.primitives.convert import as_array
 from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.slicing import slice_in_dim
 from stagec.scipy.sums import logsumexp as logsumexp
+from stagec.typing import ArrayLike
 
 
-def identity(x: Any) -> Any:
+def identity(x: ArrayLike) -> Array:
     """`x` itself.
 
     >>> round(float(identity(0.5)), 4)
@@ -37,7 +38,7 @@ def identity(x: Any) -> Any:
     return as_array(as_operand(x, "identity's argument"))
 
 
-def relu(x: Any) -> Any:
+def relu(x: ArrayLike) -> Array:
     """`max(x, 0)`; its derivative at 0 is 0.
 
     >>> round(float(relu(-2.0)), 4)
@@ -47,7 +48,7 @@ def relu(x: Any) -> Any:
     return logic.select(logic.le(x, 0), 0, x)
 
 
-def relu6(x: Any) -> Any:
+def relu6(x: ArrayLike) -> Array:
     """`min(max(x, 0), 6)`; its derivative at 0 and at 6 is 0.
 
     >>> round(float(relu6(8.0)), 4)
@@ -57,7 +58,7 @@ def relu6(x: Any) -> Any:
     return logic.select(logic.le(x, 0.0), 0.0, logic.select(logic.ge(x, 6.0), 6.0, x))
 
 
-def sigmoid(x: Any) -> Any:
+def sigmoid(x: ArrayLike) -> Array:
     """`1 / (1 + exp(-x))`.
 
     >>> round(float(sigmoid(0.5)), 4)
@@ -66,7 +67,7 @@ def sigmoid(x: Any) -> Any:
     return tr.logistic(*promote_inexact(x))
 
 
-def softplus(x: Any) -> Any:
+def softplus(x: ArrayLike) -> Array:
     """`log(1 + exp(x))`, without overflow on the way.
 
     >>> round(float(softplus(0.5)), 4)
@@ -75,7 +76,7 @@ def softplus(x: Any) -> Any:
     return logaddexp(x, 0.0)
 
 
-def sparse_plus(x: Any) -> Any:
+def sparse_plus(x: ArrayLike) -> Array:
     """0 below -1, `x` above 1, and `(x + 1)**2 / 4` between.
 
     >>> round(float(sparse_plus(0.0)), 4)
@@ -86,7 +87,7 @@ def sparse_plus(x: Any) -> Any:
     return logic.select(logic.le(x, -1.0), 0.0, logic.select(logic.ge(x, 1.0), x, between))
 
 
-def sparse_sigmoid(x: Any) -> Any:
+def sparse_sigmoid(x: ArrayLike) -> Array:
     """0 below -1, 1 above 1, and `(x + 1) / 2` between.
 
     >>> round(float(sparse_sigmoid(0.5)), 4)
@@ -96,7 +97,7 @@ def sparse_sigmoid(x: Any) -> Any:
     return ar.mul(clip(ar.add(x, 1.0), 0.0, 2.0), 0.5)
 
 
-def squareplus(x: Any, b: Any = 4) -> Any:
+def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
     """`(x + sqrt(x**2 + b)) / 2`, a smooth relu.
 
     >>> round(float(squareplus(0.5)), 4)
@@ -105,7 +106,7 @@ def squareplus(x: Any, b: Any = 4) -> Any:
     return divide(add(x, sqrt(add(square(x), b))), 2)
 
 
-def soft_sign(x: Any) -> Any:
+def soft_sign(x: ArrayLike) -> Array:
     """`x / (|x| + 1)`.
 
     >>> round(float(soft_sign(0.5)), 4)
@@ -114,7 +115,7 @@ def soft_sign(x: Any) -> Any:
     return divide(x, add(absolute(x), 1))
 
 
-def silu(x: Any) -> Any:
+def silu(x: ArrayLike) -> Array:
     """`x * sigmoid(x)`.
 
     >>> round(float(silu(0.5)), 4)
@@ -127,7 +128,7 @@ def silu(x: Any) -> Any:
 swish = silu
 
 
-def mish(x: Any) -> Any:
+def mish(x: ArrayLike) -> Array:
     """`x * tanh(softplus(x))`.
 
     >>> round(float(mish(0.5)), 4)
@@ -137,7 +138,7 @@ def mish(x: Any) -> Any:
     return ar.mul(x, tr.tanh(softplus(x)))
 
 
-def log_sigmoid(x: Any) -> Any:
+def log_sigmoid(x: ArrayLike) -> Array:
     """`log(sigmoid(x))`, accurate far below 0.
 
     >>> round(float(log_sigmoid(0.5)), 4)
@@ -146,7 +147,7 @@ def log_sigmoid(x: Any) -> Any:
     return negative(softplus(negative(x)))
 
 
-def elu(x: Any, alpha: Any = 1.0) -> Any:
+def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     """`x` above 0, and `alpha * (exp(x) - 1)` below.
 
     >>> round(float(elu(0.5)), 4)
@@ -158,7 +159,7 @@ def elu(x: Any, alpha: Any = 1.0) -> Any:
     return choose(positive, x, multiply(alpha, tr.expm1(logic.select(positive, 0.0, x))))
 
 
-def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
+def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
     """`x` above 0, and `negative_slope * x` below.
 
     >>> round(float(leaky_relu(-2.0)), 4)
@@ -167,7 +168,7 @@ def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
     return choose(greater_equal(x, 0), x, multiply(negative_slope, x))
 
 
-def hard_tanh(x: Any) -> Any:
+def hard_tanh(x: ArrayLike) -> Array:
     """`x` limited to [-1, 1].
 
     >>> round(float(hard_tanh(3.0)), 4)
@@ -177,7 +178,7 @@ def hard_tanh(x: Any) -> Any:
     return logic.select(logic.gt(x, 1), 1, logic.select(logic.lt(x, -1), -1, x))
 
 
-def celu(x: Any, alpha: Any = 1.0) -> Any:
+def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     """`max(x, 0) + alpha * (exp(min(x, 0) / alpha) - 1)`.
 
     >>> round(float(celu(0.5)), 4)
@@ -186,7 +187,7 @@ def celu(x: Any, alpha: Any = 1.0) -> Any:
     return add(maximum(x, 0.0), multiply(alpha, expm1(divide(minimum(x, 0.0), alpha))))
 
 
-def selu(x: Any) -> Any:
+def selu(x: ArrayLike) -> Array:
     """The self-normalizing `scale * elu(x, alpha)` of Klambauer et al. (2017).
 
     >>> round(float(selu(0.5)), 4)
@@ -195,7 +196,7 @@ def selu(x: Any) -> Any:
     return multiply(1.0507009873554804934193349852946, elu(x, 1.6732632423543772848170429916717))
 
 
-def gelu(x: Any, approximate: bool = True) -> Any:
+def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     """`x` times the normal distribution at `x`.
 
     Args:
@@ -213,7 +214,7 @@ def gelu(x: Any, approximate: bool = True) -> Any:
     return ar.mul(x, ar.mul(ar.add(tr.tanh(inner), 1.0), 0.5))
 
 
-def hard_sigmoid(x: Any) -> Any:
+def hard_sigmoid(x: ArrayLike) -> Array:
     """`relu6(x + 3) / 6`.
 
     >>> round(float(hard_sigmoid(0.5)), 4)
@@ -222,7 +223,7 @@ def hard_sigmoid(x: Any) -> Any:
     return divide(relu6(add(x, 3.0)), 6.0)
 
 
-def hard_silu(x: Any) -> Any:
+def hard_silu(x: ArrayLike) -> Array:
     """`x * hard_sigmoid(x)`.
 
     >>> round(float(hard_silu(0.5)), 4)
@@ -234,7 +235,7 @@ def hard_silu(x: Any) -> Any:
 hard_swish = hard_silu
 
 
-def log1mexp(x: Any) -> Any:
+def log1mexp(x: ArrayLike) -> Array:
     """`log(1 - exp(-x))` for positive `x`, accurate for small and for large ones.
 
     >>> round(float(log1mexp(1.0)), 4)
@@ -247,7 +248,7 @@ def log1mexp(x: Any) -> Any:
     return logic.select(small, near, tr.log1p(ar.neg(tr.exp(ar.neg(x)))))
 
 
-def glu(x: Any, axis: int = -1) -> Any:
+def glu(x: ArrayLike, axis: int = -1) -> Array:
     """The first half along `axis` times the sigmoid of the second.
 
     Raises:

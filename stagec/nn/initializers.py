@@ -11,11 +11,12 @@ from typing import Any, Protocol
 
 from stagec import numpy as snp, random
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.numpy.arguments import requested_dtype
 from stagec.primitives.axes import as_shape
-from stagec.runtime.array import Array
-from stagec.typing import DTypeLike
+from stagec.random.keys import KeyLike
+from stagec.typing import ArrayLike, DTypeLike
 
 __all__ = [
     "Initializer",
@@ -59,7 +60,7 @@ def _dtype(asked: DTypeLike, default: DTypeLike = None) -> Any:
     return dtypes.default_float() if found is None else requested_dtype(found, "an initializer")
 
 
-def zeros(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
+def zeros(key: KeyLike | None, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
     """Zeros; the key is not used.
 
     >>> zeros(None, (2,))
@@ -68,7 +69,7 @@ def zeros(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
     return snp.zeros(shape, _dtype(dtype))
 
 
-def ones(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
+def ones(key: KeyLike | None, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
     """Ones; the key is not used.
 
     >>> ones(None, (2,))
@@ -77,7 +78,7 @@ def ones(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
     return snp.ones(shape, _dtype(dtype))
 
 
-def constant(value: Any, dtype: DTypeLike = None) -> Initializer:
+def constant(value: ArrayLike, dtype: DTypeLike = None) -> Initializer:
     """An initializer of one value, or of an array that broadcasts to the shape.
 
     >>> constant(3.0)(None, (2,))
@@ -91,7 +92,7 @@ def constant(value: Any, dtype: DTypeLike = None) -> Initializer:
     return init
 
 
-def uniform(scale: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
+def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike = None) -> Initializer:
     """An initializer of uniform numbers in [0, scale).
 
     >>> from stagec import random
@@ -107,7 +108,7 @@ def uniform(scale: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
     return init
 
 
-def normal(stddev: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
+def normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike = None) -> Initializer:
     """An initializer of normal numbers with this standard deviation.
 
     >>> from stagec import random
@@ -123,7 +124,9 @@ def normal(stddev: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
     return init
 
 
-def truncated_normal(stddev: Any = 1e-2, dtype: DTypeLike = None, lower: Any = -2.0, upper: Any = 2.0) -> Initializer:
+def truncated_normal(
+    stddev: ArrayLike = 1e-2, dtype: DTypeLike = None, lower: ArrayLike = -2.0, upper: ArrayLike = 2.0
+) -> Initializer:
     """An initializer of normal numbers between two bounds.
 
     Args:

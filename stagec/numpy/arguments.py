@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
 from stagec.primitives.operand import Operand, as_operand
-from stagec.runtime.array import Array
+from stagec.runtime.array import Array as ConcreteArray
 from stagec.runtime.memory import aligned_empty
 
 
@@ -46,10 +47,10 @@ def from_numpy(value: np.ndarray[Any, Any], dtype: np.dtype[Any] | None = None, 
     fresh = aligned_empty(value.shape, dtype)
     with np.errstate(all="ignore"):
         fresh[...] = value
-    return Array.of(fresh, ShapedArray.of(value.shape, dtype, weak_type))
+    return ConcreteArray.of(fresh, ShapedArray.of(value.shape, dtype, weak_type))
 
 
-def to_array(operand: Operand) -> Any:
+def to_array(operand: Operand) -> Array:
     """An operand as users get it: an Array or a tracer."""
     if isinstance(operand, ArrayOperators):
         return operand
@@ -58,7 +59,7 @@ def to_array(operand: Operand) -> Any:
     return from_numpy(operand)
 
 
-def array_argument(value: Any, name: str) -> Any:
+def array_argument(value: Any, name: str) -> Array:
     """An argument that must be an array or a number, as an Array or a tracer."""
     return value if isinstance(value, ArrayOperators) else to_array(as_operand(value, name))
 

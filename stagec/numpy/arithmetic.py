@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.numpy.promotion import (
     promote,
     promote_floating,
@@ -18,6 +19,7 @@ from stagec.primitives import arithmetic as ar, logic
 from stagec.primitives.barrier import stop_gradient
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
+from stagec.typing import ArrayLike
 
 
 def dtype_of(x: Operand) -> np.dtype[Any]:
@@ -36,7 +38,7 @@ def real_only(name: str, x: Operand) -> None:
         raise reject(name, dtype_of(x), "take the parts with real() and imag() first")
 
 
-def add(x1: Any, x2: Any, /) -> Any:
+def add(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 + x2`; logical or for bools.
 
     >>> round(float(add(2.0, 3.0)), 4)
@@ -46,7 +48,7 @@ def add(x1: Any, x2: Any, /) -> Any:
     return logic.bitwise_or(x, y) if dtype_of(x) == dtypes.bool_ else ar.add(x, y)
 
 
-def subtract(x1: Any, x2: Any, /) -> Any:
+def subtract(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 - x2`.
 
     >>> round(float(subtract(2.0, 3.0)), 4)
@@ -58,7 +60,7 @@ def subtract(x1: Any, x2: Any, /) -> Any:
     return ar.sub(x, y)
 
 
-def multiply(x1: Any, x2: Any, /) -> Any:
+def multiply(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 * x2`; logical and for bools.
 
     >>> round(float(multiply(2.0, 3.0)), 4)
@@ -68,7 +70,7 @@ def multiply(x1: Any, x2: Any, /) -> Any:
     return logic.bitwise_and(x, y) if dtype_of(x) == dtypes.bool_ else ar.mul(x, y)
 
 
-def true_divide(x1: Any, x2: Any, /) -> Any:
+def true_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 / x2` as floating numbers, whatever the dtypes.
 
     >>> round(float(true_divide(2.0, 3.0)), 4)
@@ -80,7 +82,7 @@ def true_divide(x1: Any, x2: Any, /) -> Any:
 divide = true_divide
 
 
-def floor_divide(x1: Any, x2: Any, /) -> Any:
+def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The largest integer not above `x1 / x2`, in the operands' dtype.
 
     Zeros have the sign of the quotient, and so have the results for infinities, as the array API standard
@@ -101,7 +103,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
     return logic.select(rounded_up, ar.sub(quotient, 1), quotient)
 
 
-def remainder(x1: Any, x2: Any, /) -> Any:
+def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 - x2 * floor(x1 / x2)`: it has the sign of `x2`, zero included. An integer's remainder by 0 is 0.
 
     >>> int(remainder(-7, 2))
@@ -128,7 +130,7 @@ def nonzero_divisor(y: Operand) -> Operand:
     return logic.select(logic.eq(y, 0), 1, y)
 
 
-def fmod(x1: Any, x2: Any, /) -> Any:
+def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The remainder of `x1 / x2` rounded toward zero: it has the sign of `x1`.
 
     >>> int(fmod(-7, 2))
@@ -159,7 +161,7 @@ def _float_divmod(x: Operand, y: Operand) -> tuple[Any, Any]:
     return logic.select(logic.bitwise_or(infinite, logic.eq(x, 0)), quotient, ar.add(whole, 0.0)), _on_side(left, y)
 
 
-def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
+def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Array, Array]:
     """`(floor_divide(x1, x2), remainder(x1, x2))`.
 
     >>> [float(v) for v in divmod(-7, 2)]
@@ -172,7 +174,7 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
     return _float_divmod(x, y)
 
 
-def power(x1: Any, x2: Any, /) -> Any:
+def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 ** x2`.
 
     A Python integer as the exponent becomes repeated multiplication. An
@@ -210,7 +212,7 @@ def _integer_power(x: Operand, y: Operand) -> Any:
     return result
 
 
-def float_power(x1: Any, x2: Any, /) -> Any:
+def float_power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 ** x2` in a floating or complex dtype.
 
     >>> round(float(float_power(2, 3)), 4)
@@ -219,7 +221,7 @@ def float_power(x1: Any, x2: Any, /) -> Any:
     return ar.pow(*promote_floating("float_power", x1, x2))
 
 
-def negative(x: Any, /) -> Any:
+def negative(x: ArrayLike, /) -> Array:
     """`-x`.
 
     >>> round(float(negative(2.5)), 4)
@@ -231,7 +233,7 @@ def negative(x: Any, /) -> Any:
     return ar.neg(x)
 
 
-def positive(x: Any, /) -> Any:
+def positive(x: ArrayLike, /) -> Array:
     """`x` itself.
 
     >>> round(float(positive(2.5)), 4)
@@ -240,7 +242,7 @@ def positive(x: Any, /) -> Any:
     return as_array(as_operand(x, "positive's argument"))
 
 
-def absolute(x: Any, /) -> Any:
+def absolute(x: ArrayLike, /) -> Array:
     """The absolute value; real for complex numbers.
 
     >>> round(float(absolute(-2.5)), 4)
@@ -254,7 +256,7 @@ def absolute(x: Any, /) -> Any:
 abs = absolute
 
 
-def fabs(x: Any, /) -> Any:
+def fabs(x: ArrayLike, /) -> Array:
     """The absolute value, as a floating number.
 
     >>> round(float(fabs(-2)), 4)
@@ -265,7 +267,7 @@ def fabs(x: Any, /) -> Any:
     return ar.abs(x)
 
 
-def sign(x: Any, /) -> Any:
+def sign(x: ArrayLike, /) -> Array:
     """-1, 0 or 1 by the sign; `x / |x|` for complex numbers.
 
     >>> round(float(sign(-2.5)), 4)
@@ -277,7 +279,7 @@ def sign(x: Any, /) -> Any:
     return ar.sign(x)
 
 
-def square(x: Any, /) -> Any:
+def square(x: ArrayLike, /) -> Array:
     """`x * x`.
 
     >>> int(square(3))
@@ -286,7 +288,7 @@ def square(x: Any, /) -> Any:
     return ar.square(*promote_numeric("square", x))
 
 
-def sqrt(x: Any, /) -> Any:
+def sqrt(x: ArrayLike, /) -> Array:
     """The square root; NaN for negative real numbers.
 
     >>> round(float(sqrt(9.0)), 4)
@@ -295,7 +297,7 @@ def sqrt(x: Any, /) -> Any:
     return ar.sqrt(*promote_inexact(x))
 
 
-def cbrt(x: Any, /) -> Any:
+def cbrt(x: ArrayLike, /) -> Array:
     """The real cube root.
 
     >>> round(float(cbrt(27.0)), 4)
@@ -304,7 +306,7 @@ def cbrt(x: Any, /) -> Any:
     return ar.cbrt(*promote_inexact(x))
 
 
-def reciprocal(x: Any, /) -> Any:
+def reciprocal(x: ArrayLike, /) -> Array:
     """`1 / x`, as a floating number.
 
     >>> round(float(reciprocal(4)), 4)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.numpy import reductions as rd
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
 from stagec.numpy.promotion import broadcast_to_shape, truth
@@ -20,6 +21,7 @@ from stagec.primitives.logic import select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.reduce import HALF, reduce_sum
 from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
+from stagec.typing import ArrayLike, DTypeLike
 
 Axis = Any
 
@@ -38,8 +40,14 @@ def counted(x: Any, axes: tuple[int, ...], where: Any, dtype: np.dtype[Any], nam
 
 
 def mean(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
-) -> Any:
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
+) -> Array:
     """The average of the elements along `axis`; NaN where there are none.
 
     Args:
@@ -73,17 +81,17 @@ def _drop(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 
 def var(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
-    where: Any = None,
-    mean: Any = None,
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
     correction: float | None = None,
-) -> Any:
+) -> Array:
     """The average squared distance from the mean along `axis`.
 
     Args:
@@ -129,17 +137,17 @@ def var(
 
 
 def std(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
-    where: Any = None,
-    mean: Any = None,
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
     correction: float | None = None,
-) -> Any:
+) -> Array:
     """The square root of the variance along `axis`; arguments as for `var`.
 
     >>> import stagec.numpy as snp
@@ -150,7 +158,30 @@ def std(
     return ar.sqrt(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction))
 
 
-def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
+@overload
+def average(
+    a: ArrayLike,
+    axis: Axis = None,
+    weights: ArrayLike | None = None,
+    returned: Literal[False] = False,
+    keepdims: bool = False,
+) -> Array: ...
+@overload
+def average(
+    a: ArrayLike,
+    axis: Axis = None,
+    weights: ArrayLike | None = None,
+    *,
+    returned: Literal[True],
+    keepdims: bool = False,
+) -> tuple[Array, Array]: ...
+@overload
+def average(
+    a: ArrayLike, axis: Axis, weights: ArrayLike | None, returned: Literal[True], keepdims: bool = False
+) -> tuple[Array, Array]: ...
+def average(
+    a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, returned: bool = False, keepdims: bool = False
+) -> Array | tuple[Array, Array]:
     """The weighted average along `axis`.
 
     Args:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array, Shape
 from stagec.core.aval import ShapedArray
 from stagec.core.foreign import import_tensor
 from stagec.core.trace import Tracer
@@ -23,15 +24,17 @@ from stagec.primitives.joining import concatenate
 from stagec.primitives.logic import eq, ge
 from stagec.primitives.operand import as_operand, aval_of, is_array_like, is_wide, promotable
 from stagec.primitives.shape import expand_dims
-from stagec.runtime.array import Array
+from stagec.runtime.array import Array as ConcreteArray
+from stagec.runtime.device import Device
 from stagec.runtime.memory import is_importable
+from stagec.typing import ArrayLike, DTypeLike
 
 
 def _dtype_or_float(dtype: Any, name: str) -> np.dtype[Any]:
     return dtypes.default_float() if dtype is None else requested_dtype(dtype, name)
 
 
-def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+def zeros(shape: Shape, dtype: DTypeLike = None, *, device: Device | str | None = None) -> Array:
     """An array of zeros; float32 by default.
 
     >>> zeros((2,))
@@ -40,7 +43,7 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     return _iota.full(as_shape(shape, "zeros"), 0, _dtype_or_float(dtype, "zeros"))
 
 
-def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+def ones(shape: Shape, dtype: DTypeLike = None, *, device: Device | str | None = None) -> Array:
     """An array of ones; float32 by default.
 
     >>> ones(2, int)
@@ -49,12 +52,12 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     return _iota.full(as_shape(shape, "ones"), 1, _dtype_or_float(dtype, "ones"))
 
 
-def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+def empty(shape: Shape, dtype: DTypeLike = None, *, device: Device | str | None = None) -> Array:
     """The same as `zeros`: arrays are immutable, so there is no use for memory of unknown content."""
     return _iota.full(as_shape(shape, "empty"), 0, _dtype_or_float(dtype, "empty"))
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
+def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike = None, *, device: Device | str | None = None) -> Array:
     """An array whose elements are all `fill_value`, which is broadcast to `shape`.
 
     >>> full((2, 2), array([1, 2]))
@@ -82,7 +85,9 @@ def _like(name: str, a: Any, fill_value: Any, dtype: Any, shape: Any) -> Any:
     return to_array(broadcast_to_shape(value, tuple(aval.shape) if shape is None else as_shape(shape, name)))
 
 
-def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+def zeros_like(
+    a: ArrayLike, dtype: DTypeLike = None, shape: Shape | None = None, *, device: Device | str | None = None
+) -> Array:
     """Zeros of the shape and dtype of `a`, an array or anything with `shape` and `dtype`.
 
     >>> zeros_like(array([1, 2]))
@@ -91,7 +96,9 @@ def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = No
     return _like("zeros_like", a, 0, dtype, shape)
 
 
-def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+def ones_like(
+    a: ArrayLike, dtype: DTypeLike = None, shape: Shape | None = None, *, device: Device | str | None = None
+) -> Array:
     """Ones of the shape and dtype of `a`.
 
     >>> ones_like(array([1, 2]))
@@ -100,12 +107,21 @@ def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = Non
     return _like("ones_like", a, 1, dtype, shape)
 
 
-def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+def empty_like(
+    prototype: ArrayLike, dtype: DTypeLike = None, shape: Shape | None = None, *, device: Device | str | None = None
+) -> Array:
     """The same as `zeros_like`."""
     return _like("empty_like", prototype, 0, dtype, shape)
 
 
-def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+def full_like(
+    a: ArrayLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike = None,
+    shape: Shape | None = None,
+    *,
+    device: Device | str | None = None,
+) -> Array:
     """`fill_value` in the shape and dtype of `a`.
 
     >>> full_like(array([1, 2]), 7)
@@ -114,7 +130,9 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
     return _like("full_like", a, fill_value, dtype, shape)
 
 
-def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None) -> Any:
+def eye(
+    N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = None, *, device: Device | str | None = None
+) -> Array:
     """Ones on a diagonal, zeros elsewhere.
 
     Args:
@@ -133,7 +151,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
     return convert_element_type(eq(add(rows, k), columns), wanted)
 
 
-def identity(n: int, dtype: Any = None) -> Any:
+def identity(n: int, dtype: DTypeLike = None) -> Array:
     """The identity matrix of `n` rows.
 
     >>> identity(2, int)
@@ -143,7 +161,7 @@ def identity(n: int, dtype: Any = None) -> Any:
     return eye(n, dtype=dtype)
 
 
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
+def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = None) -> Array:
     """Ones on and below a diagonal, zeros above.
 
     >>> tri(2, 3)
@@ -156,7 +174,14 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     return convert_element_type(ge(add(rows, k), columns), wanted)
 
 
-def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> Any:
+def arange(
+    start: ArrayLike,
+    stop: ArrayLike | None = None,
+    step: ArrayLike | None = None,
+    dtype: DTypeLike = None,
+    *,
+    device: Device | str | None = None,
+) -> Array:
     """Evenly spaced numbers from `start` up to, not including, `stop`.
 
     Args:
@@ -197,7 +222,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
     return from_numpy(value, wanted)
 
 
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Array]:
     """Coordinate matrices from coordinate vectors.
 
     Args:
@@ -237,7 +262,11 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     return out
 
 
-def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
+@overload
+def indices(dimensions: Sequence[int], dtype: DTypeLike = None, sparse: Literal[False] = False) -> Array: ...
+@overload
+def indices(dimensions: Sequence[int], dtype: DTypeLike = None, *, sparse: Literal[True]) -> tuple[Array, ...]: ...
+def indices(dimensions: Sequence[int], dtype: DTypeLike = None, sparse: bool = False) -> Array | tuple[Array, ...]:
     """The index along each axis, for every element of an array of shape `dimensions`.
 
     >>> indices((2, 2))[0]
@@ -255,7 +284,7 @@ def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
     return concatenate(grids, 0) if grids else zeros((0,), wanted)
 
 
-def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1) -> Any:
+def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1) -> Array:
     """A vector of the values of an iterable.
 
     >>> fromiter((i * i for i in range(3)), int)
@@ -265,7 +294,9 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1) -> Any:
     return from_numpy(np.fromiter(iter, np.dtype(wanted), as_int(count, "fromiter", "count")))
 
 
-def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+def frombuffer(
+    buffer: bytes | bytearray | memoryview, dtype: DTypeLike = float, count: int = -1, offset: int = 0
+) -> Array:
     """A vector of the numbers in a bytes-like object.
 
     >>> frombuffer(b"\\x01\\x02", "uint8")
@@ -275,7 +306,7 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     return from_numpy(np.frombuffer(buffer, asked, count, offset), requested_dtype(asked, "frombuffer"))
 
 
-def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
+def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
     """A vector of the numbers written in a text.
 
     >>> fromstring("1 2", int, sep=" ")
@@ -284,7 +315,7 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
     return from_numpy(np.fromstring(string, np.dtype(dtype), count, sep=sep), requested_dtype(dtype, "fromstring"))
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+def from_dlpack(x: ArrayLike, /, *, device: Device | str | None = None, copy: bool | None = None) -> Array:
     """An array of another library, through the DLPack protocol.
 
     Its memory is shared where compiled code can read it: on the CPU, in
@@ -306,7 +337,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     value = import_tensor(x, "from_dlpack")
     dtype = dtypes.canonicalize(value.dtype)
     if not copy and value.size and value.dtype == dtype and is_importable(value):
-        return Array.of(value, ShapedArray.of(value.shape, dtype))
+        return ConcreteArray.of(value, ShapedArray.of(value.shape, dtype))
     if copy is False:
         reason = "its memory is not aligned to 64 bytes, or not in row-major order"
         if value.dtype != dtype:
@@ -316,7 +347,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     return array(value)
 
 
-def copy(a: Any, order: str | None = None) -> Any:
+def copy(a: ArrayLike, order: str | None = None) -> Array:
     """A copy of an array, in memory of its own.
 
     >>> copy(array([1, 2]))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 from stagec.core import location
+from stagec.core.array import Array
 from stagec.factorizations import eigh as hermitian, svd as singular
 from stagec.factorizations.cholesky import cholesky as lower_factor
 from stagec.factorizations.eig import eig_p, eigvals_p
@@ -16,38 +17,39 @@ from stagec.numpy.selection import take_along_axis
 from stagec.numpy.sorting import argsort
 from stagec.numpy.systems import inexact_matrix
 from stagec.primitives.operand import aval_of
+from stagec.typing import ArrayLike
 
 
 class QRResult(NamedTuple):
     """Orthonormal columns, and an upper triangle."""
 
-    Q: Any
-    R: Any
+    Q: Array
+    R: Array
 
 
 class EigResult(NamedTuple):
     """Eigenvalues, and eigenvectors as columns."""
 
-    eigenvalues: Any
-    eigenvectors: Any
+    eigenvalues: Array
+    eigenvectors: Array
 
 
 class EighResult(NamedTuple):
     """Eigenvalues, and eigenvectors as columns."""
 
-    eigenvalues: Any
-    eigenvectors: Any
+    eigenvalues: Array
+    eigenvectors: Array
 
 
 class SVDResult(NamedTuple):
     """Left singular vectors as columns, singular values, and right singular vectors as rows, conjugated."""
 
-    U: Any
-    S: Any
-    Vh: Any
+    U: Array
+    S: Array
+    Vh: Array
 
 
-def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
+def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
     """The triangular factor L of positive definite matrices L L^H; NaN for matrices that are not positive definite.
 
     Args:
@@ -64,7 +66,15 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
     return adjoint(found) if upper else found
 
 
-def qr(a: Any, mode: str = "reduced") -> Any:
+@overload
+def qr(a: ArrayLike, mode: Literal["reduced", "complete", "full"] = "reduced") -> QRResult: ...
+@overload
+def qr(a: ArrayLike, mode: Literal["r"]) -> Array: ...
+@overload
+def qr(a: ArrayLike, mode: Literal["raw"]) -> tuple[Array, Array]: ...
+@overload
+def qr(a: ArrayLike, mode: str) -> Any: ...
+def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     """`a` as a product of orthonormal columns and an upper triangle.
 
     Args:
@@ -93,7 +103,7 @@ def _is_lower(name: str, UPLO: str | None) -> bool:
     return UPLO != "U"
 
 
-def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
+def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
     """Eigenvalues in ascending order, and eigenvectors as columns, of symmetric or Hermitian matrices.
 
     Args:
@@ -112,7 +122,7 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Eigh
     return EighResult(*hermitian.eigh(a, lower=lower, symmetrize_input=symmetrize_input))
 
 
-def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Any:
+def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
     """The eigenvalues of symmetric or Hermitian matrices, in ascending order; the arguments are those of `eigh`.
 
     >>> import stagec.numpy as snp
@@ -124,13 +134,38 @@ def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -
     return hermitian.eigvalsh(a, lower=lower, symmetrize_input=symmetrize_input)
 
 
+@overload
 def svd(
-    a: Any,
+    a: ArrayLike,
+    full_matrices: bool = True,
+    compute_uv: Literal[True] = True,
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> SVDResult: ...
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    *,
+    compute_uv: Literal[False],
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> Array: ...
+@overload
+def svd(
+    a: ArrayLike,
     full_matrices: bool = True,
     compute_uv: bool = True,
     hermitian: bool = False,
     subset_by_index: tuple[int, int] | None = None,
-) -> Any:
+) -> SVDResult | Array: ...
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> SVDResult | Array:
     """`a` as U diag(S) Vh, with orthonormal columns in U and rows in Vh, and S descending.
 
     Args:
@@ -183,7 +218,7 @@ def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
     return vectors * signs[..., None, :], abs(values), adjoint(vectors)
 
 
-def svdvals(x: Any, /) -> Any:
+def svdvals(x: ArrayLike, /) -> Array:
     """The singular values of matrices, in descending order.
 
     >>> import stagec.numpy as snp
@@ -193,7 +228,7 @@ def svdvals(x: Any, /) -> Any:
     return singular.svd(inexact_matrix("svdvals", x), compute_uv=False)
 
 
-def eig(a: Any) -> EigResult:
+def eig(a: ArrayLike) -> EigResult:
     """Eigenvalues, in no order, and eigenvectors as columns, of square matrices; complex, as those of real ones may be.
 
     Programs for any device refuse it: it is computed by NumPy, outside of `jit`. Symmetric matrices have `eigh`.
@@ -206,7 +241,7 @@ def eig(a: Any) -> EigResult:
     return EigResult(*eig_p(inexact_matrix("eig", a, square=True)))
 
 
-def eigvals(a: Any) -> Any:
+def eigvals(a: ArrayLike) -> Array:
     """The eigenvalues of square matrices, in no order; as `eig`, outside of `jit` only.
 
     >>> import stagec.numpy as snp

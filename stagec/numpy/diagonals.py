@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import location
+from stagec.core.array import Array
 from stagec.core.errors import UnsupportedError
 from stagec.numpy.arguments import array_argument, immutable, refuse_out
 from stagec.numpy.creation import eye, tri
@@ -21,9 +22,10 @@ from stagec.primitives.iota import full_like
 from stagec.primitives.joining import pad
 from stagec.primitives.logic import select
 from stagec.primitives.shape import broadcast_in_dim, reshape
+from stagec.typing import ArrayLike, DTypeLike
 
 
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """The elements of a plane's diagonal, as the last axis.
 
     >>> import stagec.numpy as snp
@@ -47,7 +49,9 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return getitem(reshape(square, (*a.shape[:-2], count * count)), (..., slice(None, None, count + 1)))
 
 
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+def trace(
+    a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike = None, out: None = None
+) -> Array:
     """The sum of a plane's diagonal.
 
     >>> import stagec.numpy as snp
@@ -58,7 +62,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     return diagonal(a, offset, axis1, axis2).sum(-1, dtype=dtype)
 
 
-def diag(v: Any, k: int = 0) -> Any:
+def diag(v: ArrayLike, k: int = 0) -> Array:
     """A matrix with this diagonal, or the diagonal of a matrix.
 
     >>> import stagec.numpy as snp
@@ -82,12 +86,12 @@ def diag(v: Any, k: int = 0) -> Any:
     return select(eye(size, k=k, dtype=bool), rows, full_like(rows, 0))
 
 
-def diagflat(v: Any, k: int = 0) -> Any:
+def diagflat(v: ArrayLike, k: int = 0) -> Array:
     """A matrix whose diagonal holds all elements of `v`."""
     return diag(ravel(v), k)
 
 
-def tril(m: Any, k: int = 0) -> Any:
+def tril(m: ArrayLike, k: int = 0) -> Array:
     """Zeros above a diagonal.
 
     >>> import stagec.numpy as snp
@@ -98,7 +102,7 @@ def tril(m: Any, k: int = 0) -> Any:
     return _triangle(m, k, True, "tril")
 
 
-def triu(m: Any, k: int = 0) -> Any:
+def triu(m: ArrayLike, k: int = 0) -> Array:
     """Zeros below a diagonal.
 
     >>> import stagec.numpy as snp
@@ -118,7 +122,7 @@ def _triangle(m: Any, k: int, lower: bool, name: str) -> Any:
     return select(keep, m, zero) if lower else select(keep, zero, m)
 
 
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
     """The powers of a vector's elements as columns.
 
     >>> import stagec.numpy as snp
@@ -139,7 +143,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     return stack(columns, 1)
 
 
-def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True) -> Array:
     """A copy with another diagonal; pass `inplace=False`, as arrays are immutable.
 
     >>> import stagec.numpy as snp

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.trace import operand_rows
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
 from stagec.numpy.diagonals import diagonal
 from stagec.numpy.manipulation import moveaxis
 from stagec.numpy.promotion import promote_dtypes
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.dot import dot_general
+from stagec.primitives.dot import PrecisionLike, dot_general
 from stagec.primitives.shape import squeeze, transpose
+from stagec.typing import DTypeLike
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -138,11 +140,11 @@ def einsum(
     subscripts: Any,
     /,
     *operands: Any,
-    out: Any = None,
-    optimize: Any = "auto",
-    precision: Any = None,
-    preferred_element_type: Any = None,
-) -> Any:
+    out: None = None,
+    optimize: str | bool | Sequence[Any] = "auto",
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike = None,
+) -> Array:
     """Sum products of elements whose axes carry the same labels.
 
     Args:
@@ -202,7 +204,9 @@ def einsum(
     return x if preferred is None else convert_element_type(x, preferred)
 
 
-def einsum_path(subscripts: str, /, *operands: Any, optimize: Any = "auto") -> Any:
+def einsum_path(
+    subscripts: str, /, *operands: Any, optimize: str | bool | Sequence[Any] = "auto"
+) -> tuple[list[Any], Any]:
     """The order of contractions that `einsum` takes, and a report on it, as `opt_einsum` gives them.
 
     >>> import stagec.numpy as snp

@@ -6,12 +6,14 @@ import math
 from typing import Any
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.numpy.arithmetic import dtype_of
 from stagec.numpy.promotion import promote_floating, promote_inexact
 from stagec.primitives import arithmetic as ar, complex as cplx, logic, special, transcendental as tr
+from stagec.typing import ArrayLike
 
 
-def exp(x: Any, /) -> Any:
+def exp(x: ArrayLike, /) -> Array:
     """e to the power of each element.
 
     >>> round(float(exp(0.5)), 4)
@@ -20,7 +22,7 @@ def exp(x: Any, /) -> Any:
     return tr.exp(*promote_inexact(x))
 
 
-def exp2(x: Any, /) -> Any:
+def exp2(x: ArrayLike, /) -> Array:
     """2 to the power of each element.
 
     >>> round(float(exp2(3.0)), 4)
@@ -29,7 +31,7 @@ def exp2(x: Any, /) -> Any:
     return tr.exp2(*promote_inexact(x))
 
 
-def expm1(x: Any, /) -> Any:
+def expm1(x: ArrayLike, /) -> Array:
     """`exp(x) - 1`, accurate near 0.
 
     >>> round(float(expm1(0.5)), 4)
@@ -38,7 +40,7 @@ def expm1(x: Any, /) -> Any:
     return tr.expm1(*promote_inexact(x))
 
 
-def log(x: Any, /) -> Any:
+def log(x: ArrayLike, /) -> Array:
     """The natural logarithm; NaN for negative real numbers.
 
     >>> round(float(log(0.5)), 4)
@@ -47,7 +49,7 @@ def log(x: Any, /) -> Any:
     return tr.log(*promote_inexact(x))
 
 
-def log1p(x: Any, /) -> Any:
+def log1p(x: ArrayLike, /) -> Array:
     """`log(1 + x)`, accurate near 0.
 
     >>> round(float(log1p(0.5)), 4)
@@ -56,7 +58,7 @@ def log1p(x: Any, /) -> Any:
     return tr.log1p(*promote_inexact(x))
 
 
-def log2(x: Any, /) -> Any:
+def log2(x: ArrayLike, /) -> Array:
     """The logarithm to base 2.
 
     >>> round(float(log2(8.0)), 4)
@@ -65,7 +67,7 @@ def log2(x: Any, /) -> Any:
     return _log_to_base(x, 1 / math.log(2))
 
 
-def log10(x: Any, /) -> Any:
+def log10(x: ArrayLike, /) -> Array:
     """The logarithm to base 10.
 
     >>> round(float(log10(1000.0)), 4)
@@ -82,7 +84,7 @@ def _log_to_base(x: Any, factor: float) -> Any:
     return cplx.complex(ar.mul(cplx.real(out), factor), ar.mul(cplx.imag(out), factor))
 
 
-def sin(x: Any, /) -> Any:
+def sin(x: ArrayLike, /) -> Array:
     """The sine of angles in radians.
 
     >>> round(float(sin(0.5)), 4)
@@ -91,7 +93,7 @@ def sin(x: Any, /) -> Any:
     return tr.sin(*promote_inexact(x))
 
 
-def cos(x: Any, /) -> Any:
+def cos(x: ArrayLike, /) -> Array:
     """The cosine of angles in radians.
 
     >>> round(float(cos(0.5)), 4)
@@ -100,7 +102,7 @@ def cos(x: Any, /) -> Any:
     return tr.cos(*promote_inexact(x))
 
 
-def tan(x: Any, /) -> Any:
+def tan(x: ArrayLike, /) -> Array:
     """The tangent of angles in radians.
 
     >>> round(float(tan(0.5)), 4)
@@ -109,7 +111,7 @@ def tan(x: Any, /) -> Any:
     return tr.tan(*promote_inexact(x))
 
 
-def arcsin(x: Any, /) -> Any:
+def arcsin(x: ArrayLike, /) -> Array:
     """The angle in radians whose sine is `x`; NaN outside [-1, 1].
 
     >>> round(float(arcsin(0.5)), 4)
@@ -118,7 +120,7 @@ def arcsin(x: Any, /) -> Any:
     return tr.asin(*promote_inexact(x))
 
 
-def arccos(x: Any, /) -> Any:
+def arccos(x: ArrayLike, /) -> Array:
     """The angle in radians whose cosine is `x`; NaN outside [-1, 1].
 
     >>> round(float(arccos(0.5)), 4)
@@ -127,7 +129,7 @@ def arccos(x: Any, /) -> Any:
     return tr.acos(*promote_inexact(x))
 
 
-def arctan(x: Any, /) -> Any:
+def arctan(x: ArrayLike, /) -> Array:
     """The angle in radians whose tangent is `x`.
 
     >>> round(float(arctan(0.5)), 4)
@@ -136,7 +138,7 @@ def arctan(x: Any, /) -> Any:
     return tr.atan(*promote_inexact(x))
 
 
-def arctan2(x1: Any, x2: Any, /) -> Any:
+def arctan2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The angle in radians of the point with ordinate `x1` and abscissa `x2`.
 
     >>> round(float(arctan2(1.0, -1.0)), 4)
@@ -145,7 +147,7 @@ def arctan2(x1: Any, x2: Any, /) -> Any:
     return tr.atan2(*promote_floating("arctan2", x1, x2))
 
 
-def sinh(x: Any, /) -> Any:
+def sinh(x: ArrayLike, /) -> Array:
     """The hyperbolic sine.
 
     >>> round(float(sinh(0.5)), 4)
@@ -154,7 +156,7 @@ def sinh(x: Any, /) -> Any:
     return tr.sinh(*promote_inexact(x))
 
 
-def cosh(x: Any, /) -> Any:
+def cosh(x: ArrayLike, /) -> Array:
     """The hyperbolic cosine.
 
     >>> round(float(cosh(0.5)), 4)
@@ -163,7 +165,7 @@ def cosh(x: Any, /) -> Any:
     return tr.cosh(*promote_inexact(x))
 
 
-def tanh(x: Any, /) -> Any:
+def tanh(x: ArrayLike, /) -> Array:
     """The hyperbolic tangent.
 
     >>> round(float(tanh(0.5)), 4)
@@ -172,7 +174,7 @@ def tanh(x: Any, /) -> Any:
     return tr.tanh(*promote_inexact(x))
 
 
-def arcsinh(x: Any, /) -> Any:
+def arcsinh(x: ArrayLike, /) -> Array:
     """The inverse hyperbolic sine.
 
     >>> round(float(arcsinh(0.5)), 4)
@@ -181,7 +183,7 @@ def arcsinh(x: Any, /) -> Any:
     return tr.asinh(*promote_inexact(x))
 
 
-def arccosh(x: Any, /) -> Any:
+def arccosh(x: ArrayLike, /) -> Array:
     """The inverse hyperbolic cosine; NaN below 1.
 
     >>> round(float(arccosh(2.0)), 4)
@@ -190,7 +192,7 @@ def arccosh(x: Any, /) -> Any:
     return tr.acosh(*promote_inexact(x))
 
 
-def arctanh(x: Any, /) -> Any:
+def arctanh(x: ArrayLike, /) -> Array:
     """The inverse hyperbolic tangent; NaN outside [-1, 1].
 
     >>> round(float(arctanh(0.5)), 4)
@@ -203,7 +205,7 @@ asin, acos, atan, atan2 = arcsin, arccos, arctan, arctan2
 asinh, acosh, atanh = arcsinh, arccosh, arctanh
 
 
-def deg2rad(x: Any, /) -> Any:
+def deg2rad(x: ArrayLike, /) -> Array:
     """Degrees to radians.
 
     >>> round(float(deg2rad(180)), 4)
@@ -213,7 +215,7 @@ def deg2rad(x: Any, /) -> Any:
     return ar.mul(x, math.pi / 180)
 
 
-def rad2deg(x: Any, /) -> Any:
+def rad2deg(x: ArrayLike, /) -> Array:
     """Radians to degrees.
 
     >>> round(float(rad2deg(3.14159265)), 4)
@@ -226,7 +228,7 @@ def rad2deg(x: Any, /) -> Any:
 radians, degrees = deg2rad, rad2deg
 
 
-def sinc(x: Any, /) -> Any:
+def sinc(x: ArrayLike, /) -> Array:
     """`sin(pi x) / (pi x)`, and 1 at 0. Derivatives of every order are right at 0 and near it.
 
     >>> round(float(sinc(0.5)), 4)
@@ -248,7 +250,7 @@ def sinc(x: Any, /) -> Any:
 _SINC = [(-1) ** n / math.factorial(2 * n + 1) for n in range(13)]
 
 
-def i0(x: Any) -> Any:
+def i0(x: ArrayLike) -> Array:
     """The modified Bessel function of the first kind, order 0.
 
     >>> round(float(i0(1.0)), 4)

@@ -8,6 +8,7 @@ from typing import Any
 
 from stagec.control import custom
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.numpy.arithmetic import absolute, dtype_of, nonzero_divisor, real_only, reject
 from stagec.numpy.promotion import broadcast_together, promote, promote_dtypes, promote_floating
 from stagec.primitives import arithmetic as ar, complex as cplx, logic, transcendental as tr
@@ -15,9 +16,10 @@ from stagec.primitives.convert import as_array
 from stagec.primitives.gcd import gcd_p
 from stagec.primitives.operand import Operand, as_operand
 from stagec.primitives.rules import instantiate
+from stagec.typing import ArrayLike
 
 
-def maximum(x1: Any, x2: Any, /) -> Any:
+def maximum(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The larger of both; NaN where either is NaN. Complex numbers compare by real part first.
 
     >>> round(float(maximum(2, 3.5)), 4)
@@ -29,7 +31,7 @@ def maximum(x1: Any, x2: Any, /) -> Any:
     return ar.max(x, y)
 
 
-def minimum(x1: Any, x2: Any, /) -> Any:
+def minimum(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The smaller of both; NaN where either is NaN. Complex numbers compare by real part first.
 
     >>> round(float(minimum(2, 3.5)), 4)
@@ -48,7 +50,7 @@ def _keeps(strict: Any, loose: Any, x: Operand, y: Operand) -> Any:
     return logic.bitwise_or(logic.ne(x, x), logic.bitwise_or(strict(a, b), first))
 
 
-def fmax(x1: Any, x2: Any, /) -> Any:
+def fmax(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The larger of both; the other where one is NaN.
 
     >>> round(float(fmax(float('nan'), 1.0)), 4)
@@ -60,7 +62,7 @@ def fmax(x1: Any, x2: Any, /) -> Any:
     return logic.select(take_x, x, y)
 
 
-def fmin(x1: Any, x2: Any, /) -> Any:
+def fmin(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The smaller of both; the other where one is NaN.
 
     >>> round(float(fmin(float('nan'), 1.0)), 4)
@@ -72,7 +74,15 @@ def fmin(x1: Any, x2: Any, /) -> Any:
     return logic.select(take_x, x, y)
 
 
-def clip(a: Any, /, min: Any = None, max: Any = None, *, a_min: Any = None, a_max: Any = None) -> Any:
+def clip(
+    a: ArrayLike,
+    /,
+    min: ArrayLike | None = None,
+    max: ArrayLike | None = None,
+    *,
+    a_min: ArrayLike | None = None,
+    a_max: ArrayLike | None = None,
+) -> Array:
     """`a` limited to the interval from `min` to `max`, either of which may be absent.
 
     Args:
@@ -96,7 +106,7 @@ def clip(a: Any, /, min: Any = None, max: Any = None, *, a_min: Any = None, a_ma
     return as_array(out)
 
 
-def hypot(x1: Any, x2: Any, /) -> Any:
+def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`sqrt(x1**2 + x2**2)`, without overflow on the way.
 
     >>> round(float(hypot(3.0, 4.0)), 4)
@@ -114,7 +124,7 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     return logic.select(infinite, float("inf"), length)
 
 
-def heaviside(x1: Any, x2: Any, /) -> Any:
+def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """0 where `x1` is negative, `x2` where it is 0, 1 where it is positive.
 
     >>> round(float(heaviside(0.0, 0.5)), 4)
@@ -126,7 +136,7 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
     return logic.select(logic.eq(x, 0), y, step)
 
 
-def gcd(x1: Any, x2: Any, /) -> Any:
+def gcd(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The greatest common divisor of integers, never negative.
 
     Raises:
@@ -138,7 +148,7 @@ def gcd(x1: Any, x2: Any, /) -> Any:
     return gcd_p(*_integers("gcd", x1, x2))
 
 
-def lcm(x1: Any, x2: Any, /) -> Any:
+def lcm(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The least common multiple of integers, never negative; 0 where either is 0.
 
     Raises:
@@ -159,7 +169,7 @@ def _integers(name: str, x1: Any, x2: Any) -> list[Operand]:
     return broadcast_together(name, operands)
 
 
-def logaddexp(x1: Any, x2: Any, /) -> Any:
+def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`log(exp(x1) + exp(x2))`, without overflow on the way.
 
     >>> round(float(logaddexp(2.0, 3.0)), 4)
@@ -200,7 +210,7 @@ def _complex_logaddexp(x: Operand, y: Operand) -> Any:
     return ar.add(top, tr.log1p(tr.exp(ar.sub(low, top))))
 
 
-def logaddexp2(x1: Any, x2: Any, /) -> Any:
+def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`log2(2**x1 + 2**x2)`, without overflow on the way.
 
     >>> round(float(logaddexp2(2.0, 3.0)), 4)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, location
+from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.numpy.arguments import array_argument, from_numpy, requested_dtype
 from stagec.numpy.fft_arguments import along, back, chosen_axes, complex_argument, fitted, length, listed, real_argument
@@ -21,7 +22,9 @@ from stagec.primitives.operand import Operand, aval_of
 from stagec.primitives.rules import zeros
 from stagec.primitives.shape import reshape, rev
 from stagec.primitives.slicing import slice_in_dim
+from stagec.runtime.device import Device
 from stagec.runtime.plans import cover as _cover
+from stagec.typing import ArrayLike, DTypeLike
 
 __all__ = [
     "fft",
@@ -69,7 +72,7 @@ def _transform(name: str, a: Any, n: Any, axis: Any, norm: Any, inverse: bool) -
     return back(_scaled(fft_last(fitted(x, points), inverse), scale), place)
 
 
-def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def fft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The discrete Fourier transform along an axis, of any length.
 
     Args:
@@ -82,7 +85,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -
     return _transform("fft", listed(a), n, axis, norm, False)
 
 
-def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def ifft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The inverse of `fft`.
 
     >>> ifft(fft([1.0, 2.0])).real
@@ -91,7 +94,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
     return _transform("ifft", listed(a), n, axis, norm, True)
 
 
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def rfft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The first half of the transform of real numbers; the other half is its mirrored conjugate.
 
     >>> rfft([1.0, 2.0, 3.0, 4.0])
@@ -120,7 +123,7 @@ def _half_transform(x: Operand, n: int) -> Operand:
     return even + complex(cosines * imag_part + sines * real_part, sines * imag_part - cosines * real_part)
 
 
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def irfft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The inverse of `rfft`: real numbers from the first half of their transform.
 
     Args:
@@ -142,7 +145,7 @@ def _from_half(x: Operand, n: int) -> Operand:
     return real(fft_last(concatenate([x, conj(rev(rest, (last,)))], last), True))
 
 
-def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def hfft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The real transform of numbers that are the mirrored conjugates of each other, from their first half.
 
     >>> hfft([1.0, 2.0, 3.0])
@@ -153,7 +156,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
     return irfft(conj(x), points, axis, _opposite("hfft", norm))
 
 
-def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def ihfft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The inverse of `hfft`.
 
     >>> ihfft([8.0, -2.0, 0.0, -2.0]).real
@@ -167,7 +170,12 @@ def _opposite(name: str, norm: Any) -> str:
     return {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}[norm]
 
 
-def fftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+def fftn(
+    a: ArrayLike | Sequence[Any],
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+) -> Array:
     """`fft` along several axes, all by default.
 
     Args:
@@ -180,7 +188,12 @@ def fftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = No
     return _several("fftn", fft, a, s, axes, norm)
 
 
-def ifftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+def ifftn(
+    a: ArrayLike | Sequence[Any],
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+) -> Array:
     """The inverse of `fftn`.
 
     >>> ifftn(fftn([[1.0, 2.0], [3.0, 4.0]])).real
@@ -197,7 +210,12 @@ def _several(name: str, one: Any, a: Any, s: Any, axes: Any, norm: Any) -> Any:
     return x
 
 
-def rfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+def rfftn(
+    a: ArrayLike | Sequence[Any],
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+) -> Array:
     """`rfft` along the last of several axes, and `fft` along the others.
 
     >>> rfftn([[1.0, 2.0], [3.0, 4.0]]).real
@@ -212,7 +230,12 @@ def rfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = N
     return fftn(x, sizes[:-1], places[:-1], norm) if places[:-1] else x
 
 
-def irfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+def irfftn(
+    a: ArrayLike | Sequence[Any],
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+) -> Array:
     """The inverse of `rfftn`.
 
     >>> irfftn(rfftn([[1.0, 2.0], [3.0, 4.0]]))
@@ -228,7 +251,12 @@ def irfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = 
     return irfft(x, last, places[-1], norm)
 
 
-def fft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+def fft2(
+    a: ArrayLike | Sequence[Any],
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str | None = None,
+) -> Array:
     """`fftn` along two axes.
 
     >>> fft2([[1.0, 2.0], [3.0, 4.0]]).shape
@@ -237,7 +265,12 @@ def fft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1),
     return fftn(a, s, axes, norm)
 
 
-def ifft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+def ifft2(
+    a: ArrayLike | Sequence[Any],
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str | None = None,
+) -> Array:
     """The inverse of `fft2`.
 
     >>> ifft2([[1.0, 2.0], [3.0, 4.0]]).shape
@@ -246,7 +279,12 @@ def ifft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1)
     return ifftn(a, s, axes, norm)
 
 
-def rfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+def rfft2(
+    a: ArrayLike | Sequence[Any],
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str | None = None,
+) -> Array:
     """`rfftn` along two axes.
 
     >>> rfft2([[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]]).shape
@@ -255,7 +293,12 @@ def rfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1)
     return rfftn(a, s, axes, norm)
 
 
-def irfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+def irfft2(
+    a: ArrayLike | Sequence[Any],
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str | None = None,
+) -> Array:
     """The inverse of `rfft2`.
 
     >>> irfft2([[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]]).shape
@@ -264,7 +307,7 @@ def irfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1
     return irfftn(a, s, axes, norm)
 
 
-def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike = None, device: Device | str | None = None) -> Array:
     """The frequencies of the elements of a transform of `n` points at a distance of `d`.
 
     >>> fftfreq(4, 0.5)
@@ -273,7 +316,7 @@ def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> A
     return _frequencies("fftfreq", np.fft.fftfreq, n, d, dtype)
 
 
-def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike = None, device: Device | str | None = None) -> Array:
     """The frequencies of the elements of `rfft`.
 
     >>> rfftfreq(4, 0.5)
@@ -287,7 +330,7 @@ def _frequencies(name: str, of: Any, n: Any, d: Any, dtype: Any) -> Any:
     return from_numpy(of(length(name, n, 0)), wanted) / d
 
 
-def fftshift(x: Any, axes: Any = None) -> Any:
+def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     """Move the frequency 0 from the start to the middle of each axis.
 
     >>> fftshift(fftfreq(4))
@@ -296,7 +339,7 @@ def fftshift(x: Any, axes: Any = None) -> Any:
     return _shifted("fftshift", x, axes, lambda n: n // 2)
 
 
-def ifftshift(x: Any, axes: Any = None) -> Any:
+def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     """The inverse of `fftshift`.
 
     >>> ifftshift(fftshift(fftfreq(3)))

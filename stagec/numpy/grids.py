@@ -12,6 +12,7 @@ from stagec.core import dtypes
 from stagec.numpy.arguments import array_argument, from_numpy
 from stagec.numpy.values import array
 from stagec.primitives.axes import canonical_axes
+from stagec.typing import ArrayLike
 
 
 class Grid:
@@ -42,7 +43,7 @@ def _attributes(a: Any) -> Any:
     return array(a) if isinstance(a, (list, tuple)) else array_argument(a, "a")
 
 
-def ndim(a: Any) -> int:
+def ndim(a: ArrayLike | Sequence[Any]) -> int:
     """The number of axes.
 
     >>> ndim(1.0)
@@ -51,7 +52,7 @@ def ndim(a: Any) -> int:
     return _attributes(a).ndim
 
 
-def shape(a: Any) -> tuple[int, ...]:
+def shape(a: ArrayLike | Sequence[Any]) -> tuple[int, ...]:
     """The sizes of the axes.
 
     >>> shape([[1, 2]])

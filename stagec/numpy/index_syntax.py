@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
@@ -16,7 +17,7 @@ from stagec.primitives import arithmetic
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.logic import lt, select
 from stagec.primitives.operand import as_operand, aval_of
-from stagec.runtime.array import Array
+from stagec.runtime.array import Array as ConcreteArray
 
 
 class Part(NamedTuple):
@@ -248,7 +249,7 @@ def _integer(entry: Any, axis: int, size: int, clips: bool) -> Part:
         if isinstance(entry, np.ndarray) and entry.size == 0:
             return Part("array", axis, np.zeros(entry.shape, np.int32))
         raise _bad_entry(entry)
-    if type(entry) is Array or isinstance(entry, (Literal, np.ndarray)):
+    if type(entry) is ConcreteArray or isinstance(entry, (Literal, np.ndarray)):
         value = np.asarray(entry.value if isinstance(entry, Literal) else entry)
         if value.ndim == 0:
             return _integer(int(value), axis, size, clips)
@@ -258,7 +259,7 @@ def _integer(entry: Any, axis: int, size: int, clips: bool) -> Part:
     return Part("array", axis, wrap_negative(entry, size))
 
 
-def wrap_negative(index: Any, size: int) -> Any:
+def wrap_negative(index: Any, size: int) -> Array:
     """Traced integers as int32 or int64, those below 0 counted from the end of an axis."""
     dtype = aval_of(index).dtype
     wide = dtypes.int64 if size >= 2**31 - 1 or (dtype.itemsize == 8) else dtypes.int32

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from stagec.core import location
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.numpy.index_syntax import Parsed, Part, index_error, parse, traced_mask
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
@@ -18,7 +19,7 @@ from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.shape import expand_dims, reshape, rev
 from stagec.primitives.slicing import dynamic_slice_p, slice_
-from stagec.runtime.array import Array
+from stagec.runtime.array import Array as ConcreteArray
 from stagec.runtime.plans import is_plain
 
 
@@ -29,7 +30,7 @@ def getitem(
     fill_value: Any = None,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
-) -> Any:
+) -> Array:
     """`x[index]`; out-of-range integers are clamped unless `mode` says otherwise.
 
     Args:
@@ -61,7 +62,7 @@ def getitem(
     return _advanced(x, parts, parsed_mode.value, fill_value, indices_are_sorted, unique_indices)
 
 
-def with_new_axes(x: Any, parsed: Parsed) -> tuple[Any, Parsed]:
+def with_new_axes(x: Any, parsed: Parsed) -> tuple[Array, Parsed]:
     """Masks of rank 0 index real axes of size 1, which are added here."""
     parts, places, axis = [], [], 0
     for part in parsed.parts:
@@ -76,7 +77,7 @@ def with_new_axes(x: Any, parsed: Parsed) -> tuple[Any, Parsed]:
     return x, Parsed(parts, x.shape)
 
 
-def _basic(x: Any, parts: list[Part]) -> Any:
+def _basic(x: Any, parts: list[Part]) -> Array:
     """Slices and known integers: one slice, one reversal, one reshape."""
     x = sliced(x, parts)
     shape = []
@@ -88,7 +89,7 @@ def _basic(x: Any, parts: list[Part]) -> Any:
     return reshape(x, tuple(shape)) if tuple(shape) != x.shape else x
 
 
-def sliced(x: Any, parts: list[Part]) -> Any:
+def sliced(x: Any, parts: list[Part]) -> Array:
     """What known integers and slices choose; axes of integers stay, with size 1."""
     starts, limits, steps, reversed_axes = [0] * x.ndim, list(x.shape), [1] * x.ndim, []
     for part in parts:
@@ -114,7 +115,7 @@ def sliced(x: Any, parts: list[Part]) -> Any:
     return x
 
 
-def _at_scalars(x: Any, parts: list[Part]) -> Any:
+def _at_scalars(x: Any, parts: list[Part]) -> Array:
     """Traced integers of rank 0: a dynamic slice, which clamps."""
     # Slices that are not contiguous are taken first, along their own axes.
     x = sliced(x, [p for p in parts if p.kind != "int"])
@@ -170,7 +171,7 @@ def index_columns(arrays: Sequence[Any], shape: tuple[int, ...]) -> Any:
     return concatenate(out, len(shape))
 
 
-def _advanced(x: Any, parts: list[Part], mode: str, fill_value: Any, is_sorted: bool, unique: bool) -> Any:
+def _advanced(x: Any, parts: list[Part], mode: str, fill_value: Any, is_sorted: bool, unique: bool) -> Array:
     x = sliced(x, [p for p in parts if p.kind == "slice"])
     joined = advanced(parts)
     kept = [1 if p.kind == "new" else p.value[1] for p in parts if p.kind in ("new", "slice")]
@@ -201,9 +202,9 @@ def _advanced(x: Any, parts: list[Part], mode: str, fill_value: Any, is_sorted: 
     return reshape(out, result) if out.shape != result else out
 
 
-def read(x: Any, index: Any) -> Any:
+def read(x: Any, index: Any) -> Array:
     """`x[index]`: `getitem`, but for known integers and slices of known data, which are a view."""
-    if type(x) is Array and is_plain(x):
+    if type(x) is ConcreteArray and is_plain(x):
         entries = index if type(index) is tuple else (index,)
         shape = x.aval.shape
         if len(entries) <= len(shape):
@@ -230,15 +231,15 @@ def _is_known(entry: slice) -> bool:
     )
 
 
-def _view_of(x: Any, value: np.ndarray[Any, Any]) -> Any:
-    return Array.of(value, ShapedArray.of(value.shape, x.aval.dtype, x.aval.weak_type))
+def _view_of(x: Any, value: np.ndarray[Any, Any]) -> Array:
+    return ConcreteArray.of(value, ShapedArray.of(value.shape, x.aval.dtype, x.aval.weak_type))
 
 
-def iterate(x: Any) -> Any:
+def iterate(x: Any) -> Iterator[Array]:
     """The entries of the first axis, one after the other."""
     if not x.shape:
         raise location.error(TypeError, "iteration over an array of rank 0", fix="use x.item() for its value")
-    if type(x) is Array and is_plain(x):
+    if type(x) is ConcreteArray and is_plain(x):
         values, aval = x.evaluated(), ShapedArray.of(x.shape[1:], x.aval.dtype, x.aval.weak_type)
-        return (Array.of(values[i, ...], aval) for i in range(len(values)))
+        return (ConcreteArray.of(values[i, ...], aval) for i in range(len(values)))
     return (getitem(x, i) for i in range(x.shape[0]))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from stagec.core import errors, location
+from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.choice import where
 from stagec.numpy.creation import zeros_like
@@ -13,9 +12,17 @@ from stagec.numpy.joining import concatenate
 from stagec.numpy.promotion import promote_dtypes, promote_inexact
 from stagec.numpy.sorting import argsort, searchsorted
 from stagec.primitives.operand import aval_of
+from stagec.typing import ArrayLike
 
 
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+def interp(
+    x: ArrayLike,
+    xp: ArrayLike,
+    fp: ArrayLike,
+    left: ArrayLike | str | None = None,
+    right: ArrayLike | str | None = None,
+    period: ArrayLike | None = None,
+) -> Array:
     """Values at `x` of the piecewise linear function through the points `(xp, fp)`.
 
     Args:
@@ -34,8 +41,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     Array([ 5., 20., 30.], dtype=float32)
     """
     values = array_argument(fp, "interp's fp")
-    x, xp = promote_inexact(array_argument(x, "interp's x"), array_argument(xp, "interp's xp"))
-    given, places = aval_of(values), aval_of(xp)
+    at, known = promote_inexact(array_argument(x, "interp's x"), array_argument(xp, "interp's xp"))
+    given, places = aval_of(values), aval_of(known)
     if places.ndim != 1 or given.shape != places.shape or places.size == 0:
         raise location.error(
             errors.ShapeError,
@@ -46,32 +53,34 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if period is not None:
         left = right = None
         period = abs(array_argument(period, "interp's period"))
-        x, xp = x % period, xp % period
-        order = argsort(xp)
-        xp, values = xp[order], values[order]
-        xp = concatenate([xp[-1:] - period, xp, xp[:1] + period])
+        at, known = at % period, known % period
+        order = argsort(known)
+        known, values = known[order], values[order]
+        known = concatenate([known[-1:] - period, known, known[:1] + period])
         values = concatenate([values[-1:], values, values[:1]])
-    last = len(xp) - 1
-    after = clip(searchsorted(xp, x, side="right"), 0 if last == 0 else 1, last)
+    last = len(known) - 1
+    after = clip(searchsorted(known, at, side="right"), 0 if last == 0 else 1, last)
     before = after - 1 if last else after
-    width = xp[after] - xp[before]
+    width = known[after] - known[before]
     slope = where(width == 0, 0, (values[after] - values[before]) / where(width == 0, 1, width))
-    result = values[before] + slope * (x - xp[before])
-    if _is_value(left, "left"):
-        result = where(x < xp[0], values[0] if left is None else left, result)
-    if _is_value(right, "right"):
-        result = where(x > xp[last], values[last] if right is None else right, result)
-    return result
+    result = values[before] + slope * (at - known[before])
+    below, above = _beyond(left, "left", values[0]), _beyond(right, "right", values[last])
+    if below is not None:
+        result = where(at < known[0], below, result)
+    return result if above is None else where(at > known[last], above, result)
 
 
-def _is_value(side: Any, name: str) -> bool:
-    if isinstance(side, str) and side != "extrapolate":
+def _beyond(side: ArrayLike | str | None, name: str, end: Array) -> ArrayLike | None:
+    """The value beyond an end; None if the line goes on."""
+    if isinstance(side, str):
+        if side == "extrapolate":
+            return None
         fix = f'pass a number, or {name}="extrapolate"'
         raise location.error(ValueError, f"interp: {name} is {side!r}", fix=fix)
-    return not isinstance(side, str)
+    return end if side is None else side
 
 
-def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
+def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     """The polynomial with coefficients `p`, the highest power first, at `x`.
 
     Args:
@@ -86,14 +95,14 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     >>> float(snp.polyval(snp.array([1.0, 0.0, 2.0]), 3.0))
     11.0
     """
-    p, x = promote_dtypes(array_argument(p, "polyval's p"), array_argument(x, "polyval's x"))
-    if aval_of(p).ndim != 1:
+    factors, at = promote_dtypes(array_argument(p, "polyval's p"), array_argument(x, "polyval's x"))
+    if aval_of(factors).ndim != 1:
         raise location.error(
             errors.ShapeError,
-            f"polyval: p is {aval_of(p).long()}",
+            f"polyval: p is {aval_of(factors).long()}",
             fix="pass a vector of coefficients, the highest power first",
         )
-    result = zeros_like(x)
-    for i in range(len(p)):
-        result = result * x + p[i]
+    result = zeros_like(at)
+    for i in range(len(factors)):
+        result = result * at + factors[i]
     return result

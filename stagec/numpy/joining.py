@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import location
+from stagec.core.array import Array
 from stagec.core.operators import ArrayOperators
 from stagec.numpy import promotion
 from stagec.numpy.arguments import array_argument, concrete, refuse_out, requested_dtype, to_array
@@ -19,6 +20,7 @@ from stagec.primitives.axes import as_int, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import is_array_like
 from stagec.primitives.slicing import slice_in_dim, split as _split_sizes
+from stagec.typing import ArrayLike, Arrays, DTypeLike
 
 
 def _sequence(arrays: Any, name: str) -> list[Any]:
@@ -41,7 +43,7 @@ def _joined(arrays: list[Any], dtype: Any, name: str) -> list[Any]:
     return [convert_element_type(array_argument(a, "arrays"), wanted) for a in arrays]
 
 
-def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
+def concatenate(arrays: Arrays, axis: int | None = 0, dtype: DTypeLike = None) -> Array:
     """Join arrays along an axis that they have.
 
     Args:
@@ -68,7 +70,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
 concat = concatenate
 
 
-def stack(arrays: Any, axis: int = 0, out: Any = None, dtype: Any = None) -> Any:
+def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike = None) -> Array:
     """Join arrays of one shape along a new axis.
 
     >>> import stagec.numpy as snp
@@ -94,7 +96,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, dtype: Any = None) -> Any
     return _joining.concatenate([_shape.expand_dims(p, (where,)) for p in parts], where)
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     """The parts of an array along an axis, which is removed.
 
     >>> import stagec.numpy as snp
@@ -107,7 +109,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     return tuple([_shape.squeeze(p, (axis,)) for p in parts])
 
 
-def vstack(tup: Any, dtype: Any = None) -> Any:
+def vstack(tup: Arrays, dtype: DTypeLike = None) -> Array:
     """Join along the first axis; vectors become rows.
 
     >>> import stagec.numpy as snp
@@ -117,7 +119,7 @@ def vstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate([atleast_2d(a) for a in _sequence(tup, "vstack")], 0, dtype)
 
 
-def hstack(tup: Any, dtype: Any = None) -> Any:
+def hstack(tup: Arrays, dtype: DTypeLike = None) -> Array:
     """Join along the second axis, vectors along the first.
 
     >>> import stagec.numpy as snp
@@ -128,7 +130,7 @@ def hstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype)
 
 
-def dstack(tup: Any, dtype: Any = None) -> Any:
+def dstack(tup: Arrays, dtype: DTypeLike = None) -> Array:
     """Join along the third axis.
 
     >>> import stagec.numpy as snp
@@ -138,7 +140,7 @@ def dstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate([atleast_3d(a) for a in _sequence(tup, "dstack")], 2, dtype)
 
 
-def column_stack(tup: Any) -> Any:
+def column_stack(tup: Arrays) -> Array:
     """Join along the second axis; vectors become columns.
 
     >>> import stagec.numpy as snp
@@ -149,7 +151,7 @@ def column_stack(tup: Any) -> Any:
     return concatenate([reshape(p, (-1, 1)) if p.ndim == 1 else p for p in parts], 1)
 
 
-def block(arrays: Any) -> Any:
+def block(arrays: Any) -> Array:
     """Join nested lists of blocks: the innermost along the last axis, and so on outwards.
 
     >>> import stagec.numpy as snp
@@ -183,7 +185,7 @@ def block(arrays: Any) -> Any:
     return join(arrays, levels)
 
 
-def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     """Join two arrays, as vectors where no axis is given.
 
     >>> import stagec.numpy as snp
@@ -224,7 +226,7 @@ def _cut(ary: Any, indices_or_sections: Any, axis: int, name: str, even: bool) -
     return _split_sizes(ary, sizes, axis)
 
 
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike, axis: int = 0) -> list[Array]:
     """Cut an axis into equal parts, or at the given places.
 
     Raises:
@@ -237,7 +239,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return _cut(ary, indices_or_sections, axis, "split", True)
 
 
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def array_split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike, axis: int = 0) -> list[Array]:
     """Like `split`; the first parts are longer by one where sizes do not divide.
 
     >>> import stagec.numpy as snp
@@ -247,17 +249,17 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return _cut(ary, indices_or_sections, axis, "array_split", False)
 
 
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def hsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Array]:
     """`split` along the second axis, or the only one."""
     ary = array_argument(ary, "ary")
     return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
 
 
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def vsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Array]:
     """`split` along the first axis."""
     return split(ary, indices_or_sections, 0)
 
 
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def dsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Array]:
     """`split` along the third axis."""
     return split(ary, indices_or_sections, 2)

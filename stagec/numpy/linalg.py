@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stagec.core import location
+from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.numpy import diagonals, linear
 from stagec.numpy.arguments import array_argument
@@ -18,8 +19,10 @@ from stagec.numpy.promotion import broadcast_to_shape
 from stagec.numpy.ranks import cond, lstsq, matrix_rank, pinv
 from stagec.numpy.systems import det, inv, slogdet, solve, tensorinv, tensorsolve
 from stagec.primitives.axes import as_int, shape_error
+from stagec.primitives.dot import PrecisionLike
 from stagec.primitives.shape import expand_dims
 from stagec.runtime.plans import cover as _cover
+from stagec.typing import ArrayLike, DTypeLike
 
 __all__ = [
     "cholesky",
@@ -56,7 +59,7 @@ __all__ = [
 ]
 
 
-def matrix_power(a: Any, n: int) -> Any:
+def matrix_power(a: ArrayLike, n: int) -> Array:
     """A square matrix multiplied by itself, by repeated squaring; its inverse, if `n` is negative.
 
     Raises:
@@ -79,7 +82,7 @@ def matrix_power(a: Any, n: int) -> Any:
         a, power = inv(a), -power
     if power == 0:
         return broadcast_to_shape(eye(a.shape[-1], dtype=a.dtype), a.shape)
-    out = None
+    out: Any = None
     while power:
         if power & 1:
             out = a if out is None else matmul(out, a)
@@ -89,7 +92,7 @@ def matrix_power(a: Any, n: int) -> Any:
     return out
 
 
-def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
+def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Array:
     """The product of two and more matrices, in the order that takes the fewest multiplications.
 
     Args:
@@ -140,7 +143,7 @@ def _chain(parts: list[Any], precision: Any) -> Any:
     return product(0, count - 1)
 
 
-def outer(x1: Any, x2: Any, /) -> Any:
+def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """All products of an element of one vector and one of another."""
     x, y = array_argument(x1, "x1"), array_argument(x2, "x2")
     if x.ndim != 1 or y.ndim != 1:
@@ -152,27 +155,29 @@ def outer(x1: Any, x2: Any, /) -> Any:
     return linear.outer(x, y)
 
 
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """The cross product of vectors of length 3."""
     return linear.cross(x1, x2, axis=axis)
 
 
-def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
     """The diagonals of the matrices in the last two axes."""
     return diagonals.diagonal(x, offset, -2, -1)
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> Array:
     """The sums of the diagonals of the matrices in the last two axes."""
     return diagonals.trace(x, offset, -2, -1, dtype)
 
 
-def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None) -> Any:
+def tensordot(
+    x1: ArrayLike, x2: ArrayLike, /, *, axes: int | Sequence[Sequence[int]] = 2, precision: PrecisionLike = None
+) -> Array:
     """Contract axes of two arrays."""
     return linear.tensordot(x1, x2, axes, precision=precision)
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None) -> Any:
+def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: PrecisionLike = None) -> Array:
     """The product of vectors along one axis; the first is conjugated."""
     return linear.vecdot(x1, x2, axis=axis, precision=precision)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors
+from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype, to_array
 from stagec.numpy.indexing import getitem
 from stagec.numpy.joining import stack
@@ -16,10 +17,11 @@ from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote
 from stagec.primitives import arithmetic
 from stagec.primitives.axes import as_int, canonical_axes, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.dot import dot_general
+from stagec.primitives.dot import PrecisionLike, dot_general
 from stagec.primitives.joining import pad
 from stagec.primitives.logic import bitwise_and
 from stagec.primitives.shape import broadcast_in_dim, expand_dims, reshape, squeeze, transpose
+from stagec.typing import ArrayLike, DTypeLike
 
 
 def _pair(a: Any, b: Any) -> tuple[Any, Any]:
@@ -51,7 +53,9 @@ def _product_fix(x: Any, y: Any) -> str:
     return " or ".join(ways)
 
 
-def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def matmul(
+    a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None, preferred_element_type: DTypeLike = None
+) -> Array:
     """The matrix product; leading axes are broadcast against each other.
 
     Args:
@@ -115,7 +119,14 @@ def _without_stretched(x: Any, lead: tuple[int, ...], inner: int) -> tuple[Any, 
     return x, [first + i for i in range(count) if i not in dropped]
 
 
-def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out: Any = None) -> Any:
+def dot(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike = None,
+    out: None = None,
+) -> Array:
     """The last axis of `a` with the second to last of `b` (or its only one), for all pairs of the others.
 
     >>> import stagec.numpy as snp
@@ -132,7 +143,9 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
     return dot_general(x, y, (((x.ndim - 1,), (y_axis,)), ((), ())), precision, preferred)
 
 
-def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def vdot(
+    a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None, preferred_element_type: DTypeLike = None
+) -> Array:
     """The product of all elements as vectors; the first is conjugated.
 
     >>> import stagec.numpy as snp
@@ -147,7 +160,15 @@ def _conjugate(x: Any) -> Any:
     return x.conj() if dtypes.is_complex(x.dtype) else x
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def vecdot(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    *,
+    axis: int = -1,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike = None,
+) -> Array:
     """The product of vectors along one axis; the first is conjugated, other axes are broadcast.
 
     >>> import stagec.numpy as snp
@@ -169,7 +190,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
     return squeeze(out, (-2, -1))
 
 
-def matvec(x1: Any, x2: Any, /) -> Any:
+def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Matrices times vectors along the last axes.
 
     >>> import stagec.numpy as snp
@@ -180,7 +201,7 @@ def matvec(x1: Any, x2: Any, /) -> Any:
     return squeeze(matmul(x1, expand_dims(y, (y.ndim,))), (-1,))
 
 
-def vecmat(x1: Any, x2: Any, /) -> Any:
+def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Vectors, conjugated, times matrices along the last axes.
 
     >>> import stagec.numpy as snp
@@ -191,7 +212,9 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
     return squeeze(matmul(expand_dims(x, (x.ndim - 1,)), x2), (-2,))
 
 
-def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def inner(
+    a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None, preferred_element_type: DTypeLike = None
+) -> Array:
     """The last axis of `a` with the last of `b`, for all pairs of the others.
 
     >>> import stagec.numpy as snp
@@ -205,7 +228,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
     return dot_general(x, y, numbers, precision, _preferred(preferred_element_type, "inner"))
 
 
-def outer(a: Any, b: Any, out: Any = None) -> Any:
+def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     """All products of an element of `a` and one of `b`.
 
     >>> import stagec.numpy as snp
@@ -220,7 +243,14 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
     return _times(broadcast_in_dim(x, shape, (0,)), broadcast_in_dim(y, shape, (1,)))
 
 
-def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def tensordot(
+    a: ArrayLike,
+    b: ArrayLike,
+    axes: int | Sequence[int] | Sequence[Sequence[int]] = 2,
+    *,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike = None,
+) -> Array:
     """Contract axes of two arrays.
 
     Args:
@@ -251,7 +281,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred
     return dot_general(x, y, ((x_axes, y_axes), ((), ())), precision, _preferred(preferred_element_type, "tensordot"))
 
 
-def kron(a: Any, b: Any) -> Any:
+def kron(a: ArrayLike, b: ArrayLike) -> Array:
     """The Kronecker product: every element of `a` times a copy of `b`.
 
     >>> import stagec.numpy as snp
@@ -268,7 +298,9 @@ def kron(a: Any, b: Any) -> Any:
     return reshape(_times(left, right), tuple([m * n for m, n in zip(x.shape, y.shape)]))
 
 
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+def cross(
+    a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Array:
     """The cross product of vectors of length 3; a third component of 0 is added to those of length 2.
 
     >>> import stagec.numpy as snp

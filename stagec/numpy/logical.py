@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.operators import ArrayOperators
 from stagec.numpy.arithmetic import absolute, dtype_of, reject
 from stagec.numpy.promotion import promote, promote_numeric, truth
@@ -15,6 +16,7 @@ from stagec.primitives import arithmetic as ar, complex as cplx, logic
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.shape import broadcast_in_dim
+from stagec.typing import ArrayLike
 
 
 def filled(x: Operand, value: bool) -> Any:
@@ -22,7 +24,7 @@ def filled(x: Operand, value: bool) -> Any:
     return broadcast_in_dim(np.bool_(value), aval_of(x).shape, ())
 
 
-def equal(x1: Any, x2: Any, /) -> Any:
+def equal(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 == x2`.
 
     >>> bool(equal(2, 2.0))
@@ -31,7 +33,7 @@ def equal(x1: Any, x2: Any, /) -> Any:
     return _compared("equal", logic.eq, x1, x2)
 
 
-def not_equal(x1: Any, x2: Any, /) -> Any:
+def not_equal(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 != x2`; true where either is NaN.
 
     >>> bool(not_equal(2.0, 3.0))
@@ -40,7 +42,7 @@ def not_equal(x1: Any, x2: Any, /) -> Any:
     return _compared("not_equal", logic.ne, x1, x2)
 
 
-def less(x1: Any, x2: Any, /) -> Any:
+def less(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 < x2`; complex numbers compare by real part first.
 
     >>> bool(less(2.0, 3.0))
@@ -49,7 +51,7 @@ def less(x1: Any, x2: Any, /) -> Any:
     return _compared("less", logic.lt, x1, x2)
 
 
-def less_equal(x1: Any, x2: Any, /) -> Any:
+def less_equal(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 <= x2`; complex numbers compare by real part first.
 
     >>> bool(less_equal(2.0, 3.0))
@@ -58,7 +60,7 @@ def less_equal(x1: Any, x2: Any, /) -> Any:
     return _compared("less_equal", logic.le, x1, x2)
 
 
-def greater(x1: Any, x2: Any, /) -> Any:
+def greater(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 > x2`; complex numbers compare by real part first.
 
     >>> bool(greater(2.0, 3.0))
@@ -67,7 +69,7 @@ def greater(x1: Any, x2: Any, /) -> Any:
     return _compared("greater", logic.gt, x1, x2)
 
 
-def greater_equal(x1: Any, x2: Any, /) -> Any:
+def greater_equal(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 >= x2`; complex numbers compare by real part first.
 
     >>> bool(greater_equal(2.0, 3.0))
@@ -98,7 +100,7 @@ def _beyond(number: Any, array: Any) -> int:
     return (number > range_of.max) - (number < range_of.min)
 
 
-def logical_and(x1: Any, x2: Any, /) -> Any:
+def logical_and(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Whether both are nonzero.
 
     >>> bool(logical_and(1, 0))
@@ -108,7 +110,7 @@ def logical_and(x1: Any, x2: Any, /) -> Any:
     return logic.bitwise_and(truth(x), truth(y))
 
 
-def logical_or(x1: Any, x2: Any, /) -> Any:
+def logical_or(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Whether either is nonzero.
 
     >>> bool(logical_or(1, 0))
@@ -118,7 +120,7 @@ def logical_or(x1: Any, x2: Any, /) -> Any:
     return logic.bitwise_or(truth(x), truth(y))
 
 
-def logical_xor(x1: Any, x2: Any, /) -> Any:
+def logical_xor(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Whether exactly one is nonzero.
 
     >>> bool(logical_xor(1, 0))
@@ -128,7 +130,7 @@ def logical_xor(x1: Any, x2: Any, /) -> Any:
     return logic.bitwise_xor(truth(x), truth(y))
 
 
-def logical_not(x: Any, /) -> Any:
+def logical_not(x: ArrayLike, /) -> Array:
     """Whether each element is zero.
 
     >>> bool(logical_not(0))
@@ -145,7 +147,7 @@ def _bit_operands(name: str, *values: Any) -> list[Operand]:
     return operands
 
 
-def bitwise_and(x1: Any, x2: Any, /) -> Any:
+def bitwise_and(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The bits that are set in both; logical and for bools.
 
     >>> int(bitwise_and(6, 3))
@@ -154,7 +156,7 @@ def bitwise_and(x1: Any, x2: Any, /) -> Any:
     return logic.bitwise_and(*_bit_operands("bitwise_and", x1, x2))
 
 
-def bitwise_or(x1: Any, x2: Any, /) -> Any:
+def bitwise_or(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The bits that are set in either; logical or for bools.
 
     >>> int(bitwise_or(6, 3))
@@ -163,7 +165,7 @@ def bitwise_or(x1: Any, x2: Any, /) -> Any:
     return logic.bitwise_or(*_bit_operands("bitwise_or", x1, x2))
 
 
-def bitwise_xor(x1: Any, x2: Any, /) -> Any:
+def bitwise_xor(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The bits that are set in one only.
 
     >>> int(bitwise_xor(6, 3))
@@ -172,7 +174,7 @@ def bitwise_xor(x1: Any, x2: Any, /) -> Any:
     return logic.bitwise_xor(*_bit_operands("bitwise_xor", x1, x2))
 
 
-def bitwise_not(x: Any, /) -> Any:
+def bitwise_not(x: ArrayLike, /) -> Array:
     """Every bit flipped; logical not for bools.
 
     >>> int(bitwise_not(5))
@@ -184,7 +186,7 @@ def bitwise_not(x: Any, /) -> Any:
 invert = bitwise_invert = bitwise_not
 
 
-def left_shift(x1: Any, x2: Any, /) -> Any:
+def left_shift(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 << x2`; 0 where `x2` is not less than the number of bits.
 
     >>> int(left_shift(3, 2))
@@ -193,7 +195,7 @@ def left_shift(x1: Any, x2: Any, /) -> Any:
     return logic.shift_left(*_shift_operands("left_shift", x1, x2))
 
 
-def right_shift(x1: Any, x2: Any, /) -> Any:
+def right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 >> x2`, filled with the sign bit for signed integers.
 
     >>> int(right_shift(-8, 1))
@@ -214,7 +216,7 @@ def _shift_operands(name: str, x1: Any, x2: Any) -> list[Operand]:
     return operands
 
 
-def bitwise_count(x: Any, /) -> Any:
+def bitwise_count(x: ArrayLike, /) -> Array:
     """How many bits of the absolute value are set, as uint8.
 
     >>> int(bitwise_count(7))
@@ -226,7 +228,7 @@ def bitwise_count(x: Any, /) -> Any:
     return convert_element_type(logic.population_count(absolute(x)), dtypes.uint8)
 
 
-def isnan(x: Any, /) -> Any:
+def isnan(x: ArrayLike, /) -> Array:
     """Whether each element is NaN.
 
     >>> bool(isnan(float('nan')))
@@ -236,7 +238,7 @@ def isnan(x: Any, /) -> Any:
     return logic.ne(x, x) if dtypes.is_inexact(dtype_of(x)) else filled(x, False)
 
 
-def isfinite(x: Any, /) -> Any:
+def isfinite(x: ArrayLike, /) -> Array:
     """Whether each element is neither infinite nor NaN.
 
     >>> bool(isfinite(1.0))
@@ -245,7 +247,7 @@ def isfinite(x: Any, /) -> Any:
     return _of_parts("isfinite", x, logic.is_finite, logic.bitwise_and, True)
 
 
-def isinf(x: Any, /) -> Any:
+def isinf(x: ArrayLike, /) -> Array:
     """Whether each element is infinite.
 
     >>> bool(isinf(float('inf')))
@@ -262,7 +264,7 @@ def _of_parts(name: str, x: Any, test: Callable[[Any], Any], join: Callable[[Any
     return test(x) if dtypes.is_float(dtype) else filled(x, of_integers)
 
 
-def isposinf(x: Any, /) -> Any:
+def isposinf(x: ArrayLike, /) -> Array:
     """Whether each element is positive infinity.
 
     >>> bool(isposinf(float('inf')))
@@ -271,7 +273,7 @@ def isposinf(x: Any, /) -> Any:
     return _is_infinity("isposinf", x, float("inf"))
 
 
-def isneginf(x: Any, /) -> Any:
+def isneginf(x: ArrayLike, /) -> Array:
     """Whether each element is negative infinity.
 
     >>> bool(isneginf(float('inf')))
@@ -288,7 +290,7 @@ def _is_infinity(name: str, x: Any, infinity: float) -> Any:
     return logic.eq(x, infinity) if dtypes.is_float(dtype) else filled(x, False)
 
 
-def isreal(x: Any) -> Any:
+def isreal(x: ArrayLike) -> Array:
     """Whether each element has no imaginary part.
 
     >>> bool(isreal(1j))
@@ -298,7 +300,7 @@ def isreal(x: Any) -> Any:
     return logic.eq(cplx.imag(x), 0) if dtypes.is_complex(dtype_of(x)) else filled(x, True)
 
 
-def iscomplex(x: Any) -> Any:
+def iscomplex(x: ArrayLike) -> Array:
     """Whether each element has an imaginary part.
 
     >>> bool(iscomplex(1j))
@@ -308,7 +310,7 @@ def iscomplex(x: Any) -> Any:
     return logic.ne(cplx.imag(x), 0) if dtypes.is_complex(dtype_of(x)) else filled(x, False)
 
 
-def iscomplexobj(x: Any) -> bool:
+def iscomplexobj(x: ArrayLike) -> bool:
     """Whether the dtype of `x` is complex; lists and tuples are looked into.
 
     >>> iscomplexobj(1j)
@@ -320,7 +322,7 @@ def iscomplexobj(x: Any) -> bool:
     return dtypes.is_complex(dtype) if dtype is not None else isinstance(x, complex)
 
 
-def isrealobj(x: Any) -> bool:
+def isrealobj(x: ArrayLike) -> bool:
     """Whether the dtype of `x` is not complex.
 
     >>> isrealobj(1j)
@@ -340,7 +342,9 @@ def isscalar(element: Any) -> bool:
     return np.isscalar(element)
 
 
-def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+def isclose(
+    a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-5, atol: ArrayLike = 1e-8, equal_nan: bool = False
+) -> Array:
     """Whether `|a - b| <= atol + rtol * |b|`; infinities are close to themselves.
 
     Args:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from stagec.core import dtypes, location
+from stagec.core.array import Array, Axis, Shape
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
 from stagec.numpy import promotion
@@ -18,6 +19,8 @@ from stagec.primitives import joining as _joining, shape as _shape
 from stagec.primitives.axes import as_int, as_shape, canonical_axes, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.slicing import dynamic_slice_in_dim, slice_in_dim
+from stagec.runtime.device import Device
+from stagec.typing import ArrayLike, DTypeLike
 
 
 def _check_order(order: str | None, name: str) -> str:
@@ -28,7 +31,7 @@ def _check_order(order: str | None, name: str) -> str:
     raise location.error(ValueError, f"{name}: order is {order!r}", fix="use order='C' or order='F'")
 
 
-def reshape(a: Any, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Any:
+def reshape(a: ArrayLike, shape: Shape | None = None, order: str = "C", *, copy: bool | None = None) -> Array:
     """Give an array another shape, in row-major order of its elements.
 
     Args:
@@ -73,7 +76,7 @@ def _resolved(a: Any, shape: Any) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def ravel(a: Any, order: str = "C") -> Any:
+def ravel(a: ArrayLike | Sequence[Any], order: str = "C") -> Array:
     """All elements as a vector.
 
     >>> import stagec.numpy as snp
@@ -84,7 +87,7 @@ def ravel(a: Any, order: str = "C") -> Any:
     return reshape(a, (a.size,), order)
 
 
-def transpose(a: Any, axes: Any = None) -> Any:
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """Reorder the axes; without `axes`, reverse them.
 
     >>> import stagec.numpy as snp
@@ -101,7 +104,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
 permute_dims = transpose
 
 
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: ArrayLike, /) -> Array:
     """Swap the last two axes.
 
     >>> import stagec.numpy as snp
@@ -114,7 +117,7 @@ def matrix_transpose(x: Any, /) -> Any:
     return swapaxes(x, -1, -2)
 
 
-def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """Exchange two axes.
 
     >>> import stagec.numpy as snp
@@ -128,7 +131,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     return _shape.transpose(a, order)
 
 
-def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Move axes to other places; the others keep their order.
 
     >>> import stagec.numpy as snp
@@ -150,7 +153,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     return _shape.transpose(a, order)
 
 
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     """Move an axis backwards until it lies before `start`.
 
     >>> import stagec.numpy as snp
@@ -165,7 +168,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     return _shape.transpose(a, order)
 
 
-def squeeze(a: Any, axis: Any = None) -> Any:
+def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
     """Remove axes of size 1: those named, or all of them.
 
     >>> import stagec.numpy as snp
@@ -177,7 +180,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     return _shape.squeeze(a, tuple(axes))
 
 
-def expand_dims(a: Any, axis: Any) -> Any:
+def expand_dims(a: ArrayLike, axis: int | tuple[int, ...] | list[int]) -> Array:
     """Insert axes of size 1.
 
     >>> import stagec.numpy as snp
@@ -187,7 +190,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
     return _shape.expand_dims(array_argument(a, "a"), tuple(axis) if isinstance(axis, (tuple, list)) else (axis,))
 
 
-def broadcast_to(array: Any, shape: Any) -> Any:
+def broadcast_to(array: ArrayLike, shape: Shape) -> Array:
     """Stretch axes of size 1, and add axes in front.
 
     >>> import stagec.numpy as snp
@@ -206,7 +209,7 @@ def broadcast_to(array: Any, shape: Any) -> Any:
     return promotion.broadcast_to_shape(array, sizes)
 
 
-def broadcast_arrays(*args: Any) -> list[Any]:
+def broadcast_arrays(*args: Any) -> list[Array]:
     """Stretch arrays to one shape.
 
     >>> import stagec.numpy as snp
@@ -218,7 +221,11 @@ def broadcast_arrays(*args: Any) -> list[Any]:
     return [promotion.broadcast_to_shape(x, sizes) for x in arrays]
 
 
-def atleast_1d(*arys: Any) -> Any:
+@overload
+def atleast_1d(ary: ArrayLike, /) -> Array: ...
+@overload
+def atleast_1d(*arys: ArrayLike) -> list[Array]: ...
+def atleast_1d(*arys: ArrayLike) -> Any:
     """Arrays with at least one axis; a list where there are several.
 
     >>> atleast_1d(1.0)
@@ -227,7 +234,11 @@ def atleast_1d(*arys: Any) -> Any:
     return _atleast(arys, lambda x: x if x.ndim else _shape.expand_dims(x, (0,)))
 
 
-def atleast_2d(*arys: Any) -> Any:
+@overload
+def atleast_2d(ary: ArrayLike, /) -> Array: ...
+@overload
+def atleast_2d(*arys: ArrayLike) -> list[Array]: ...
+def atleast_2d(*arys: ArrayLike) -> Any:
     """Arrays with at least two axes; new ones lead.
 
     >>> import stagec.numpy as snp
@@ -237,7 +248,11 @@ def atleast_2d(*arys: Any) -> Any:
     return _atleast(arys, lambda x: x if x.ndim >= 2 else _shape.expand_dims(x, tuple(range(2 - x.ndim))))
 
 
-def atleast_3d(*arys: Any) -> Any:
+@overload
+def atleast_3d(ary: ArrayLike, /) -> Array: ...
+@overload
+def atleast_3d(*arys: ArrayLike) -> list[Array]: ...
+def atleast_3d(*arys: ArrayLike) -> Any:
     """Arrays with at least three axes: a vector becomes (1, n, 1), a matrix (m, n, 1).
 
     >>> import stagec.numpy as snp
@@ -259,7 +274,7 @@ def _atleast(arrays: Sequence[Any], raise_rank: Any) -> Any:
 # Repeating and turning
 
 
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: int | Sequence[int] | None = None) -> Array:
     """Move elements along axes; what leaves at one end comes in at the other.
 
     Args:
@@ -274,8 +289,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     a = array_argument(a, "a")
     if axis is None:
         return _shape.reshape(roll(ravel(a), shift, 0), a.shape)
-    axes = [axis] if not isinstance(axis, (tuple, list)) else list(axis)
-    axes = [canonical_axis(i, a.ndim, "roll") for i in axes]
+    given = list(axis) if isinstance(axis, (tuple, list)) else [axis]
+    axes = [canonical_axis(i, a.ndim, "roll") for i in given]
     if isinstance(shift, (tuple, list)):
         shifts = list(shift)
     elif isinstance(shift, (ArrayOperators, np.ndarray)) and shift.ndim:
@@ -303,7 +318,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     return a
 
 
-def flip(m: Any, axis: Any = None) -> Any:
+def flip(m: ArrayLike, axis: Axis = None) -> Array:
     """Reverse the order along axes, or along all of them.
 
     >>> import stagec.numpy as snp
@@ -314,17 +329,17 @@ def flip(m: Any, axis: Any = None) -> Any:
     return _shape.rev(m, canonical_axes(axis, m.ndim, "flip"))
 
 
-def fliplr(m: Any) -> Any:
+def fliplr(m: ArrayLike) -> Array:
     """Reverse the second axis."""
     return flip(m, 1)
 
 
-def flipud(m: Any) -> Any:
+def flipud(m: ArrayLike) -> Array:
     """Reverse the first axis."""
     return flip(m, 0)
 
 
-def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     """Turn the plane of two axes by 90 degrees, `k` times.
 
     >>> import stagec.numpy as snp
@@ -344,7 +359,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     return flip(swapaxes(m, first, second), second)
 
 
-def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
+def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Device | str | None = None) -> Array:
     """Convert each element; floats out of an integer's range saturate.
 
     Args:

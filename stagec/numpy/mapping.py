@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from stagec.core import errors, location
+from stagec.core.array import Array, Shape
 from stagec.core.wrapping import wraps
 from stagec.numpy.arguments import requested_dtype
 from stagec.numpy.manipulation import moveaxis
@@ -17,6 +18,7 @@ from stagec.primitives.iota import broadcasted_iota
 from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.shape import expand_dims, reshape
 from stagec.transforms.batch import batch_front
+from stagec.typing import ArrayLike, DTypeLike
 
 _DIMENSIONS = r"\(\s*(?:\w+(?:\s*,\s*\w+)*)?\s*\)"
 _LIST = rf"\s*{_DIMENSIONS}(?:\s*,\s*{_DIMENSIONS})*\s*"
@@ -174,7 +176,7 @@ def _check_results(outs: list[Any], cores: list[Core], sizes: dict[str, int], si
             )
 
 
-def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
+def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike = float, **kwargs: Any) -> Array:
     """`function` of the indices of each element of `shape`.
 
     As in JAX, the function is given scalars, and what it returns may have axes of its own, which come last. It runs
@@ -190,7 +192,7 @@ def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float
     return vectorize(functools.partial(function, **kwargs))(*indices)
 
 
-def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any) -> Array:
     """Apply a function of vectors to every vector along an axis, as one batch.
 
     Args:

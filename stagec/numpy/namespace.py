@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -14,7 +14,11 @@ from stagec.runtime import device as _device
 __array_api_version__ = "2024.12"
 
 
-def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+# NumPy's names for how much a conversion may lose.
+Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
+
+
+def can_cast(from_: Any, to: Any, casting: Casting = "safe") -> bool:
     """Whether NumPy's rules convert one dtype, or an array's, to another.
 
     >>> can_cast("int8", "int32"), can_cast("float32", "int32")

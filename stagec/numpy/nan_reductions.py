@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.numpy import averages as av, reductions as rd
 from stagec.numpy.arguments import array_argument, refuse_out
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.logic import bitwise_and, eq, select
 from stagec.primitives.operand import aval_of, literal
+from stagec.typing import ArrayLike, DTypeLike
 
 Axis = Any
 
@@ -27,14 +29,14 @@ def _masked(x: Any, value: Any) -> Any:
 
 
 def nansum(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """`sum` with NaN taken for 0.
 
     >>> import stagec.numpy as snp
@@ -45,14 +47,14 @@ def nansum(
 
 
 def nanprod(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """`prod` with NaN taken for 1.
 
     >>> import stagec.numpy as snp
@@ -80,8 +82,13 @@ def _nan_extreme(
 
 
 def nanmax(
-    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
-) -> Any:
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """`max` without NaN; NaN where there is nothing else.
 
     >>> import stagec.numpy as snp
@@ -92,8 +99,13 @@ def nanmax(
 
 
 def nanmin(
-    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
-) -> Any:
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """`min` without NaN; NaN where there is nothing else.
 
     >>> import stagec.numpy as snp
@@ -114,7 +126,7 @@ def _nan_position(name: str, a: Any, axis: int | None, out: None, keepdims: bool
     return select(some, found, literal(-1, aval_of(found).dtype))
 
 
-def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def nanargmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     """`argmax` without NaN; -1 where there is nothing else.
 
     >>> import stagec.numpy as snp
@@ -124,7 +136,7 @@ def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool 
     return _nan_position("nanargmax", a, axis, out, keepdims, True)
 
 
-def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def nanargmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     """`argmin` without NaN; -1 where there is nothing else.
 
     >>> import stagec.numpy as snp
@@ -140,8 +152,13 @@ def _numbers(x: Any, where: Any, name: str) -> Any:
 
 
 def nanmean(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, where: Any = None
-) -> Any:
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike = None,
+    out: None = None,
+    keepdims: bool = False,
+    where: ArrayLike | None = None,
+) -> Array:
     """`mean` without NaN; NaN where there is nothing else.
 
     >>> import stagec.numpy as snp
@@ -156,15 +173,15 @@ def nanmean(
 
 
 def nanvar(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     ddof: float = 0,
     keepdims: bool = False,
-    where: Any = None,
-    mean: Any = None,
-) -> Any:
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+) -> Array:
     """`var` without NaN; NaN where nothing else, or no more than `ddof` numbers, are left.
 
     >>> import stagec.numpy as snp
@@ -180,15 +197,15 @@ def nanvar(
 
 
 def nanstd(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     ddof: float = 0,
     keepdims: bool = False,
-    where: Any = None,
-    mean: Any = None,
-) -> Any:
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+) -> Array:
     """The square root of `nanvar`.
 
     >>> import stagec.numpy as snp

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, location
+from stagec.core.array import Array, Axis
 from stagec.factorizations.svd import svd
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.manipulation import moveaxis
@@ -15,6 +16,7 @@ from stagec.primitives import arithmetic
 from stagec.primitives.axes import canonical_axes, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.shape import expand_dims
+from stagec.typing import ArrayLike
 
 
 def _magnitude(x: Any) -> Any:
@@ -69,7 +71,7 @@ def _matrix(x: Any, axes: tuple[int, int], ord: Any, keepdims: bool) -> Any:
     return out if keepdims else out.squeeze(axes)
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def norm(x: ArrayLike, ord: float | str | None = None, axis: Axis = None, keepdims: bool = False) -> Array:
     """The size of vectors or matrices.
 
     Args:
@@ -104,7 +106,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     raise shape_error("norm", f"axis {axis} names {len(axes)} axes", "name one axis for vectors, two for matrices")
 
 
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def vector_norm(x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: float | str = 2) -> Array:
     """The size of vectors along axes, or of all elements as one vector.
 
     >>> import stagec.numpy as snp
@@ -115,7 +117,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     return _vector(x, canonical_axes(axis, x.ndim, "vector_norm"), ord, keepdims)
 
 
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: float | str | None = "fro") -> Array:
     """The size of the matrices in the last two axes.
 
     >>> import stagec.numpy as snp

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array, Shape
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument, concrete
@@ -21,6 +22,7 @@ from stagec.primitives.axes import as_int, as_shape, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import broadcasted_iota, full_like
 from stagec.primitives.slicing import slice_in_dim
+from stagec.typing import ArrayLike
 
 _PARTS: dict[str, Callable[[Any, int], Any]] = {
     "maximum": lambda x, axis: x.max(axis, keepdims=True),
@@ -29,7 +31,12 @@ _PARTS: dict[str, Callable[[Any, int], Any]] = {
 }
 
 
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+def pad(
+    array: ArrayLike,
+    pad_width: int | Sequence[Any] | Mapping[int, Any] | ArrayLike,
+    mode: str | Callable[..., Any] = "constant",
+    **kwargs: Any,
+) -> Array:
     """Surround an array.
 
     Args:
@@ -236,7 +243,9 @@ def _pad_function(x: Any, width: Sequence[tuple[int, int]], function: Callable[.
     return x
 
 
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+def insert(
+    arr: ArrayLike, obj: int | slice | ArrayLike | Sequence[int], values: ArrayLike, axis: int | None = None
+) -> Array:
     """A copy with `values` before the given positions of an axis.
 
     Args:
@@ -299,7 +308,13 @@ def _positions(obj: Any, size: int, name: str) -> np.ndarray[Any, Any]:
     return value.astype(np.int64)
 
 
-def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
+def delete(
+    arr: ArrayLike,
+    obj: int | slice | ArrayLike | Sequence[int],
+    axis: int | None = None,
+    *,
+    assume_unique_indices: bool = False,
+) -> Array:
     """A copy without the given positions of an axis.
 
     Args:
@@ -333,7 +348,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
     return getitem(a, (*[slice(None)] * axis, np.flatnonzero(keep).astype(np.int32)))
 
 
-def resize(a: Any, new_shape: Any) -> Any:
+def resize(a: ArrayLike, new_shape: Shape) -> Array:
     """The elements over and over until another shape is filled.
 
     >>> import stagec.numpy as snp
@@ -351,7 +366,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     return reshape(getitem(many, slice(count)), shape)
 
 
-def trim_zeros(filt: Any, trim: str = "fb") -> Any:
+def trim_zeros(filt: ArrayLike, trim: str = "fb") -> Array:
     """A vector without its leading (`"f"`) and trailing (`"b"`) zeros; its values must be known.
 
     >>> import stagec.numpy as snp

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array, Shape
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument, concrete, from_numpy
 from stagec.numpy.index_syntax import wrap_negative
@@ -20,6 +21,7 @@ from stagec.primitives.axes import as_int, as_shape, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full, full_like, iota
 from stagec.primitives.table import check_dtype
+from stagec.typing import ArrayLike
 
 
 def check_mode(mode: str | None, name: str) -> str | None:
@@ -35,7 +37,7 @@ def check_mode(mode: str | None, name: str) -> str | None:
     return mode
 
 
-def integers(indices: Any, name: str) -> Any:
+def integers(indices: Any, name: str) -> Array:
     """Positions as an array of integers; bools count as 0 and 1."""
     indices = array_argument(indices, "indices")
     if dtypes.is_bool(indices.dtype):
@@ -44,7 +46,7 @@ def integers(indices: Any, name: str) -> Any:
     return indices
 
 
-def wrapped(indices: Any, size: int) -> Any:
+def wrapped(indices: Any, size: int) -> Array:
     """Indices modulo an axis, as NumPy's `%` takes it."""
     if not dtypes.is_signed(indices.dtype):
         return (
@@ -55,7 +57,7 @@ def wrapped(indices: Any, size: int) -> Any:
     return logic.select(logic.lt(left, 0), arithmetic.add(left, size), left)
 
 
-def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
+def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> tuple[Array, ...]:
     """The positions of the elements that are not zero, an array for each axis.
 
     Args:
@@ -101,7 +103,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     return tuple(out)
 
 
-def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """The flat positions of the elements that are not zero.
 
     >>> import stagec.numpy as snp
@@ -111,7 +113,7 @@ def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> A
     return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
-def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """The positions of the elements that are not zero, a row for each.
 
     >>> import stagec.numpy as snp
@@ -126,7 +128,7 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     return stack(list(found), 1)
 
 
-def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Array, ...]:
     """The position along each axis of elements given by their flat positions.
 
     >>> import stagec.numpy as snp
@@ -144,7 +146,9 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     return tuple(out[::-1])
 
 
-def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
+def ravel_multi_index(
+    multi_index: Sequence[ArrayLike], dims: Sequence[int], mode: str = "raise", order: str = "C"
+) -> Array:
     """The flat positions of elements given by their position along each axis.
 
     >>> import stagec.numpy as snp
@@ -189,7 +193,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
     return total
 
 
-def ix_(*args: Any) -> tuple[Any, ...]:
+def ix_(*args: Any) -> tuple[Array, ...]:
     """Vectors as index arrays that span a grid; masks become positions.
 
     >>> import stagec.numpy as snp
@@ -214,7 +218,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
     return tuple(out)
 
 
-def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
+def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     """The positions of the main diagonal of an array with `ndim` axes of size `n`.
 
     >>> diag_indices(2)
@@ -224,7 +228,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     return (places,) * as_int(ndim, "diag_indices", "ndim")
 
 
-def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     """The positions of the main diagonal of an array whose axes have one size."""
     arr = array_argument(arr, "arr")
     if arr.ndim < 2 or len(set(arr.shape)) > 1:
@@ -242,7 +246,7 @@ def _triangle_indices(keep: np.ndarray[Any, Any]) -> tuple[Any, Any]:
     return from_numpy(rows, kind), from_numpy(columns, kind)
 
 
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
     """The positions on and below a diagonal of an `n` by `m` matrix.
 
     >>> tril_indices(2)
@@ -251,7 +255,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
     return _triangle_indices(np.tri(n, m, k, dtype=bool))
 
 
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
     """The positions on and above a diagonal of an `n` by `m` matrix.
 
     >>> triu_indices(2)
@@ -260,13 +264,13 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
     return _triangle_indices(~np.tri(n, m, k - 1, dtype=bool))
 
 
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
     """`tril_indices` for the shape of a matrix."""
     rows, columns = array_argument(arr, "arr").shape
     return tril_indices(rows, k, columns)
 
 
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
     """`triu_indices` for the shape of a matrix."""
     rows, columns = array_argument(arr, "arr").shape
     return triu_indices(rows, k, columns)

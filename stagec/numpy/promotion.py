@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.trace import operand_rows
@@ -16,7 +17,7 @@ from stagec.primitives.operand import Operand, aval_of, literal, promotable
 from stagec.primitives.shape import broadcast_in_dim
 
 
-def promote_dtypes(*values: Any) -> list[Operand]:
+def promote_dtypes(*values: Any) -> list[Array]:
     """Operands of one dtype, by the promotion lattice."""
     operands = [promotable(v, f"operand {i}") for i, v in enumerate(values)]
     avals = [aval_of(o) for o in operands]
@@ -24,7 +25,7 @@ def promote_dtypes(*values: Any) -> list[Operand]:
     return [_as_dtype(o, a, dtype, weak) for o, a in zip(operands, avals)]
 
 
-def promote_inexact(*values: Any) -> list[Operand]:
+def promote_inexact(*values: Any) -> list[Array]:
     """Operands of one floating or complex dtype; integers become the default float."""
     operands = promote_dtypes(*values)
     aval = aval_of(operands[0])
@@ -113,12 +114,12 @@ def _mismatch(name: str, operands: Sequence[Operand], avals: Sequence[ShapedArra
     return location.error(errors.ShapeError, headline, operand_rows(operands), fix)
 
 
-def promote(name: str, *values: Any) -> list[Operand]:
+def promote(name: str, *values: Any) -> list[Array]:
     """Operands of one dtype and one shape (or rank 0)."""
     return broadcast_together(name, promote_dtypes(*values))
 
 
-def promote_numeric(name: str, *values: Any) -> list[Operand]:
+def promote_numeric(name: str, *values: Any) -> list[Array]:
     """Operands of one dtype that is not bool, and of one shape (or rank 0); bools become integers."""
     operands = promote_dtypes(*values)
     if aval_of(operands[0]).dtype == dtypes.bool_:
@@ -126,6 +127,6 @@ def promote_numeric(name: str, *values: Any) -> list[Operand]:
     return broadcast_together(name, operands)
 
 
-def promote_floating(name: str, *values: Any) -> list[Operand]:
+def promote_floating(name: str, *values: Any) -> list[Array]:
     """Operands of one floating or complex dtype and one shape (or rank 0)."""
     return broadcast_together(name, promote_inexact(*values))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.graph import Literal
 from stagec.numpy.arguments import array_argument, is_traced, refuse_out
 from stagec.numpy.promotion import broadcast_to_shape, promote_inexact
@@ -22,22 +24,23 @@ from stagec.primitives.reduce import HALF, reduce_or, reduce_sum
 from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
 from stagec.primitives.slicing import index_in_dim
 from stagec.primitives.sort import sort
+from stagec.typing import ArrayLike
 
 Axis = Any
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def quantile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike | Sequence[float],
     axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
-) -> Any:
+    weights: ArrayLike | None = None,
+) -> Array:
     """The values below which the fractions `q` of the elements along `axis` lie.
 
     Args:
@@ -62,16 +65,16 @@ def quantile(
 
 
 def nanquantile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike | Sequence[float],
     axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
-) -> Any:
+    weights: ArrayLike | None = None,
+) -> Array:
     """`quantile` without NaN; NaN where there is nothing else.
 
     >>> import stagec.numpy as snp
@@ -82,16 +85,16 @@ def nanquantile(
 
 
 def percentile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike | Sequence[float],
     axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
-) -> Any:
+    weights: ArrayLike | None = None,
+) -> Array:
     """`quantile` with `q` in percent.
 
     >>> import stagec.numpy as snp
@@ -102,16 +105,16 @@ def percentile(
 
 
 def nanpercentile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike | Sequence[float],
     axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
-) -> Any:
+    weights: ArrayLike | None = None,
+) -> Array:
     """`nanquantile` with `q` in percent.
 
     >>> import stagec.numpy as snp
@@ -121,7 +124,9 @@ def nanpercentile(
     return _quantile("nanpercentile", a, _hundredth(_levels(q)), axis, out, method, keepdims, weights, skip_nan=True)
 
 
-def median(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+def median(
+    a: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Array:
     """The middle of the elements along `axis`: the mean of the two middle ones where their number is even.
 
     >>> import stagec.numpy as snp
@@ -132,8 +137,8 @@ def median(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = 
 
 
 def nanmedian(
-    a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
-) -> Any:
+    a: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Array:
     """`median` without NaN; NaN where there is nothing else.
 
     >>> import stagec.numpy as snp

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.dtype_info import finfo
 from stagec.factorizations.eigh import eigvalsh
@@ -24,6 +25,7 @@ from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import aval_of
 from stagec.primitives.rules import zeros
 from stagec.primitives.shape import reshape
+from stagec.typing import ArrayLike
 
 
 def _relative(tolerance: Any, a: Any, factor: float = 1.0) -> Any:
@@ -34,7 +36,9 @@ def _relative(tolerance: Any, a: Any, factor: float = 1.0) -> Any:
     return array_argument(tolerance, "rtol")
 
 
-def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
+def matrix_rank(
+    M: ArrayLike, rtol: ArrayLike | None = None, *, hermitian: bool = False, tol: ArrayLike | None = None
+) -> Array:
     """How many singular values are above a tolerance.
 
     Args:
@@ -59,7 +63,7 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
     return (values > limit[..., None]).sum(-1)
 
 
-def cond(x: Any, p: Any = None) -> Any:
+def cond(x: ArrayLike, p: float | str | None = None) -> Array:
     """The condition number of matrices: how much relative errors grow when systems are solved.
 
     Args:
@@ -82,7 +86,9 @@ def cond(x: Any, p: Any = None) -> Any:
     return where(isnan(found) & ~given, np.inf, found)
 
 
-def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
+def pinv(
+    a: ArrayLike, rtol: ArrayLike | None = None, hermitian: bool = False, *, rcond: ArrayLike | None = None
+) -> Array:
     """The Moore-Penrose pseudoinverses of matrices.
 
     Args:
@@ -103,7 +109,9 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
     return pinv_p(a, broadcast_to_shape(convert_element_type(limit, dtype), aval.shape[:-2]))
 
 
-def lstsq(a: Any, b: Any, rcond: Any = None, *, numpy_resid: bool = False) -> tuple[Any, Any, Any, Any]:
+def lstsq(
+    a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False
+) -> tuple[Array, Array, Array, Array]:
     """The x that makes the sum of squares of `a @ x - b` least; of several, the shortest.
 
     Args:

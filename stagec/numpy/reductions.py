@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.numpy import complex_order
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
 from stagec.numpy.extremes import maximum, minimum
@@ -20,6 +21,7 @@ from stagec.primitives.convert import convert_element_type
 from stagec.primitives.logic import bitwise_and, bitwise_or, select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.shape import expand_dims, reshape
+from stagec.typing import ArrayLike, DTypeLike
 
 Axis = Any
 
@@ -87,15 +89,15 @@ def _reduction(
 
 
 def sum(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
     promote_integers: bool = True,
-) -> Any:
+) -> Array:
     """Add elements along `axis` (all of them by default).
 
     Args:
@@ -129,15 +131,15 @@ def _summand(name: str, a: Any, dtype: Any, promote_integers: bool = True) -> An
 
 
 def prod(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
     promote_integers: bool = True,
-) -> Any:
+) -> Array:
     """Multiply elements along `axis` (all of them by default); arguments as for `sum`.
 
     >>> import stagec.numpy as snp
@@ -181,8 +183,13 @@ def extreme_bound(dtype: np.dtype[Any], largest: bool) -> Any:
 
 
 def max(
-    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
-) -> Any:
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The largest element along `axis` (of all by default); NaN if there is one.
 
     Args:
@@ -203,8 +210,13 @@ def max(
 
 
 def min(
-    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
-) -> Any:
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The smallest element along `axis` (of all by default); arguments as for `max`.
 
     >>> import stagec.numpy as snp
@@ -218,7 +230,9 @@ amax = max
 amin = min
 
 
-def all(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
+def all(
+    a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: ArrayLike | None = None
+) -> Array:
     """Whether all elements along `axis` are true (not zero).
 
     >>> import stagec.numpy as snp
@@ -230,7 +244,9 @@ def all(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, 
     return _reduction("all", rd.reduce_and, bitwise_and, x, axis, keepdims, None, where, True)
 
 
-def any(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
+def any(
+    a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: ArrayLike | None = None
+) -> Array:
     """Whether any element along `axis` is true (not zero).
 
     >>> import stagec.numpy as snp
@@ -242,7 +258,7 @@ def any(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, 
     return _reduction("any", rd.reduce_or, bitwise_or, x, axis, keepdims, None, where, False)
 
 
-def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Array:
     """How many elements along `axis` are not zero.
 
     >>> import stagec.numpy as snp
@@ -253,7 +269,7 @@ def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     return sum(truth(x), axis, dtypes.default_int(), keepdims=keepdims)
 
 
-def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
+def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
     """The largest minus the smallest element along `axis`.
 
     >>> import stagec.numpy as snp
@@ -279,7 +295,7 @@ def _position(name: str, row: Callable[..., Any], a: Any, axis: Any, out: None, 
     return with_axes(row(x, axis, dtypes.default_int()), (axis,), bool(keepdims))
 
 
-def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     """Where the largest element is: the first one along `axis`, or in the flat array; NaN counts as largest.
 
     Raises:
@@ -292,7 +308,7 @@ def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
     return _position("argmax", rd.argmax, a, axis, out, keepdims)
 
 
-def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def argmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     """Where the smallest element is: the first one along `axis`, or in the flat array; NaN counts as smallest.
 
     Raises:

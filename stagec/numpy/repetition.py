@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.trace import Tracer
 from stagec.numpy import promotion
 from stagec.numpy.arguments import array_argument, concrete
@@ -16,9 +18,10 @@ from stagec.primitives import arithmetic, shape as _shape
 from stagec.primitives.axes import as_int, as_shape, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full_like, iota
+from stagec.typing import ArrayLike
 
 
-def tile(A: Any, reps: Any) -> Any:
+def tile(A: ArrayLike, reps: int | Sequence[int]) -> Array:
     """Lay copies of an array side by side.
 
     Args:
@@ -40,7 +43,9 @@ def tile(A: Any, reps: Any) -> Any:
     return _shape.reshape(x, tuple([c * n for c, n in zip(counts, sizes)]))
 
 
-def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
+def repeat(
+    a: ArrayLike, repeats: ArrayLike | Sequence[int], axis: int | None = None, *, total_repeat_length: int | None = None
+) -> Array:
     """Repeat each element of an axis.
 
     Args:

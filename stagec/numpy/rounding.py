@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.dtype_info import iinfo
 from stagec.numpy.arguments import refuse_out
 from stagec.numpy.arithmetic import dtype_of, reject
@@ -14,6 +15,7 @@ from stagec.primitives import arithmetic as ar, complex as cplx, logic, transcen
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 from stagec.primitives.shape import broadcast_in_dim
+from stagec.typing import ArrayLike
 
 
 def _round_with(name: str, x: Any, function: Any) -> Any:
@@ -26,7 +28,7 @@ def _round_with(name: str, x: Any, function: Any) -> Any:
     return function(x)
 
 
-def floor(x: Any, /) -> Any:
+def floor(x: ArrayLike, /) -> Array:
     """The largest integer not above each element; integers stay as they are.
 
     >>> f"{float(floor(-1.5)):.4f}"
@@ -35,7 +37,7 @@ def floor(x: Any, /) -> Any:
     return _round_with("floor", x, ar.floor)
 
 
-def ceil(x: Any, /) -> Any:
+def ceil(x: ArrayLike, /) -> Array:
     """The smallest integer not below each element; integers stay as they are.
 
     >>> f"{float(ceil(-1.5)):.4f}"
@@ -44,7 +46,7 @@ def ceil(x: Any, /) -> Any:
     return _round_with("ceil", x, ar.ceil)
 
 
-def trunc(x: Any, /) -> Any:
+def trunc(x: ArrayLike, /) -> Array:
     """Each element rounded toward zero; integers stay as they are.
 
     >>> f"{float(trunc(-1.5)):.4f}"
@@ -53,7 +55,7 @@ def trunc(x: Any, /) -> Any:
     return _round_with("trunc", x, _trunc)
 
 
-def fix(x: Any, out: None = None) -> Any:
+def fix(x: ArrayLike, out: None = None) -> Array:
     """Each element rounded toward zero; integers stay as they are.
 
     >>> f"{float(fix(-1.5)):.4f}"
@@ -67,7 +69,7 @@ def _trunc(x: Operand) -> Operand:
     return logic.select(logic.lt(x, 0), ar.ceil(x), ar.floor(x))
 
 
-def rint(x: Any, /) -> Any:
+def rint(x: ArrayLike, /) -> Array:
     """The nearest integer, as a floating number; halves go to the even one.
 
     >>> f"{float(rint(2.5)):.4f}"
@@ -83,7 +85,7 @@ def _each_part(x: Operand, function: Any) -> Any:
     return function(x)
 
 
-def round(a: Any, decimals: int = 0, out: None = None) -> Any:
+def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """Each element rounded to `decimals` places; halves go to the even one.
 
     Args:
@@ -138,7 +140,7 @@ def _round_integer(x: Operand, unit: int) -> Any:
     return logic.select(away, ar.add(whole, step), whole)
 
 
-def real(val: Any, /) -> Any:
+def real(val: ArrayLike, /) -> Array:
     """The real part.
 
     >>> f"{float(real(1 + 2j)):.4f}"
@@ -148,7 +150,7 @@ def real(val: Any, /) -> Any:
     return cplx.real(x) if dtypes.is_complex(dtype_of(x)) else as_array(x)
 
 
-def imag(val: Any, /) -> Any:
+def imag(val: ArrayLike, /) -> Array:
     """The imaginary part; zeros for real numbers.
 
     >>> f"{float(imag(1 + 2j)):.4f}"
@@ -160,7 +162,7 @@ def imag(val: Any, /) -> Any:
     return broadcast_in_dim(literal(0, dtype_of(x)), aval_of(x).shape, ())
 
 
-def conjugate(x: Any, /) -> Any:
+def conjugate(x: ArrayLike, /) -> Array:
     """The complex conjugate.
 
     >>> complex(conjugate(1 + 2j))
@@ -173,7 +175,7 @@ def conjugate(x: Any, /) -> Any:
 conj = conjugate
 
 
-def angle(z: Any, deg: bool = False) -> Any:
+def angle(z: ArrayLike, deg: bool = False) -> Array:
     """The angle of complex numbers, in radians or in degrees.
 
     >>> f"{float(angle(1j, deg=True)):.4f}"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array, Axis
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote_dtypes, promote_inexact
 from stagec.numpy.reductions import integer_sum_dtype, strong, sum
@@ -19,6 +20,7 @@ from stagec.primitives.logic import bitwise_xor, ne, select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.shape import reshape
 from stagec.primitives.slicing import slice_in_dim
+from stagec.typing import ArrayLike, DTypeLike
 
 
 def _running(
@@ -36,7 +38,7 @@ def _running(
     return row(x, canonical_axis(axis, aval_of(x).ndim, name))
 
 
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: None = None) -> Array:
     """The sums of the elements up to each position along `axis`, or of the flat array.
 
     Args:
@@ -52,7 +54,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     return _running("cumsum", cu.cumsum, a, axis, dtype)
 
 
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: None = None) -> Array:
     """The products of the elements up to each position; arguments as for `cumsum`.
 
     >>> import stagec.numpy as snp
@@ -63,7 +65,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
     return _running("cumprod", cu.cumprod, a, axis, dtype)
 
 
-def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: None = None) -> Array:
     """`cumsum` with NaN taken for 0.
 
     >>> import stagec.numpy as snp
@@ -74,7 +76,7 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = No
     return _running("nancumsum", cu.cumsum, a, axis, dtype, nan_as=0)
 
 
-def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: None = None) -> Array:
     """`cumprod` with NaN taken for 1.
 
     >>> import stagec.numpy as snp
@@ -105,7 +107,9 @@ def _cumulative(name: str, row: Any, x: Any, axis: int | None, dtype: Any, inclu
     return concatenate([full(shape, start, aval_of(out).dtype), out], axis)
 
 
-def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+def cumulative_sum(
+    x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike = None, include_initial: bool = False
+) -> Array:
     """The array API's running sum: small integers are added in at least 32 bits.
 
     Args:
@@ -124,7 +128,9 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, inc
     return _cumulative("cumulative_sum", cu.cumsum, x, axis, dtype, include_initial, 0)
 
 
-def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+def cumulative_prod(
+    x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike = None, include_initial: bool = False
+) -> Array:
     """The array API's running product; arguments as for `cumulative_sum`.
 
     >>> import stagec.numpy as snp
@@ -138,7 +144,9 @@ def _cut(x: Any, start: int | None, stop: int | None, axis: int) -> Any:
     return slice_in_dim(x, start, stop, 1, axis)
 
 
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(
+    a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None, append: ArrayLike | None = None
+) -> Array:
     """The differences of neighbours along `axis`, `n` times over.
 
     Args:
@@ -160,7 +168,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     if n == 0:
         return x
     axis = canonical_axis(axis, aval_of(x).ndim, "diff")
-    parts = [v for v in (prepend, x, append) if v is not None]
+    parts: list[Any] = [v for v in (prepend, x, append) if v is not None]
     if len(parts) > 1:
         parts = promote_dtypes(*parts)
         edge = list(aval_of(x).shape)
@@ -174,7 +182,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     return x
 
 
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> Array:
     """The differences of neighbours of the flat array, between values for the ends.
 
     >>> import stagec.numpy as snp
@@ -196,7 +204,7 @@ def _flat(value: Any, dtype: np.dtype[Any]) -> Any:
     return reshape(x, (aval_of(x).size,))
 
 
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1) -> Array:
     """The integral of samples along `axis` by the trapezoidal rule.
 
     Args:
@@ -230,7 +238,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return ar.mul(sum(area, axis), literal(0.5, aval_of(area).dtype))
 
 
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
+def gradient(f: ArrayLike, *varargs: Any, axis: Axis = None, edge_order: int | None = None) -> Any:
     """The slope along each axis: central differences inside, one-sided ones at the ends.
 
     Args:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from stagec.core import dtypes, location
+from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument, concrete, immutable, refuse_out
 from stagec.numpy.index_syntax import wrap_negative
 from stagec.numpy.indexing import getitem
@@ -22,18 +24,19 @@ from stagec.primitives.gather import GatherDimensionNumbers, gather
 from stagec.primitives.iota import full_like
 from stagec.primitives.logic import select
 from stagec.primitives.shape import broadcast_in_dim, expand_dims
+from stagec.typing import ArrayLike, Arrays
 
 
 def take(
-    a: Any,
-    indices: Any,
+    a: ArrayLike,
+    indices: ArrayLike | Sequence[Any],
     axis: int | None = None,
-    out: Any = None,
+    out: None = None,
     mode: str | None = None,
     unique_indices: bool = False,
     indices_are_sorted: bool = False,
-    fill_value: Any = None,
-) -> Any:
+    fill_value: ArrayLike | None = None,
+) -> Array:
     """The entries of an axis at `indices`.
 
     Args:
@@ -92,7 +95,7 @@ def take(
     )
 
 
-def _along(a: Any, indices: Any, axis: int, name: str) -> tuple[Any, Any, int]:
+def _along(a: Array, indices: Array, axis: int, name: str) -> tuple[Array, Array, int]:
     axis = canonical_axis(axis, a.ndim, name)
     if indices.ndim != a.ndim:
         raise shape_error(
@@ -104,8 +107,12 @@ def _along(a: Any, indices: Any, axis: int, name: str) -> tuple[Any, Any, int]:
 
 
 def take_along_axis(
-    arr: Any, indices: Any, axis: int | None = -1, mode: str | None = None, fill_value: Any = None
-) -> Any:
+    arr: ArrayLike,
+    indices: ArrayLike,
+    axis: int | None = -1,
+    mode: str | None = None,
+    fill_value: ArrayLike | None = None,
+) -> Array:
     """For each line along an axis, its entries at the line's own indices.
 
     Args:
@@ -140,7 +147,7 @@ def take_along_axis(
     else:
         indices = wrap_negative(indices, size)
     a = broadcast_to_shape(a, (*lead[:axis], size, *lead[axis:]))
-    indices = broadcast_to_shape(indices, result)
+    places = broadcast_to_shape(indices, result)
     others = tuple([i for i in range(a.ndim) if i != axis])
     numbers = GatherDimensionNumbers(
         offset_dims=(),
@@ -149,10 +156,12 @@ def take_along_axis(
         operand_batching_dims=others,
         start_indices_batching_dims=others,
     )
-    return gather(a, expand_dims(indices, (indices.ndim,)), numbers, (1,) * a.ndim, mode=mode, fill_value=fill_value)
+    return gather(a, expand_dims(places, (a.ndim,)), numbers, (1,) * a.ndim, mode=mode, fill_value=fill_value)
 
 
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, inplace: bool = True) -> Any:
+def put_along_axis(
+    arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: int | None, inplace: bool = True
+) -> Array:
     """A copy in which each line along an axis has other values at its own indices; pass `inplace=False`.
 
     >>> import stagec.numpy as snp
@@ -169,14 +178,14 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, inplac
     a, indices, axis = _along(a, indices, axis, "put_along_axis")
     result = tuple([indices.shape[i] if i == axis else n for i, n in enumerate(a.shape)])
     indices = broadcast_to_shape(indices, result)
-    places = [
+    places: list[Any] = [
         indices if i == axis else np.arange(n, dtype=np.int32).reshape([-1 if j == i else 1 for j in range(a.ndim)])
         for i, n in enumerate(a.shape)
     ]
     return reshape(a.at[tuple(places)].set(values), original.shape)
 
 
-def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
+def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True) -> Array:
     """A copy in which the elements at flat positions have other values; pass `inplace=False`.
 
     >>> import stagec.numpy as snp
@@ -222,8 +231,14 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
 
 
 def compress(
-    condition: Any, a: Any, axis: int | None = None, *, size: int | None = None, fill_value: Any = 0, out: Any = None
-) -> Any:
+    condition: ArrayLike | Sequence[bool],
+    a: ArrayLike,
+    axis: int | None = None,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike = 0,
+    out: None = None,
+) -> Array:
     """The entries of an axis where `condition` is true.
 
     Args:
@@ -252,7 +267,7 @@ def compress(
     return take(a, where, axis, mode="fill", fill_value=fill_value)
 
 
-def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
+def extract(condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0) -> Array:
     """The elements where `condition` is true, as a vector.
 
     >>> import stagec.numpy as snp
@@ -262,7 +277,7 @@ def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: An
     return compress(ravel(array_argument(condition, "condition")), ravel(arr), size=size, fill_value=fill_value)
 
 
-def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+def choose(a: ArrayLike, choices: Arrays, out: None = None, mode: str = "raise") -> Array:
     """For each element of `a`, the element of the choice with that number.
 
     Args:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument, concrete, from_numpy, is_traced, to_array
 from stagec.numpy.extremes import minimum
 from stagec.numpy.promotion import promote_dtypes
@@ -15,10 +16,25 @@ from stagec.numpy.sorting import searchsorted, unique_sorted
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import reshape
+from stagec.typing import ArrayLike
 
 
+@overload
 def unique(
-    ar: Any,
+    ar: ArrayLike,
+    return_index: Literal[False] = False,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
+    sorted: bool = True,
+) -> Array: ...
+@overload
+def unique(
+    ar: ArrayLike,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -26,9 +42,21 @@ def unique(
     *,
     equal_nan: bool = True,
     size: int | None = None,
-    fill_value: Any = None,
+    fill_value: ArrayLike | None = None,
     sorted: bool = True,
-) -> Any:
+) -> tuple[Array, ...]: ...
+def unique(
+    ar: ArrayLike,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
+    sorted: bool = True,
+) -> Array | tuple[Array, ...]:
     """The distinct elements, in ascending order.
 
     Args:
@@ -89,7 +117,7 @@ def _comparable(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return value.astype(np.float32) if value.dtype == dtypes.bfloat16 else value
 
 
-def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """The distinct elements; NaN are all distinct, as the array API says.
 
     >>> import stagec.numpy as snp
@@ -99,7 +127,9 @@ def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None)
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
 
-def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_counts(
+    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> tuple[Array, Array]:
     """The distinct elements, and how often each occurs.
 
     >>> import stagec.numpy as snp
@@ -107,10 +137,13 @@ def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None)
     >>> counts
     Array([1, 2], dtype=int32)
     """
-    return unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value)
+    values, counts = unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value)
+    return values, counts
 
 
-def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_inverse(
+    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> tuple[Array, Array]:
     """The distinct elements, and which of them each element is.
 
     >>> import stagec.numpy as snp
@@ -118,20 +151,24 @@ def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None
     >>> inverse
     Array([1, 0, 1], dtype=int32)
     """
-    return unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value)
+    values, inverse = unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value)
+    return values, inverse
 
 
-def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_all(
+    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> tuple[Array, Array, Array, Array]:
     """The distinct elements, where each is first, which of them each element is, and how often each occurs.
 
     >>> import stagec.numpy as snp
     >>> len(snp.unique_all(snp.array([2, 1, 2])))
     4
     """
-    return unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
+    values, first, inverse, counts = unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
+    return values, first, inverse, counts
 
 
-def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """The distinct elements of both arrays; `size` as for `unique`.
 
     >>> import stagec.numpy as snp
@@ -152,7 +189,17 @@ def _of_values(name: str, ar1: Any, ar2: Any, **options: Any) -> Any:
     return getattr(np, name)(*values, **options), aval_of(x).dtype
 
 
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+@overload
+def intersect1d(
+    ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: Literal[False] = False
+) -> Array: ...
+@overload
+def intersect1d(
+    ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, return_indices: Literal[True]
+) -> tuple[Array, Array, Array]: ...
+def intersect1d(
+    ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False
+) -> Array | tuple[Array, ...]:
     """The distinct elements that both arrays have; outside of `jit` only.
 
     Raises:
@@ -169,8 +216,13 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
 
 def isin(
-    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
-) -> Any:
+    element: ArrayLike,
+    test_elements: ArrayLike,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    method: str = "auto",
+) -> Array:
     """Which elements occur among the `test_elements`.
 
     Args:
@@ -204,7 +256,7 @@ def isin(
 _COMPARED = 32
 
 
-def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Array:
     """The distinct elements of `ar1` that `ar2` does not have; outside of `jit` only.
 
     Raises:
@@ -217,7 +269,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     return from_numpy(*_of_values("setdiff1d", ar1, ar2, assume_unique=assume_unique))
 
 
-def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Array:
     """The distinct elements that one of the arrays has and the other has not; outside of `jit` only.
 
     Raises:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument, requested_dtype
 from stagec.numpy.promotion import promote_dtypes
 from stagec.numpy.reductions import strong
@@ -22,6 +23,7 @@ from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.reduce import reduce_sum
 from stagec.primitives.shape import broadcast_in_dim, reshape, rev
 from stagec.primitives.slicing import slice_in_dim
+from stagec.typing import ArrayLike, Arrays, DTypeLike
 
 
 def _order_refused(name: str, kind: Any, order: Any) -> None:
@@ -41,14 +43,14 @@ def _axis_or_flat(name: str, a: Any, axis: int | None) -> tuple[Any, int]:
 
 
 def sort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
     *,
     kind: None = None,
     order: None = None,
     stable: bool = True,
     descending: bool = False,
-) -> Any:
+) -> Array:
     """Sorted along `axis`, or flat with `axis=None`; NaN comes last.
 
     Args:
@@ -68,15 +70,15 @@ def sort(
 
 
 def argsort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
     *,
     kind: None = None,
     order: None = None,
     stable: bool = True,
     descending: bool = False,
-    dtype: Any = None,
-) -> Any:
+    dtype: DTypeLike = None,
+) -> Array:
     """Where the elements of the sorted array come from; equal ones keep their order.
 
     Args:
@@ -107,7 +109,7 @@ def _places(shape: Sequence[int], axis: int) -> Any:
     return broadcasted_iota(dtypes.int32, shape, axis)
 
 
-def lexsort(keys: Any, axis: int = -1) -> Any:
+def lexsort(keys: Arrays, axis: int = -1) -> Array:
     """Where the elements come from when sorted by several keys, the last one most significant.
 
     Args:
@@ -151,7 +153,7 @@ def _kth(name: str, a: Any, kth: Any, axis: int) -> tuple[Any, int]:
     return x, axis
 
 
-def partition(a: Any, kth: int, axis: int = -1) -> Any:
+def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """An order in which element `kth` is where a sort would put it; here, the sorted one.
 
     Raises:
@@ -165,7 +167,7 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
     return so.sort(x, axis)
 
 
-def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
+def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """Where the elements of `partition` come from.
 
     Raises:
@@ -179,7 +181,7 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
     return argsort(x, axis)
 
 
-def sort_complex(a: Any) -> Any:
+def sort_complex(a: ArrayLike) -> Array:
     """Sorted by real part, then by imaginary part, as complex numbers.
 
     >>> import stagec.numpy as snp
@@ -209,7 +211,9 @@ def _sorts_before(x: Any, y: Any) -> Any:
 _ALL_AT_ONCE = 1 << 16
 
 
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
+def searchsorted(
+    a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None, *, method: str = "scan"
+) -> Array:
     """Where in sorted `a` to insert `v`, so that it stays sorted.
 
     Args:
@@ -258,7 +262,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
     return strong(low, out)
 
 
-def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
+def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str | None = None) -> Array:
     """Which bin each element of `x` is in: `bins[i - 1] <= x < bins[i]`.
 
     Args:

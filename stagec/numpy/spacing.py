@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from stagec.core import dtypes, location
+from stagec.core.array import Array
 from stagec.numpy.arguments import requested_dtype, to_array
 from stagec.numpy.promotion import broadcast_to_shape, promote, promote_inexact
 from stagec.primitives import arithmetic, transcendental
@@ -16,19 +17,45 @@ from stagec.primitives.iota import broadcasted_iota, full_like
 from stagec.primitives.logic import eq, select
 from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import expand_dims, transpose
+from stagec.runtime.device import Device
+from stagec.typing import ArrayLike, DTypeLike
 
 
+@overload
 def linspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: Literal[False] = False,
+    dtype: DTypeLike = None,
+    axis: int = 0,
+    *,
+    device: Device | str | None = None,
+) -> Array: ...
+@overload
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    *,
+    retstep: Literal[True],
+    dtype: DTypeLike = None,
+    axis: int = 0,
+    device: Device | str | None = None,
+) -> tuple[Array, Array]: ...
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     axis: int = 0,
     *,
-    device: Any = None,
-) -> Any:
+    device: Device | str | None = None,
+) -> Array | tuple[Array, Array]:
     """`num` evenly spaced numbers from `start` to `stop`.
 
     Args:
@@ -82,14 +109,14 @@ def _count(num: Any, name: str) -> int:
 
 
 def logspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
-    base: Any = 10.0,
-    dtype: Any = None,
+    base: ArrayLike = 10.0,
+    dtype: DTypeLike = None,
     axis: int = 0,
-) -> Any:
+) -> Array:
     """`num` numbers from `base**start` to `base**stop`, evenly spaced in their logarithm.
 
     >>> logspace(0, 2, 3)
@@ -103,7 +130,9 @@ def logspace(
     return convert_element_type(out, wanted)
 
 
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+def geomspace(
+    start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, dtype: DTypeLike = None, axis: int = 0
+) -> Array:
     """`num` numbers from `start` to `stop`, each a constant multiple of the one before.
 
     >>> geomspace(1, 8, 4)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.numpy import reductions as rd
 from stagec.numpy.arguments import array_argument, concrete, requested_dtype
 from stagec.numpy.averages import mean
@@ -17,7 +19,7 @@ from stagec.primitives import arithmetic as ar
 from stagec.primitives.axes import shape_error
 from stagec.primitives.complex import complex as make_complex, conj, imag, real
 from stagec.primitives.conv import conv_general_dilated
-from stagec.primitives.dot import dot_general
+from stagec.primitives.dot import PrecisionLike, dot_general
 from stagec.primitives.iota import broadcasted_iota, full
 from stagec.primitives.joining import concatenate
 from stagec.primitives.logic import bitwise_and, clamp, eq, ge, le, select
@@ -25,6 +27,7 @@ from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.scatter import ScatterDimensionNumbers, scatter_add
 from stagec.primitives.shape import broadcast_in_dim, expand_dims, reshape, rev, transpose
 from stagec.primitives.slicing import slice_in_dim
+from stagec.typing import ArrayLike, DTypeLike
 
 
 def totals(places: Any, amounts: Any, length: int) -> Any:
@@ -36,7 +39,7 @@ def totals(places: Any, amounts: Any, length: int) -> Any:
     return scatter_add(zeros, expand_dims(places, (1,)), amounts, numbers, mode="drop")
 
 
-def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
+def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0, *, length: int | None = None) -> Array:
     """How often each non-negative integer occurs, or the sums of its weights.
 
     Args:
@@ -110,7 +113,12 @@ def edges_of(name: str, x: Any, bins: Any, range: Any) -> Any:
     return concatenate([inner, reshape(high, (1,))], 0)
 
 
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+def histogram_bin_edges(
+    a: ArrayLike,
+    bins: ArrayLike | Sequence[ArrayLike] = 10,
+    range: Sequence[ArrayLike] | None = None,
+    weights: ArrayLike | None = None,
+) -> Array:
     """The edges of `bins` equal bins from the smallest to the largest element.
 
     Args:
@@ -126,7 +134,13 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     return edges_of("histogram_bin_edges", array_argument(a, "histogram_bin_edges"), bins, range)
 
 
-def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None) -> Any:
+def histogram(
+    a: ArrayLike,
+    bins: ArrayLike | Sequence[ArrayLike] = 10,
+    range: Sequence[ArrayLike] | None = None,
+    weights: ArrayLike | None = None,
+    density: bool | None = None,
+) -> tuple[Array, Array]:
     """How many elements are in each bin.
 
     Args:
@@ -174,15 +188,15 @@ def places_in(edges: Any, flat: Any) -> Any:
 
 
 def cov(
-    m: Any,
-    y: Any = None,
+    m: ArrayLike,
+    y: ArrayLike | None = None,
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
-    dtype: Any = None,
-) -> Any:
+    fweights: ArrayLike | None = None,
+    aweights: ArrayLike | None = None,
+    dtype: DTypeLike = None,
+) -> Array:
     """The covariance matrix of variables.
 
     Args:
@@ -248,7 +262,7 @@ def cov(
     return reshape(out, ()) if variables == 1 else out
 
 
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
+def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtype: DTypeLike = None) -> Array:
     """The correlation matrix of variables; arguments as for `cov`.
 
     >>> import stagec.numpy as snp
@@ -298,7 +312,14 @@ def _slide(name: str, a: Any, v: Any, mode: str, correlated: bool, preferred_ele
     return strong(rev(out, (0,)) if correlated and swapped else out)
 
 
-def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def convolve(
+    a: ArrayLike,
+    v: ArrayLike,
+    mode: str = "full",
+    *,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike = None,
+) -> Array:
     """The discrete convolution of two arrays of rank 1.
 
     Args:
@@ -317,7 +338,14 @@ def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, prefe
     return _slide("convolve", a, v, mode, False, preferred_element_type)
 
 
-def correlate(a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def correlate(
+    a: ArrayLike,
+    v: ArrayLike,
+    mode: str = "valid",
+    *,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike = None,
+) -> Array:
     """The cross-correlation of two arrays of rank 1; the second one is conjugated. Arguments as for `convolve`.
 
     >>> import stagec.numpy as snp

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stagec.core import dtypes, location
+from stagec.core.array import Array
 from stagec.factorizations.det import det_p, parity
 from stagec.factorizations.lu import lu_p, solve_matrix
 from stagec.factorizations.qr import qr_factors
@@ -22,13 +23,14 @@ from stagec.primitives.axes import as_int, canonical_axes, shape_error
 from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import reshape
 from stagec.primitives.transcendental import log
+from stagec.typing import ArrayLike
 
 
 class SlogdetResult(NamedTuple):
     """The sign of a determinant, and the logarithm of its absolute value."""
 
-    sign: Any
-    logabsdet: Any
+    sign: Array
+    logabsdet: Array
 
 
 def inexact_matrix(name: str, a: Any, square: bool = False) -> Any:
@@ -37,7 +39,7 @@ def inexact_matrix(name: str, a: Any, square: bool = False) -> Any:
     return matrix_argument(name, a, square)
 
 
-def solve(a: Any, b: Any) -> Any:
+def solve(a: ArrayLike, b: ArrayLike) -> Array:
     """The x for which `a @ x` is `b`.
 
     Args:
@@ -71,7 +73,7 @@ def solve(a: Any, b: Any) -> Any:
     return reshape(x, aval_of(x).shape[:-1]) if vector else x
 
 
-def inv(a: Any) -> Any:
+def inv(a: ArrayLike) -> Array:
     """The inverses of square matrices; those of singular ones are infinite or NaN.
 
     >>> import stagec.numpy as snp
@@ -84,7 +86,7 @@ def inv(a: Any) -> Any:
     return solve_matrix(a, broadcast_to_shape(eye(aval.shape[-1], dtype=aval.dtype), aval.shape))
 
 
-def det(a: Any) -> Any:
+def det(a: ArrayLike) -> Array:
     """The determinants of square matrices.
 
     >>> import stagec.numpy as snp
@@ -94,7 +96,7 @@ def det(a: Any) -> Any:
     return det_p(inexact_matrix("det", a, square=True))
 
 
-def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
+def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     """The signs of determinants, and the logarithms of their absolute values.
 
     Args:
@@ -124,7 +126,7 @@ def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
     return SlogdetResult(where(zero, 0, sign * units.prod(-1)), log(sizes).sum(-1))
 
 
-def tensorinv(a: Any, ind: int = 2) -> Any:
+def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     """The inverse with respect to `tensordot(a, b, ind)`.
 
     >>> import stagec.numpy as snp
@@ -144,7 +146,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     return reshape(inv(reshape(a, (rows, columns))), (*shape[count:], *shape[:count]))
 
 
-def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """The x for which `tensordot(a, x, x.ndim)` is `b`.
 
     Args:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.numpy.arguments import refuse_out
 from stagec.numpy.arithmetic import dtype_of, reject
 from stagec.numpy.logical import isnan
@@ -17,9 +18,10 @@ from stagec.primitives import arithmetic as ar, logic
 from stagec.primitives.convert import bitcast_convert_type, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 from stagec.primitives.shape import broadcast_in_dim
+from stagec.typing import ArrayLike
 
 
-def signbit(x: Any, /) -> Any:
+def signbit(x: ArrayLike, /) -> Array:
     """Whether the sign bit is set; true for -0.0.
 
     >>> bool(signbit(-0.0))
@@ -37,7 +39,7 @@ def signbit(x: Any, /) -> Any:
     return logic.lt(x, 0)
 
 
-def copysign(x1: Any, x2: Any, /) -> Any:
+def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`|x1|` with the sign of `x2`.
 
     >>> f"{float(copysign(2.0, -0.0)):.4f}"
@@ -50,7 +52,7 @@ def copysign(x1: Any, x2: Any, /) -> Any:
     return logic.select(signbit(y), ar.neg(size), size)
 
 
-def nextafter(x1: Any, x2: Any, /) -> Any:
+def nextafter(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The next floating number after `x1` toward `x2`.
 
     >>> float(nextafter(1.0, 2.0))
@@ -59,7 +61,7 @@ def nextafter(x1: Any, x2: Any, /) -> Any:
     return ar.nextafter(*promote_floating("nextafter", x1, x2))
 
 
-def spacing(x: Any, /) -> Any:
+def spacing(x: ArrayLike, /) -> Array:
     """The distance from `x` to the next floating number away from zero, with the sign of `x`.
 
     As in NumPy, float16 has its distances upward, without a sign.
@@ -84,7 +86,7 @@ _LAYOUT = {
 }
 
 
-def frexp(x: Any, /) -> tuple[Any, Any]:
+def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
     """`(m, e)` with `x == m * 2**e` and `0.5 <= |m| < 1`; `e` is int32.
 
     >>> [float(v) for v in frexp(6.0)]
@@ -115,7 +117,7 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
     return part, convert_element_type(logic.select(special, constant(0), exponent), dtypes.int32)
 
 
-def ldexp(x1: Any, x2: Any, /) -> Any:
+def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """`x1 * 2**x2` for integers `x2`, exact where it is representable.
 
     >>> f"{float(ldexp(3.0, 2)):.4f}"
@@ -152,7 +154,7 @@ def _power_of_two(exponent: Operand, dtype: np.dtype[Any]) -> Operand:
     return bitcast_convert_type(logic.shift_left(field, literal(mantissa, integer)), dtype)
 
 
-def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
+def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
     """`(fraction, whole)`: both have the sign of `x`.
 
     >>> [float(v) for v in modf(-2.5)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.foreign import from_foreign
 from stagec.core.graph import Literal
 from stagec.core.lossy import refuse_lossy
@@ -18,18 +19,20 @@ from stagec.primitives.convert import convert_element_type, convert_value
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import SAME_LENGTH, as_operand, aval_of, check_range, is_array_like, promotable
 from stagec.primitives.shape import expand_dims
-from stagec.runtime.array import Array
+from stagec.runtime.array import Array as ConcreteArray
+from stagec.runtime.device import Device
+from stagec.typing import ArrayLike, DTypeLike
 
 
 def array(
-    object: Any,
-    dtype: Any = None,
+    object: ArrayLike | Sequence[Any] | Any,
+    dtype: DTypeLike = None,
     copy: bool | None = True,
     order: str | None = "K",
     ndmin: int = 0,
     *,
-    device: Any = None,
-) -> Any:
+    device: Device | str | None = None,
+) -> Array:
     """Make an array from a number, an array, or nested lists of them.
 
     Args:
@@ -64,7 +67,7 @@ def array(
             out = _from_value(operand, object, wanted)
         else:
             out = operand if wanted is None else convert_element_type(operand, wanted)
-            if copy and out is object and type(out) is Array:
+            if copy and out is object and type(out) is ConcreteArray:
                 out = out.private_copy()
     else:
         out = _from_numpy_like(object, wanted)
@@ -73,8 +76,13 @@ def array(
 
 
 def asarray(
-    a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None
-) -> Any:
+    a: Any,
+    dtype: DTypeLike = None,
+    order: str | None = None,
+    *,
+    copy: bool | None = None,
+    device: Device | str | None = None,
+) -> Array:
     """Like `array`, but gives back an array of the wanted dtype as it is.
 
     >>> asarray(1.5)

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.dtypes import FLOATING, INEXACT, NUMERIC
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Absent, Primitive
 from stagec.core.zero import zero_of
-from stagec.primitives.operand import Operand, as_operand, aval_of, literal, uniform
+from stagec.primitives.operand import as_operand, aval_of, literal, uniform
 from stagec.primitives.rules import batch_elementwise, cotangents, each, linear, spread_to, zeros
 from stagec.primitives.table import check_dtype, computed_in_float32, elementwise, spread
+from stagec.typing import ArrayLike
 
 REAL = NUMERIC - dtypes.COMPLEX
 ORDERED = dtypes.ALL - dtypes.COMPLEX
@@ -385,27 +387,27 @@ nextafter_p = elementwise(
 )
 
 
-def neg(x: Any) -> Operand:
+def neg(x: ArrayLike) -> Array:
     """`-x` for each element; unsigned integers wrap around."""
     return neg_p(as_operand(x))
 
 
-def add(x: Any, y: Any) -> Operand:
+def add(x: ArrayLike, y: ArrayLike) -> Array:
     """`x + y` for each element; integers wrap around."""
     return add_p(*uniform(x, y))
 
 
-def sub(x: Any, y: Any) -> Operand:
+def sub(x: ArrayLike, y: ArrayLike) -> Array:
     """`x - y` for each element; integers wrap around."""
     return sub_p(*uniform(x, y))
 
 
-def mul(x: Any, y: Any) -> Operand:
+def mul(x: ArrayLike, y: ArrayLike) -> Array:
     """`x * y` for each element; integers wrap around."""
     return mul_p(*uniform(x, y))
 
 
-def div(x: Any, y: Any) -> Operand:
+def div(x: ArrayLike, y: ArrayLike) -> Array:
     """`x / y` for each element.
 
     Integers round toward zero; an integer divided by 0 gives -1 (all bits set).
@@ -413,7 +415,7 @@ def div(x: Any, y: Any) -> Operand:
     return div_p(*uniform(x, y))
 
 
-def rem(x: Any, y: Any) -> Operand:
+def rem(x: ArrayLike, y: ArrayLike) -> Array:
     """The remainder of `x / y` rounded toward zero: it has the sign of `x`.
 
     An integer's remainder by 0 is the integer itself.
@@ -421,78 +423,78 @@ def rem(x: Any, y: Any) -> Operand:
     return rem_p(*uniform(x, y))
 
 
-def max(x: Any, y: Any) -> Operand:
+def max(x: ArrayLike, y: ArrayLike) -> Array:
     """The larger of `x` and `y` for each element; NaN where either is NaN."""
     return max_p(*uniform(x, y))
 
 
-def min(x: Any, y: Any) -> Operand:
+def min(x: ArrayLike, y: ArrayLike) -> Array:
     """The smaller of `x` and `y` for each element; NaN where either is NaN."""
     return min_p(*uniform(x, y))
 
 
-def sign(x: Any) -> Operand:
+def sign(x: ArrayLike) -> Array:
     """-1, 0 or 1 by the sign of each element; `x / |x|` for complex numbers."""
     return sign_p(as_operand(x))
 
 
-def abs(x: Any) -> Operand:
+def abs(x: ArrayLike) -> Array:
     """The absolute value of each element; real for complex numbers."""
     return abs_p(as_operand(x))
 
 
-def square(x: Any) -> Operand:
+def square(x: ArrayLike) -> Array:
     """`x * x` for each element."""
     return square_p(as_operand(x))
 
 
-def sqrt(x: Any) -> Operand:
+def sqrt(x: ArrayLike) -> Array:
     """The square root of each element; NaN for negative real numbers."""
     return sqrt_p(as_operand(x))
 
 
-def rsqrt(x: Any) -> Operand:
+def rsqrt(x: ArrayLike) -> Array:
     """`1 / sqrt(x)` for each element."""
     return rsqrt_p(as_operand(x))
 
 
-def cbrt(x: Any) -> Operand:
+def cbrt(x: ArrayLike) -> Array:
     """The real cube root of each element."""
     return cbrt_p(as_operand(x))
 
 
-def pow(x: Any, y: Any) -> Operand:
+def pow(x: ArrayLike, y: ArrayLike) -> Array:
     """`x ** y` for each element; `y` is of the same dtype, or a Python integer."""
     if isinstance(y, int) and not isinstance(y, bool):
         return integer_pow(x, y)
     return pow_p(*uniform(x, y))
 
 
-def integer_pow(x: Any, y: int) -> Operand:
+def integer_pow(x: ArrayLike, y: int) -> Array:
     """`x ** y` for each element and a Python integer `y`, by repeated multiplication."""
     return integer_pow_p(as_operand(x), y=int(y))
 
 
-def reciprocal(x: Any) -> Operand:
+def reciprocal(x: ArrayLike) -> Array:
     """`1 / x` for each element."""
     return integer_pow(x, -1)
 
 
-def floor(x: Any) -> Operand:
+def floor(x: ArrayLike) -> Array:
     """The largest integer not above each element, as a float."""
     return floor_p(as_operand(x))
 
 
-def ceil(x: Any) -> Operand:
+def ceil(x: ArrayLike) -> Array:
     """The smallest integer not below each element, as a float."""
     return ceil_p(as_operand(x))
 
 
-def round(x: Any, rounding_method: RoundingMethod | int = RoundingMethod.AWAY_FROM_ZERO) -> Operand:
+def round(x: ArrayLike, rounding_method: RoundingMethod | int = RoundingMethod.AWAY_FROM_ZERO) -> Array:
     """The nearest integer to each element, as a float; `rounding_method` says where halves go."""
     return round_p(as_operand(x), rounding_method=int(RoundingMethod(rounding_method)))
 
 
-def nextafter(x: Any, y: Any) -> Operand:
+def nextafter(x: ArrayLike, y: ArrayLike) -> Array:
     """The next representable number after each `x` in the direction of `y`."""
     return nextafter_p(*uniform(x, y))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import errors, location
+from stagec.core.array import Axis
 from stagec.core.trace import operand_rows
 
 
@@ -50,7 +51,7 @@ def as_shape(shape: Any, name: str) -> tuple[int, ...]:
     return sizes
 
 
-def canonical_axis(axis: Any, ndim: int, name: str) -> int:
+def canonical_axis(axis: Axis, ndim: int, name: str) -> int:
     """An axis in 0..ndim-1; negative ones count from the last."""
     number = as_int(axis, name, "an axis")
     if not -ndim <= number < ndim:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from stagec.core import dtypes, pytree
+from stagec.core.array import Array
+from stagec.core.callables import X
 from stagec.core.primitive import NOT_DIFFERENTIABLE
 from stagec.primitives.operand import as_operand
 from stagec.primitives.rules import linear
 from stagec.primitives.table import elementwise
+from stagec.typing import ArrayLike
 
 stop_gradient_p = elementwise(
     "stop_gradient",
@@ -21,7 +22,7 @@ stop_gradient_p = elementwise(
 )
 
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: ArrayLike) -> Array:
     """`x` itself, a pytree, which derivatives take for a constant.
 
     >>> import stagec, stagec.numpy as snp
@@ -44,7 +45,7 @@ optimization_barrier_p = elementwise(
 )
 
 
-def optimization_barrier(operand: Any, /) -> Any:
+def optimization_barrier(operand: X, /) -> X:
     """The same values, which the compiler neither computes together nor merges with what is computed before.
 
     Args:

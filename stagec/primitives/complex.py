@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.dtypes import COMPLEX
 from stagec.primitives import arithmetic as ar
-from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
+from stagec.primitives.operand import as_operand, aval_of, uniform
 from stagec.primitives.rules import cotangents, linear, zeros
 from stagec.primitives.table import elementwise
+from stagec.typing import ArrayLike
 
 _PARTS = frozenset({dtypes.float32, dtypes.float64})
 
@@ -66,21 +68,21 @@ conj_p = elementwise(
 )
 
 
-def complex(x: Any, y: Any) -> Operand:
+def complex(x: ArrayLike, y: ArrayLike) -> Array:
     """`x + i y` for each element of two float32 or float64 operands."""
     return complex_p(*uniform(x, y))
 
 
-def real(x: Any) -> Operand:
+def real(x: ArrayLike) -> Array:
     """The real part of each complex element."""
     return real_p(as_operand(x))
 
 
-def imag(x: Any) -> Operand:
+def imag(x: ArrayLike) -> Array:
     """The imaginary part of each complex element."""
     return imag_p(as_operand(x))
 
 
-def conj(x: Any) -> Operand:
+def conj(x: ArrayLike) -> Array:
     """The complex conjugate of each complex element."""
     return conj_p(as_operand(x))

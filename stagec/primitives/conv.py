@@ -8,15 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive
 from stagec.primitives import conv_rules as rules
 from stagec.primitives.axes import shape_error
-from stagec.primitives.operand import Operand, aval_of, uniform
+from stagec.primitives.dot import PrecisionLike
+from stagec.primitives.operand import aval_of, uniform
 from stagec.primitives.reduce import HALF
 from stagec.primitives.shape import rev
 from stagec.primitives.table import check_dtype, i64_array, same_dtype
 from stagec.primitives.window import Pairs, dilated, explicit_padding, padded, sizes, strided, windows
+from stagec.typing import ArrayLike, DTypeLike
 
 _NAME = "conv_general_dilated"
 
@@ -311,8 +314,8 @@ conv_general_dilated_p = Primitive(
 
 
 def conv_general_dilated(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     window_strides: Sequence[int],
     padding: str | Sequence[tuple[int, int]],
     lhs_dilation: Sequence[int] | None = None,
@@ -320,9 +323,9 @@ def conv_general_dilated(
     dimension_numbers: Any = None,
     feature_group_count: int = 1,
     batch_group_count: int = 1,
-    precision: Any = None,
-    preferred_element_type: Any = None,
-) -> Operand:
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike = None,
+) -> Array:
     """Slide a kernel over an operand and sum the products: a cross-correlation, the kernel is not flipped.
 
     Args:
@@ -376,13 +379,13 @@ def conv_general_dilated(
 
 
 def conv(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     window_strides: Sequence[int],
     padding: str,
-    precision: Any = None,
-    preferred_element_type: Any = None,
-) -> Operand:
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike = None,
+) -> Array:
     """A convolution of `NCHW` with `OIHW`, by name of its padding.
 
     >>> import numpy as np
@@ -395,15 +398,15 @@ def conv(
 
 
 def conv_with_general_padding(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     window_strides: Sequence[int],
     padding: str | Sequence[tuple[int, int]],
     lhs_dilation: Sequence[int] | None,
     rhs_dilation: Sequence[int] | None,
-    precision: Any = None,
-    preferred_element_type: Any = None,
-) -> Operand:
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike = None,
+) -> Array:
     """A convolution of `NCHW` with `OIHW`, with any padding and dilation.
 
     >>> import numpy as np
@@ -435,16 +438,16 @@ def _transposed_padding(k: int, s: int, padding: str) -> tuple[int, int]:
 
 
 def conv_transpose(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     strides: Sequence[int],
     padding: str | Sequence[tuple[int, int]],
     rhs_dilation: Sequence[int] | None = None,
     dimension_numbers: Any = None,
     transpose_kernel: bool = False,
-    precision: Any = None,
-    preferred_element_type: Any = None,
-) -> Operand:
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike = None,
+) -> Array:
     """The convolution that spreads each element by `strides`: the gradient's shape of a strided one.
 
     Args:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
@@ -15,6 +16,7 @@ from stagec.core.zero import differentiable, zero_of
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal, promotable
 from stagec.primitives.rules import batch_elementwise, linear, to_front
 from stagec.primitives.table import check_dtype
+from stagec.typing import ArrayLike, DTypeLike
 
 
 def _convert_shape(x: ShapedArray, *, new_dtype: np.dtype[Any], weak_type: bool) -> ShapedArray:
@@ -89,25 +91,25 @@ convert_element_type_p = Primitive(
 )
 
 
-def convert_element_type(x: Any, new_dtype: Any, weak_type: bool = False) -> Operand:
+def convert_element_type(x: ArrayLike, new_dtype: DTypeLike, weak_type: bool = False) -> Array:
     """Convert each element to `new_dtype`.
 
     Floats out of an integer dtype's range saturate, NaN becomes 0; complex to
     real drops the imaginary part; to bool is `x != 0`.
     """
-    x = promotable(x)
+    operand = promotable(x)
     dtype = dtypes.canonicalize(new_dtype)
-    aval = aval_of(x)
-    if isinstance(x, Literal) and x.value.dtype == object:
-        return literal(x.value.item(), dtype, weak_type)
+    aval = aval_of(operand)
+    if isinstance(operand, Literal) and operand.value.dtype == object:
+        return literal(operand.value.item(), dtype, weak_type)
     if aval.dtype == dtype and aval.weak_type == weak_type:
-        return x
-    if isinstance(x, Literal):
-        return Literal(np.asarray(convert_value(x.value, dtype)), ShapedArray.of(aval.shape, dtype, weak_type))
-    return convert_element_type_p(x, new_dtype=dtype, weak_type=weak_type)
+        return operand
+    if isinstance(operand, Literal):
+        return literal(convert_value(operand.value, dtype), dtype, weak_type)
+    return convert_element_type_p(operand, new_dtype=dtype, weak_type=weak_type)
 
 
-def as_array(operand: Operand) -> Any:
+def as_array(operand: Operand) -> Array:
     """An operand as what functions take: an Array or a tracer; NumPy arrays and literals are taken in."""
     if isinstance(operand, ArrayOperators):
         return operand
@@ -156,7 +158,7 @@ bitcast_convert_type_p = Primitive(
 )
 
 
-def bitcast_convert_type(operand: Any, new_dtype: Any) -> Operand:
+def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """The bits of each element, read as another dtype.
 
     Args:
@@ -236,7 +238,7 @@ reduce_precision_p: Primitive = Primitive(
 )
 
 
-def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Operand:
+def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Array:
     """Round each element to a floating format with fewer bits, and keep the dtype.
 
     Args:

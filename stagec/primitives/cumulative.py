@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_LINEAR, Primitive
 from stagec.primitives.arithmetic import add, add_p, div, max_p, min_p, mul, mul_p, ones_like, sub
@@ -19,6 +20,7 @@ from stagec.primitives.reduce import HALF, ORDERED, highest, lowest
 from stagec.primitives.rules import linear, to_front, zeros
 from stagec.primitives.table import check_dtype, i64_array
 from stagec.primitives.transcendental import exp, log
+from stagec.typing import ArrayLike
 
 Identity = Callable[["np.dtype[Any]"], Any]
 
@@ -237,7 +239,7 @@ def _running(row: Primitive, operand: Any, axis: int, reverse: bool) -> Operand:
     return row(operand, axis=canonical_axis(axis, aval_of(operand).ndim, row.name), reverse=bool(reverse))
 
 
-def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Operand:
+def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """The sums of the elements up to each position along `axis`.
 
     Args:
@@ -252,7 +254,7 @@ def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Operand:
     return _running(cumsum_p, operand, axis, reverse)
 
 
-def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Operand:
+def cumprod(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """The products of the elements up to each position along `axis`, or from it on with `reverse`.
 
     >>> import numpy as np
@@ -262,7 +264,7 @@ def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Operand:
     return _running(cumprod_p, operand, axis, reverse)
 
 
-def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Operand:
+def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """The largest element up to each position along `axis`, or from it on with `reverse`.
 
     >>> import numpy as np
@@ -272,7 +274,7 @@ def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Operand:
     return _running(cummax_p, operand, axis, reverse)
 
 
-def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Operand:
+def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """The smallest element up to each position along `axis`, or from it on with `reverse`.
 
     >>> import numpy as np
@@ -282,7 +284,7 @@ def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Operand:
     return _running(cummin_p, operand, axis, reverse)
 
 
-def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Operand:
+def cumlogsumexp(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """The logarithm of the running sum of exponentials along `axis`, without overflow.
 
     >>> import numpy as np

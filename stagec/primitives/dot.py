@@ -5,20 +5,22 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from stagec.core import dtypes, location
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive
 from stagec.core.zero import is_linear
 from stagec.primitives.axes import as_int, canonical_axes, shape_error
 from stagec.primitives.convert import convert_element_type, convert_value
-from stagec.primitives.operand import Operand, aval_of, uniform
+from stagec.primitives.operand import aval_of, uniform
 from stagec.primitives.rules import each
 from stagec.primitives.shape import transpose
 from stagec.primitives.table import HALF, same_dtype
+from stagec.typing import ArrayLike, DTypeLike
 
 Ints = tuple[int, ...]
 # ((contracted of lhs, of rhs), (batch of lhs, of rhs))
@@ -215,6 +217,9 @@ class Precision(enum.Enum):
     HIGHEST = 2
 
 
+# A name, one of JAX's enum, or one of either for each operand; None is the default.
+PrecisionLike: TypeAlias = Precision | str | Sequence[Precision | str | None] | None
+
 _PRECISIONS = {
     None: None,
     "default": None,
@@ -244,12 +249,12 @@ def canonical_precision(precision: Any) -> str | None:
 
 
 def dot_general(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     dimension_numbers: Any,
-    precision: Any = None,
-    preferred_element_type: Any = None,
-) -> Operand:
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike = None,
+) -> Array:
     """Sum products over contracted axes, for each position of the batch axes.
 
     Args:
@@ -292,7 +297,9 @@ def _axes(axes: Sequence[int], rank: int) -> Ints:
     return canonical_axes(tuple([as_int(i, "dot_general", "an axis") for i in axes]), rank, "dot_general")
 
 
-def dot(lhs: Any, rhs: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Operand:
+def dot(
+    lhs: ArrayLike, rhs: ArrayLike, *, precision: PrecisionLike = None, preferred_element_type: DTypeLike = None
+) -> Array:
     """The product of vectors and matrices: last axis of `lhs` with first of `rhs`.
 
     >>> import stagec.numpy as snp
@@ -308,7 +315,7 @@ def dot(lhs: Any, rhs: Any, *, precision: Any = None, preferred_element_type: An
     return dot_general(x, y, numbers, precision, preferred_element_type)
 
 
-def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Operand:
+def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None) -> Array:
     """Matrix products along leading axes that agree.
 
     >>> import stagec.numpy as snp

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stagec.core import dtypes, location
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive
 from stagec.core.zero import is_zero, zero_of
@@ -18,6 +19,7 @@ from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.rules import to_front, zeros
 from stagec.primitives.shape import reshape_p
 from stagec.primitives.table import i64_array
+from stagec.typing import ArrayLike
 
 Ints = tuple[int, ...]
 
@@ -400,16 +402,16 @@ def along_axis(x: Any, places: Any, axis: int) -> Operand:
 
 
 def gather(
-    operand: Any,
-    start_indices: Any,
+    operand: ArrayLike,
+    start_indices: ArrayLike,
     dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Sequence[int],
     *,
     unique_indices: bool = False,
     indices_are_sorted: bool = False,
-    mode: Any = None,
-    fill_value: Any = None,
-) -> Operand:
+    mode: GatherScatterMode | str | None = None,
+    fill_value: ArrayLike | None = None,
+) -> Array:
     """Read a window of `operand` at each index.
 
     Args:

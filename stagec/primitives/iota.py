@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Literal
 from stagec.core.primitive import NO_OPERANDS, Primitive
 from stagec.primitives.axes import as_shape, canonical_axis
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.operand import Operand, as_operand, aval_of, promotable
+from stagec.primitives.operand import as_operand, aval_of, promotable
 from stagec.primitives.shape import broadcast_in_dim, repeated
 from stagec.primitives.table import check_dtype
+from stagec.typing import ArrayLike, DTypeLike
 
 
 def _iota_shape(*, dtype: np.dtype[Any], shape: tuple[int, ...], dimension: int) -> ShapedArray:
@@ -43,7 +44,7 @@ iota_p = Primitive(
 )
 
 
-def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Operand:
+def broadcasted_iota(dtype: DTypeLike, shape: Sequence[int], dimension: int) -> Array:
     """An array whose elements are their own index along `dimension`.
 
     >>> broadcasted_iota("int32", (2, 3), 1)
@@ -55,7 +56,7 @@ def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Operan
     return iota_p(dtype=dtypes.canonicalize(dtype), shape=sizes, dimension=axis)
 
 
-def iota(dtype: Any, size: int) -> Operand:
+def iota(dtype: DTypeLike, size: int) -> Array:
     """The numbers 0 to `size - 1`.
 
     >>> iota("float32", 3)
@@ -64,7 +65,7 @@ def iota(dtype: Any, size: int) -> Operand:
     return broadcasted_iota(dtype, (size,), 0)
 
 
-def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Operand:
+def full(shape: Sequence[int], fill_value: ArrayLike, dtype: DTypeLike = None) -> Array:
     """An array whose elements are all `fill_value`, a scalar.
 
     >>> full((2,), 7)
@@ -78,7 +79,9 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Operand:
     return broadcast_in_dim(value, sizes, tuple(range(len(sizes) - aval_of(value).ndim, len(sizes))))
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] | None = None) -> Operand:
+def full_like(
+    x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike = None, shape: Sequence[int] | None = None
+) -> Array:
     """An array of the shape and dtype of `x` whose elements are all `fill_value`.
 
     >>> import stagec.numpy as snp
@@ -91,6 +94,6 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] |
     return full(aval.shape if shape is None else shape, value)
 
 
-def zeros_like(x: Any) -> Literal | Operand:
+def zeros_like(x: ArrayLike) -> Array:
     """Zeros of the shape and dtype of `x`."""
     return full_like(x, 0)

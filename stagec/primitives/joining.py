@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.primitive import Primitive
 from stagec.core.zero import is_linear
 from stagec.primitives.axes import as_int, canonical_axis, shape_error
-from stagec.primitives.operand import Operand, aval_of, is_own_array, uniform
+from stagec.primitives.operand import aval_of, is_own_array, uniform
 from stagec.primitives.rules import linear, spread_to, to_front, zeros
 from stagec.primitives.shape import broadcast_in_dim_p
 from stagec.primitives.table import i64_array, same_dtype
+from stagec.typing import ArrayLike
 
 
 def _concatenate_shape(*avals: ShapedArray, dimension: int) -> ShapedArray:
@@ -66,7 +68,7 @@ concatenate_p = Primitive(
 )
 
 
-def concatenate(operands: Sequence[Any], dimension: int) -> Operand:
+def concatenate(operands: Sequence[Any], dimension: int) -> Array:
     """Join arrays of one dtype along an axis.
 
     Raises:
@@ -185,7 +187,7 @@ pad_p = Primitive(
 )
 
 
-def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Operand:
+def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[tuple[int, int, int]]) -> Array:
     """Surround and interleave with a value; negative edges cut off.
 
     Args:

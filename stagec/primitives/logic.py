@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.dtypes import ALL, COMPLEX, FLOATING, INTEGER
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from stagec.core.zero import is_linear, is_zero, zero_of
-from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
+from stagec.primitives.operand import as_operand, aval_of, uniform
 from stagec.primitives.rules import batch_elementwise, each, fit, instantiate, spread_to, zeros
 from stagec.primitives.table import check_dtype, elementwise, elementwise_shape, same_dtype, spread
+from stagec.typing import ArrayLike
 
 ORDERED = ALL - COMPLEX
 BITS = INTEGER | dtypes.BOOL
@@ -304,87 +306,87 @@ clamp_p = elementwise(
 )
 
 
-def eq(x: Any, y: Any) -> Operand:
+def eq(x: ArrayLike, y: ArrayLike) -> Array:
     """`x == y` for each element."""
     return eq_p(*uniform(x, y))
 
 
-def ne(x: Any, y: Any) -> Operand:
+def ne(x: ArrayLike, y: ArrayLike) -> Array:
     """`x != y` for each element; true where either is NaN."""
     return ne_p(*uniform(x, y))
 
 
-def lt(x: Any, y: Any) -> Operand:
+def lt(x: ArrayLike, y: ArrayLike) -> Array:
     """`x < y` for each element."""
     return lt_p(*uniform(x, y))
 
 
-def le(x: Any, y: Any) -> Operand:
+def le(x: ArrayLike, y: ArrayLike) -> Array:
     """`x <= y` for each element."""
     return le_p(*uniform(x, y))
 
 
-def gt(x: Any, y: Any) -> Operand:
+def gt(x: ArrayLike, y: ArrayLike) -> Array:
     """`x > y` for each element."""
     return gt_p(*uniform(x, y))
 
 
-def ge(x: Any, y: Any) -> Operand:
+def ge(x: ArrayLike, y: ArrayLike) -> Array:
     """`x >= y` for each element."""
     return ge_p(*uniform(x, y))
 
 
-def bitwise_not(x: Any) -> Operand:
+def bitwise_not(x: ArrayLike) -> Array:
     """Every bit of each element flipped; logical not for bools."""
     return not_p(as_operand(x))
 
 
-def bitwise_and(x: Any, y: Any) -> Operand:
+def bitwise_and(x: ArrayLike, y: ArrayLike) -> Array:
     """The bits that are set in both; logical and for bools."""
     return and_p(*uniform(x, y))
 
 
-def bitwise_or(x: Any, y: Any) -> Operand:
+def bitwise_or(x: ArrayLike, y: ArrayLike) -> Array:
     """The bits that are set in either; logical or for bools."""
     return or_p(*uniform(x, y))
 
 
-def bitwise_xor(x: Any, y: Any) -> Operand:
+def bitwise_xor(x: ArrayLike, y: ArrayLike) -> Array:
     """The bits that are set in one only."""
     return xor_p(*uniform(x, y))
 
 
-def shift_left(x: Any, y: Any) -> Operand:
+def shift_left(x: ArrayLike, y: ArrayLike) -> Array:
     """`x << y` for each element; 0 where `y` is negative or not less than the width."""
     return shift_left_p(*uniform(x, y))
 
 
-def shift_right_logical(x: Any, y: Any) -> Operand:
+def shift_right_logical(x: ArrayLike, y: ArrayLike) -> Array:
     """`x >> y` for each element, filled with zero bits; 0 where `y` is not less than the width."""
     return shift_right_logical_p(*uniform(x, y))
 
 
-def shift_right_arithmetic(x: Any, y: Any) -> Operand:
+def shift_right_arithmetic(x: ArrayLike, y: ArrayLike) -> Array:
     """`x >> y` for each element, filled with the sign bit."""
     return shift_right_arithmetic_p(*uniform(x, y))
 
 
-def population_count(x: Any) -> Operand:
+def population_count(x: ArrayLike) -> Array:
     """How many bits of each element are set."""
     return population_count_p(as_operand(x))
 
 
-def clz(x: Any) -> Operand:
+def clz(x: ArrayLike) -> Array:
     """How many bits of each element lie above its highest set bit."""
     return clz_p(as_operand(x))
 
 
-def is_finite(x: Any) -> Operand:
+def is_finite(x: ArrayLike) -> Array:
     """Whether each element is neither infinite nor NaN."""
     return is_finite_p(as_operand(x))
 
 
-def select_n(which: Any, *cases: Any) -> Operand:
+def select_n(which: ArrayLike, *cases: Any) -> Array:
     """`cases[which]` for each element.
 
     Args:
@@ -397,11 +399,11 @@ def select_n(which: Any, *cases: Any) -> Operand:
     return select_n_p(as_operand(which, "which"), *uniform(*cases))
 
 
-def select(pred: Any, on_true: Any, on_false: Any) -> Operand:
+def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
     """`on_true` where `pred` holds, `on_false` elsewhere."""
     return select_n(pred, on_false, on_true)
 
 
-def clamp(min: Any, x: Any, max: Any) -> Operand:
+def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
     """`x` limited to the interval from `min` to `max`; NaN stays."""
     return clamp_p(*uniform(min, x, max))

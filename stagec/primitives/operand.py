@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.foreign import from_foreign
 from stagec.core.graph import Literal
@@ -99,12 +100,12 @@ def is_foreign_array(value: Any) -> bool:
     return hasattr(type(value), "__array__") and hasattr(value, "dtype") and hasattr(value, "shape")
 
 
-def is_own_array(operand: Operand) -> bool:
+def is_own_array(operand: Operand) -> TypeGuard[Array]:
     """Whether an operand may be given back as it is: literals and NumPy arrays go through a primitive first."""
     return isinstance(operand, ArrayOperators)
 
 
-def literal(value: Any, dtype: np.dtype[Any], weak_type: bool = False) -> Literal:
+def literal(value: Any, dtype: np.dtype[Any], weak_type: bool = False) -> Operand:
     """A rank-0 constant. Python integers out of the dtype's range are an error."""
     if isinstance(value, int) and not isinstance(value, bool) and dtypes.is_integer(dtype):
         check_range(value, dtype)

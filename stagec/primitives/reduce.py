@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from stagec.core.zero import zero_of
@@ -22,6 +23,7 @@ from stagec.primitives.rules import linear
 from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
 from stagec.primitives.slicing import slice_in_dim
 from stagec.primitives.table import HALF as HALF, check_dtype, i64_array
+from stagec.typing import ArrayLike, DTypeLike
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
@@ -218,7 +220,7 @@ def _along(row: Primitive, operand: Any, axes: Sequence[int] | None) -> Operand:
     return row(operand, axes=found) if found else as_array(operand)
 
 
-def reduce_sum(operand: Any, axes: Sequence[int] | None = None) -> Operand:
+def reduce_sum(operand: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """Add the elements along `axes` (all of them by default); half precision is summed in float32.
 
     >>> import stagec.numpy as snp
@@ -228,7 +230,7 @@ def reduce_sum(operand: Any, axes: Sequence[int] | None = None) -> Operand:
     return _along(reduce_sum_p, operand, axes)
 
 
-def reduce_prod(operand: Any, axes: Sequence[int] | None = None) -> Operand:
+def reduce_prod(operand: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """Multiply the elements along `axes` (all of them by default).
 
     >>> import numpy as np
@@ -238,7 +240,7 @@ def reduce_prod(operand: Any, axes: Sequence[int] | None = None) -> Operand:
     return _along(reduce_prod_p, operand, axes)
 
 
-def reduce_max(operand: Any, axes: Sequence[int] | None = None) -> Operand:
+def reduce_max(operand: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """The largest element along `axes`; NaN if there is one, the dtype's lowest value if there are no elements.
 
     >>> import numpy as np
@@ -248,7 +250,7 @@ def reduce_max(operand: Any, axes: Sequence[int] | None = None) -> Operand:
     return _along(reduce_max_p, operand, axes)
 
 
-def reduce_min(operand: Any, axes: Sequence[int] | None = None) -> Operand:
+def reduce_min(operand: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """The smallest element along `axes`; NaN if there is one, the dtype's highest value if there are no elements.
 
     >>> import numpy as np
@@ -258,7 +260,7 @@ def reduce_min(operand: Any, axes: Sequence[int] | None = None) -> Operand:
     return _along(reduce_min_p, operand, axes)
 
 
-def reduce_and(operand: Any, axes: Sequence[int] | None = None) -> Operand:
+def reduce_and(operand: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """Bitwise and of the elements along `axes`; for bools, whether all hold.
 
     >>> import numpy as np
@@ -268,7 +270,7 @@ def reduce_and(operand: Any, axes: Sequence[int] | None = None) -> Operand:
     return _along(reduce_and_p, operand, axes)
 
 
-def reduce_or(operand: Any, axes: Sequence[int] | None = None) -> Operand:
+def reduce_or(operand: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """Bitwise or of the elements along `axes`; for bools, whether any holds.
 
     >>> import numpy as np
@@ -278,7 +280,7 @@ def reduce_or(operand: Any, axes: Sequence[int] | None = None) -> Operand:
     return _along(reduce_or_p, operand, axes)
 
 
-def reduce_xor(operand: Any, axes: Sequence[int] | None = None) -> Operand:
+def reduce_xor(operand: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """Bitwise exclusive or of the elements along `axes`.
 
     >>> import numpy as np
@@ -341,7 +343,7 @@ argmax_p = _extreme("argmax", np.argmax, max_p, lowest)
 argmin_p = _extreme("argmin", np.argmin, min_p, highest)
 
 
-def argmax(operand: Any, axis: int, index_dtype: Any) -> Operand:
+def argmax(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
     """The position of the largest element along `axis`: the first one, and a NaN before all others.
 
     >>> import numpy as np
@@ -351,7 +353,7 @@ def argmax(operand: Any, axis: int, index_dtype: Any) -> Operand:
     return _position(argmax_p, operand, axis, index_dtype)
 
 
-def argmin(operand: Any, axis: int, index_dtype: Any) -> Operand:
+def argmin(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
     """The position of the smallest element along `axis`: the first one, and a NaN before all others.
 
     >>> import numpy as np

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import errors, location
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, Literal, replay, trace_flat
 from stagec.core.primitive import NOT_LINEAR, Primitive
@@ -187,7 +188,7 @@ def _reduced(row: Primitive, operand: Any, axes: tuple[int, ...]) -> Any:
     return row(operand, axes=axes) if axes else operand
 
 
-def reduce(operands: Any, init_values: Any, computation: Callable[..., Any], dimensions: Sequence[int]) -> Any:
+def reduce(operands: Any, init_values: Any, computation: Callable[..., Any], dimensions: Sequence[int]) -> Array:
     """Combine elements along `dimensions` with any associative function.
 
     Args:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive
 from stagec.primitives import arithmetic
@@ -26,6 +27,7 @@ from stagec.primitives.gather import (
 from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
 from stagec.primitives.scatter_rules import RULES, scatter_batch, window_sizes
 from stagec.primitives.table import check_dtype, i64_array, same_dtype
+from stagec.typing import ArrayLike
 
 
 def _scatter_shape(
@@ -336,15 +338,15 @@ scatter_max_p = _row("scatter_max", ORDERED, _at(np.maximum), arithmetic.max)
 
 def _function(primitive: Primitive, verb: str) -> Callable[..., Operand]:
     def scatter_function(
-        operand: Any,
-        scatter_indices: Any,
-        updates: Any,
+        operand: ArrayLike,
+        scatter_indices: ArrayLike,
+        updates: ArrayLike,
         dimension_numbers: ScatterDimensionNumbers,
         *,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
-        mode: Any = None,
-    ) -> Operand:
+        mode: GatherScatterMode | str | None = None,
+    ) -> Array:
         x, new = uniform(operand, updates)
         indices = as_operand(scatter_indices)
         if aval_of(indices).weak_type:
@@ -383,16 +385,16 @@ scatter_max = _function(scatter_max_p, "Take the maximum with")
 
 
 def scatter_apply(
-    operand: Any,
-    scatter_indices: Any,
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
     function: Callable[[Any], Any],
     update_shape: tuple[int, ...],
     dimension_numbers: ScatterDimensionNumbers,
     *,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
-    mode: Any = None,
-) -> Operand:
+    mode: GatherScatterMode | str | None = None,
+) -> Array:
     """Replace the windows at each index by `function` of them.
 
     An index that occurs twice counts once; `x.at[i].apply` counts both.

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive
 from stagec.primitives.axes import as_int, as_shape, canonical_axes, shape_error
-from stagec.primitives.operand import Operand, as_operand, aval_of, is_own_array
+from stagec.primitives.operand import as_operand, aval_of, is_own_array
 from stagec.primitives.rules import linear, to_front
 from stagec.primitives.table import i64_array
+from stagec.typing import ArrayLike
 
 Ints = tuple[int, ...]
 
@@ -108,7 +110,7 @@ broadcast_in_dim_p = Primitive(
 )
 
 
-def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Operand:
+def broadcast_in_dim(operand: ArrayLike, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Array:
     """Repeat along new axes and along axes of size 1.
 
     Args:
@@ -135,7 +137,7 @@ def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: S
     return broadcast_in_dim_p(operand, shape=shape, broadcast_dimensions=dimensions)
 
 
-def broadcast(operand: Any, sizes: Sequence[int]) -> Operand:
+def broadcast(operand: ArrayLike, sizes: Sequence[int]) -> Array:
     """Repeat along new leading axes of the given sizes.
 
     >>> broadcast(1.0, (2,))
@@ -146,7 +148,7 @@ def broadcast(operand: Any, sizes: Sequence[int]) -> Operand:
     return broadcast_in_dim(operand, shape, tuple(range(len(sizes), len(shape))))
 
 
-def expand_dims(array: Any, dimensions: Sequence[int]) -> Operand:
+def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     """Insert axes of size 1 at the result's `dimensions`.
 
     >>> import stagec.numpy as snp
@@ -192,7 +194,7 @@ reshape_p: Primitive = Primitive(
 )
 
 
-def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None) -> Operand:
+def reshape(operand: ArrayLike, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None) -> Array:
     """Read the elements in row-major order into another shape.
 
     Args:
@@ -242,7 +244,7 @@ squeeze_p = Primitive(
 )
 
 
-def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Operand:
+def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | None = None) -> Array:
     """Make one axis of the axes from `start_dimension` up to, not including, `stop_dimension`.
 
     >>> import stagec.numpy as snp
@@ -258,7 +260,7 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
     return reshape(operand, (*have[: axes[0]], math.prod(have[axes[0] : axes[-1] + 1]), *have[axes[-1] + 1 :]))
 
 
-def squeeze(array: Any, dimensions: Sequence[int]) -> Operand:
+def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     """Remove axes of size 1.
 
     Raises:
@@ -305,7 +307,7 @@ transpose_p: Primitive = Primitive(
 )
 
 
-def transpose(operand: Any, permutation: Sequence[int]) -> Operand:
+def transpose(operand: ArrayLike, permutation: Sequence[int]) -> Array:
     """Reorder axes: the result's axis `i` is the operand's axis `permutation[i]`.
 
     Raises:
@@ -348,7 +350,7 @@ rev_p: Primitive = Primitive(
 )
 
 
-def rev(operand: Any, dimensions: Sequence[int]) -> Operand:
+def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
     """Reverse the order along axes.
 
     >>> import stagec.numpy as snp

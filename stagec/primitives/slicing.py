@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.primitive import Primitive
@@ -17,11 +18,12 @@ from stagec.primitives.axes import as_int, as_shape, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.joining import concatenate, pad_p
 from stagec.primitives.logic import lt, select
-from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
+from stagec.primitives.operand import Operand, as_operand, aval_of, literal, uniform
 from stagec.primitives.rules import each, instantiate, linear, to_front, zeros
 from stagec.primitives.shape import broadcast_in_dim, squeeze
 from stagec.primitives.slicing_rules import dynamic_slice_batch, dynamic_update_batch
 from stagec.primitives.table import i64_array, same_dtype
+from stagec.typing import ArrayLike
 
 Ints = tuple[int, ...]
 
@@ -91,8 +93,8 @@ slice_p = Primitive(
 
 
 def slice_(
-    operand: Any, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
-) -> Operand:
+    operand: ArrayLike, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
+) -> Array:
     """The elements from `start_indices` up to `limit_indices`, at places known while tracing.
 
     Raises:
@@ -109,8 +111,8 @@ def slice_(
 
 
 def slice_in_dim(
-    operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0
-) -> Operand:
+    operand: ArrayLike, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0
+) -> Array:
     """`slice` along one axis; negative bounds count from the end.
 
     >>> import stagec.numpy as snp
@@ -130,7 +132,7 @@ def slice_in_dim(
     return slice_(operand, starts, limits, strides)
 
 
-def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Operand:
+def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> Array:
     """One position of an axis, known while tracing.
 
     >>> import stagec.numpy as snp
@@ -192,7 +194,7 @@ split_p = Primitive(
 )
 
 
-def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Operand]:
+def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array]:
     """Cut an axis into parts of the given sizes.
 
     >>> import stagec.numpy as snp
@@ -325,14 +327,16 @@ def _start_indices(name: str, indices: Any, shape: Ints) -> list[Operand]:
         if isinstance(operand, Literal):
             value = int(operand.value)
             value = max(min(value + size if value < 0 else value, size), 0)
-            out.append(Literal(np.asarray(value, kind), ShapedArray.of((), kind)))
+            out.append(literal(value, kind))
             continue
         operand = convert_element_type(operand, kind)
         out.append(select(lt(operand, 0), arithmetic.add(operand, size), operand))
     return out
 
 
-def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int]) -> Operand:
+def dynamic_slice(
+    operand: ArrayLike, start_indices: ArrayLike | Sequence[ArrayLike], slice_sizes: Sequence[int]
+) -> Array:
     """A part of fixed size at a place that may be traced.
 
     Starts are clamped so that the part lies within the operand; negative ones
@@ -352,7 +356,9 @@ def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int]) 
     return dynamic_slice_p(operand, *starts, slice_sizes=as_shape(tuple(slice_sizes), "dynamic_slice"))
 
 
-def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Operand:
+def dynamic_update_slice(
+    operand: ArrayLike, update: ArrayLike, start_indices: ArrayLike | Sequence[ArrayLike]
+) -> Array:
     """The operand with `update` written at a place that may be traced; starts are clamped.
 
     >>> import stagec.numpy as snp
@@ -364,7 +370,7 @@ def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Opera
     return dynamic_update_slice_p(operand, update, *starts)
 
 
-def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0) -> Operand:
+def dynamic_slice_in_dim(operand: ArrayLike, start_index: ArrayLike, slice_size: int, axis: int = 0) -> Array:
     """`dynamic_slice` along one axis, all of the others."""
     operand = as_operand(operand)
     shape = aval_of(operand).shape
@@ -374,13 +380,13 @@ def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: 
     return dynamic_slice(operand, starts, [slice_size if i == axis else n for i, n in enumerate(shape)])
 
 
-def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool = True) -> Operand:
+def dynamic_index_in_dim(operand: ArrayLike, index: ArrayLike, axis: int = 0, keepdims: bool = True) -> Array:
     """One position of an axis, which may be traced."""
     out = dynamic_slice_in_dim(operand, index, 1, axis)
     return out if keepdims else squeeze(out, (axis,))
 
 
-def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Operand:
+def dynamic_update_slice_in_dim(operand: ArrayLike, update: ArrayLike, start_index: ArrayLike, axis: int) -> Array:
     """`dynamic_update_slice` along one axis; the update covers the others."""
     operand = as_operand(operand)
     ndim = aval_of(operand).ndim
@@ -389,7 +395,7 @@ def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axi
     return dynamic_update_slice(operand, update, starts)
 
 
-def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int) -> Operand:
+def dynamic_update_index_in_dim(operand: ArrayLike, update: ArrayLike, index: ArrayLike, axis: int) -> Array:
     """Write one position of an axis; `update` may lack that axis."""
     operand, update = uniform(operand, update)
     aval, have = aval_of(operand), aval_of(update)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_LINEAR, Primitive
 from stagec.core.zero import is_zero, zero_of
@@ -17,11 +18,12 @@ from stagec.primitives.complex import imag, real
 from stagec.primitives.gather import along_axis
 from stagec.primitives.iota import iota_p
 from stagec.primitives.logic import bitwise_and, bitwise_not, bitwise_or, eq, lt, ne
-from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.reduce import HALF, ORDERED
 from stagec.primitives.rules import to_front
 from stagec.primitives.shape import rev
 from stagec.primitives.table import check_dtype
+from stagec.typing import ArrayLike
 
 
 def _sort_shape(*avals: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> list[ShapedArray]:
@@ -177,7 +179,13 @@ sort_p = Primitive(
 )
 
 
-def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+@overload
+def sort(operand: ArrayLike, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Array: ...
+@overload
+def sort(
+    operand: Sequence[ArrayLike], dimension: int = -1, is_stable: bool = True, num_keys: int = 1
+) -> tuple[Array, ...]: ...
+def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Array | tuple[Array, ...]:
     """Sort along a dimension, in ascending order, NaN last.
 
     Args:
@@ -205,14 +213,17 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     return out[0] if single else tuple(out)
 
 
-def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
+def sort_key_val(
+    keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_stable: bool = True
+) -> tuple[Array, Array]:
     """Sort `keys` along a dimension, and move `values` in the same way.
 
     >>> import numpy as np
     >>> sort_key_val(np.array([3, 1, 2]), np.array([30, 10, 20]))[1]
     Array([10, 20, 30], dtype=int32)
     """
-    return sort((keys, values), dimension, is_stable, num_keys=1)
+    first, second = sort((keys, values), dimension, is_stable, num_keys=1)
+    return first, second
 
 
 def _top_k_shape(x: ShapedArray, *, k: int) -> list[ShapedArray]:
@@ -273,7 +284,7 @@ top_k_p = Primitive(
 )
 
 
-def top_k(operand: Any, k: int) -> list[Operand]:
+def top_k(operand: ArrayLike, k: int) -> list[Array]:
     """The `k` largest elements along the last axis, in descending order, and where they are.
 
     NaN counts as larger than all numbers; of equal elements the first come first.

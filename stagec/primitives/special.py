@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.dtypes import FLOATING
 from stagec.core.primitive import NOT_LINEAR, Primitive
 from stagec.primitives import arithmetic as ar, logic, special_values as values
@@ -14,6 +15,7 @@ from stagec.primitives.operand import Operand, as_operand, uniform
 from stagec.primitives.rules import each
 from stagec.primitives.table import elementwise, spread
 from stagec.primitives.transcendental import exp
+from stagec.typing import ArrayLike
 
 
 def _special(name: str, evaluate: Callable[..., Any], lower: Any, jvp: Any) -> Primitive:
@@ -117,7 +119,7 @@ bessel_i0e_p = _special(
 bessel_i1e_p = _special("bessel_i1e", values.bessel_i1e, _bessel_lower(1), each(_bessel_i1e_jvp, result=True))
 
 
-def erf(x: Any) -> Operand:
+def erf(x: ArrayLike) -> Array:
     """The error function of each element.
 
     >>> round(float(erf(0.5)), 4)
@@ -126,7 +128,7 @@ def erf(x: Any) -> Operand:
     return erf_p(as_operand(x))
 
 
-def erfc(x: Any) -> Operand:
+def erfc(x: ArrayLike) -> Array:
     """`1 - erf(x)` for each element, accurate for large x.
 
     >>> round(float(erfc(0.5)), 4)
@@ -135,7 +137,7 @@ def erfc(x: Any) -> Operand:
     return erfc_p(as_operand(x))
 
 
-def erf_inv(x: Any) -> Operand:
+def erf_inv(x: ArrayLike) -> Array:
     """The inverse of `erf`; NaN outside [-1, 1].
 
     >>> round(float(erf_inv(0.5)), 4)
@@ -144,7 +146,7 @@ def erf_inv(x: Any) -> Operand:
     return erf_inv_p(as_operand(x))
 
 
-def lgamma(x: Any) -> Operand:
+def lgamma(x: ArrayLike) -> Array:
     """The logarithm of the absolute value of the gamma function.
 
     >>> round(float(lgamma(0.5)), 4)
@@ -153,7 +155,7 @@ def lgamma(x: Any) -> Operand:
     return lgamma_p(as_operand(x))
 
 
-def digamma(x: Any) -> Operand:
+def digamma(x: ArrayLike) -> Array:
     """The derivative of `lgamma`.
 
     >>> round(float(digamma(0.5)), 4)
@@ -162,7 +164,7 @@ def digamma(x: Any) -> Operand:
     return digamma_p(as_operand(x))
 
 
-def polygamma(m: Any, x: Any) -> Operand:
+def polygamma(m: ArrayLike, x: ArrayLike) -> Array:
     """The `m`-th derivative of `digamma`; `m` holds whole numbers, as floats.
 
     >>> round(float(polygamma(1, 2.0)), 4)
@@ -171,7 +173,7 @@ def polygamma(m: Any, x: Any) -> Operand:
     return polygamma_p(*uniform(m, x))
 
 
-def zeta(x: Any, q: Any) -> Operand:
+def zeta(x: ArrayLike, q: ArrayLike) -> Array:
     """Hurwitz's zeta function: the sum of `(q + k) ** -x` over k = 0, 1, ...
 
     >>> round(float(zeta(2.0, 1.0)), 4)
@@ -180,7 +182,7 @@ def zeta(x: Any, q: Any) -> Operand:
     return zeta_p(*uniform(x, q))
 
 
-def bessel_i0e(x: Any) -> Operand:
+def bessel_i0e(x: ArrayLike) -> Array:
     """`exp(-|x|) I0(x)`, with I0 the modified Bessel function of the first kind.
 
     >>> round(float(bessel_i0e(1.0)), 4)
@@ -189,7 +191,7 @@ def bessel_i0e(x: Any) -> Operand:
     return bessel_i0e_p(as_operand(x))
 
 
-def bessel_i1e(x: Any) -> Operand:
+def bessel_i1e(x: ArrayLike) -> Array:
     """`exp(-|x|) I1(x)`, with I1 the modified Bessel function of the first kind.
 
     >>> round(float(bessel_i1e(0.5)), 4)

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.dtypes import FLOATING, INEXACT
 from stagec.core.primitive import NOT_LINEAR, Primitive
 from stagec.primitives import arithmetic as ar
-from stagec.primitives.operand import Operand, as_operand, uniform
+from stagec.primitives.operand import as_operand, uniform
 from stagec.primitives.rules import each
 from stagec.primitives.table import computed_in_float32, elementwise, spread
+from stagec.typing import ArrayLike
 
 
 def _function(
@@ -110,7 +112,7 @@ atan2_p = elementwise(
 )
 
 
-def exp(x: Any) -> Operand:
+def exp(x: ArrayLike) -> Array:
     """e to the power of each element.
 
     >>> round(float(exp(0.5)), 4)
@@ -119,7 +121,7 @@ def exp(x: Any) -> Operand:
     return exp_p(as_operand(x))
 
 
-def exp2(x: Any) -> Operand:
+def exp2(x: ArrayLike) -> Array:
     """2 to the power of each element.
 
     >>> round(float(exp2(3.0)), 4)
@@ -128,7 +130,7 @@ def exp2(x: Any) -> Operand:
     return exp2_p(as_operand(x))
 
 
-def log(x: Any) -> Operand:
+def log(x: ArrayLike) -> Array:
     """The natural logarithm of each element; NaN for negative real numbers.
 
     >>> round(float(log(0.5)), 4)
@@ -137,7 +139,7 @@ def log(x: Any) -> Operand:
     return log_p(as_operand(x))
 
 
-def expm1(x: Any) -> Operand:
+def expm1(x: ArrayLike) -> Array:
     """`exp(x) - 1` for each element, accurate near 0.
 
     >>> round(float(expm1(0.5)), 4)
@@ -146,7 +148,7 @@ def expm1(x: Any) -> Operand:
     return expm1_p(as_operand(x))
 
 
-def log1p(x: Any) -> Operand:
+def log1p(x: ArrayLike) -> Array:
     """`log(1 + x)` for each element, accurate near 0.
 
     >>> round(float(log1p(0.5)), 4)
@@ -155,7 +157,7 @@ def log1p(x: Any) -> Operand:
     return log1p_p(as_operand(x))
 
 
-def logistic(x: Any) -> Operand:
+def logistic(x: ArrayLike) -> Array:
     """The logistic function `1 / (1 + exp(-x))` of each element.
 
     >>> round(float(logistic(0.5)), 4)
@@ -164,7 +166,7 @@ def logistic(x: Any) -> Operand:
     return logistic_p(as_operand(x))
 
 
-def sin(x: Any) -> Operand:
+def sin(x: ArrayLike) -> Array:
     """The sine of each element, in radians.
 
     >>> round(float(sin(0.5)), 4)
@@ -173,7 +175,7 @@ def sin(x: Any) -> Operand:
     return sin_p(as_operand(x))
 
 
-def cos(x: Any) -> Operand:
+def cos(x: ArrayLike) -> Array:
     """The cosine of each element, in radians.
 
     >>> round(float(cos(0.5)), 4)
@@ -182,7 +184,7 @@ def cos(x: Any) -> Operand:
     return cos_p(as_operand(x))
 
 
-def tan(x: Any) -> Operand:
+def tan(x: ArrayLike) -> Array:
     """The tangent of each element, in radians.
 
     >>> round(float(tan(0.5)), 4)
@@ -191,7 +193,7 @@ def tan(x: Any) -> Operand:
     return tan_p(as_operand(x))
 
 
-def tanh(x: Any) -> Operand:
+def tanh(x: ArrayLike) -> Array:
     """The hyperbolic tangent of each element.
 
     >>> round(float(tanh(0.5)), 4)
@@ -200,7 +202,7 @@ def tanh(x: Any) -> Operand:
     return tanh_p(as_operand(x))
 
 
-def asin(x: Any) -> Operand:
+def asin(x: ArrayLike) -> Array:
     """The angle in radians whose sine is each element; NaN outside [-1, 1].
 
     >>> round(float(asin(0.5)), 4)
@@ -209,7 +211,7 @@ def asin(x: Any) -> Operand:
     return asin_p(as_operand(x))
 
 
-def acos(x: Any) -> Operand:
+def acos(x: ArrayLike) -> Array:
     """The angle in radians whose cosine is each element; NaN outside [-1, 1].
 
     >>> round(float(acos(0.5)), 4)
@@ -218,7 +220,7 @@ def acos(x: Any) -> Operand:
     return acos_p(as_operand(x))
 
 
-def atan(x: Any) -> Operand:
+def atan(x: ArrayLike) -> Array:
     """The angle in radians whose tangent is each element.
 
     >>> round(float(atan(0.5)), 4)
@@ -227,7 +229,7 @@ def atan(x: Any) -> Operand:
     return atan_p(as_operand(x))
 
 
-def atan2(x: Any, y: Any) -> Operand:
+def atan2(x: ArrayLike, y: ArrayLike) -> Array:
     """The angle in radians of the point with ordinate `x` and abscissa `y`.
 
     >>> round(float(atan2(2.0, 3.0)), 4)
@@ -236,7 +238,7 @@ def atan2(x: Any, y: Any) -> Operand:
     return atan2_p(*uniform(x, y))
 
 
-def sinh(x: Any) -> Operand:
+def sinh(x: ArrayLike) -> Array:
     """The hyperbolic sine of each element.
 
     >>> round(float(sinh(0.5)), 4)
@@ -245,7 +247,7 @@ def sinh(x: Any) -> Operand:
     return sinh_p(as_operand(x))
 
 
-def cosh(x: Any) -> Operand:
+def cosh(x: ArrayLike) -> Array:
     """The hyperbolic cosine of each element.
 
     >>> round(float(cosh(0.5)), 4)
@@ -254,7 +256,7 @@ def cosh(x: Any) -> Operand:
     return cosh_p(as_operand(x))
 
 
-def asinh(x: Any) -> Operand:
+def asinh(x: ArrayLike) -> Array:
     """The inverse hyperbolic sine of each element.
 
     >>> round(float(asinh(0.5)), 4)
@@ -263,7 +265,7 @@ def asinh(x: Any) -> Operand:
     return asinh_p(as_operand(x))
 
 
-def acosh(x: Any) -> Operand:
+def acosh(x: ArrayLike) -> Array:
     """The inverse hyperbolic cosine of each element; NaN below 1.
 
     >>> round(float(acosh(2.0)), 4)
@@ -272,7 +274,7 @@ def acosh(x: Any) -> Operand:
     return acosh_p(as_operand(x))
 
 
-def atanh(x: Any) -> Operand:
+def atanh(x: ArrayLike) -> Array:
     """The inverse hyperbolic tangent of each element; NaN outside [-1, 1].
 
     >>> round(float(atanh(0.5)), 4)

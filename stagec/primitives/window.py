@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, Literal
 from stagec.core.primitive import NOT_LINEAR, Primitive
@@ -17,11 +18,12 @@ from stagec.primitives.axes import as_int, shape_error
 from stagec.primitives.combining import pair_of
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.cumulative import flip_sign
-from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.reduce import HALF, ORDERED, highest, lowest
 from stagec.primitives.reduce_general import fold, single_operation, traced_computation
 from stagec.primitives.rules import linear
 from stagec.primitives.table import check_dtype, i64_array, same_dtype
+from stagec.typing import ArrayLike
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -341,15 +343,15 @@ _NAMED = {
 
 
 def reduce_window(
-    operand: Any,
-    init_value: Any,
+    operand: ArrayLike,
+    init_value: ArrayLike,
     computation: Callable[..., Any],
     window_dimensions: Sequence[int],
     window_strides: Sequence[int] | None = None,
     padding: str | Sequence[tuple[int, int]] = "VALID",
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
-) -> Operand:
+) -> Array:
     """Combine the elements of each position of a sliding window.
 
     Args:

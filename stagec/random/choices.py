@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from stagec.control.scan import scan
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array, Shape
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.creation import arange
 from stagec.numpy.manipulation import moveaxis
@@ -28,10 +30,11 @@ from stagec.primitives.sort import sort, top_k
 from stagec.random.continuous import draw_gumbel
 from stagec.random.discrete import draw_binomial, draw_integers
 from stagec.random.draws import draw_uniform, drawn_shape, random_bits
-from stagec.random.keys import PRNGKeyArray, as_key, split_key
+from stagec.random.keys import KeyLike, PRNGKeyArray, as_key, split_key
+from stagec.typing import ArrayLike, DTypeLike
 
 
-def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Operand:
+def permutation(key: KeyLike, x: ArrayLike, axis: int = 0, independent: bool = False) -> Array:
     """The elements of an array, or the numbers below an integer, in random order.
 
     Args:
@@ -69,8 +72,14 @@ def _shuffle(key: PRNGKeyArray, x: Any, axis: int) -> Operand:
 
 
 def choice(
-    key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0, mode: str | None = None
-) -> Operand:
+    key: KeyLike,
+    a: ArrayLike,
+    shape: Shape = (),
+    replace: bool = True,
+    p: ArrayLike | None = None,
+    axis: int = 0,
+    mode: str | None = None,
+) -> Array:
     """Elements of an array, or numbers below an integer, drawn at random.
 
     Args:
@@ -85,6 +94,7 @@ def choice(
     """
     single = as_key("choice", key)
     sizes = as_shape(shape, "choice")
+    count: Any = a
     values = None if isinstance(a, (int, np.integer)) else array(a)
     if values is not None and not values.ndim:
         raise location.error(
@@ -93,7 +103,7 @@ def choice(
             fix="give a Python integer for the numbers below it",
         )
     axis = 0 if values is None else canonical_axis(axis, values.ndim, "choice")
-    population = int(a) if values is None else values.shape[axis]
+    population = int(count) if values is None else values.shape[axis]
     draws = math.prod(sizes)
     if population <= 0 and draws:
         raise ValueError("choice: there is nothing to choose from")
@@ -132,8 +142,13 @@ def _places(
 
 
 def categorical(
-    key: Any, logits: Any, axis: int = -1, shape: Any = None, replace: bool = True, mode: str | None = None
-) -> Operand:
+    key: KeyLike,
+    logits: ArrayLike,
+    axis: int = -1,
+    shape: Shape | None = None,
+    replace: bool = True,
+    mode: str | None = None,
+) -> Array:
     """Positions along an axis, each with a probability in proportion to the exponential of its logit.
 
     Args:
@@ -167,7 +182,14 @@ def categorical(
     return reshape(moveaxis(places, -1, 0), sizes)
 
 
-def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = None) -> Operand:
+def multinomial(
+    key: KeyLike,
+    n: ArrayLike,
+    p: ArrayLike | Sequence[ArrayLike],
+    *,
+    shape: Shape | None = None,
+    dtype: DTypeLike = None,
+) -> Array:
     """How often each of several outcomes comes up in `n` trials, as floats along the last axis.
 
     Args:

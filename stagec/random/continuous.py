@@ -8,6 +8,7 @@ import numpy as np
 
 from stagec import numpy as snp
 from stagec.core import dtypes
+from stagec.core.array import Array, Shape
 from stagec.core.dtype_info import finfo
 from stagec.primitives import arithmetic as ar, logic, transcendental as tr
 from stagec.primitives.axes import as_shape
@@ -21,10 +22,11 @@ from stagec.random.draws import (
     parameter,
     wanted_dtype,
 )
-from stagec.random.keys import PRNGKeyArray, as_key, split_key
+from stagec.random.keys import KeyLike, PRNGKeyArray, as_key, split_key
+from stagec.typing import ArrayLike, DTypeLike
 
 
-def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
+def exponential(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     """Numbers of the exponential distribution with a mean of 1.
 
     >>> from stagec import random
@@ -35,12 +37,12 @@ def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
     return draw_exponential(as_key("exponential", key), as_shape(shape, "exponential"), wanted)
 
 
-def draw_exponential(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Operand:
+def draw_exponential(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Array:
     """`exponential` of checked arguments."""
     return -tr.log1p(-draw_uniform(key, shape, dtype))
 
 
-def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
+def cauchy(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     """Numbers of the standard Cauchy distribution.
 
     >>> from stagec import random
@@ -52,7 +54,7 @@ def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
     return tr.tan(np.pi * (unit - 0.5))
 
 
-def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
+def laplace(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     """Numbers of the standard Laplace distribution.
 
     >>> from stagec import random
@@ -65,7 +67,7 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
     return ar.sign(unit) * tr.log1p(-ar.abs(unit))
 
 
-def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
+def logistic(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     """Numbers of the standard logistic distribution.
 
     >>> from stagec import random
@@ -78,7 +80,7 @@ def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
     return tr.log(unit) - tr.log1p(-unit)
 
 
-def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None) -> Operand:
+def gumbel(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None, mode: str | None = None) -> Array:
     """Numbers of the standard Gumbel distribution.
 
     Args:
@@ -93,7 +95,7 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None
     return draw_gumbel(as_key("gumbel", key), as_shape(shape, "gumbel"), wanted, mode)
 
 
-def draw_gumbel(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any, mode: str | None) -> Operand:
+def draw_gumbel(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any, mode: str | None) -> Array:
     """`gumbel` of checked arguments but for the mode."""
     if mode not in (None, "low", "high"):
         raise ValueError(f"gumbel: mode is 'low' or 'high', got {mode!r}")
@@ -106,7 +108,7 @@ def draw_gumbel(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any, mode: str
     return -tr.log(-tr.log(draw_uniform(key, shape, dtype, float(info.tiny), 1.0)))
 
 
-def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Operand:
+def pareto(key: KeyLike, b: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
     """Numbers of the Pareto distribution of shape `b` and scale 1.
 
     >>> from stagec import random
@@ -118,7 +120,7 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Operand:
     return tr.exp(draw_exponential(as_key("pareto", key), sizes, wanted) / parameter("pareto", b, wanted, sizes))
 
 
-def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Operand:
+def rayleigh(key: KeyLike, scale: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
     """Numbers of the Rayleigh distribution.
 
     >>> from stagec import random
@@ -131,7 +133,9 @@ def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Oper
     return parameter("rayleigh", scale, wanted, sizes) * ar.sqrt(-2 * tr.log(unit))
 
 
-def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = None, dtype: Any = None) -> Operand:
+def weibull_min(
+    key: KeyLike, scale: ArrayLike, concentration: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None
+) -> Array:
     """Numbers of the Weibull distribution of minima.
 
     >>> from stagec import random
@@ -145,7 +149,7 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = None, dty
     return ar.pow(-tr.log1p(-unit), 1.0 / concentration) * scale
 
 
-def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None) -> Operand:
+def lognormal(key: KeyLike, sigma: ArrayLike = 1.0, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
     """Exponentials of normal numbers with a deviation of `sigma`.
 
     >>> from stagec import random
@@ -158,7 +162,7 @@ def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None) 
     return tr.exp(draw_normal(single, sizes, wanted) * parameter("lognormal", sigma, wanted, sizes))
 
 
-def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
+def maxwell(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     """Lengths of vectors of three normal numbers.
 
     >>> from stagec import random
@@ -173,7 +177,9 @@ def _draw_maxwell(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Oper
     return snp.linalg.norm(draw_normal(key, (*shape, 3), dtype), axis=-1)
 
 
-def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Operand:
+def double_sided_maxwell(
+    key: KeyLike, loc: ArrayLike, scale: ArrayLike, shape: Shape = (), dtype: DTypeLike = None
+) -> Array:
     """Numbers of the Maxwell distribution with a random sign, scaled and moved.
 
     Args:
@@ -192,7 +198,14 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
     return draw_signs(keys[1], sizes, wanted) * _draw_maxwell(keys[0], sizes, wanted) * scale + loc
 
 
-def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None) -> Operand:
+def triangular(
+    key: KeyLike,
+    left: ArrayLike,
+    mode: ArrayLike,
+    right: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike = None,
+) -> Array:
     """Numbers of the triangular distribution on [left, right] with its peak at `mode`.
 
     >>> from stagec import random
@@ -208,7 +221,7 @@ def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dt
     return logic.select(unit < (mode - left) / (right - left), rising, falling)
 
 
-def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Operand:
+def wald(key: KeyLike, mean: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
     """Numbers of the inverse Gaussian distribution with this mean and scale 1.
 
     >>> from stagec import random

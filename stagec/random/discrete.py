@@ -8,6 +8,7 @@ import numpy as np
 
 from stagec.control.loops import while_loop
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array, Shape
 from stagec.core.dtype_info import finfo
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.choice import where
@@ -27,14 +28,15 @@ from stagec.random.draws import (
     random_bits,
     wanted_dtype,
 )
-from stagec.random.keys import PRNGKeyArray, as_key, split_key
+from stagec.random.keys import KeyLike, PRNGKeyArray, as_key, split_key
+from stagec.typing import ArrayLike, DTypeLike
 
 
 def _integer_dtype(name: str, dtype: Any) -> Any:
     return wanted_dtype(name, dtype, dtypes.INTEGER, "an integer dtype", int)
 
 
-def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -> Operand:
+def randint(key: KeyLike, shape: Shape, minval: ArrayLike, maxval: ArrayLike, dtype: DTypeLike = None) -> Array:
     """Integers in [minval, maxval), with the slight bias of a remainder.
 
     Args:
@@ -54,7 +56,7 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -
 
 def draw_integers(
     key: PRNGKeyArray, shape: tuple[int, ...], minval: Any, maxval: Any, dtype: Any, limits: Any
-) -> Operand:
+) -> Array:
     """`randint` computed in `dtype`, with bounds clipped to what `limits`, a dtype of at most its size, holds."""
     info = np.iinfo(limits)
     wide = np.iinfo(dtype)
@@ -91,7 +93,7 @@ def _bound(name: str, value: Any, dtype: Any, least: int, most: int) -> tuple[Op
     return convert_element_type(clipped, dtype), beyond
 
 
-def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> Operand:
+def bernoulli(key: KeyLike, p: ArrayLike = 0.5, shape: Shape | None = None, mode: str = "low") -> Array:
     """Booleans that are true with probability `p`.
 
     Args:
@@ -114,7 +116,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> O
     return draw_booleans(as_key("bernoulli", key), broadcast_to_shape(probability, sizes), sizes, mode)
 
 
-def draw_booleans(key: PRNGKeyArray, p: Any, shape: tuple[int, ...], mode: str = "low") -> Operand:
+def draw_booleans(key: PRNGKeyArray, p: Any, shape: tuple[int, ...], mode: str = "low") -> Array:
     """`bernoulli` of checked arguments."""
     if mode == "low":
         return draw_uniform(key, shape, p.dtype) < p
@@ -123,14 +125,14 @@ def draw_booleans(key: PRNGKeyArray, p: Any, shape: tuple[int, ...], mode: str =
     return both[1] * fine < p - both[0]
 
 
-def draw_signs(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Operand:
+def draw_signs(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Array:
     """-1 or 1, in any dtype."""
     half = full(shape, literal(0.5, dtypes.default_float()))
     tosses = convert_element_type(draw_booleans(key, half, shape), dtype)
     return 2 * tosses - 1
 
 
-def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
+def rademacher(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     """-1 or 1, each with probability one half.
 
     >>> from stagec import random
@@ -142,7 +144,7 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
     return draw_signs(as_key("rademacher", key), as_shape(shape, "rademacher"), wanted)
 
 
-def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Operand:
+def geometric(key: KeyLike, p: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
     """How many trials with probability `p` it takes to the first success.
 
     >>> from stagec import random
@@ -160,7 +162,7 @@ def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Operand
     return convert_element_type(ar.floor(tr.log(unit) / failure) + 1, wanted)
 
 
-def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Operand:
+def poisson(key: KeyLike, lam: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
     """Numbers of the Poisson distribution; -1 where `lam` is NaN or negative, as in JAX.
 
     Sources: Knuth's multiplication of uniform numbers below a mean of 10; Hörmann's transformed rejection, "The
@@ -227,7 +229,7 @@ def _poisson_by_rejection(key: PRNGKeyArray, mean: Any, dtype: Any) -> Operand:
     return convert_element_type(while_loop(unfinished, step, start)[0], dtype)
 
 
-def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Operand:
+def binomial(key: KeyLike, n: ArrayLike, p: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
     """How many of `n` trials with probability `p` succeed, as floats; NaN where that makes no sense.
 
     Sources: sums of geometric numbers where few successes are expected; otherwise Hörmann, "The generation of binomial
@@ -245,7 +247,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
     return draw_binomial(single, parameter("binomial", n, kind, sizes), parameter("binomial", p, kind, sizes), wanted)
 
 
-def draw_binomial(key: PRNGKeyArray, count: Any, p: Any, dtype: Any) -> Operand:
+def draw_binomial(key: PRNGKeyArray, count: Any, p: Any, dtype: Any) -> Array:
     """`binomial` of parameters in one dtype and in the result's shape."""
 
     def filled(value: float, kind: Any = None) -> Any:

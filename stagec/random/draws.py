@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array, Shape
 from stagec.core.dtype_info import finfo
 from stagec.numpy.arguments import array_argument, requested_dtype
 from stagec.numpy.promotion import broadcast_to_shape
@@ -18,7 +19,8 @@ from stagec.primitives.convert import bitcast_convert_type, convert_element_type
 from stagec.primitives.iota import full
 from stagec.primitives.operand import Operand, aval_of, literal
 from stagec.primitives.special import erf, erf_inv
-from stagec.random.keys import PRNGKeyArray, as_key, encrypted_counter, split_key
+from stagec.random.keys import KeyLike, PRNGKeyArray, as_key, encrypted_counter, split_key
+from stagec.typing import ArrayLike, DTypeLike
 
 _UNSIGNED = {8: dtypes.uint8, 16: dtypes.uint16, 32: dtypes.uint32, 64: dtypes.uint64}
 
@@ -65,7 +67,7 @@ def drawn_shape(name: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
     return sizes
 
 
-def parameter(name: str, value: Any, dtype: Any, shape: tuple[int, ...]) -> Operand:
+def parameter(name: str, value: Any, dtype: Any, shape: tuple[int, ...]) -> Array:
     """A parameter of a distribution in the dtype and shape of the result."""
     operand = array_argument(value, name)
     if dtypes.is_complex(operand.dtype) and not dtypes.is_complex(dtype):
@@ -89,7 +91,7 @@ def random_bits(key: PRNGKeyArray, width: int, shape: tuple[int, ...]) -> Operan
     return mixed(width, *encrypted_counter(key, shape))
 
 
-def bits(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
+def bits(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     """Uniform bits as unsigned integers; uint32 by default, uint64 with 64-bit types.
 
     The bits are those of `jax.random.bits`, for every shape and dtype.
@@ -123,7 +125,7 @@ def scaled(unit: Any, low: Any, high: Any) -> Operand:
     return ar.max(low, ar.add(ar.mul(unit, ar.sub(high, low)), low))
 
 
-def draw_uniform(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any, low: Any = 0.0, high: Any = 1.0) -> Operand:
+def draw_uniform(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any, low: Any = 0.0, high: Any = 1.0) -> Array:
     """`uniform` of checked arguments."""
     unit = unit_interval(random_bits(key, mantissa_bits(dtype), shape), dtype)
     if isinstance(low, float) and isinstance(high, float):
@@ -133,7 +135,9 @@ def draw_uniform(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any, low: Any
     return scaled(unit, parameter("uniform", low, dtype, shape), parameter("uniform", high, dtype, shape))
 
 
-def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Operand:
+def uniform(
+    key: KeyLike, shape: Shape = (), dtype: DTypeLike = None, minval: ArrayLike = 0.0, maxval: ArrayLike = 1.0
+) -> Array:
     """Uniform floats in [minval, maxval).
 
     >>> from stagec import random
@@ -151,7 +155,7 @@ def normal_of(unit: Any, dtype: Any) -> Operand:
     return ar.mul(erf_inv(scaled(unit, low, literal(1, dtype))), literal(np.sqrt(2.0), dtype))
 
 
-def draw_normal(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Operand:
+def draw_normal(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Array:
     """`normal` of checked arguments."""
     if not dtypes.is_complex(dtype):
         return normal_of(draw_uniform(key, shape, dtype), dtype)
@@ -161,7 +165,7 @@ def draw_normal(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Operan
     return complex(*parts)
 
 
-def normal(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
+def normal(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     """Numbers of the standard normal distribution; complex ones have a variance of 1 in all.
 
     >>> from stagec import random
@@ -172,7 +176,9 @@ def normal(key: Any, shape: Any = (), dtype: Any = None) -> Operand:
     return draw_normal(as_key("normal", key), as_shape(shape, "normal"), wanted)
 
 
-def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None) -> Operand:
+def truncated_normal(
+    key: KeyLike, lower: ArrayLike, upper: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None
+) -> Array:
     """Normal numbers between two bounds.
 
     >>> from stagec import random

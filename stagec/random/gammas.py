@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from stagec.control.loops import while_loop
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array, Shape
 from stagec.nn.axes import softmax
 from stagec.numpy.reductions import any as any_of
 from stagec.numpy.values import array
@@ -30,8 +32,9 @@ from stagec.random.draws import (
     parameter,
     unit_interval,
 )
-from stagec.random.keys import PRNGKeyArray, as_key, split_key, words_of
+from stagec.random.keys import KeyLike, PRNGKeyArray, as_key, split_key, words_of
 from stagec.scipy.gamma_grad import gamma_sample_p, log_gamma_sample_p
+from stagec.typing import ArrayLike, DTypeLike
 
 
 def _split_each(keys: Any, count: int) -> list[Any]:
@@ -50,7 +53,7 @@ def _select_each(mask: Any, new: Any, old: Any) -> Any:
     return [logic.select(mask, n, o) for n, o in zip(new, old)]
 
 
-def draw_gamma(key: PRNGKeyArray, alpha: Any, log_space: bool) -> Operand:
+def draw_gamma(key: PRNGKeyArray, alpha: Any, log_space: bool) -> Array:
     """Gamma numbers, or their logarithms, for `alpha` in the result's shape and dtype.
 
     Source: Marsaglia and Tsang, "A simple method for generating gamma variables" (2000). Each element has
@@ -109,7 +112,7 @@ def _differentiable(key: PRNGKeyArray, alpha: Any, log_space: bool) -> Operand:
     return row(draw_gamma(key, stop_gradient(alpha), log_space), alpha)
 
 
-def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Operand:
+def gamma(key: KeyLike, a: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
     """Numbers of the gamma distribution of shape `a` and scale 1; differentiable by `a`.
 
     >>> from stagec import random
@@ -119,7 +122,7 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Operand:
     return _gamma("gamma", key, a, shape, dtype, False)
 
 
-def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Operand:
+def loggamma(key: KeyLike, a: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
     """Logarithms of gamma numbers, which do not underflow where `a` is small; differentiable by `a`.
 
     >>> from stagec import random
@@ -135,7 +138,7 @@ def _gamma(name: str, key: Any, a: Any, shape: Any, dtype: Any, log_space: bool)
     return _differentiable(as_key(name, key), parameter(name, a, wanted, sizes), log_space)
 
 
-def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Operand:
+def beta(key: KeyLike, a: ArrayLike, b: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
     """Numbers of the beta distribution; differentiable by `a` and `b`.
 
     >>> from stagec import random
@@ -151,7 +154,9 @@ def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Oper
     return first / (first + second)
 
 
-def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Operand:
+def dirichlet(
+    key: KeyLike, alpha: ArrayLike | Sequence[ArrayLike], shape: Shape | None = None, dtype: DTypeLike = None
+) -> Array:
     """Points of the Dirichlet distribution, along the last axis; differentiable by `alpha`.
 
     Args:
@@ -175,7 +180,7 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Ope
     return softmax(_differentiable(as_key("dirichlet", key), parameter("dirichlet", given, wanted, sizes), True))
 
 
-def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Operand:
+def chisquare(key: KeyLike, df: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
     """Numbers of the chi-squared distribution; differentiable by `df`.
 
     >>> from stagec import random
@@ -191,7 +196,7 @@ def _draw_chisquare(key: PRNGKeyArray, df: Any) -> Operand:
     return tr.exp(_differentiable(key, df / 2, True)) * 2
 
 
-def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) -> Operand:
+def f(key: KeyLike, dfnum: ArrayLike, dfden: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
     """Numbers of Fisher's F distribution; differentiable by both degrees of freedom.
 
     >>> from stagec import random
@@ -205,7 +210,7 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) ->
     return (_draw_chisquare(keys[1], above) / above) / (_draw_chisquare(keys[0], below) / below)
 
 
-def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Operand:
+def t(key: KeyLike, df: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
     """Numbers of Student's t distribution; differentiable by `df`.
 
     >>> from stagec import random
@@ -219,7 +224,7 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Operand:
     return draw_normal(keys[0], sizes, wanted) * ar.sqrt(half / _differentiable(keys[1], half, False))
 
 
-def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None) -> Operand:
+def generalized_normal(key: KeyLike, p: ArrayLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     """Numbers whose density falls as exp(-|x|^p).
 
     >>> from stagec import random
@@ -238,7 +243,7 @@ def _draw_generalized_normal(key: PRNGKeyArray, p: Any) -> Operand:
     return draw_signs(keys[1], p.shape, p.dtype) * ar.pow(drawn, 1 / p)
 
 
-def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None) -> Operand:
+def ball(key: KeyLike, d: int, p: float = 2, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     """Uniform points in the unit ball of the p-norm, along the last axis.
 
     Args:

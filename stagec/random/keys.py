@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.config import config
 from stagec.core.containers import GetAttrKey, register_pytree_with_keys
 from stagec.core.trace import Tracer
@@ -18,9 +19,10 @@ from stagec.primitives import logic
 from stagec.primitives.axes import as_shape
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full, iota
-from stagec.primitives.operand import Operand, aval_of, literal
+from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.shape import reshape
 from stagec.primitives.threefry import threefry2x32
+from stagec.typing import ArrayLike
 
 IMPLEMENTATION = "threefry2x32"
 _LEGACY = "an array of uint32[2]"
@@ -46,9 +48,14 @@ class KeyDtype(dtypes.ExtendedDtype):
 
 
 _DTYPE = KeyDtype()
+# As in JAX, annotations may call keys arrays.
+if TYPE_CHECKING:
+    _Base = Array
+else:
+    _Base = object
 
 
-class PRNGKeyArray:
+class PRNGKeyArray(_Base):
     """An array of random keys; `key` and `split` make them.
 
     A pytree of two arrays of uint32, which have the keys' shape, so `jit`, `vmap`, `scan` and the like
@@ -82,7 +89,7 @@ class PRNGKeyArray:
         return math.prod(self.shape)
 
     @property
-    def dtype(self) -> KeyDtype:
+    def dtype(self) -> KeyDtype:  # type: ignore[override]
         return _DTYPE
 
     def _map(self, method: str, *args: Any, **kwargs: Any) -> PRNGKeyArray:
@@ -101,15 +108,15 @@ class PRNGKeyArray:
             raise TypeError("a single key cannot be iterated over; random.split makes several")
         return (self[i] for i in range(len(self)))
 
-    def reshape(self, *shape: Any) -> PRNGKeyArray:
+    def reshape(self, *shape: Any) -> PRNGKeyArray:  # type: ignore[override]
         """The keys in another shape."""
         return self._map("reshape", *shape)
 
-    def ravel(self) -> PRNGKeyArray:
+    def ravel(self) -> PRNGKeyArray:  # type: ignore[override]
         """The keys along one axis."""
         return self._map("ravel")
 
-    flatten = ravel
+    flatten = ravel  # type: ignore[assignment]
 
     def transpose(self, *axes: Any) -> PRNGKeyArray:
         """The keys with their axes permuted."""
@@ -127,7 +134,7 @@ class PRNGKeyArray:
         """Wait until the keys are computed."""
         return self._map("block_until_ready")
 
-    def copy(self) -> PRNGKeyArray:
+    def copy(self) -> PRNGKeyArray:  # type: ignore[override]
         """The same keys; as `clone`."""
         return PRNGKeyArray(*self._words)
 
@@ -149,6 +156,10 @@ class PRNGKeyArray:
         if any(isinstance(w, Tracer) for w in self._words):
             return f"PRNGKeyArray({self.shape}, {_DTYPE}): traced"
         return f"PRNGKeyArray({self.shape}, {_DTYPE}): {np.asarray(key_data(self))}"
+
+
+# Keys, or the words of keys of the older kind.
+KeyLike: TypeAlias = PRNGKeyArray | ArrayLike
 
 
 register_pytree_with_keys(
@@ -218,8 +229,8 @@ def _seed(name: str, seed: Any) -> PRNGKeyArray:
                 OverflowError, f"{name}: seed {value} does not fit 64 bits", fix="take it modulo 2**64"
             )
         # As in JAX, seeds have the width of the default integer.
-        high = value >> 32 & 0xFFFFFFFF if config.enable_x64 else 0
-        return PRNGKeyArray(*(to_array(literal(w, dtypes.uint32)) for w in (high, value & 0xFFFFFFFF)))
+        upper = value >> 32 & 0xFFFFFFFF if config.enable_x64 else 0
+        return PRNGKeyArray(*(to_array(literal(w, dtypes.uint32)) for w in (upper, value & 0xFFFFFFFF)))
     operand = array_argument(seed, name)
     aval = aval_of(operand)
     if aval.shape or not dtypes.is_integer(aval.dtype):
@@ -244,7 +255,7 @@ def _check_implementation(name: str, impl: Any) -> None:
         )
 
 
-def key(seed: Any, *, impl: Any = None) -> PRNGKeyArray:
+def key(seed: ArrayLike, *, impl: str | None = None) -> PRNGKeyArray:
     """A random key from an integer.
 
     Args:
@@ -259,7 +270,7 @@ def key(seed: Any, *, impl: Any = None) -> PRNGKeyArray:
     return _seed("key", seed)
 
 
-def PRNGKey(seed: Any, *, impl: Any = None) -> Operand:
+def PRNGKey(seed: ArrayLike, *, impl: str | None = None) -> Array:
     """A random key of the older kind: an array of two uint32.
 
     >>> from stagec import random
@@ -274,7 +285,7 @@ def _as_given(given: Any, keys: PRNGKeyArray) -> Any:
     return keys if isinstance(given, PRNGKeyArray) else key_data(keys)
 
 
-def split(key: Any, num: int | Sequence[int] = 2) -> Any:
+def split(key: KeyLike, num: int | Sequence[int] = 2) -> PRNGKeyArray:
     """New keys from one, which should not be used again.
 
     Args:
@@ -309,7 +320,7 @@ def encrypted_counter(key: PRNGKeyArray, shape: tuple[int, ...]) -> Sequence[Any
     return threefry2x32(*key._words, zero, counter)
 
 
-def fold_in(key: Any, data: Any) -> Any:
+def fold_in(key: KeyLike, data: ArrayLike) -> PRNGKeyArray:
     """A new key from a key and an integer, such as the number of a step.
 
     Args:
@@ -331,7 +342,7 @@ def fold_in(key: Any, data: Any) -> Any:
     return _as_given(key, PRNGKeyArray(*threefry2x32(*single._words, literal(0, dtypes.uint32), word)))
 
 
-def key_data(keys: Any) -> Operand:
+def key_data(keys: KeyLike) -> Array:
     """The bits of keys: uint32, with a last axis of 2.
 
     >>> from stagec import random
@@ -341,7 +352,7 @@ def key_data(keys: Any) -> Operand:
     return stack(list(as_keys("key_data", keys)._words), axis=-1)
 
 
-def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> PRNGKeyArray:
+def wrap_key_data(key_bits_array: ArrayLike, *, impl: str | None = None) -> PRNGKeyArray:
     """Keys from their bits, as `key_data` returns them.
 
     >>> import stagec.numpy as snp
@@ -353,7 +364,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> PRNGKeyArray:
     return as_keys("wrap_key_data", key_bits_array)
 
 
-def key_impl(keys: Any) -> str:
+def key_impl(keys: KeyLike) -> str:
     """The name of the generator that keys are for.
 
     >>> from stagec import random
@@ -364,7 +375,7 @@ def key_impl(keys: Any) -> str:
     return IMPLEMENTATION
 
 
-def clone(key: Any) -> Any:
+def clone(key: KeyLike) -> PRNGKeyArray:
     """The same key, for one more use where `debug_key_reuse` is on.
 
     >>> from stagec import random

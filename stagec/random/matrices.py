@@ -9,17 +9,19 @@ import numpy as np
 
 from stagec import numpy as snp
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array, Shape
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.axes import as_int, as_shape
-from stagec.primitives.operand import Operand, aval_of
+from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import expand_dims
 from stagec.random.draws import draw_normal, drawn_shape, float_dtype, parameter, wanted_dtype
-from stagec.random.keys import as_key
+from stagec.random.keys import KeyLike, as_key
+from stagec.typing import ArrayLike, DTypeLike
 
 
-def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | None = None) -> Operand:
+def orthogonal(key: KeyLike, n: int, shape: Shape = (), dtype: DTypeLike = None, m: int | None = None) -> Array:
     """Orthogonal or unitary matrices of the uniform distribution; with `m`, `n` rows and `m` columns of one.
 
     Args:
@@ -43,8 +45,13 @@ def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | No
 
 
 def multivariate_normal(
-    key: Any, mean: Any, cov: Any, shape: Any = None, dtype: Any = None, method: str = "cholesky"
-) -> Operand:
+    key: KeyLike,
+    mean: ArrayLike,
+    cov: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike = None,
+    method: str = "cholesky",
+) -> Array:
     """Normal vectors with a mean and a covariance.
 
     Args:

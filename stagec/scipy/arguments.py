@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.numpy.arguments import to_array
 from stagec.numpy.arithmetic import dtype_of, reject
 from stagec.numpy.promotion import promote_floating
@@ -18,6 +19,6 @@ def real_operands(name: str, *values: Any) -> list[Any]:
     return operands
 
 
-def real_arrays(name: str, *values: Any) -> list[Any]:
+def real_arrays(name: str, *values: Any) -> list[Array]:
     """As `real_operands`; numbers become arrays, which have operators."""
     return [to_array(o) for o in real_operands(name, *values)]

@@ -7,12 +7,13 @@ from typing import Any
 
 from stagec import numpy as snp
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.numpy.arguments import to_array
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.axes import canonical_axes
 from stagec.primitives.conv import conv_general_dilated
+from stagec.primitives.dot import PrecisionLike
 from stagec.primitives.operand import aval_of
-from stagec.runtime.array import Array
 from stagec.scipy.fft import next_fast_len
 from stagec.typing import ArrayLike
 
@@ -65,7 +66,7 @@ def _direct(a: Any, b: Any, precision: Any) -> Any:
     return conv_general_dilated(a[None, None], snp.flip(b)[None, None], strides, padding, precision=precision)[0, 0]
 
 
-def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Any = None) -> Array:
+def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: int | Sequence[int] | None = None) -> Array:
     """The convolution of two arrays, by Fourier transforms.
 
     Args:
@@ -93,7 +94,9 @@ def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Any = 
     return _cut("fftconvolve", full, a.shape, b.shape, mode, along).astype(a.dtype)
 
 
-def convolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto", precision: Any = None) -> Array:
+def convolve(
+    in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto", precision: PrecisionLike = None
+) -> Array:
     """The convolution of two arrays of as many axes.
 
     Args:
@@ -118,7 +121,9 @@ def convolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "
     return _cut("convolve", _direct(a, b, precision), a.shape, b.shape, mode, range(a.ndim))
 
 
-def correlate(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto", precision: Any = None) -> Array:
+def correlate(
+    in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto", precision: PrecisionLike = None
+) -> Array:
     """The correlation of two arrays: the convolution with the second one reversed, and conjugate.
 
     Args: as for `convolve`.
@@ -151,7 +156,7 @@ def convolve2d(
     mode: str = "full",
     boundary: str = "fill",
     fillvalue: float = 0,
-    precision: Any = None,
+    precision: PrecisionLike = None,
 ) -> Array:
     """The convolution of two matrices, which are surrounded by zeros; `mode` is that of `fftconvolve`.
 
@@ -169,7 +174,7 @@ def correlate2d(
     mode: str = "full",
     boundary: str = "fill",
     fillvalue: float = 0,
-    precision: Any = None,
+    precision: PrecisionLike = None,
 ) -> Array:
     """The correlation of two matrices, which are surrounded by zeros; `mode` is that of `fftconvolve`.
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from stagec import numpy as snp
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.numpy.arguments import to_array
 from stagec.numpy.arithmetic import dtype_of
 from stagec.numpy.promotion import promote_floating
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.special import erfc
-from stagec.runtime.array import Array
 from stagec.scipy.arguments import real_arrays
 from stagec.scipy.chebyshev import series
 from stagec.scipy.derived import derived

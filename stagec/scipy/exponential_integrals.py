@@ -9,10 +9,10 @@ import numpy as np
 
 from stagec import numpy as snp
 from stagec.control.loops import while_loop
+from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
 from stagec.numpy.arithmetic import dtype_of
 from stagec.primitives.special import digamma, lgamma
-from stagec.runtime.array import Array
 from stagec.scipy.arguments import real_arrays
 from stagec.scipy.chebyshev import series
 from stagec.scipy.continued import continued_fraction

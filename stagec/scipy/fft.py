@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import location
+from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.numpy.fft import (
     along,
@@ -44,6 +45,7 @@ from stagec.primitives.operand import Operand, aval_of
 from stagec.primitives.rules import zeros
 from stagec.primitives.shape import rev
 from stagec.runtime.plans import cover as _cover
+from stagec.typing import ArrayLike
 
 __all__ = [
     "dct",
@@ -72,7 +74,9 @@ __all__ = [
 ]
 
 
-def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def dct(
+    x: ArrayLike | Sequence[Any], type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
+) -> Array:
     """The discrete cosine transform of real numbers.
 
     Args:
@@ -91,7 +95,9 @@ def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str |
     return back(found, place)
 
 
-def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def idct(
+    x: ArrayLike | Sequence[Any], type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
+) -> Array:
     """The inverse of `dct`.
 
     >>> idct(dct([1.0, 2.0, 3.0])).round(4)
@@ -153,8 +159,12 @@ def _third(x: Operand, ortho: bool) -> Operand:
 
 
 def dctn(
-    x: Any, type: int = 2, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
-) -> Any:
+    x: ArrayLike | Sequence[Any],
+    type: int = 2,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+) -> Array:
     """`dct` along several axes, all by default.
 
     >>> dctn([[1.0, 2.0], [3.0, 4.0]])[0, 0]
@@ -164,8 +174,12 @@ def dctn(
 
 
 def idctn(
-    x: Any, type: int = 2, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
-) -> Any:
+    x: ArrayLike | Sequence[Any],
+    type: int = 2,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+) -> Array:
     """The inverse of `dctn`.
 
     >>> idctn(dctn([[1.0, 2.0], [3.0, 4.0]])).round(4)

@@ -115,7 +115,7 @@ def _log_slope(out: Any, a: Any, t: Any) -> Operand:
 
 def _array(x: Any) -> Any:
     """A number as something that has operators."""
-    return full((), x) if isinstance(x, Literal) else x
+    return full((), x) if isinstance(x, Literal) else x  # type: ignore[arg-type]
 
 
 def _row(name: str, slope: Any) -> Primitive:

@@ -8,11 +8,11 @@ from typing import Any
 from stagec import numpy as snp
 from stagec.control.loops import fori_loop
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument, concrete
 from stagec.numpy.arithmetic import dtype_of
 from stagec.primitives.operand import aval_of
 from stagec.primitives.special import lgamma
-from stagec.runtime.array import Array
 from stagec.scipy.arguments import real_arrays
 from stagec.typing import ArrayLike
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from stagec import numpy as snp
 from stagec.control.loops import while_loop
+from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
 from stagec.numpy.arithmetic import dtype_of
 from stagec.primitives.special import lgamma
-from stagec.runtime.array import Array
 from stagec.scipy.arguments import real_arrays
 from stagec.scipy.derived import derived, no_derivative
 from stagec.typing import ArrayLike

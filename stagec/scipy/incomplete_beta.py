@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from stagec import numpy as snp
-from stagec.runtime.array import Array
+from stagec.core.array import Array
 from stagec.scipy.arguments import real_arrays
 from stagec.scipy.continued import continued_fraction
 from stagec.scipy.derived import derived, no_derivative

@@ -14,10 +14,10 @@ from typing import Any
 from stagec import numpy as snp
 from stagec.control.loops import while_loop
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
 from stagec.numpy.arithmetic import dtype_of
 from stagec.primitives.special import erfc, lgamma
-from stagec.runtime.array import Array
 from stagec.scipy.arguments import real_arrays
 from stagec.scipy.chebyshev import series
 from stagec.scipy.continued import continued_fraction

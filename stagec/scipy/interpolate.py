@@ -11,11 +11,11 @@ import numpy as np
 
 from stagec import numpy as snp
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument
 from stagec.primitives.operand import aval_of
-from stagec.runtime.array import Array
 from stagec.typing import ArrayLike
 
 __all__ = ["RegularGridInterpolator"]

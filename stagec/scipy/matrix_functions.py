@@ -8,6 +8,7 @@ import numpy as np
 
 from stagec.control.loops import fori_loop
 from stagec.core import dtypes, location
+from stagec.core.array import Array
 from stagec.numpy import decompositions, systems
 from stagec.numpy.choice import where
 from stagec.numpy.creation import eye
@@ -15,6 +16,7 @@ from stagec.numpy.rounding import ceil, conj
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.operand import aval_of
 from stagec.primitives.transcendental import log
+from stagec.typing import ArrayLike
 
 # Coefficients of the Pade approximants, and up to which norm they are right to rounding.
 # Source: Higham, "The scaling and squaring method for the matrix exponential revisited" (2005).
@@ -25,7 +27,7 @@ _DOUBLE = (
 ), 5.371920351148152  # fmt: skip
 
 
-def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:
+def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 16) -> Array:
     """The exponential of square matrices, by scaling and squaring of a Pade approximant.
 
     Args:
@@ -68,8 +70,13 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
 
 
 def polar(
-    a: Any, side: str = "right", *, method: str = "svd", eps: float | None = None, max_iterations: int | None = None
-) -> tuple[Any, Any]:
+    a: ArrayLike,
+    side: str = "right",
+    *,
+    method: str = "svd",
+    eps: float | None = None,
+    max_iterations: int | None = None,
+) -> tuple[Array, Array]:
     """A matrix as U P, with orthonormal columns or rows in U and a positive semidefinite P; or, from the left, as P U.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Any
 from stagec import numpy as snp
 from stagec.control.loops import fori_loop
 from stagec.core import errors, location
-from stagec.runtime.array import Array
+from stagec.core.array import Array
 from stagec.scipy.arguments import real_arrays
 from stagec.scipy.chebyshev import series
 from stagec.scipy.derived import derived

@@ -6,9 +6,10 @@ arrays are immutable, and what is not finite makes results that are not.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.factorizations.cholesky import cholesky as lower_factor
 from stagec.factorizations.lu import lu as lu_factors
 from stagec.factorizations.permutation import lu_pivots_to_permutation
@@ -24,6 +25,7 @@ from stagec.numpy.selection import take_along_axis
 from stagec.primitives.axes import shape_error
 from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import reshape
+from stagec.typing import ArrayLike
 
 
 def _pair(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
@@ -46,7 +48,7 @@ def _as_given(x: Any, vector: bool) -> Any:
     return reshape(x, aval_of(x).shape[:-1]) if vector else x
 
 
-def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """The triangular factor of positive definite matrices: U of U^H U, or L of L L^H if `lower`.
 
     >>> import stagec.numpy as snp
@@ -60,12 +62,16 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
     return found if lower else adjoint(found)
 
 
-def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
+def cho_factor(
+    a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Any, bool]:
     """What `cho_solve` takes: the factor, and which triangle it is."""
     return cholesky(a, lower), lower
 
 
-def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+def cho_solve(
+    c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True
+) -> Array:
     """Solve systems of positive definite matrices by their factors.
 
     >>> import stagec.numpy as snp
@@ -79,15 +85,15 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
     return _as_given(triangular_solve(c, first, transpose_a=bool(lower), conjugate_a=bool(lower), **kind), vector)
 
 
-def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Array, Array]:
     """The factors of square matrices, and their pivots, as `lu_solve` takes them."""
     factors, pivots, _ = lu_factors(systems.inexact_matrix("lu_factor", a, square=True))
     return factors, pivots
 
 
 def lu_solve(
-    lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
-) -> Any:
+    lu_and_piv: tuple[Any, Any], b: ArrayLike, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+) -> Array:
     """Solve systems of matrices by their factors.
 
     Args:
@@ -113,7 +119,17 @@ def lu_solve(
     return _as_given(take_along_axis(x, order.argsort(-1)[..., None], -2), vector)
 
 
-def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+@overload
+def lu(
+    a: ArrayLike, permute_l: Literal[False] = False, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Array, Array, Array]: ...
+@overload
+def lu(
+    a: ArrayLike, *, permute_l: Literal[True], overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Array, Array]: ...
+def lu(
+    a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Array, ...]:
     """`a` as P L U: a permutation, a lower triangle with ones on its diagonal, and an upper triangle.
 
     Args:
@@ -136,15 +152,15 @@ def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite:
 
 
 def solve(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     lower: bool = False,
     overwrite_a: bool = False,
     overwrite_b: bool = False,
     debug: bool = False,
     check_finite: bool = True,
     assume_a: str = "gen",
-) -> Any:
+) -> Array:
     """The x for which `a @ x` is `b`.
 
     Args:
@@ -165,15 +181,15 @@ def solve(
 
 
 def solve_triangular(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     trans: int | str = 0,
     lower: bool = False,
     unit_diagonal: bool = False,
     overwrite_b: bool = False,
-    debug: Any = None,
+    debug: None = None,
     check_finite: bool = True,
-) -> Any:
+) -> Array:
     """Solve systems of triangular matrices.
 
     Args:
@@ -202,24 +218,43 @@ def solve_triangular(
     return _as_given(found, vector)
 
 
-def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """The determinants of square matrices."""
     return systems.det(a)
 
 
-def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """The inverses of square matrices."""
     return systems.inv(a)
 
 
+@overload
 def qr(
-    a: Any,
+    a: ArrayLike,
     overwrite_a: bool = False,
     lwork: Any = None,
+    mode: Literal["full", "economic"] = "full",
+    pivoting: bool = False,
+    check_finite: bool = True,
+) -> tuple[Array, Array]: ...
+@overload
+def qr(
+    a: ArrayLike,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    *,
+    mode: Literal["r"],
+    pivoting: bool = False,
+    check_finite: bool = True,
+) -> tuple[Array]: ...
+def qr(
+    a: ArrayLike,
+    overwrite_a: bool = False,
+    lwork: None = None,
     mode: str = "full",
     pivoting: bool = False,
     check_finite: bool = True,
-) -> Any:
+) -> tuple[Array, ...]:
     """`a` as a product of orthonormal columns and an upper triangle.
 
     Args:
@@ -239,8 +274,27 @@ def qr(
     return (found.R,) if mode == "r" else tuple(found)
 
 
+@overload
 def svd(
-    a: Any,
+    a: ArrayLike,
+    full_matrices: bool = True,
+    compute_uv: Literal[True] = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> tuple[Array, Array, Array]: ...
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    *,
+    compute_uv: Literal[False],
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Array: ...
+def svd(
+    a: ArrayLike,
     full_matrices: bool = True,
     compute_uv: bool = True,
     overwrite_a: bool = False,
@@ -252,9 +306,36 @@ def svd(
     return tuple(found) if compute_uv else found
 
 
+@overload
 def eigh(
-    a: Any,
-    b: Any = None,
+    a: ArrayLike,
+    b: ArrayLike | None = None,
+    lower: bool = True,
+    eigvals_only: Literal[False] = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    turbo: bool = True,
+    eigvals: None = None,
+    type: int = 1,
+    check_finite: bool = True,
+) -> tuple[Array, Array]: ...
+@overload
+def eigh(
+    a: ArrayLike,
+    b: ArrayLike | None = None,
+    lower: bool = True,
+    *,
+    eigvals_only: Literal[True],
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    turbo: bool = True,
+    eigvals: None = None,
+    type: int = 1,
+    check_finite: bool = True,
+) -> Array: ...
+def eigh(
+    a: ArrayLike,
+    b: ArrayLike | None = None,
     lower: bool = True,
     eigvals_only: bool = False,
     overwrite_a: bool = False,
@@ -263,7 +344,7 @@ def eigh(
     eigvals: None = None,
     type: int = 1,
     check_finite: bool = True,
-) -> Any:
+) -> Array | tuple[Array, Array]:
     """Eigenvalues and eigenvectors of symmetric or Hermitian matrices, `a v = w v`, or `a v = w b v`.
 
     Args:
@@ -288,7 +369,8 @@ def eigh(
     if b is None:
         if eigvals_only:
             return decompositions.eigvalsh(a, side, symmetrize_input=False)
-        return tuple(decompositions.eigh(a, side, symmetrize_input=False))
+        values, vectors = decompositions.eigh(a, side, symmetrize_input=False)
+        return values, vectors
     a, b = promote_inexact(array_argument(a, "a"), array_argument(b, "b"))
     a = matrix_argument("eigh", a, square=True)
     if not lower:

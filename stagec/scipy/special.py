@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from stagec.core import errors, location
+from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.core.dtype_info import finfo
 from stagec.numpy.arguments import to_array
@@ -31,6 +32,7 @@ from stagec.scipy.sums import (
     logsumexp as logsumexp,
     softmax as softmax,
 )
+from stagec.typing import ArrayLike
 
 __all__ = [
     "as_float",
@@ -93,7 +95,7 @@ __all__ = [
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
-def erf(z: Any) -> Any:
+def erf(z: ArrayLike) -> Array:
     """The error function.
 
     >>> round(float(erf(0.5)), 4)
@@ -102,7 +104,7 @@ def erf(z: Any) -> Any:
     return sp.erf(*_real("erf", z))
 
 
-def erfc(x: Any) -> Any:
+def erfc(x: ArrayLike) -> Array:
     """`1 - erf(x)`, accurate for large `x`.
 
     >>> round(float(erfc(0.5)), 4)
@@ -111,7 +113,7 @@ def erfc(x: Any) -> Any:
     return sp.erfc(*_real("erfc", x))
 
 
-def erfinv(x: Any) -> Any:
+def erfinv(x: ArrayLike) -> Array:
     """The inverse of `erf`; NaN outside [-1, 1].
 
     >>> round(float(erfinv(0.5)), 4)
@@ -120,7 +122,7 @@ def erfinv(x: Any) -> Any:
     return sp.erf_inv(*_real("erfinv", x))
 
 
-def gammaln(x: Any) -> Any:
+def gammaln(x: ArrayLike) -> Array:
     """The logarithm of the absolute value of the gamma function.
 
     >>> round(float(gammaln(0.5)), 4)
@@ -129,7 +131,7 @@ def gammaln(x: Any) -> Any:
     return sp.lgamma(*_real("gammaln", x))
 
 
-def gammasgn(x: Any) -> Any:
+def gammasgn(x: ArrayLike) -> Array:
     """The sign of the gamma function; NaN at its poles -1, -2, ...
 
     >>> round(float(gammasgn(0.5)), 4)
@@ -145,12 +147,12 @@ def gammasgn(x: Any) -> Any:
     return logic.select(logic.eq(x, 0.0), ar.sign(ar.div(1.0, x)), sign)
 
 
-def as_float(x: Operand) -> Any:
+def as_float(x: ArrayLike) -> Array:
     """Finite numbers of the operand's shape and dtype."""
     return logic.select(logic.is_finite(x), x, 0.0)
 
 
-def gamma(x: Any) -> Any:
+def gamma(x: ArrayLike) -> Array:
     """The gamma function; NaN at its poles -1, -2, ...
 
     >>> round(float(gamma(0.5)), 4)
@@ -160,7 +162,7 @@ def gamma(x: Any) -> Any:
     return ar.mul(gammasgn(x), tr.exp(sp.lgamma(x)))
 
 
-def factorial(n: Any, exact: bool = False) -> Any:
+def factorial(n: ArrayLike, exact: bool = False) -> Array:
     """`n!` as a floating number; 0 for negative `n`.
 
     >>> round(float(factorial(5)), 4)
@@ -176,7 +178,7 @@ def factorial(n: Any, exact: bool = False) -> Any:
     return logic.select(logic.lt(n, 0.0), 0.0, tr.exp(sp.lgamma(ar.add(n, 1.0))))
 
 
-def digamma(x: Any) -> Any:
+def digamma(x: ArrayLike) -> Array:
     """The derivative of `gammaln`.
 
     >>> round(float(digamma(0.5)), 4)
@@ -188,7 +190,7 @@ def digamma(x: Any) -> Any:
 psi = digamma
 
 
-def polygamma(n: Any, x: Any) -> Any:
+def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
     """The `n`-th derivative of `digamma`.
 
     >>> round(float(polygamma(1, 2.0)), 4)
@@ -197,7 +199,7 @@ def polygamma(n: Any, x: Any) -> Any:
     return sp.polygamma(*_real("polygamma", n, x))
 
 
-def zeta(x: Any, q: Any = 1.0) -> Any:
+def zeta(x: ArrayLike, q: ArrayLike = 1.0) -> Array:
     """Hurwitz's zeta function: the sum of `(q + k) ** -x` over k = 0, 1, ...
 
     >>> round(float(zeta(2.0, 1.0)), 4)
@@ -206,7 +208,7 @@ def zeta(x: Any, q: Any = 1.0) -> Any:
     return sp.zeta(*_real("zeta", x, 1.0 if q is None else q))
 
 
-def betaln(a: Any, b: Any) -> Any:
+def betaln(a: ArrayLike, b: ArrayLike) -> Array:
     """The logarithm of the absolute value of the beta function.
 
     >>> round(float(betaln(2.0, 3.0)), 4)
@@ -218,7 +220,7 @@ def betaln(a: Any, b: Any) -> Any:
     return logic.select(positive, log_beta(*(to_array(logic.select(positive, v, 1.0)) for v in (a, b))), plain)
 
 
-def beta(a: Any, b: Any) -> Any:
+def beta(a: ArrayLike, b: ArrayLike) -> Array:
     """The beta function `gamma(a) gamma(b) / gamma(a + b)`.
 
     >>> round(float(beta(2.0, 3.0)), 4)
@@ -229,7 +231,7 @@ def beta(a: Any, b: Any) -> Any:
     return ar.mul(sign, tr.exp(betaln(a, b)))
 
 
-def multigammaln(a: Any, d: int) -> Any:
+def multigammaln(a: ArrayLike, d: int) -> Array:
     """The logarithm of the multivariate gamma function of dimension `d`.
 
     >>> round(float(multigammaln(4.0, 2)), 4)
@@ -243,7 +245,7 @@ def multigammaln(a: Any, d: int) -> Any:
     return out
 
 
-def poch(z: Any, m: Any) -> Any:
+def poch(z: ArrayLike, m: ArrayLike) -> Array:
     """`gamma(z + m) / gamma(z)`, the rising factorial.
 
     >>> round(float(poch(3.0, 2.0)), 4)
@@ -255,7 +257,7 @@ def poch(z: Any, m: Any) -> Any:
     return logic.select(logic.eq(m, 0.0), 1.0, signed)
 
 
-def expit(x: Any) -> Any:
+def expit(x: ArrayLike) -> Array:
     """The logistic function `1 / (1 + exp(-x))`.
 
     >>> round(float(expit(0.5)), 4)
@@ -264,7 +266,7 @@ def expit(x: Any) -> Any:
     return tr.logistic(*promote_inexact(x))
 
 
-def logit(x: Any) -> Any:
+def logit(x: ArrayLike) -> Array:
     """`log(x / (1 - x))`, the inverse of `expit`.
 
     >>> round(float(logit(0.7)), 4)
@@ -274,7 +276,7 @@ def logit(x: Any) -> Any:
     return tr.log(ar.div(x, ar.sub(1.0, x)))
 
 
-def xlogy(x: Any, y: Any) -> Any:
+def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
     """`x * log(y)`, and 0 where `x` is 0 and `y` is not NaN.
 
     >>> round(float(xlogy(2.0, 3.0)), 4)
@@ -284,7 +286,7 @@ def xlogy(x: Any, y: Any) -> Any:
     return _zero_wins(x, y, tr.log)
 
 
-def xlog1py(x: Any, y: Any) -> Any:
+def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
     """`x * log1p(y)`, and 0 where `x` is 0 and `y` is not NaN.
 
     >>> round(float(xlog1py(2.0, 3.0)), 4)
@@ -301,7 +303,7 @@ def _zero_wins(x: Operand, y: Operand, function: Any) -> Any:
     return logic.select(zero, 0.0, ar.mul(x, function(safe)))
 
 
-def entr(x: Any) -> Any:
+def entr(x: ArrayLike) -> Array:
     """`-x * log(x)`, 0 at 0, and minus infinity for negative numbers.
 
     >>> round(float(entr(0.5)), 4)
@@ -312,7 +314,7 @@ def entr(x: Any) -> Any:
     return logic.select(logic.lt(x, 0.0), -math.inf, value)
 
 
-def rel_entr(p: Any, q: Any) -> Any:
+def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     """`p * log(p / q)`; 0 where `p` is 0, and infinite outside of the domain.
 
     >>> round(float(rel_entr(2.0, 3.0)), 4)
@@ -327,7 +329,7 @@ def rel_entr(p: Any, q: Any) -> Any:
     return logic.select(logic.bitwise_or(logic.ne(p, p), logic.ne(q, q)), ar.add(p, q), out)
 
 
-def kl_div(p: Any, q: Any) -> Any:
+def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
     """`p * log(p / q) - p + q`, and infinite outside of the domain.
 
     >>> round(float(kl_div(2.0, 3.0)), 4)
@@ -337,7 +339,7 @@ def kl_div(p: Any, q: Any) -> Any:
     return ar.add(ar.sub(rel_entr(p, q), p), q)
 
 
-def ndtr(x: Any) -> Any:
+def ndtr(x: ArrayLike) -> Array:
     """The normal distribution: the probability of a value below `x`.
 
     >>> round(float(ndtr(0.5)), 4)
@@ -347,7 +349,7 @@ def ndtr(x: Any) -> Any:
     return ar.mul(sp.erfc(ar.mul(x, -math.sqrt(0.5))), 0.5)
 
 
-def log_ndtr(x: Any, series_order: int = 3) -> Any:
+def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
     """The logarithm of `ndtr`, accurate far below 0.
 
     Args:
@@ -375,7 +377,7 @@ def _log_ndtr(x: Any) -> Any:
     return logic.select(low, tail, near)
 
 
-def ndtri(p: Any) -> Any:
+def ndtri(p: ArrayLike) -> Array:
     """The inverse of `ndtr`: the quantile of the normal distribution; NaN outside [0, 1].
 
     >>> round(float(ndtri(0.975)), 4)
@@ -401,7 +403,7 @@ def ndtri(p: Any) -> Any:
     return logic.select(logic.bitwise_and(inside, logic.lt(tail, 0.1)), x, middle)
 
 
-def i0e(x: Any) -> Any:
+def i0e(x: ArrayLike) -> Array:
     """`exp(-|x|) i0(x)`.
 
     >>> round(float(i0e(0.5)), 4)
@@ -410,7 +412,7 @@ def i0e(x: Any) -> Any:
     return sp.bessel_i0e(*_real("i0e", x))
 
 
-def i1(x: Any) -> Any:
+def i1(x: ArrayLike) -> Array:
     """The modified Bessel function of the first kind, order 1.
 
     >>> round(float(i1(0.5)), 4)
@@ -420,7 +422,7 @@ def i1(x: Any) -> Any:
     return ar.mul(tr.exp(ar.abs(x)), sp.bessel_i1e(x))
 
 
-def i1e(x: Any) -> Any:
+def i1e(x: ArrayLike) -> Array:
     """`exp(-|x|) i1(x)`.
 
     >>> round(float(i1e(0.5)), 4)
@@ -429,7 +431,7 @@ def i1e(x: Any) -> Any:
     return sp.bessel_i1e(*_real("i1e", x))
 
 
-def boxcox(x: Any, lmbda: Any) -> Any:
+def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
     """Box and Cox's transform: `(x**lmbda - 1) / lmbda`, or `log(x)` where `lmbda` is 0.
 
     >>> round(float(boxcox(2.0, 0.0)), 4)
@@ -439,7 +441,7 @@ def boxcox(x: Any, lmbda: Any) -> Any:
     return _boxcox(tr.log(x), lmbda)
 
 
-def boxcox1p(x: Any, lmbda: Any) -> Any:
+def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
     """Box and Cox's transform of `1 + x`.
 
     >>> round(float(boxcox1p(2.0, 3.0)), 4)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import location
+from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument, from_numpy, requested_dtype
 from stagec.numpy.creation import arange, zeros, zeros_like
 from stagec.numpy.joining import concatenate
@@ -17,16 +18,17 @@ from stagec.numpy.promotion import promote_dtypes
 from stagec.primitives.axes import as_int, shape_error
 from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import reshape
+from stagec.typing import ArrayLike, DTypeLike
 
 
-def _lines(*vectors: Any) -> list[Any]:
+def _lines(*vectors: Any) -> list[Array]:
     """Vectors of one dtype with the same axes in front of the last."""
     found = [atleast_1d(v) for v in promote_dtypes(*vectors)]
     batch = np.broadcast_shapes(*[v.shape[:-1] for v in found])
     return [broadcast_to(v, (*batch, v.shape[-1])) for v in found]
 
 
-def toeplitz(c: Any, r: Any = None) -> Any:
+def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """The matrix of constant diagonals with a first column and a first row.
 
     Args:
@@ -48,7 +50,7 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     return line[..., np.arange(m)[::-1, None] + np.arange(n)]
 
 
-def hankel(c: Any, r: Any = None) -> Any:
+def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """The matrix of constant antidiagonals with a first column and a last row.
 
     Args:
@@ -69,7 +71,7 @@ def hankel(c: Any, r: Any = None) -> Any:
     return concatenate([c, r[..., 1:]], -1)[..., np.arange(m)[:, None] + np.arange(n)]
 
 
-def circulant(c: Any) -> Any:
+def circulant(c: ArrayLike) -> Array:
     """The matrix whose columns are a vector, moved on by one place each time.
 
     >>> import stagec.numpy as snp
@@ -83,7 +85,7 @@ def circulant(c: Any) -> Any:
     return c[..., (np.arange(n)[:, None] - np.arange(n)) % n] if n else zeros((*c.shape[:-1], 0, 0), c.dtype)
 
 
-def block_diag(*arrs: Any) -> Any:
+def block_diag(*arrs: Any) -> Array:
     """Matrices along the diagonal of a larger one; vectors are rows.
 
     >>> import stagec.numpy as snp
@@ -105,7 +107,7 @@ def block_diag(*arrs: Any) -> Any:
     return concatenate(rows, 0)
 
 
-def companion(a: Any) -> Any:
+def companion(a: ArrayLike) -> Array:
     """The matrix whose eigenvalues are the roots of the polynomial with these coefficients, the highest power first.
 
     >>> import stagec.numpy as snp
@@ -122,7 +124,7 @@ def companion(a: Any) -> Any:
     return concatenate([top, broadcast_to(from_numpy(below), (*a.shape[:-1], *below.shape))], -2)
 
 
-def hilbert(n: int) -> Any:
+def hilbert(n: int) -> Array:
     """The matrix of the elements 1 / (i + j + 1).
 
     >>> hilbert(2).round(3)
@@ -133,7 +135,7 @@ def hilbert(n: int) -> Any:
     return 1 / (places[:, None] + places[None, :] - 1)
 
 
-def dft(n: int, scale: str | None = None) -> Any:
+def dft(n: int, scale: str | None = None) -> Array:
     """The matrix of the discrete Fourier transform.
 
     Args:
@@ -152,7 +154,7 @@ def dft(n: int, scale: str | None = None) -> Any:
     return from_numpy(found, requested_dtype(complex, "dft"))
 
 
-def hadamard(n: int, dtype: Any = int) -> Any:
+def hadamard(n: int, dtype: DTypeLike = int) -> Array:
     """Hadamard's matrix of a power of two, by Sylvester's construction.
 
     >>> hadamard(2)
@@ -168,7 +170,7 @@ def hadamard(n: int, dtype: Any = int) -> Any:
     return from_numpy(found, requested_dtype(dtype, "hadamard"))
 
 
-def pascal(n: int, kind: str | None = None) -> Any:
+def pascal(n: int, kind: str | None = None) -> Array:
     """Pascal's triangle as a matrix.
 
     Args:
@@ -188,7 +190,7 @@ def pascal(n: int, kind: str | None = None) -> Any:
     return from_numpy(found, requested_dtype(float, "pascal"))
 
 
-def helmert(n: int, full: bool = False) -> Any:
+def helmert(n: int, full: bool = False) -> Array:
     """Helmert's matrix, whose rows are orthonormal and, but for the first, sum to zero.
 
     Args:
@@ -207,7 +209,7 @@ def helmert(n: int, full: bool = False) -> Any:
     return from_numpy(found if full else found[1:], requested_dtype(float, "helmert"))
 
 
-def leslie(f: Any, s: Any) -> Any:
+def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     """Leslie's matrix of fecundities and of survival coefficients, one less.
 
     >>> import stagec.numpy as snp

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from stagec import numpy as snp
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.numpy.arguments import to_array
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.axes import canonical_axis
-from stagec.runtime.array import Array
 from stagec.typing import ArrayLike
 
 # Sums of cosines: Harris, "On the use of windows for harmonic analysis" (1978).
@@ -129,11 +129,11 @@ _BOUNDARIES = {"zeros": {"mode": "constant"}, "constant": {"mode": "edge"}, "eve
 def stft(
     x: ArrayLike,
     fs: ArrayLike = 1.0,
-    window: Any = "hann",
+    window: str | tuple[Any, ...] | ArrayLike = "hann",
     nperseg: int = 256,
     noverlap: int | None = None,
     nfft: int | None = None,
-    detrend: Any = False,
+    detrend: str | bool | Callable[..., Any] = False,
     return_onesided: bool = True,
     boundary: str | None = "zeros",
     padded: bool = True,
@@ -190,7 +190,7 @@ def stft(
 def istft(
     Zxx: ArrayLike,
     fs: ArrayLike = 1.0,
-    window: Any = "hann",
+    window: str | tuple[Any, ...] | ArrayLike = "hann",
     nperseg: int | None = None,
     noverlap: int | None = None,
     nfft: int | None = None,
@@ -237,11 +237,11 @@ def csd(
     x: ArrayLike,
     y: ArrayLike | None,
     fs: ArrayLike = 1.0,
-    window: Any = "hann",
+    window: str | tuple[Any, ...] | ArrayLike = "hann",
     nperseg: int | None = None,
     noverlap: int | None = None,
     nfft: int | None = None,
-    detrend: Any = "constant",
+    detrend: str | bool | Callable[..., Any] = "constant",
     return_onesided: bool = True,
     scaling: str = "density",
     axis: int = -1,
@@ -300,11 +300,11 @@ def csd(
 def welch(
     x: ArrayLike,
     fs: ArrayLike = 1.0,
-    window: Any = "hann",
+    window: str | tuple[Any, ...] | ArrayLike = "hann",
     nperseg: int | None = None,
     noverlap: int | None = None,
     nfft: int | None = None,
-    detrend: Any = "constant",
+    detrend: str | bool | Callable[..., Any] = "constant",
     return_onesided: bool = True,
     scaling: str = "density",
     axis: int = -1,

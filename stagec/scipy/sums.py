@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 from stagec.core import dtypes
+from stagec.core.array import Array, Axis
 from stagec.numpy.arithmetic import divide, dtype_of, multiply, reject, subtract
 from stagec.numpy.choice import where as choose
 from stagec.numpy.logical import isfinite
@@ -16,11 +17,36 @@ from stagec.primitives.barrier import stop_gradient
 from stagec.primitives.operand import Operand, aval_of
 from stagec.primitives.reduce import reduce_max, reduce_sum
 from stagec.primitives.shape import expand_dims
+from stagec.typing import ArrayLike
 
 
+@overload
 def logsumexp(
-    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False, where: Any = None
-) -> Any:
+    a: ArrayLike,
+    axis: Axis = None,
+    b: ArrayLike | None = None,
+    keepdims: bool = False,
+    return_sign: Literal[False] = False,
+    where: ArrayLike | None = None,
+) -> Array: ...
+@overload
+def logsumexp(
+    a: ArrayLike,
+    axis: Axis = None,
+    b: ArrayLike | None = None,
+    keepdims: bool = False,
+    *,
+    return_sign: Literal[True],
+    where: ArrayLike | None = None,
+) -> tuple[Array, Array]: ...
+def logsumexp(
+    a: ArrayLike,
+    axis: Axis = None,
+    b: ArrayLike | None = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: ArrayLike | None = None,
+) -> Array | tuple[Array, Array]:
     """`log(sum(b * exp(a)))`, without overflow on the way.
 
     Args:
@@ -63,7 +89,7 @@ def logsumexp(
     return ar.add(tr.log(total), shift)
 
 
-def softmax(x: Any, axis: Any = None) -> Any:
+def softmax(x: ArrayLike, axis: Axis = None) -> Array:
     """`exp(x) / sum(exp(x))` along the axes; by default over all elements.
 
     >>> import numpy as np
@@ -74,7 +100,7 @@ def softmax(x: Any, axis: Any = None) -> Any:
     return _shares(x, canonical_axes(axis, aval_of(x).ndim, "softmax"))
 
 
-def log_softmax(x: Any, axis: Any = None) -> Any:
+def log_softmax(x: ArrayLike, axis: Axis = None) -> Array:
     """`log(softmax(x))`, accurate where it is far below 0.
 
     >>> import numpy as np

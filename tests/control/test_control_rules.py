@@ -6,7 +6,7 @@ import pytest
 import stagec
 import stagec.numpy as snp
 from stagec import lax
-from stagec.api.derivatives import grad
+from stagec.api.gradients import grad
 from stagec.compiler.build import all_equations
 from stagec.core.graph import prune, trace_flat
 from stagec.core.zero import Linear

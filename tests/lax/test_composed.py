@@ -133,3 +133,10 @@ def test_what_needs_no_computation_is_an_array_all_the_same(call):
 def test_integers_wrap_around_and_floats_saturate_where_they_are_converted():
     cases = {-1: 255, 300: 44, -1.5: 0, 1e10: 255, True: 1}
     assert {k: int(lax.convert_element_type(k, np.uint8)) for k in cases} == cases
+
+
+def test_convert_element_type_returns_an_array_where_nothing_changes():
+    for given in (1.0, np.ones(3, np.float32)):
+        converted = lax.convert_element_type(given, np.float32)
+        assert isinstance(converted, stagec.Array)
+        assert not converted.weak_type

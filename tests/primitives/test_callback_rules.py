@@ -9,7 +9,7 @@ import pytest
 
 import stagec
 import stagec.numpy as snp
-from stagec.api.derivatives import grad
+from stagec.api.gradients import grad
 from stagec.core import errors
 from stagec.experimental import io_callback
 from stagec.transforms.batch import batch_front

@@ -10,7 +10,7 @@ import pytest
 
 import stagec.lax as lax
 import stagec.numpy as snp
-from stagec.api.derivatives import grad
+from stagec.api.gradients import grad
 from stagec.core import errors
 
 X = np.array([1, 3, 3, 2, 3, 0], np.float32)

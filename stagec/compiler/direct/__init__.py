@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from stagec.compiler import log
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.direct import host, library, linker, program
 from stagec.compiler.direct.program import NotDirectError, Program
@@ -45,6 +46,9 @@ def _run(source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attem
         output = _compiled(source, rung.flags, asynchronous)
     except NotDirectError as error:
         reasons.append(Diagnostic("error", str(error)))
+    except Exception as error:  # a fault of ours, which the long way does not have
+        log.event("compile", f"no short way: {type(error).__name__}: {error}")
+        reasons.append(Diagnostic("error", "a fault of stagec's"))
     return output, Attempt(rung.name, time.perf_counter() - started, bool(output), tuple(reasons))
 
 

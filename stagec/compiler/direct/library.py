@@ -105,8 +105,6 @@ def assembled(module: Any, program: Program, kernels: Sequence[Kernel], target: 
     for i, kernel in enumerate(kernels):
         call, memory = calls[kernel.symbol], _memory(functions[kernel.symbol])
         flags = ["ReadOnly|Indirect"] * len(call.read) + ["Indirect"] * len(call.written)
-        if len(flags) != len(memory):
-            raise NotDirectError(f"{kernel.symbol} uses other memory than its calls name")
         pipeline = ", ".join(f'#hal.pipeline.binding<storage_buffer, "{f}">' for f in flags)
         heads.append(f"#layout{i} = #hal.pipeline.layout<bindings = [{pipeline}], flags = Indirect>")
         counts = "\n".join(f"%c{axis} = arith.constant {n} : index" for axis, n in enumerate(kernel.workgroups))
@@ -117,8 +115,8 @@ def assembled(module: Any, program: Program, kernels: Sequence[Kernel], target: 
         )
         spans = "\n".join(
             f"%s{j} = hal.interface.binding.subspan layout(#layout{i}) binding({j}) alignment(64) offset(%zero) "
-            f'flags("{flag}") : {type_}'
-            for j, (flag, type_) in enumerate(zip(flags, memory))
+            f'flags("{flags[j]}") : {type_}'
+            for j, type_ in memory.items()
         )
         numbers = "\n".join(f"%w{axis} = hal.interface.workgroup.id[{axis}] : index" for axis in range(3))
         bodies.append(
@@ -181,9 +179,9 @@ def _spans(function: Any) -> dict[int, Any]:
     return {numbers[op.operands[0]]: op for op in spans}
 
 
-def _memory(function: Any) -> list[str]:
-    spans = _spans(function)
-    return [str(spans[i].results[0].type) for i in range(len(spans))]
+def _memory(function: Any) -> dict[int, str]:
+    """The types of the memory that a kernel uses, by the number of its binding."""
+    return {i: str(op.results[0].type) for i, op in _spans(function).items()}
 
 
 def _move(source: Any, target: Any) -> None:
@@ -193,10 +191,9 @@ def _move(source: Any, target: Any) -> None:
     made = [op.operation for op in head]
     spans = [op for op in made if op.name == "hal.interface.binding.subspan"]
     numbers = [op for op in made if op.name == "hal.interface.workgroup.id"]
-    old = _spans(source)
-    for i, span in enumerate(spans):
-        old[i].results[0].replace_all_uses_with(span.results[0])
-    gone = list(old.values())
+    gone = list(_spans(source).values())
+    for old, new in zip(gone, spans):
+        old.results[0].replace_all_uses_with(new.results[0])
     for op in _workgroup_numbers(block):
         op.results[0].replace_all_uses_with(numbers[int(op.attributes["dimension"].value)].results[0])
         gone.append(op)

@@ -159,12 +159,12 @@ def _is_same_memory(op: Any) -> bool:
 
 def _constant(op: Any) -> Constant:
     value, tensor = op.attributes["value"], Tensor.of(op.results[0].type)
+    if tensor.element.startswith("complex"):
+        raise NotDirectError("a complex constant")
     if value.is_splat and tensor.bytes > _SPLAT_BYTES:
         raise NotDirectError("a large constant")
     if tensor.element == "i1":
         flags = np.broadcast_to(np.asarray(value, bool), tensor.shape)
         data = ", ".join(map(str, flags.reshape(-1).astype(int).tolist()))
         return Constant(f"dense<[{data}]> : tensor<{flags.size}xi8>", tensor.bytes)
-    if tensor.element.startswith("complex"):
-        raise NotDirectError("a complex constant")
     return Constant(str(value).replace("xui", "xi").replace("<ui", "<i"), tensor.bytes)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from stagec import numpy as snp
 from stagec.core import errors, location
+from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.numpy.arguments import to_array
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.operand import aval_of
-from stagec.runtime.array import Array
 from stagec.typing import ArrayLike
 
 __all__ = ["vq"]

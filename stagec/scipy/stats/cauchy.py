@@ -9,8 +9,8 @@ import math
 from typing import Any
 
 from stagec import numpy as snp
+from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
-from stagec.runtime.array import Array
 from stagec.runtime.plans import cover as _cover
 from stagec.scipy.stats import standard as st
 from stagec.typing import ArrayLike

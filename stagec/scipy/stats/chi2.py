@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
-from stagec.runtime.array import Array
 from stagec.runtime.plans import cover as _cover
 from stagec.scipy.arguments import real_arrays
 from stagec.scipy.stats import gamma

@@ -6,12 +6,12 @@ import math
 
 from stagec import numpy as snp
 from stagec.core import errors, location
+from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.core.dtype_info import finfo
 from stagec.numpy.arguments import to_array
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.operand import aval_of
-from stagec.runtime.array import Array
 from stagec.scipy.special import gammaln, xlogy
 from stagec.scipy.stats import standard as st
 from stagec.typing import ArrayLike

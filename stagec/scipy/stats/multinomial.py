@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from stagec import numpy as snp
+from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.numpy.arguments import to_array
 from stagec.numpy.promotion import promote_inexact
-from stagec.runtime.array import Array
 from stagec.scipy.special import gammaln, xlogy
 from stagec.scipy.stats import standard as st
 from stagec.typing import ArrayLike

@@ -10,13 +10,13 @@ from typing import Any
 
 from stagec import numpy as snp
 from stagec.core import errors, location
+from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.factorizations.cholesky import cholesky
 from stagec.factorizations.triangular import triangular_solve
 from stagec.numpy.arguments import to_array
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.operand import aval_of
-from stagec.runtime.array import Array
 from stagec.typing import ArrayLike
 
 __all__ = ["logpdf", "pdf"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 from stagec import numpy as snp
+from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
-from stagec.runtime.array import Array
 from stagec.runtime.plans import cover as _cover
 from stagec.scipy.special import log_ndtr, ndtr, ndtri
 from stagec.scipy.stats import standard as st

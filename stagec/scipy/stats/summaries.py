@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from stagec import numpy as snp
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument, to_array
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.axes import canonical_axis
 from stagec.primitives.cumulative import cummax
-from stagec.runtime.array import Array
 from stagec.typing import ArrayLike
 
 
@@ -140,7 +140,7 @@ def sem(
     (operand,) = promote_inexact(a)
     x = to_array(operand)
     if nan_policy == "omit":
-        count = snp.sum(~snp.isnan(x), axis=axis, keepdims=keepdims)
-        return snp.nanstd(x, axis, ddof=ddof, keepdims=keepdims) / snp.sqrt(count.astype(x.real.dtype))
+        present = snp.sum(~snp.isnan(x), axis=axis, keepdims=keepdims)
+        return snp.nanstd(x, axis, ddof=ddof, keepdims=keepdims) / snp.sqrt(present.astype(x.real.dtype))
     count = x.size if axis is None else x.shape[canonical_axis(axis, x.ndim, "sem")]
     return snp.std(x, axis, ddof=ddof, keepdims=keepdims) / math.sqrt(count) if count else snp.mean(x, axis)
