@@ -77,9 +77,8 @@ def test_both_ways_make_the_same_bits(name, queue, runs):
 
 
 def straight(seed):
-    steps = test_random_straight.random_program(random.Random(seed))
-    given = tuple(RNG.normal(size=(33, 40)).astype(np.float32) for _ in range(2))
-    return lambda x, y: test_random_straight.values(snp, steps, x, y), given
+    program = test_random_straight.random_program(random.Random(seed), wide=seed % 2 == 0)
+    return lambda x, y: program.values(snp, x, y), tuple(program.arguments(RNG))
 
 
 def loops(seed):

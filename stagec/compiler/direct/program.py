@@ -158,9 +158,10 @@ def _is_same_memory(op: Any) -> bool:
 
 
 def _constant(op: Any) -> Constant:
-    value, tensor = op.attributes["value"], Tensor.of(op.results[0].type)
-    if tensor.element.startswith("complex"):
+    tensor = Tensor.of(op.results[0].type)
+    if tensor.element.startswith("complex"):  # which the bindings cannot read
         raise NotDirectError("a complex constant")
+    value = op.attributes["value"]
     if value.is_splat and tensor.bytes > _SPLAT_BYTES:
         raise NotDirectError("a large constant")
     if tensor.element == "i1":
