@@ -22,6 +22,8 @@ _NEAR_ROWS = 1024
 _LONG_SUM, _DEPTH = 4096, 512
 # A panel of columns that a workgroup packs has at most so many bytes.
 _PANEL = 128 << 10
+# Below so many elements of the result, compiling takes longer than many calls, and slower code may be shorter.
+_SMALL_RESULT, _SLACK = 1 << 15, 1.04
 # A left operand of at most this many rows reads each row of B once, so packing does not pay.
 _THIN = 12
 
@@ -116,7 +118,7 @@ def register_tile(m: int, n: int, lanes: int, size: int, processor: Processor) -
         round_ = max(rows * vectors / 2, (rows + vectors) / 2 * 1.05, 4)
         return (round_ + (rows + vectors * lanes) * size / 256) * 256 + rows * vectors * 1.5 + 20
 
-    best = (float("inf"), 1, 1)
+    found = []
     for vectors in range(1, 7):
         if (vectors - 1) * lanes >= n:
             break
@@ -125,15 +127,18 @@ def register_tile(m: int, n: int, lanes: int, size: int, processor: Processor) -
         for rows in range(1, min(m, 28) + 1):
             if rows * vectors + vectors + 1 > processor.registers:
                 break
-            cost = sum(
-                count_m * count_n * cycles(r, v)
+            tiles = [
+                (r, v, count_m * count_n)
                 for r, count_m in ((rows, m // rows), (m % rows, 1))
                 for v, count_n in ((vectors, n // width), (left, 1))
-                if r and v and count_n
-            )
-            if cost < best[0] * 0.995:
-                best = (cost, rows, vectors)
-    return best[1], best[2]
+                if r and v and count_m and count_n
+            ]
+            cost = sum(count * cycles(r, v) for r, v, count in tiles)
+            found.append((cost, sum(r * v for r, v, _ in tiles), rows, vectors))
+    # Among those that are about as fast, the one with the least code: each tile, remainders too, has code of its own.
+    slack = _SLACK if m * n < _SMALL_RESULT else 1.005
+    fast = min(found)[0] * slack
+    return min((size_, cost, rows, vectors) for cost, size_, rows, vectors in found if cost <= fast)[2:]
 
 
 def _blocks(product: Product, processor: Processor, rows: int, width: int, depth: int) -> tuple[int, int]:

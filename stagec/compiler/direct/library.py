@@ -20,7 +20,7 @@ _KEPT = ("cpu", "cpu_features", "data_layout", "native_vector_size", "max_stack_
 _TRANSLATION = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
 
 # A library of so many operations takes as long as one with none.
-_SHARE = 700
+_SHARE = 500
 # In a library, the function that the loader looks for has the name of its executable before it.
 EXECUTABLE = "kernels"
 FLAGS = ("--iree-llvmcpu-link-embedded=false", "--iree-llvmcpu-link-static")
