@@ -11,7 +11,7 @@ from passes.kernels.dispatch import Kernel
 from passes.kernels.processor import Processor
 from passes.kernels.writer import Buffer, Writer, stored
 from passes.match import operations
-from stagec.compiler import driver
+from stagec.compiler import direct, driver, log
 from stagec.compiler.flags import CompileOptions
 from stagec.compiler.targets import Target
 
@@ -74,7 +74,7 @@ def execute(vmfb, *arguments):
 def test_a_kernel_takes_the_place_of_an_operation(copies, element):
     compiled = driver.compile_module(program(element), CPU)
     x = np.arange(8).astype({"f32": "float32", "i8": "int8", "f64": "float64"}[element])
-    assert compiled.flags == "kernels"
+    assert compiled.flags == "direct"
     np.testing.assert_array_equal(execute(compiled.vmfb, x), x)
 
 
@@ -165,6 +165,24 @@ def test_a_fault_in_forming_kernels_leaves_the_program_without(monkeypatch):
     compiled = driver.compile_module(program("f64"), CPU)
     assert compiled.flags == "plain"
     np.testing.assert_array_equal(execute(compiled.vmfb, np.ones(8)), -np.ones(8))
+    assert [r.message for r in log.records("compile") if "KeyError" in r.message] == [
+        "no kernels: KeyError: 'an operation'"
+    ]
+    log.clear()
+
+
+def test_a_fault_of_the_short_way_leaves_the_long_one(monkeypatch, copies):
+    def fails(module):
+        raise KeyError("an operation")
+
+    monkeypatch.setattr(direct.program, "read", fails)
+    compiled = driver.compile_module(program("f64"), CPU)
+    assert compiled.flags == "kernels"
+    np.testing.assert_array_equal(execute(compiled.vmfb, np.ones(8)), np.ones(8))
+    assert [r.message for r in log.records("compile") if "KeyError" in r.message] == [
+        "no short way: KeyError: 'an operation'"
+    ]
+    log.clear()
 
 
 def test_kernels_can_be_switched_off(copies):

@@ -355,7 +355,7 @@ def test_donation_of_bfloat16_from_numpy():
     assert float(step(step(x))[0]) == 4
 
 
-COMPARED = ["text", b"bytes", None, object(), ..., slice(2)]
+COMPARED = ["text", b"bytes", None, pytest.param(object(), id="object"), ..., slice(2)]
 
 
 @pytest.mark.parametrize("other", COMPARED, ids=str)
