@@ -154,6 +154,7 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
             layers = [layer.directory for layer in store.layers]
             kind = "entry, in a read-only layer" if os.path.dirname(entry.path) in layers else "entry"
             notes.append(f"{kind}: {entry.path}")
+            notes.append(f"compiled with the flag set {entry.meta['flags']!r}, in {entry.meta['seconds']} s")
             return Explanation("disk", digest, "", [], trace.name, tuple(notes))
     told: set[str] = set()
     candidates = list(_in_memory(function, trace, signature, known, ours, told))

@@ -33,7 +33,15 @@ def test_a_call_goes_from_miss_to_memory_to_disk():
     f(ones(3))
     assert stagec.explain(f, ones(3)).status == "memory"
     stagec.clear_caches()
-    assert stagec.explain(f, ones(3)).status == "disk"
+    found = stagec.explain(f, ones(3))
+    assert found.status == "disk" and any(n.startswith("compiled with the flag set ") for n in found.notes)
+
+
+def test_it_says_which_way_a_program_was_compiled():
+    f = stagec.jit(lambda a: a @ a)
+    f(ones(20, 20))
+    stagec.clear_caches()
+    assert "compiled with the flag set 'direct'" in str(stagec.explain(f, ones(20, 20)))
 
 
 def test_the_key_is_that_of_the_entry_on_disk(cache_dir):
