@@ -98,7 +98,7 @@ def test_workers_are_as_many_as_the_process_may_use():
     import os
 
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    assert device._worker_count() == count
+    assert device.worker_count() == count
 
 
 def test_doubles_stay_doubles():

@@ -22,8 +22,11 @@ _NEAR_ROWS = 1024
 _LONG_SUM, _DEPTH = 4096, 512
 # A panel of columns that a workgroup packs has at most so many bytes.
 _PANEL = 128 << 10
-# Below so many elements of the result, compiling takes longer than many calls, and slower code may be shorter.
-_SMALL_RESULT, _SLACK = 1 << 15, 1.04
+# Of products with at most so many multiply-adds, compiling takes longer than many calls. Those may be a little slower
+# for less code, which 32x512x256 would pay for with a third of its time.
+_SMALL, _SLACK = 1 << 20, 1.04
+# The same, for few columns: IREE's own code is up to a fifth faster.
+_FEW = 1 << 17
 # A left operand of at most this many rows reads each row of B once, so packing does not pay.
 _THIN = 12
 
@@ -68,9 +71,9 @@ def tiling(product: Product, processor: Processor) -> Tiling | None:
     m, n, k = product.m, product.n, product.k
     if product.lhs.column == 1 and product.rhs.row == 1 and min(m, n) <= 8 and k >= 2 * lanes:
         return _dots(product, processor)
-    if n < lanes // 2 and m > 1:
+    if n < lanes // 2 and m > 1 and m * n * k > _FEW:
         return None
-    rows, vectors = register_tile(m, n, lanes, size, processor)
+    rows, vectors = register_tile(m, n, lanes, size, processor, _SLACK if m * n * k <= _SMALL else 1.005)
     readable = product.rhs.column == 1
     thin = m <= _THIN and readable and n * size >= _NEAR_ROWS
     if thin:
@@ -104,14 +107,15 @@ def _dots(product: Product, processor: Processor) -> Tiling:
 
 
 @functools.lru_cache(maxsize=512)
-def register_tile(m: int, n: int, lanes: int, size: int, processor: Processor) -> tuple[int, int]:
+def register_tile(m: int, n: int, lanes: int, size: int, processor: Processor, slack: float = 1.005) -> tuple[int, int]:
     """Rows and vectors of the register tile that take the fewest cycles, remainders included.
 
     A round takes two multiply-adds or two loads a cycle, and at least the four
-    cycles that one multiply-add takes.
+    cycles that one multiply-add takes. Of those that take at most `slack` times
+    as many, it is the one with the least code.
 
     >>> register_tile(1024, 1024, 16, 4, Processor(64, 32, True, True))
-    (12, 2)
+    (14, 2)
     """
 
     def cycles(rows: int, vectors: int) -> float:
@@ -136,7 +140,6 @@ def register_tile(m: int, n: int, lanes: int, size: int, processor: Processor) -
             cost = sum(count * cycles(r, v) for r, v, count in tiles)
             found.append((cost, sum(r * v for r, v, _ in tiles), rows, vectors))
     # Among those that are about as fast, the one with the least code: each tile, remainders too, has code of its own.
-    slack = _SLACK if m * n < _SMALL_RESULT else 1.005
     fast = min(found)[0] * slack
     return min((size_, cost, rows, vectors) for cost, size_, rows, vectors in found if cost <= fast)[2:]
 
