@@ -99,7 +99,7 @@ def block_until_ready(x: X) -> X:
     [Array([1., 1.], dtype=float32), 3]
     """
     for leaf in pytree.flatten(x)[0]:
-        if type(leaf) is Array:
+        if type(leaf) is ConcreteArray:
             leaf.block_until_ready()
     return x
 
@@ -121,5 +121,5 @@ def memory_stats(device: Any = None) -> dict[str, int]:
     if place.is_cpu:
         return found
     gc.collect()  # arrays that only garbage refers to are not in use
-    there = [a for a in gc.get_objects() if type(a) is Array and a.device is place and not a.is_deleted()]
+    there = [a for a in gc.get_objects() if type(a) is ConcreteArray and a.device is place and not a.is_deleted()]
     return {"bytes_in_use": sum(a.nbytes for a in there), **found}
