@@ -281,7 +281,7 @@ def test_a_missing_driver_is_a_whole_sentence(monkeypatch, platform, text, reaso
 def test_block_until_ready_waits_for_every_array_of_a_pytree(monkeypatch):
     waited = []
     x, y = snp.ones(2), stagec.jit(lambda x: x + 1)(snp.ones(3))
-    monkeypatch.setattr(type(x), "block_until_ready", waited.append)
+    monkeypatch.setattr(type(x), "block_until_ready", lambda self: waited.append(self))
     tree = {"a": x, "b": [1, y, "text"]}
     assert stagec.block_until_ready(tree) is tree
     assert [id(a) for a in waited] == [id(x), id(y)]
