@@ -81,6 +81,17 @@ def test_imports_go_downward(name, path):
         assert level is None or level <= mine, f"{name} imports {target}, which is above it"
 
 
+@pytest.mark.parametrize(("name", "path"), list(modules()), ids=lambda v: v if isinstance(v, str) else "")
+def test_the_class_for_annotations_is_not_asked_for_at_run_time(name, path):
+    """`stagec.core.array.Array` is then what arrays and tracers share: no value has that type."""
+    if "stagec.core.array.Array" in imports(path):
+        for node in ast.walk(ast.parse(path.read_text())):
+            asked = [*node.comparators, node.left] if isinstance(node, ast.Compare) else []
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+                asked = node.args[1:]
+            assert not any(isinstance(n, ast.Name) and n.id == "Array" for a in asked for n in ast.walk(a)), node.lineno
+
+
 def test_only_bindings_and_the_compiler_import_the_compilers_library():
     allowed = {"passes.bindings"} | {n for n, _ in modules() if n.startswith("stagec.compiler.")}
     for name, path in modules():
