@@ -16,7 +16,7 @@ from stagec.core.dtype_info import (
     issubdtype as issubdtype,
 )
 from stagec.core.dtypes import promote_types as promote_types, result_type as result_type
-from stagec.numpy.creation import array
+from stagec.numpy.values import array
 
 if TYPE_CHECKING:
     from stagec.core.array import Array
