@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from passes import bindings, pipeline
-from passes.errors import PassError, message
+from passes.errors import InvalidModuleError, PassError, PipelineError, message
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.write(text)
         else:
             Path(options.output).write_text(text)
-    except (_Usage, pipeline.PipelineError) as error:
+    except (_Usage, PipelineError) as error:
         return _fail(error, 2)
     except OSError as error:
         return _fail(_Usage(message(f"{error.filename}: {error.strerror}", fix="check the path")), 2)
@@ -78,12 +78,12 @@ def _parse(source: bytes, name: str) -> Any:
             return ir.Module.parse(source, context)
         return ir.Module.parse(source.decode(), context)
     except UnicodeDecodeError:
-        raise pipeline.InvalidModuleError(
+        raise InvalidModuleError(
             message(f"{name} is neither MLIR text nor bytecode", fix="give a StableHLO module, as text or bytecode")
         ) from None
     except ir.MLIRError as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        raise pipeline.InvalidModuleError(
+        raise InvalidModuleError(
             message(
                 f"{name} does not parse",
                 values=[("parser", line) for line in lines[1:4]],

@@ -13,7 +13,8 @@ from stagec.core.callables import Function
 MODULES = (
     "stagec flatten_util image lax lax.linalg nn nn.initializers numpy numpy.fft numpy.linalg ops random tree "
     "tree_util scipy.cluster.vq scipy.fft scipy.integrate scipy.interpolate scipy.linalg scipy.ndimage scipy.signal "
-    "scipy.special scipy.stats"
+    "scipy.special scipy.stats scipy.optimize scipy.sparse.linalg ad_checkpoint custom_batching custom_derivatives "
+    "debug dtypes"
 ).split()
 
 

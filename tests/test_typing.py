@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import typing
@@ -43,7 +44,7 @@ def test_the_interface_of_arrays_is_what_arrays_have():
 
 
 # Methods whose arguments are not those of the function after the first.
-OWN_ARGUMENTS = ("astype", "compress", "flatten", "ravel", "reshape", "transpose", "view")
+OWN_ARGUMENTS = ("astype", "byteswap", "compress", "flatten", "ravel", "reshape", "transpose", "view")
 
 
 @pytest.mark.parametrize("name", sorted(set(METHODS) - set(OWN_ARGUMENTS)))
@@ -108,15 +109,21 @@ def test_what_functions_return_in_their_examples_fits_their_annotations():
     assert len(called) > 0.9 * len(functions())
 
 
-def mypy(tmp_path, *files):
+@pytest.fixture(scope="module")
+def mypy(tmp_path_factory):
     """What mypy says of files of users, in strict mode."""
-    command = [sys.executable, "-m", "mypy", "--config-file", ROOT / "tests/typed/mypy.ini", "--cache-dir", tmp_path]
+    folder = tmp_path_factory.mktemp("mypy")
+    command = [sys.executable, "-m", "mypy", "--config-file", ROOT / "tests/typed/mypy.ini", "--cache-dir", folder]
     environment = {**os.environ, "MYPYPATH": str(ROOT)}
-    done = subprocess.run([*command, *files], capture_output=True, text=True, env=environment, cwd=tmp_path)
-    return done.stdout + done.stderr
+
+    def run(*files):
+        done = subprocess.run([*command, *files], capture_output=True, text=True, env=environment, cwd=folder)
+        return done.stdout + done.stderr
+
+    return run
 
 
-def test_users_find_the_types_that_they_rely_on(tmp_path):
+def test_users_find_the_types_that_they_rely_on(mypy, tmp_path):
     """One run for all: the programs of `typed/`, and a file that names everything public."""
     names = ["import stagec"]
     for name, module in modules():
@@ -124,8 +131,21 @@ def test_users_find_the_types_that_they_rely_on(tmp_path):
         names += [f"import {path}", *[f"{path}.{n}" for n in dir(module) if not n.startswith("_")]]
     everything = tmp_path / "everything.py"
     everything.write_text("\n".join(names))
-    found = mypy(tmp_path, ROOT / "tests/typed/programs.py", everything)
+    found = mypy(ROOT / "tests/typed/programs.py", everything)
     assert found.startswith("Success"), found
+
+
+def test_the_page_on_type_checkers_says_what_mypy_says(mypy, tmp_path):
+    page = (ROOT / "docs/how-to/interop.md").read_text()
+    section = page.partition("## Type checkers")[2].partition("\n## ")[0]
+    code, mistakes = (re.search(rf"```{kind}\n(.*?)```", section, re.S)[1] for kind in ("python", "text"))
+    program = tmp_path / "program.py"
+    program.write_text(code + mistakes)
+    expected = {
+        f"{code.count(chr(10)) + i}: {line.partition('# ')[2]}" for i, line in enumerate(mistakes.splitlines(), 1)
+    }
+    reported = re.findall(r"program.py:(\d+: error: .*?)  \[", mypy(program))
+    assert set(reported) == expected
 
 
 def test_the_types_that_users_find_are_those_of_the_values():
@@ -150,7 +170,10 @@ def test_the_types_that_users_find_are_those_of_the_values():
 
 # Functions whose result a type cannot say, and why.
 UNKNOWN = {
+    "custom_derivatives.custom_vjp_primal_tree_values": "the leaves' type changes, the containers' stay",
+    "custom_derivatives.zero_from_primal": "the leaves' type changes, the containers' stay",
     "numpy.gradient": "an array or a list, by the rank",
+    "numpy.load": "an array or several, by the file",
     "tree.broadcast": "the leaves' type changes, the containers' stay",
     "tree.map_with_path": "the leaves' type changes, the containers' stay",
     "tree.static": "a field of a dataclass, as `dataclasses.field`",

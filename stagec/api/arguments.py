@@ -315,7 +315,9 @@ class ArgumentRules:
             ) from None
         return value
 
-    def join(self, dynamic: Sequence[Any], kwargs: dict[str, Any], static: tuple[Any, ...]) -> tuple[list[Any], dict]:
+    def join(
+        self, dynamic: Sequence[Any], kwargs: dict[str, Any], static: tuple[Any, ...]
+    ) -> tuple[list[Any], dict[str, Any]]:
         """Undo `split`."""
         if not static:
             return list(dynamic), dict(kwargs)

@@ -126,7 +126,7 @@ class Use:
     """One call of a function with a rule: its structures."""
 
     def __init__(
-        self, owner: CustomRule, static: list[Any], everything: tuple[Any, ...], tree: pytree.PyTreeDef
+        self, owner: CustomRule[..., Any], static: list[Any], everything: tuple[Any, ...], tree: pytree.PyTreeDef
     ) -> None:
         self.owner = owner
         self.static = static
@@ -169,7 +169,7 @@ def is_zero_leaf(leaf: Any) -> bool:
     return leaf is None or isinstance(leaf, SymbolicZero) or is_zero(leaf) or is_float0(leaf)
 
 
-def no_rule(kind: str, method: str, owner: CustomRule) -> AttributeError:
+def no_rule(kind: str, method: str, owner: CustomRule[..., Any]) -> AttributeError:
     return location.error(
         AttributeError,
         f"{kind} function {owner._name} has no rule",

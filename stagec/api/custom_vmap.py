@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from stagec.api.custom_rule import CustomRule, Use, no_rule, pair
 from stagec.api.flat import given
@@ -11,10 +11,13 @@ from stagec.control.custom_batch import custom_vmap_p
 from stagec.control.scan import map_
 from stagec.core import errors, location, pytree
 from stagec.core.boundary import short_tracebacks
+from stagec.core.callables import P, R_co
 from stagec.primitives.operand import aval_of
 
+F = TypeVar("F", bound=Callable[..., Any])
 
-class custom_vmap(CustomRule):
+
+class custom_vmap(CustomRule[P, R_co]):
     """A function that `vmap` does not batch operation by operation, but with a rule of its own.
 
     `def_vmap(rule)` takes `rule(axis_size, in_batched, *args) -> (result, out_batched)`. In `args`, the axis of the
@@ -36,16 +39,16 @@ class custom_vmap(CustomRule):
 
     rule: Callable[..., Any] | None = None
 
-    def __init__(self, fun: Callable[..., Any]) -> None:
+    def __init__(self, fun: Callable[P, R_co]) -> None:
         super().__init__(fun)
 
     @short_tracebacks
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         if self.rule is None:
             raise no_rule("custom_vmap", "def_vmap", self)
         return self._call(args, kwargs, custom_vmap_p)
 
-    def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
+    def def_vmap(self, vmap_rule: F) -> F:
         """Give the rule; returns it, so that this may be used as a decorator."""
         self.rule = vmap_rule
         return vmap_rule
@@ -82,7 +85,7 @@ class custom_vmap(CustomRule):
         return derive
 
 
-def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
+def sequential_vmap(f: Callable[..., Any]) -> custom_vmap[..., Any]:
     """A function that `vmap` runs for one element after the other, as `lax.map` does.
 
     >>> import stagec, stagec.numpy as snp

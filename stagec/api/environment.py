@@ -14,6 +14,7 @@ import numpy as np
 from stagec.api.flat import operand
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
+from stagec.core.callables import X
 from stagec.primitives.operand import aval_of
 from stagec.runtime import device as _device
 from stagec.runtime.array import Array
@@ -97,7 +98,7 @@ def live_arrays(platform: str | None = None) -> list[Array]:
     return found if platform is None else [a for a in found if a.device.platform == platform]
 
 
-def copy_to_host_async(x: Any) -> Any:
+def copy_to_host_async(x: X) -> X:
     """Begin to copy the arrays of a pytree to the host's memory, and return the pytree.
 
     >>> import stagec, stagec.numpy as snp

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from stagec.api import program
-from stagec.api.jit import JitFunction, Trace, jit
+from stagec.api.jit import JitFunction, jit
 from stagec.api.program import RunnableGraph
+from stagec.api.traces import Trace
 from stagec.compiler import cache, key
 from stagec.compiler.cache_file import Entry, EntryError, EntryHeader, read_entry
 from stagec.core import config as _config, errors, location
@@ -166,7 +167,7 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
     return Explanation("miss", digest, nearest, rows, trace.name, tuple(notes))
 
 
-def _as_jitted(fun: Any, args: tuple[Any, ...]) -> tuple[JitFunction, tuple[Any, ...]]:
+def _as_jitted(fun: Any, args: tuple[Any, ...]) -> tuple[JitFunction[..., Any], tuple[Any, ...]]:
     if isinstance(fun, types.MethodType) and isinstance(fun.__func__, JitFunction):
         return fun.__func__, (fun.__self__, *args)
     if isinstance(fun, JitFunction):
@@ -196,7 +197,7 @@ Candidate = tuple[Any, str, list[Difference]]
 
 
 def _in_memory(
-    function: JitFunction,
+    function: JitFunction[..., Any],
     trace: Trace,
     signature: Any,
     known: dict[Any, Trace],
@@ -223,7 +224,7 @@ def _in_memory(
 
 
 def _argument_differences(
-    function: JitFunction, trace: Trace, ours: Any, other: Trace, theirs: Any
+    function: JitFunction[..., Any], trace: Trace, ours: Any, other: Trace, theirs: Any
 ) -> list[Difference]:
     """What differs between two signatures, by parameter name and path."""
     rows: list[Difference] = []
@@ -247,7 +248,7 @@ def _argument_differences(
     return rows
 
 
-def _static_differences(function: JitFunction, ours: Any, theirs: Any) -> Iterator[Difference]:
+def _static_differences(function: JitFunction[..., Any], ours: Any, theirs: Any) -> Iterator[Difference]:
     def named(rows: Any) -> dict[str, Any]:
         names = [row[0] if isinstance(row[0], str) else function._rules.argument_name(row[0]) for row in rows]
         return {name: (row[1], row[2]) for name, row in zip(names, rows)}

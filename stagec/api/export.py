@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from stagec.api.arguments import ArgumentRules
-from stagec.api.jit import JitFunction, Trace, jit
+from stagec.api.jit import JitFunction, jit
 from stagec.api.parameters import parameters_of
 from stagec.api.program import RunnableGraph
+from stagec.api.traces import Trace
 from stagec.artifact import container, manifest, trees
 from stagec.compiler import build, key
 from stagec.compiler.targets import Target, portable_host
@@ -159,7 +160,7 @@ def parse_targets(targets: str | Target | Iterable[str | Target]) -> list[Target
     return list(dict.fromkeys(portable))
 
 
-def from_trace(function: JitFunction, trace: Trace, targets: Sequence[Target], weights: bool) -> Exported:
+def from_trace(function: JitFunction[..., Any], trace: Trace, targets: Sequence[Target], weights: bool) -> Exported:
     """A traced signature, compiled for the targets."""
     options = function._options()
     runnable = RunnableGraph(

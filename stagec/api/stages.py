@@ -7,10 +7,11 @@ from typing import Any, Literal, overload
 
 from stagec.api.arguments import ShapeDtypeStruct, leaf_aval
 from stagec.api.checking import run_checked
-from stagec.api.jit import JitFunction, Trace, jit
+from stagec.api.jit import JitFunction, jit
 from stagec.api.matching import Call, Form, Problem, refusal
 from stagec.api.parameters import parameters_of
 from stagec.api.program import RunnableGraph
+from stagec.api.traces import Trace
 from stagec.compiler import build, dump
 from stagec.control.call import jit_p
 from stagec.core import location, pytree
@@ -75,7 +76,7 @@ def _described(kind: str, trace: Trace, target: str = "") -> str:
 class Traced:
     """A function traced for one signature."""
 
-    def __init__(self, function: JitFunction, trace: Trace, device: Device | None) -> None:
+    def __init__(self, function: JitFunction[..., Any], trace: Trace, device: Device | None) -> None:
         self._function = function
         self._trace = trace
         self._device = device
@@ -115,7 +116,7 @@ class Traced:
 class Lowered:
     """A program that can be printed at each of its stages, and compiled."""
 
-    def __init__(self, function: JitFunction, trace: Trace, device: Device | None) -> None:
+    def __init__(self, function: JitFunction[..., Any], trace: Trace, device: Device | None) -> None:
         self._function = function
         self._trace = trace
         self._device = device
@@ -301,7 +302,7 @@ def make_graph(
     return graph_of
 
 
-def _traced_call(fun: JitFunction, args: Any, kwargs: Any) -> tuple[Graph, list[Any], pytree.PyTreeDef]:
+def _traced_call(fun: JitFunction[..., Any], args: Any, kwargs: Any) -> tuple[Graph, list[Any], pytree.PyTreeDef]:
     """A graph of one equation: the call of a jitted function."""
     trace, values = fun._traced(args, kwargs)
 

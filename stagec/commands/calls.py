@@ -18,7 +18,7 @@ from stagec.compiler.targets import Target
 
 def described(
     place: str, arguments: Sequence[str], static: Sequence[str], target: str | None = None, fast_math: bool = False
-) -> tuple[JitFunction, list[Any], dict[str, Any]]:
+) -> tuple[JitFunction[..., Any], list[Any], dict[str, Any]]:
     """The jitted function at a place, and the arguments that texts describe.
 
     Args:
@@ -121,7 +121,7 @@ def _placed(
     return args + rest, by_name
 
 
-def _jitted(found: Any, static: tuple[str, ...], target: str | None, fast_math: bool) -> JitFunction:
+def _jitted(found: Any, static: tuple[str, ...], target: str | None, fast_math: bool) -> JitFunction[..., Any]:
     if not isinstance(found, JitFunction):
         return jit(found, static_argnames=static or None, target=target, fast_math=fast_math or None)
     unknown = [name for name in static if name not in found._rules.static_names]

@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from stagec.compiler import cache, capabilities, estimate, key, log, mlir, session
+from stagec.compiler import cache, capabilities, estimate, key as key, log as log, mlir, session
 from stagec.compiler.flags import CompileOptions
 from stagec.compiler.progress import Progress
 from stagec.compiler.targets import Target
 from stagec.core import dtypes, forking, location
 from stagec.core.config import config
 from stagec.core.errors import brief
-from stagec.core.graph import Equation, Graph, Var, all_equations, graphs, has_callbacks, inner_graphs
+from stagec.core.graph import Equation, Graph, Var, all_equations as all_equations, graphs, has_callbacks, inner_graphs
 from stagec.runtime import interruptible
 
 

@@ -9,6 +9,7 @@ from stagec.control import bodies
 from stagec.control.derived import batched, push
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
+from stagec.core.callables import R
 from stagec.core.graph import Graph, replay
 from stagec.core.primitive import Absent, Primitive
 from stagec.core.zero import is_linear, is_zero, zero_of
@@ -83,8 +84,8 @@ linear_call_p = Primitive(
 
 
 def linear_call(
-    fun: Callable[..., Any], fun_transpose: Callable[..., Any], residual_args: Any, linear_args: Any
-) -> Any:
+    fun: Callable[[Any, Any], R], fun_transpose: Callable[..., Any], residual_args: Any, linear_args: Any
+) -> R:
     """`fun(residual_args, linear_args)`, a function that is linear in its second argument, with a given transpose.
 
     Args:

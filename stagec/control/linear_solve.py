@@ -10,6 +10,7 @@ from stagec.control.derived import batched, pull, push
 from stagec.control.linear_call import check_like
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
+from stagec.core.callables import R
 from stagec.core.graph import Graph, replay
 from stagec.core.primitive import Absent, Primitive
 from stagec.core.zero import is_linear, is_zero, zero_of
@@ -112,11 +113,11 @@ linear_solve_p = Primitive(
 def custom_linear_solve(
     matvec: Callable[..., Any],
     b: Any,
-    solve: Solver,
+    solve: Callable[[Callable[..., Any], Any], R],
     transpose_solve: Solver | None = None,
     symmetric: bool = False,
     has_aux: bool = False,
-) -> Any:
+) -> R:
     """The solution of `matvec(x) == b`, found by `solve`, and differentiated by solving again.
 
     Derivatives do not go through `solve`, which may hold loops of any kind. They follow from the equation, with

@@ -13,6 +13,7 @@ from stagec.control.call import jit_p
 from stagec.control.cond import choose
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
+from stagec.core.callables import R
 from stagec.core.primitive import NO_OPERANDS, Primitive
 from stagec.primitives.operand import aval_of
 
@@ -53,9 +54,7 @@ platform_index_p = Primitive(
 )
 
 
-def platform_dependent(
-    *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
-) -> Any:
+def platform_dependent(*args: Any, default: Callable[..., R] | None = None, **per_platform: Callable[..., R]) -> R:
     """The result of the function for the platform that the program is compiled for.
 
     All functions are traced; the other ones are dropped when the program is lowered. Outside of `jit`, NumPy

@@ -10,6 +10,7 @@ from stagec.control.custom import Rule, call, custom_jvp_p
 from stagec.control.derived import push
 from stagec.control.linear_call import check_like
 from stagec.control.linear_solve import solution_tree
+from stagec.core.callables import R
 from stagec.core.graph import replay
 from stagec.core.zero import is_zero, zero_of
 from stagec.primitives import arithmetic
@@ -22,8 +23,12 @@ Solver = Callable[[Callable[..., Any], Any], Any]
 
 
 def custom_root(
-    f: Callable[..., Any], initial_guess: Any, solve: Solver, tangent_solve: Solver, has_aux: bool = False
-) -> Any:
+    f: Callable[..., Any],
+    initial_guess: Any,
+    solve: Callable[[Callable[..., Any], Any], R],
+    tangent_solve: Solver,
+    has_aux: bool = False,
+) -> R:
     """A root of `f`, found by `solve`, and differentiated by the implicit function theorem.
 
     Derivatives do not go through `solve`. They are with respect to what `f` closes over; the guess has none.

@@ -383,7 +383,7 @@ class _Callable:
         return repr(self.function)
 
 
-class Partial(functools.partial):
+class Partial(functools.partial):  # type: ignore[type-arg]  # as Python 3.10 has it
     """`functools.partial` as a pytree: the bound arguments are children, the function is static.
 
     >>> add = Partial(lambda x, y: x + y, 1)

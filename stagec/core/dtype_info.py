@@ -87,7 +87,8 @@ def _of(x: Any) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def _finfo(dtype: np.dtype[Any]) -> np.finfo[Any]:
-    return ml_dtypes.finfo(dtype)
+    limits: Any = ml_dtypes.finfo
+    return limits(dtype)
 
 
 def finfo(dtype: DtypeLike) -> np.finfo[Any]:

@@ -243,11 +243,11 @@ from stagec.primitives.iota import (
 from stagec.primitives.gather import (
     GatherDimensionNumbers as GatherDimensionNumbers,
     GatherScatterMode as GatherScatterMode,
+    ScatterDimensionNumbers as ScatterDimensionNumbers,
     gather as gather,
     gather_p as gather_p,
 )
 from stagec.primitives.scatter import (
-    ScatterDimensionNumbers as ScatterDimensionNumbers,
     scatter as scatter,
     scatter_add as scatter_add,
     scatter_add_p as scatter_add_p,

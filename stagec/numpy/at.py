@@ -14,13 +14,13 @@ from stagec.core.boundary import shorten
 from stagec.core.graph import Literal
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument
-from stagec.numpy.creation import array
 from stagec.numpy.index_syntax import Parsed, parse
 from stagec.numpy.indexing import advanced, getitem, index_columns, sliced, with_new_axes
 from stagec.numpy.promotion import broadcast_to_shape, stretches_to
+from stagec.numpy.values import array
 from stagec.primitives import arithmetic, logic, scatter
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.gather import GatherScatterMode
+from stagec.primitives.gather import GatherScatterMode, ScatterDimensionNumbers
 from stagec.primitives.iota import full_like
 from stagec.primitives.operand import aval_of, is_array_like, is_wide
 from stagec.primitives.shape import expand_dims, reshape, rev
@@ -378,7 +378,7 @@ def _scattered(kind: str, x: Any, parsed: Parsed, values: Any, is_sorted: bool, 
     axes = sorted(columns)
     if math.prod(x.shape) == 0:
         return x
-    numbers = scatter.ScatterDimensionNumbers(
+    numbers = ScatterDimensionNumbers(
         update_window_dims=tuple(whole),
         inserted_window_dims=tuple(axes),
         scatter_dims_to_operand_dims=tuple(axes),

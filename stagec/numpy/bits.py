@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.manipulation import moveaxis, ravel
 from stagec.numpy.padding import pad
 from stagec.primitives.axes import canonical_axis
+from stagec.typing import ArrayLike
 
 
 def _shifts(name: str, bitorder: str) -> np.ndarray[Any, Any]:
@@ -22,7 +24,7 @@ def _shifts(name: str, bitorder: str) -> np.ndarray[Any, Any]:
     return shifts[::-1] if bitorder == "big" else shifts
 
 
-def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
+def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Array:
     """Bytes made of eight elements each, of which those that are not 0 are bits that are set.
 
     Args:
@@ -50,7 +52,7 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
     return moveaxis((groups << shifts).sum(-1, dtype="uint8"), -1, axis)
 
 
-def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
+def unpackbits(a: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Array:
     """The bits of bytes, as elements that are 0 or 1.
 
     Args:

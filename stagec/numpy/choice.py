@@ -13,6 +13,7 @@ from stagec.core.dtype_info import finfo
 from stagec.core.operators import ArrayOperators
 from stagec.numpy.arithmetic import dtype_of
 from stagec.numpy.logical import isclose, isfinite, isnan
+from stagec.numpy.positions import nonzero
 from stagec.numpy.promotion import (
     broadcast_shapes,
     broadcast_to_shape,
@@ -21,7 +22,6 @@ from stagec.numpy.promotion import (
     promote_dtypes,
     truth,
 )
-from stagec.numpy.selection import nonzero
 from stagec.numpy.values import array
 from stagec.primitives import complex as cplx, logic
 from stagec.primitives.convert import as_array, convert_element_type

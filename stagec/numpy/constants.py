@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,8 +16,12 @@ from stagec.core.dtype_info import (
     issubdtype as issubdtype,
 )
 from stagec.core.dtypes import promote_types as promote_types, result_type as result_type
-from stagec.numpy.creation import array
-from stagec.runtime.array import Array
+from stagec.numpy.values import array
+
+if TYPE_CHECKING:
+    from stagec.core.array import Array
+else:
+    from stagec.runtime.array import Array
 
 pi = math.pi
 e = math.e
@@ -48,7 +52,7 @@ class ScalarType(type):
 
     dtype: np.dtype[Any]
 
-    def __call__(cls, x: Any = 0) -> Any:
+    def __call__(cls, x: Any = 0) -> Array:
         return array(x, dtype=cls.dtype)
 
     def __eq__(cls, other: Any) -> builtins.bool:
@@ -73,7 +77,7 @@ def _same(ours: np.dtype[Any], other: Any) -> builtins.bool:
     return other is ours.type if isinstance(other, type) else other == ours.name
 
 
-def _scalar_type(kind: np.dtype[Any], name: str = "") -> Any:
+def _scalar_type(kind: np.dtype[Any], name: str = "") -> ScalarType:
     return ScalarType(name or kind.name, (), {"dtype": kind, "__doc__": f"Makes a {kind.name} array: `x -> array`."})
 
 

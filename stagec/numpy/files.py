@@ -10,11 +10,13 @@ import ml_dtypes
 import numpy as np
 
 from stagec.core import errors, location
+from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.values import asarray
+from stagec.typing import ArrayLike, DTypeLike
 
 
-def save(file: Any, arr: Any, allow_pickle: bool = False) -> None:
+def save(file: Any, arr: ArrayLike, allow_pickle: bool = False) -> None:
     """Write an array to a file of NumPy's `.npy` format.
 
     Args:
@@ -128,7 +130,7 @@ def _read(value: np.ndarray[Any, Any]) -> Any:
     return asarray(value.view(ml_dtypes.bfloat16) if value.dtype == np.dtype("V2") else value)
 
 
-def fromfile(file: Any, dtype: Any = float, count: int = -1, sep: str = "", offset: int = 0) -> Any:
+def fromfile(file: Any, dtype: DTypeLike = float, count: int = -1, sep: str = "", offset: int = 0) -> Array:
     """Read numbers from a file that has nothing else.
 
     Args:

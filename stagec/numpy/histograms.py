@@ -6,6 +6,7 @@ import builtins
 import math
 from typing import Any
 
+from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.choice import where
 from stagec.numpy.creation import ones
@@ -14,11 +15,17 @@ from stagec.numpy.promotion import promote_inexact
 from stagec.numpy.reductions import strong
 from stagec.numpy.statistics import edges_of, places_in, totals
 from stagec.primitives.axes import shape_error
+from stagec.typing import ArrayLike
 
 
 def histogram2d(
-    x: Any, y: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
-) -> tuple[Any, Any, Any]:
+    x: ArrayLike,
+    y: ArrayLike,
+    bins: Any = 10,
+    range: Any = None,
+    weights: ArrayLike | None = None,
+    density: bool | None = None,
+) -> tuple[Array, Array, Array]:
     """How many points of a plane are in each rectangle of a grid.
 
     Args:
@@ -54,7 +61,7 @@ def histogram2d(
 
 
 def histogramdd(
-    sample: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
+    sample: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike | None = None, density: bool | None = None
 ) -> tuple[Any, list[Any]]:
     """How many points are in each box of a grid.
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.arithmetic import dtype_of, real_only
 from stagec.numpy.choice import where
@@ -14,9 +15,10 @@ from stagec.numpy.promotion import promote_dtypes, promote_inexact
 from stagec.numpy.running import cumsum, diff
 from stagec.primitives.axes import canonical_axis
 from stagec.primitives.slicing import slice_in_dim
+from stagec.typing import ArrayLike
 
 
-def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Any:
+def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Array:
     """Angles without jumps: multiples of the period are added, so that no step is larger than half of it.
 
     Args:

@@ -278,7 +278,7 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
 
 def mask_indices(
     n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *, size: int | None = None
-) -> tuple[Any, ...]:
+) -> tuple[Array, ...]:
     """The positions of an `n` by `n` matrix that a function such as `triu` keeps.
 
     Args:

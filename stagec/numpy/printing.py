@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 from stagec.numpy.arguments import array_argument
+from stagec.typing import ArrayLike
 
 
 def _options(max_line_width: int | None, precision: int | None, suppress_small: bool | None) -> dict[str, Any]:
@@ -15,7 +17,7 @@ def _options(max_line_width: int | None, precision: int | None, suppress_small: 
 
 
 def array_repr(
-    arr: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
+    arr: ArrayLike, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
 ) -> str:
     """The text that `repr` gives for an array, with printing options for this time.
 
@@ -28,7 +30,7 @@ def array_repr(
 
 
 def array_str(
-    a: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
+    a: ArrayLike, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
 ) -> str:
     """The text that `str` gives for an array, with printing options for this time.
 
@@ -57,7 +59,7 @@ def set_printoptions(*args: Any, **kwargs: Any) -> None:
     np.set_printoptions(*args, **kwargs)
 
 
-def printoptions(*args: Any, **kwargs: Any) -> Any:
+def printoptions(*args: Any, **kwargs: Any) -> AbstractContextManager[Any]:
     """Printing options for a `with` block.
 
     >>> import stagec.numpy as snp

@@ -205,7 +205,7 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, 
     return reshape(ravel(a).at[places].set(values, mode=mode), a.shape)
 
 
-def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
+def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
     """A copy in which the elements where `mask` is true have the values, over and over; pass `inplace=False`.
 
     Raises:

@@ -282,7 +282,7 @@ def _converted(a: Any, dtype: Any, name: str) -> Any:
     return x if dtype is None else x.astype(requested_dtype(dtype, name))
 
 
-def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> Any:
+def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
     """A ufunc of a Python function of single elements, which runs as one batch, not as a loop.
 
     Args:

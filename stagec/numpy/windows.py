@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.numpy.arguments import from_numpy
 from stagec.numpy.arithmetic import divide, multiply
 from stagec.numpy.elementary import i0
@@ -18,7 +19,7 @@ def _window(name: str, M: Any, compute: Callable[[int], np.ndarray[Any, Any]]) -
     return from_numpy(compute(as_int(M, name, "M")), dtypes.default_float())
 
 
-def bartlett(M: int) -> Any:
+def bartlett(M: int) -> Array:
     """A triangle of `M` points that is 0 at both ends.
 
     >>> bartlett(5)
@@ -27,7 +28,7 @@ def bartlett(M: int) -> Any:
     return _window("bartlett", M, np.bartlett)
 
 
-def blackman(M: int) -> Any:
+def blackman(M: int) -> Array:
     """A sum of three cosines, of `M` points.
 
     >>> blackman(3)[1]
@@ -36,7 +37,7 @@ def blackman(M: int) -> Any:
     return _window("blackman", M, np.blackman)
 
 
-def hamming(M: int) -> Any:
+def hamming(M: int) -> Array:
     """A raised cosine of `M` points that is 0.08 at both ends.
 
     >>> hamming(3)
@@ -45,7 +46,7 @@ def hamming(M: int) -> Any:
     return _window("hamming", M, np.hamming)
 
 
-def hanning(M: int) -> Any:
+def hanning(M: int) -> Array:
     """A raised cosine of `M` points that is 0 at both ends.
 
     >>> hanning(5)
@@ -54,7 +55,7 @@ def hanning(M: int) -> Any:
     return _window("hanning", M, np.hanning)
 
 
-def kaiser(M: int, beta: Any) -> Any:
+def kaiser(M: int, beta: Any) -> Array:
     """A window of `M` points made of Bessel functions.
 
     Args:

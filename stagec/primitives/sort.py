@@ -22,7 +22,7 @@ from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.reduce import HALF, ORDERED
 from stagec.primitives.rules import to_front
 from stagec.primitives.shape import rev
-from stagec.primitives.table import check_dtype
+from stagec.primitives.table import check_dtype, i64_array
 from stagec.typing import ArrayLike
 
 
@@ -259,9 +259,9 @@ def _top_k_lower(cx: Any, x: Any, *, k: int) -> list[Any]:
     if k == n:
         return [values, places]
     cut = {
-        "start_indices": network.i64_array([0] * aval.ndim),
-        "limit_indices": network.i64_array((*aval.shape[:-1], k)),
-        "strides": network.i64_array([1] * aval.ndim),
+        "start_indices": i64_array([0] * aval.ndim),
+        "limit_indices": i64_array((*aval.shape[:-1], k)),
+        "strides": i64_array([1] * aval.ndim),
     }
     return [e("slice", out, v, **cut) for v, out in zip((values, places), cx.out_avals)]
 

@@ -334,7 +334,7 @@ reduce_window_p = Primitive(
     batch=rules.general_batch,
 )
 
-_NAMED = {
+_NAMED: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "add": (reduce_window_sum_p, lambda d: 0),
     "mul": (reduce_window_prod_p, lambda d: 1),
     "max": (reduce_window_max_p, lowest),

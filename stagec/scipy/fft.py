@@ -11,15 +11,11 @@ from stagec.core import location
 from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.numpy.fft import (
-    along,
-    back,
-    chosen_axes,
     fft as fft,
     fft2 as fft2,
     fftfreq as fftfreq,
     fftn as fftn,
     fftshift as fftshift,
-    fitted,
     hfft as hfft,
     ifft as ifft,
     ifft2 as ifft2,
@@ -29,14 +25,12 @@ from stagec.numpy.fft import (
     irfft as irfft,
     irfft2 as irfft2,
     irfftn as irfftn,
-    length,
-    listed,
-    real_argument,
     rfft as rfft,
     rfft2 as rfft2,
     rfftfreq as rfftfreq,
     rfftn as rfftn,
 )
+from stagec.numpy.fft_arguments import along, back, chosen_axes, fitted, length, listed, real_argument
 from stagec.primitives.complex import complex, real
 from stagec.primitives.fft import fft_last
 from stagec.primitives.fft_plan import roots_of_unity

@@ -106,7 +106,7 @@ def functions(x: stagec.Array, numbers: np.ndarray[Any, Any]) -> None:
     assert_type(snp.unique(numbers), stagec.Array)
     assert_type(snp.unique(numbers, return_counts=True), tuple[stagec.Array, ...])
     assert_type(snp.einsum("ij,jk", x, x), stagec.Array)
-    assert_type(snp.float32(3), Any)
+    assert_type(snp.float32(3), stagec.Array)
 
 
 def functions_of_submodules(x: stagec.Array) -> None:
