@@ -17,9 +17,7 @@ from stagec.core.location import Location
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, Tracer, bind, closed_over, leaked, under, with_operands
 
-INSTEAD_OF_A_GRAPH = (
-    "pickle the function that was traced, such as a jitted one by its name; str(graph) is its text"
-)
+INSTEAD_OF_A_GRAPH = "pickle the function that was traced, such as a jitted one by its name; str(graph) is its text"
 
 
 class Var:
