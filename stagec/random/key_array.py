@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from stagec.core import dtypes, errors, location
+from stagec.core import dtypes, errors, location, missing
 from stagec.core.array import Array
 from stagec.core.boundary import shorten
 from stagec.core.containers import GetAttrKey, register_pytree_with_keys
@@ -217,14 +217,26 @@ class KeysAt:
     True
     """
 
+    __slots__ = ("_keys",)
+
+    def __init__(self, keys: PRNGKeyArray) -> None:
+        self._keys = keys
+
+    def __getitem__(self, index: Any) -> KeysAtIndex:
+        return KeysAtIndex(self._keys, index)
+
+
+class KeysAtIndex:
+    """A place in an array of keys. Keys are not computed with, so they can be read there and set."""
+
     __slots__ = ("_index", "_keys")
 
-    def __init__(self, keys: PRNGKeyArray, index: Any = None) -> None:
+    def __init__(self, keys: PRNGKeyArray, index: Any) -> None:
         self._keys = keys
         self._index = index
 
-    def __getitem__(self, index: Any) -> KeysAt:
-        return KeysAt(self._keys, index)
+    def __getattr__(self, name: str) -> Any:
+        raise missing.member_error(type(self), name, "keys.at[i].")
 
     def get(self, **how: Any) -> PRNGKeyArray:
         """`keys[index]`; keyword arguments are those of `x.at[index].get`."""
@@ -236,4 +248,4 @@ class KeysAt:
         return PRNGKeyArray(*(word.at[self._index].set(one_word(values, i, "set"), **how) for i, word in words))
 
 
-shorten(KeysAt, "get set")
+shorten(KeysAtIndex, "__getattr__ get set")

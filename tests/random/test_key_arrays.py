@@ -112,3 +112,9 @@ def test_a_wrong_call_with_keys_is_told_of_the_keys_shape():
     assert shown_alone(caught)
     with pytest.raises(TypeError, match="neither true nor false"):
         bool(ONE)
+
+
+def test_keys_are_read_and_set_at_places_alone():
+    with pytest.raises(errors.MissingNameError, match=r"there are get, set$"):
+        K.at[0].add(ONE)
+    assert not hasattr(K.at, "set")
