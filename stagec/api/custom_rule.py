@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from stagec.api.flat import given, is_float0, operand
+from stagec.api.pickling import by_cloudpickle, found_by_name
 from stagec.control.custom import Rule, call
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
@@ -77,6 +78,12 @@ class CustomRule(Function[P, R_co], abc.ABC):
         self._nondiff = frozenset(
             [n % len(names) if n < 0 and names else n for n in given_nums] + [names.index(n) for n in nondiff_argnames]
         )
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # By its name where there is one, as a function. Of `__main__`, cloudpickle takes the value.
+        if found_by_name(self) and not (by_cloudpickle() and self.__module__ == "__main__"):
+            return str(vars(self)["__qualname__"])
+        return super().__reduce_ex__(protocol)
 
     @abc.abstractmethod
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:

@@ -21,10 +21,11 @@ from stagec.compiler.targets import Target, portable_host
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.cached import cached_property
+from stagec.core.copying import OwnCopy
 from stagec.core.graph import has_callbacks
 
 
-class Exported:
+class Exported(OwnCopy):
     """A function compiled for one signature and any number of targets.
 
     Attributes:
@@ -92,6 +93,9 @@ class Exported:
     def serialize(self) -> bytes:
         """What `save` would write."""
         return b"".join(_parts(_by_name(self)))
+
+    def _instead_of_pickling(self) -> str:
+        return "write it with x.save(path), and pickle stagec.load(path); x.serialize() returns bytes for stagec.load"
 
     def __repr__(self) -> str:
         shown = ", ".join(a.short() for a in self.in_avals)

@@ -18,7 +18,8 @@ from stagec.core import location, pytree
 from stagec.core.array import Array
 from stagec.core.callables import Function, P
 from stagec.core.config import config
-from stagec.core.graph import Graph, trace_flat
+from stagec.core.copying import OwnCopy
+from stagec.core.graph import INSTEAD_OF_A_GRAPH, Graph, trace_flat
 from stagec.core.graph_text import format_graph
 from stagec.runtime.device import Device
 
@@ -28,7 +29,7 @@ OWN_STAGES = ("graph", "stablehlo", "optimized")
 _SHOWN = 6
 
 
-class ClosedGraph:
+class ClosedGraph(OwnCopy):
     """A graph with the values that it closes over."""
 
     def __init__(self, graph: Graph, captured: list[Any], out_tree: pytree.PyTreeDef) -> None:
@@ -53,6 +54,9 @@ class ClosedGraph:
     def out_avals(self) -> list[Any]:
         return self.graph.out_avals
 
+    def _instead_of_pickling(self) -> str:
+        return INSTEAD_OF_A_GRAPH
+
     def __str__(self) -> str:
         return format_graph(self.graph, len(self.consts))
 
@@ -73,7 +77,14 @@ def _described(kind: str, trace: Trace, target: str = "") -> str:
     return f"<stagec.{kind} {trace.name}({', '.join(given)}) -> {', '.join(made) or 'nothing'}{suffix}>"
 
 
-class Traced:
+def _saved(compiled: str) -> str:
+    return (
+        f"write it with {compiled}.save(path), and pickle stagec.load(path); or pickle the jitted function, whose "
+        "programs are in the disk cache"
+    )
+
+
+class Traced(OwnCopy):
     """A function traced for one signature."""
 
     def __init__(self, function: JitFunction[..., Any], trace: Trace, device: Device | None) -> None:
@@ -108,12 +119,15 @@ class Traced:
     def __repr__(self) -> str:
         return _described("Traced", self._trace)
 
+    def _instead_of_pickling(self) -> str:
+        return _saved("x.lower().compile()")
+
     def lower(self) -> Lowered:
         """Lower to StableHLO."""
         return Lowered(self._function, self._trace, self._device)
 
 
-class Lowered:
+class Lowered(OwnCopy):
     """A program that can be printed at each of its stages, and compiled."""
 
     def __init__(self, function: JitFunction[..., Any], trace: Trace, device: Device | None) -> None:
@@ -136,6 +150,9 @@ class Lowered:
 
     def __repr__(self) -> str:
         return _described("Lowered", self._trace, str(self._runnable.options.target))
+
+    def _instead_of_pickling(self) -> str:
+        return _saved("x.compile()")
 
     def compiler_ir(self, dialect: str = "stablehlo") -> Any:
         """The StableHLO module, as `iree.compiler.ir.Module`."""
@@ -191,7 +208,7 @@ class Lowered:
         return Compiled(self)
 
 
-class Compiled:
+class Compiled(OwnCopy):
     """A compiled function of one signature."""
 
     def __init__(self, lowered: Lowered) -> None:
@@ -211,6 +228,9 @@ class Compiled:
 
     def __repr__(self) -> str:
         return _described("Compiled", self._lowered._trace, str(self._lowered._runnable.options.target))
+
+    def _instead_of_pickling(self) -> str:
+        return _saved("x")
 
     def as_text(self, stage: str = "asm", *, locations: bool = False) -> str:
         """As `Lowered.as_text`; assembly by default."""

@@ -14,13 +14,30 @@ from stagec.core.location import is_internal
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+# What is tried where a public function does not take its arguments: of the function, its arguments and keywords; it
+# returns None where it does not know better.
+_retry: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
+
+
+def retry_with(retry: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]) -> None:
+    """Name what is tried where a public function does not take its arguments."""
+    global _retry
+    _retry = retry
+
+
 def short_tracebacks(function: F) -> F:
     """Errors that leave `function` show the user's frames only."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except Exception:
+                found = None if _retry is None else _retry(function, args, kwargs)
+                if found is None:
+                    raise
+                return found
         except BaseException as error:
             hide_frames(error)
             raise

@@ -11,10 +11,13 @@ import numpy as np
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
+from stagec.core.copying import OwnCopy
 from stagec.core.host import HostCallback
 from stagec.core.location import Location
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, Tracer, bind, closed_over, leaked, under, with_operands
+
+INSTEAD_OF_A_GRAPH = "pickle the function that was traced, such as a jitted one by its name; str(graph) is its text"
 
 
 class Var:
@@ -56,7 +59,7 @@ class Equation:
         self.location = location
 
 
-class Graph:
+class Graph(OwnCopy):
     """A function of arrays: inputs, equations, outputs.
 
     Closed-over arrays are ordinary leading inputs; whoever holds the graph
@@ -73,6 +76,9 @@ class Graph:
         # What transformations made of it, so that each is traced once.
         self.derived: dict[Any, Any] = {}
         self._effects: bool | None = None
+
+    def _instead_of_pickling(self) -> str:
+        return INSTEAD_OF_A_GRAPH
 
     @property
     def in_avals(self) -> list[ShapedArray]:

@@ -3,7 +3,7 @@
 Keys are made by `key`, and made into new ones by `split` and `fold_in`; a draw is a function of its key alone.
 """
 
-from stagec.core.boundary import publish as _publish
+from stagec.core.boundary import publish as _publish, retry_with as _retry_with
 from stagec.core.exports import exported as _exported
 from stagec.random.choices import (
     categorical as categorical,
@@ -66,6 +66,9 @@ from stagec.random.matrices import (
     multivariate_normal as multivariate_normal,
     orthogonal as orthogonal,
 )
+from stagec.random.moving import on_each_word as _on_each_word
+
+_retry_with(_on_each_word)
 
 
 def __dir__() -> list[str]:

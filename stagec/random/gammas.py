@@ -32,7 +32,8 @@ from stagec.random.draws import (
     parameter,
     unit_interval,
 )
-from stagec.random.keys import KeyLike, PRNGKeyArray, as_key, split_key, words_of
+from stagec.random.key_array import words_of
+from stagec.random.keys import KeyLike, PRNGKeyArray, as_key, split_key
 from stagec.scipy.gamma_grad import gamma_sample_p, log_gamma_sample_p
 from stagec.typing import ArrayLike, DTypeLike
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.config import config
-from stagec.core.containers import GetAttrKey, register_pytree_with_keys
-from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument, to_array
 from stagec.numpy.joining import stack
 from stagec.primitives import logic
@@ -22,152 +20,11 @@ from stagec.primitives.iota import full, iota
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.shape import reshape
 from stagec.primitives.threefry import threefry2x32
+from stagec.random.key_array import KEY_DTYPE, KeyLike, PRNGKeyArray
 from stagec.typing import ArrayLike
 
 IMPLEMENTATION = "threefry2x32"
 _LEGACY = "an array of uint32[2]"
-
-
-class KeyDtype(dtypes.ExtendedDtype):
-    """The dtype of keys. There is one: `key<fry>`, keys of Threefry-2x32."""
-
-    type = dtypes.prng_key
-    name = "key<fry>"
-    itemsize = 8
-
-    def __repr__(self) -> str:
-        return self.name
-
-    __str__ = __repr__
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, KeyDtype)
-
-    def __hash__(self) -> int:
-        return hash(self.name)
-
-
-_DTYPE = KeyDtype()
-# As in JAX, annotations may call keys arrays.
-if TYPE_CHECKING:
-    _Base = Array
-else:
-    _Base = object
-
-
-class PRNGKeyArray(_Base):
-    """An array of random keys; `key` and `split` make them.
-
-    A pytree of two arrays of uint32, which have the keys' shape, so `jit`, `vmap`, `scan` and the like
-    see the axes that the user sees.
-
-    >>> from stagec import random
-    >>> keys = random.split(random.key(0), 3)
-    >>> keys.shape, keys.dtype
-    ((3,), key<fry>)
-    >>> keys[0]
-    PRNGKeyArray((), key<fry>): [1797259609 2579123966]
-    """
-
-    __slots__ = ("_used", "_words")
-
-    def __init__(self, first: Any, second: Any) -> None:
-        self._words = (first, second)
-        # Where the key was drawn from, for `debug_key_reuse`.
-        self._used = ""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return np.shape(self._words[0])
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-    @property
-    def dtype(self) -> KeyDtype:  # type: ignore[override]
-        return _DTYPE
-
-    def _map(self, method: str, *args: Any, **kwargs: Any) -> PRNGKeyArray:
-        return PRNGKeyArray(*(getattr(w, method)(*args, **kwargs) for w in self._words))
-
-    def __getitem__(self, index: Any) -> PRNGKeyArray:
-        return self._map("__getitem__", index)
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of a single key")
-        return self.shape[0]
-
-    def __iter__(self) -> Iterator[PRNGKeyArray]:
-        if not self.shape:
-            raise TypeError("a single key cannot be iterated over; random.split makes several")
-        return (self[i] for i in range(len(self)))
-
-    def reshape(self, *shape: Any) -> PRNGKeyArray:  # type: ignore[override]
-        """The keys in another shape."""
-        return self._map("reshape", *shape)
-
-    def ravel(self) -> PRNGKeyArray:  # type: ignore[override]
-        """The keys along one axis."""
-        return self._map("ravel")
-
-    flatten = ravel  # type: ignore[assignment]
-
-    def transpose(self, *axes: Any) -> PRNGKeyArray:
-        """The keys with their axes permuted."""
-        return self._map("transpose", *axes)
-
-    def squeeze(self, axis: Any = None) -> PRNGKeyArray:
-        """The keys without axes of length 1."""
-        return self._map("squeeze", axis)
-
-    @property
-    def T(self) -> PRNGKeyArray:
-        return self.transpose()
-
-    def block_until_ready(self) -> PRNGKeyArray:
-        """Wait until the keys are computed."""
-        return self._map("block_until_ready")
-
-    def copy(self) -> PRNGKeyArray:  # type: ignore[override]
-        """The same keys; as `clone`."""
-        return PRNGKeyArray(*self._words)
-
-    def __eq__(self, other: object) -> Any:
-        if not isinstance(other, PRNGKeyArray):
-            return NotImplemented
-        return (self._words[0] == other._words[0]) & (self._words[1] == other._words[1])
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise location.error(
-            errors.ArgumentTypeError,
-            "random keys are not numbers, and cannot become a NumPy array",
-            fix="stagec.random.key_data(key) returns the bits of a key",
-        )
-
-    def __repr__(self) -> str:
-        if any(isinstance(w, Tracer) for w in self._words):
-            return f"PRNGKeyArray({self.shape}, {_DTYPE}): traced"
-        return f"PRNGKeyArray({self.shape}, {_DTYPE}): {np.asarray(key_data(self))}"
-
-
-# Keys, or the words of keys of the older kind.
-KeyLike: TypeAlias = PRNGKeyArray | ArrayLike
-
-
-register_pytree_with_keys(
-    PRNGKeyArray,
-    lambda k: (((GetAttrKey("word0"), k._words[0]), (GetAttrKey("word1"), k._words[1])), None),
-    lambda _, words: PRNGKeyArray(*words),
-    lambda k: (k._words, None),
-)
 
 
 def _refuse(name: str, value: Any) -> Exception:
@@ -212,11 +69,6 @@ def as_key(name: str, key: Any) -> PRNGKeyArray:
     return keys
 
 
-def words_of(key: PRNGKeyArray) -> tuple[Any, Any]:
-    """The two halves of each key."""
-    return key._words
-
-
 def _seed(name: str, seed: Any) -> PRNGKeyArray:
     if isinstance(seed, PRNGKeyArray):
         raise location.error(
@@ -247,7 +99,7 @@ def _seed(name: str, seed: Any) -> PRNGKeyArray:
 
 
 def _check_implementation(name: str, impl: Any) -> None:
-    if impl not in (None, IMPLEMENTATION, "fry", _DTYPE):
+    if impl not in (None, IMPLEMENTATION, "fry", KEY_DTYPE):
         raise location.error(
             errors.UnsupportedError,
             f"{name}: there is no generator named {impl!r}",

@@ -44,3 +44,21 @@ def wrapped(x):
 
 hidden = stagec.jit(wrapped)
 wrapped = logged(hidden)
+
+
+@stagec.custom_jvp
+def clipped(x):
+    return snp.clip(x, 0, 1)
+
+
+@clipped.defjvp
+def _(primals, tangents):
+    return clipped(*primals), tangents[0]
+
+
+@stagec.custom_vjp
+def straight(x):
+    return snp.round(x)
+
+
+straight.defvjp(lambda x: (straight(x), None), lambda _, ct: (ct,))

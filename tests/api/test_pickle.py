@@ -11,7 +11,7 @@ import sys
 import cloudpickle
 import numpy as np
 import pytest
-from pickled_functions import Model, decorated, hidden, jitted, plain
+from pickled_functions import Model, clipped, decorated, hidden, jitted, plain, straight
 
 import stagec
 import stagec.numpy as snp
@@ -212,3 +212,25 @@ def test_a_transformation_keeps_the_attributes_that_users_gave_a_function():
     f = stagec.jit(noted)
     f(1.0)
     assert stagec.grad(f).note == stagec.grad(noted).note == "kept"
+
+
+@pytest.mark.parametrize("function", [clipped, straight])
+@pytest.mark.parametrize("dumps", [pickle.dumps, cloudpickle.dumps])
+def test_a_function_with_a_derivative_of_its_own_is_pickled_by_its_name(dumps, function):
+    assert pickle.loads(dumps(function)) is function
+    local = stagec.custom_jvp(lambda x: x * 2)
+    local.defjvp(lambda primals, tangents: (primals[0] * 2, tangents[0] * 3))
+    found = pickle.loads(cloudpickle.dumps(local))
+    assert float(stagec.grad(found)(1.0)) == 3
+
+
+def test_programs_and_graphs_are_their_own_copies():
+    lowered = decorated.lower(X)
+    for value in (
+        lowered,
+        lowered.compile(),
+        decorated.trace(X),
+        decorated.trace(X).graph,
+        decorated.trace(X).jaxpr.graph,
+    ):
+        assert copy.copy(value) is value and copy.deepcopy([value])[0] is value

@@ -3,7 +3,9 @@
 # ruff: noqa: E501
 
 import functools
+import pickle
 
+import cloudpickle
 import numpy as np
 
 import stagec
@@ -84,6 +86,8 @@ def without_jit(f, x):
 
 CHECKS = "; debug_nans=False turns this check off"
 exported = stagec.export(square)
+
+LINEAR = stagec.jit(lambda x: x * 2 + 1)
 
 CASES = [
     ("pass the arguments by position", lambda: minimum(a=1.0, b=2.0), lambda: minimum(1.0, 2.0)),
@@ -478,5 +482,39 @@ CASES = [
         "look where that was made" + CHECKS,
         lambda: nans(stagec.jit(lambda x: x), snp.array(np.nan)),
         lambda: nans(stagec.jit(lambda x: x), snp.array(1.0)),
+    ),
+    # What cannot be pickled.
+    *(
+        (
+            f"write it with {compiled}.save(path), and pickle stagec.load(path); or pickle the jitted function, whose programs are in the disk cache",
+            lambda make=make: pickle.dumps(make(LINEAR)),
+            lambda make=make, compiled=compiled: (
+                eval(compiled, {"x": make(LINEAR)}).save("linear.stagec"),
+                pickle.loads(pickle.dumps(stagec.load("linear.stagec")))(V),
+                pickle.loads(cloudpickle.dumps(LINEAR))(V),
+            ),
+        )
+        for compiled, make in {
+            "x": lambda f: f.lower(V).compile(),
+            "x.compile()": lambda f: f.lower(V),
+            "x.lower().compile()": lambda f: f.trace(V),
+        }.items()
+    ),
+    (
+        "write it with x.save(path), and pickle stagec.load(path); x.serialize() returns bytes for stagec.load",
+        lambda: pickle.dumps(stagec.export(LINEAR)(V)),
+        lambda: (
+            stagec.export(LINEAR)(V).save("linear.stagec"),
+            pickle.dumps(stagec.load("linear.stagec")),
+            stagec.load(pickle.loads(pickle.dumps(stagec.export(LINEAR)(V).serialize())))(V),
+        ),
+    ),
+    *(
+        (
+            "pickle the function that was traced, such as a jitted one by its name; str(graph) is its text",
+            lambda graph=graph: pickle.dumps(graph),
+            lambda graph=graph: pickle.loads(pickle.dumps([snp.sin, str(graph)])),
+        )
+        for graph in (stagec.make_graph(snp.sin)(1.0), stagec.make_graph(snp.sin)(1.0).jaxpr)
     ),
 ]

@@ -29,6 +29,16 @@ def split_first():
 
 CASES = [
     # Keys.
+    (
+        "pass keys alone, or the bits of keys: random.key_data(keys)",
+        lambda: snp.stack([KEY, 1]),
+        lambda: (snp.stack([KEY, random.key(1)]), snp.stack([random.key_data(KEY), snp.array([0, 1], "uint32")])),
+    ),
+    (
+        "compare keys with ==",
+        lambda: 1 if KEY else 2,
+        lambda: 1 if random.key(0) == KEY else 2,
+    ),
     ("make one with random.key(seed)", lambda: random.normal(3), lambda: random.normal(random.key(3))),
     (
         "map over them: stagec.vmap(lambda key: random.normal(key, ...))(keys)",

@@ -1,0 +1,32 @@
+"""Objects that are their own copies, and that no other process can have."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+from stagec.core import errors, location
+
+
+class OwnCopy:
+    """What does not change, and cannot be pickled."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def _instead_of_pickling(self) -> str:
+        """What can be pickled."""
+        raise NotImplementedError
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        what = errors.a_kind(type(self))
+        raise location.error(
+            pickle.PicklingError,
+            f"{what} cannot be pickled: it refers to what this process alone has",
+            fix=self._instead_of_pickling(),
+        )
