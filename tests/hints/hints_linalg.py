@@ -1,7 +1,5 @@
 """Hints of linear algebra: the advice, what is wrong, and what the advice makes of it."""
 
-import numpy as np
-
 import stagec
 import stagec.numpy as snp
 from stagec import lax, random
@@ -32,18 +30,24 @@ CASES = [
         lambda: (LA.lstsq(M, V), stagec.vmap(LA.lstsq)(snp.ones((2, 3, 3)), snp.ones((2, 3)))),
     ),
     (
-        "call it outside of jit, or numpy.linalg.eig in stagec.pure_callback; of symmetric matrices, use eigh",
-        lambda: stagec.jit(LA.eigvals)(M),
-        lambda: (
-            LA.eigvals(M),
-            stagec.jit(lambda x: stagec.pure_callback(lambda x: np.linalg.eig(x)[0], x[0], x))(M),
-            LA.eigh(M),
-        ),
+        "differentiate eigvals, or eigh",
+        lambda: stagec.jvp(lax.linalg.schur, (M,), (M,)),
+        lambda: (stagec.jvp(LA.eigvals, (M,), (M,)), stagec.jvp(LA.eigh, (M,), (M,))),
     ),
     (
-        "differentiate eigvals, or eigh",
+        "differentiate eigvals, or eigh; or pass enable_eigvec_derivs=True to lax.linalg.eig",
         lambda: stagec.jvp(LA.eig, (M,), (M,)),
-        lambda: (stagec.jvp(LA.eigvals, (M,), (M,)), stagec.jvp(LA.eigh, (M,), (M,))),
+        lambda: stagec.jvp(lambda x: lax.linalg.eig(x, enable_eigvec_derivs=True), (snp.diag(V),), (M,)),
+    ),
+    (
+        "leave sort_eig_vals and select_callable out",
+        lambda: lax.linalg.schur(M, sort_eig_vals=True),
+        lambda: lax.linalg.schur(M),
+    ),
+    (
+        "pass two numbers from 0 to the number of rows, the smaller one first",
+        lambda: lax.linalg.eigh(M, subset_by_index=(1, 4)),
+        lambda: lax.linalg.eigh(M, subset_by_index=(1, 3)),
     ),
     ("pass an array with two axes or more", lambda: LA.inv(V), lambda: LA.inv(snp.diag(V))),
     ("pass matrices with as many rows as columns", lambda: LA.inv(X), lambda: LA.inv(X[:, :2] + snp.eye(2))),
