@@ -105,7 +105,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
         raise location.error(
             errors.UnsupportedError,
             "eig: eigenvectors of matrices that are not Hermitian have derivatives where eigenvalues are distinct only",
-            fix="differentiate eigvals, or eigh; or pass enable_eigvec_derivs=True to lax.linalg.eig",
+            fix="differentiate eigvals, or eigh; or pass enable_eigvec_derivs=True to stagec.lax.linalg.eig",
         )
     vectors = found[-1] if right else eig_p(*primals, left=False, right=True, derivatives=True)[1]
     change = convert_element_type(instantiate(tangents[0]), aval_of(vectors).dtype)
