@@ -163,4 +163,19 @@ CASES += [
         lambda: random.multivariate_normal(random.key(0), V, X.T @ X + M),
     ),
     ("s is one shorter", lambda: linalg.leslie(V, V), lambda: linalg.leslie(V, V[1:])),
+    ("pass coefficients, the highest power first", lambda: snp.polyadd(X, V), lambda: snp.polyadd(X[0], V)),
+    (
+        "pass 0 or a positive number",
+        lambda: snp.polyder(V, -1),
+        lambda: (snp.polyder(V, 0), snp.polyint(V, 1), snp.polyfit(V, V, 1)),
+    ),
+    ("pass one, or one for each", lambda: snp.polyint(V, 2, V), lambda: snp.polyint(V, 2, V[:2])),
+    ("pass a vector of roots, or a square matrix", lambda: snp.poly(X), lambda: (snp.poly(V), snp.poly(M))),
+    ("pass a vector x, and as many rows of y", lambda: snp.polyfit(V, X, 1), lambda: snp.polyfit(V, M, 1)),
+    ("pass one weight for each point", lambda: snp.polyfit(V, V, 1, w=V[:2]), lambda: snp.polyfit(V, V, 1, w=V)),
+    (
+        "fit more points than coefficients, or pass cov='unscaled'",
+        lambda: snp.polyfit(V, V, 2, cov=True),
+        lambda: (snp.polyfit(V, V, 1, cov=True), snp.polyfit(V, V, 2, cov="unscaled")),
+    ),
 ]
