@@ -2,7 +2,7 @@
 
 import stagec
 import stagec.numpy as snp
-from stagec import lax, random
+from stagec import lax, nn, random
 from stagec.scipy import linalg
 
 X = snp.ones((2, 3))
@@ -177,5 +177,26 @@ CASES += [
         "fit more points than coefficients, or pass cov='unscaled'",
         lambda: snp.polyfit(V, V, 2, cov=True),
         lambda: (snp.polyfit(V, V, 1, cov=True), snp.polyfit(V, V, 2, cov="unscaled")),
+    ),
+    (
+        "pass a vector that is not empty, and a positive n",
+        lambda: linalg.convolution_matrix(V, 0),
+        lambda: linalg.convolution_matrix(V, 1),
+    ),
+    (
+        "pass 'full', 'same' or 'valid' to it",
+        lambda: linalg.convolution_matrix(V, 2, "x"),
+        lambda: [linalg.convolution_matrix(V, 2, mode) for mode in ("full", "same", "valid")],
+    ),
+    ("pass one coefficient or more", lambda: linalg.fiedler_companion(V[:0]), lambda: linalg.fiedler_companion(V[:1])),
+    (
+        "give orthogonal weights two axes or more",
+        lambda: nn.initializers.orthogonal()(random.key(0), (3,)),
+        lambda: nn.initializers.orthogonal()(random.key(0), (3, 1)),
+    ),
+    (
+        "give a window of one to three axes, then inputs, and at least as many outputs",
+        lambda: nn.initializers.delta_orthogonal()(random.key(0), (3, 3, 2)),
+        lambda: nn.initializers.delta_orthogonal()(random.key(0), (3, 2, 3)),
     ),
 ]
