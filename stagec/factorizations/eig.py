@@ -1,4 +1,4 @@
-"""Eigenvalues and eigenvectors of matrices that need not be Hermitian: by LAPACK, outside of programs."""
+"""Eigenvalues and eigenvectors of matrices that need not be Hermitian."""
 
 from __future__ import annotations
 
@@ -10,9 +10,19 @@ from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.lu import solve_matrix
-from stagec.factorizations.row import diagonal, each_matrix, factorization
+from stagec.factorizations.quasi import block_eigenvalues, normalized, triangle_of, vectors_of
+from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization
+from stagec.factorizations.schur import scaled_schur
+from stagec.numpy.choice import where
+from stagec.numpy.manipulation import flip
+from stagec.numpy.padding import pad
+from stagec.numpy.reductions import argmax
+from stagec.numpy.rounding import conj
+from stagec.numpy.selection import take_along_axis
+from stagec.primitives import arithmetic as ar
+from stagec.primitives.complex import complex, imag, real
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.operand import aval_of
+from stagec.primitives.operand import Operand, aval_of
 from stagec.primitives.rules import instantiate
 
 
@@ -21,61 +31,121 @@ def _complex(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtypes.complex128 if wide else dtypes.complex64
 
 
-def _shape(a: ShapedArray) -> list[ShapedArray]:
+def _shape(a: ShapedArray, *, left: bool, right: bool, derivatives: bool) -> list[ShapedArray]:
     dtype = _complex(a.dtype)
-    return [ShapedArray.of(a.shape[:-1], dtype), ShapedArray.of(a.shape, dtype)]
+    return [ShapedArray.of(a.shape[:-1], dtype), *[ShapedArray.of(a.shape, dtype)] * (left + right)]
 
 
-def _eval(a: Any) -> list[Any]:
-    def one(a: Any) -> tuple[Any, Any]:
+def _eval(a: Any, *, left: bool, right: bool, derivatives: bool) -> list[Any]:
+    def one(a: Any) -> tuple[Any, ...]:
         if not np.isfinite(a).all():
-            return np.nan, np.nan
+            return (np.nan,) * (1 + left + right)
+        if left:
+            return _with_left(a)[: 2 + right]
+        return tuple(np.linalg.eig(a)) if right else (np.linalg.eigvals(a),)
+
+    return each_matrix(one, a, out=_shape(ShapedArray.of(a.shape, a.dtype), left=left, right=right, derivatives=False))
+
+
+def _with_left(a: Any) -> tuple[Any, Any, Any]:
+    """Eigenvalues, left and right eigenvectors in NumPy."""
+    try:
+        from scipy import linalg
+    except ImportError:
         values, vectors = np.linalg.eig(a)
-        return values, vectors
-
-    return each_matrix(one, a, out=_shape(ShapedArray.of(a.shape, a.dtype)))
-
-
-def _values_eval(a: Any) -> list[Any]:
-    def one(a: Any) -> Any:
-        return np.linalg.eigvals(a) if np.isfinite(a).all() else np.nan
-
-    return each_matrix(one, a, out=_shape(ShapedArray.of(a.shape, a.dtype))[:1])
+        left = np.linalg.pinv(vectors).conj().T
+        return values, left / np.linalg.norm(left, axis=0), vectors
+    # Scaled, because LAPACK returns eigenvalues of large matrices of one row that it has scaled itself.
+    size = abs(a).max(initial=0) or 1
+    values, left, vectors = linalg.eig(a / size, left=True, right=True)
+    return values * size, left, vectors
 
 
-def _refuse(a: Any) -> Any:
-    raise location.error(
-        errors.UnsupportedError,
-        "eig: programs cannot compute the eigenvalues of matrices that are not Hermitian, on any device",
-        fix="call it outside of jit, or numpy.linalg.eig in stagec.pure_callback; of symmetric matrices, use eigh",
-    )
+def _algorithm(a: Any, *, left: bool, right: bool, derivatives: bool) -> list[Operand]:
+    n = aval_of(a).shape[-1]
+    dtype = _complex(aval_of(a).dtype)
+    if n < 2:
+        return [diagonal(a).astype(dtype), *[(a * 0 + 1).astype(dtype)] * (left + right)]
+    is_real = not dtypes.is_complex(aval_of(a).dtype)
+    t, q, scale, good = scaled_schur(a, left or right)
+    if is_real:
+        re, im = block_eigenvalues(t)
+        values = complex(re, im)
+    else:
+        values = diagonal(t)
+    found = [where(good, values * scale, np.nan)]
+    if left or right:
+        if is_real:
+            t, q = triangle_of(t, q)
+        # Seen from its last row, the adjoint is an upper triangle, and has the left eigenvectors.
+        vectors = [*([flip(vectors_of(flip(adjoint(t))))] if left else []), *([vectors_of(t)] if right else [])]
+        vectors = [normalized(q @ x) for x in vectors]
+        if is_real:
+            vectors = [_of_real(v, im) for v in vectors]
+        found += [where(good, v, np.nan) for v in vectors]
+    return found
+
+
+def _of_real(v: Any, im: Any) -> Operand:
+    """Eigenvectors of a real matrix: those of real eigenvalues are real, others come in conjugate pairs."""
+    before = pad(v[:, :-1], ((0, 0), (1, 0)))
+    v = where(im < 0, conj(before), v)
+    re, im = real(v), where(im == 0, 0, imag(v))
+    # Where eigenvalues almost agree, a vector may have been turned by any angle: its real part is one, too.
+    length = ar.sqrt((re * re + im * im).sum(0))
+    return complex(re / length, im / length)
 
 
 def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
-    values, vectors = primitive(*primals)
+    found = primitive(*primals, **params)
     if is_zero(tangents[0]):
-        return [values, vectors], [zero_of(aval_of(values)), zero_of(aval_of(vectors))]
-    raise location.error(
-        errors.UnsupportedError,
-        "eig: eigenvectors of matrices that are not Hermitian have no derivative",
-        fix="differentiate eigvals, or eigh",
-    )
-
-
-def _values_jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
-    if is_zero(tangents[0]):
-        (values,) = primitive(*primals)
-        return [values], [zero_of(aval_of(values))]
-    values, vectors = eig_p(*primals)
+        return found, [zero_of(aval_of(x)) for x in found]
+    left, right = params["left"], params["right"]
+    if (left or right) and not params["derivatives"]:
+        raise location.error(
+            errors.UnsupportedError,
+            "eig: eigenvectors of matrices that are not Hermitian have derivatives where eigenvalues are distinct only",
+            fix="differentiate eigvals, or eigh; or pass enable_eigvec_derivs=True to stagec.lax.linalg.eig",
+        )
+    vectors = found[-1] if right else eig_p(*primals, left=False, right=True, derivatives=True)[1]
     change = convert_element_type(instantiate(tangents[0]), aval_of(vectors).dtype)
-    return [values], [diagonal(solve_matrix(vectors, change @ vectors))]
+    values = found[0]
+    inner = solve_matrix(vectors, change @ vectors)
+    dots = [diagonal(inner)]
+    if left:
+        # They are the eigenvectors of the adjoint.
+        turned = solve_matrix(found[1], adjoint(change) @ found[1])
+        dots.append(_vectors_dot(conj(values), found[1], turned))
+    if right:
+        dots.append(_vectors_dot(values, vectors, inner))
+    return found, dots
 
 
-eig_p = factorization("eig", shape=_shape, eval=_eval, algorithm=_refuse, jvp=_jvp)
-eigvals_p = factorization(
-    "eigvals",
-    shape=lambda a: _shape(a)[:1],
-    eval=_values_eval,
-    algorithm=_refuse,
-    jvp=_values_jvp,
-)
+def _vectors_dot(values: Any, vectors: Any, inner: Any) -> Operand:
+    """The tangents of eigenvectors, whose length stays 1 and whose largest elements stay real."""
+    gaps = values[..., None, :] - values[..., :, None]
+    same = np.eye(aval_of(values).shape[-1], dtype=bool)
+    dot = vectors @ (inner * where(same, 0, 1 / where(same, 1, gaps)))
+    best = argmax(abs(vectors), -2)[..., None, :]
+    head, moved = take_along_axis(vectors, best, -2), take_along_axis(dot, best, -2)
+    along = real((conj(vectors) * dot).sum(-2))[..., None, :]
+    turn = imag(moved) / where(real(head) == 0, 1, real(head))
+    return dot - vectors * complex(along, turn)
+
+
+eig_p = factorization("eig", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp)
+
+
+def eig(a: Any, *, left: bool = False, right: bool = True, derivatives: bool = False) -> list[Operand]:
+    """Eigenvalues, and left and right eigenvectors as columns, of square matrices.
+
+    Args:
+      left, right: which eigenvectors to return.
+      derivatives: whether these may be differentiated.
+
+    >>> import stagec.numpy as snp
+    >>> values, vectors = eig(snp.array([[0.0, 1.0], [-1.0, 0.0]]))
+    >>> values
+    Array([0.+1.j, 0.-1.j], dtype=complex64)
+    """
+    return list(eig_p(a, left=bool(left), right=bool(right), derivatives=bool(derivatives)))

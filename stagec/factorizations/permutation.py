@@ -11,7 +11,7 @@ from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
-from stagec.factorizations.row import batch_of, lowering
+from stagec.factorizations.row import batch_of, each_of, lowering
 from stagec.factorizations.vectors import at, exchanged
 from stagec.numpy.creation import arange
 from stagec.primitives.operand import Operand, as_operand, aval_of
@@ -43,7 +43,7 @@ lu_pivots_to_permutation_p = Primitive(
     "lu_pivots_to_permutation",
     shape=_shape,
     eval=_eval,
-    lower=lowering(_algorithm, _shape, multiple=False, ranks=(1,)),
+    lower=lowering(each_of(_algorithm, _shape, multiple=False, ranks=(1,)), _shape, multiple=False),
     jvp=NOT_DIFFERENTIABLE,
     transpose=NOT_LINEAR,
     batch=batch_of(multiple=False),

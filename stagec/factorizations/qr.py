@@ -10,6 +10,7 @@ from stagec.control.loops import fori_loop
 from stagec.core import errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.core.dtype_info import finfo
 from stagec.core.primitive import Absent
 from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.row import adjoint, each_matrix, factorization, matrix_argument, panels
@@ -106,14 +107,16 @@ def reflector(column: Any, j: Any) -> tuple[Any, Any, Any]:
     rows = arange(aval_of(column).shape[0])
     head = dynamic_index_in_dim(column, j, 0)
     tail = where(rows > j, column, 0)
+    # Numbers below the least normal one have few digits: a reflection by them would not be unitary.
+    least = float(finfo(aval_of(column).dtype).tiny)
     # Scaled, so that no square overflows or vanishes.
     largest = abs(tail).max()
-    unit = where(largest > 0, largest, 1)
-    below = unit * ar.sqrt((abs(tail / unit) ** 2).sum(keepdims=True))
+    unit = where(largest < least, 1, largest)
+    below = where(largest < least, 0, unit * ar.sqrt((abs(tail / unit) ** 2).sum(keepdims=True)))
     idle = below == 0
     size = abs(head)
     if aval_of(column).dtype.kind == "c":
-        idle = idle & (head.imag == 0)
+        idle = idle & ((head.imag == 0) | (size < least))
     top = ar.max(size, below)
     safe = where(top > 0, top, 1)
     length = top * ar.sqrt((size / safe) ** 2 + (below / safe) ** 2)

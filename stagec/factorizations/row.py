@@ -12,6 +12,7 @@ from stagec.control.loops import fori_loop
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.factorizations.pairs import ALGORITHMS, in_pairs
 from stagec.numpy.creation import eye
 from stagec.numpy.diagonals import diagonal as diagonal_of_axes, tril
 from stagec.numpy.manipulation import matrix_transpose
@@ -51,11 +52,12 @@ def factorization(
         check_dtype(name, avals[0].dtype, ACCEPTED)
         return shape(*avals, **params)
 
+    each = ALGORITHMS[name] = each_of(algorithm, shape, multiple, ranks)
     return Primitive(
         name,
         shape=checked,
         eval=eval,
-        lower=lowering(algorithm, shape, multiple, ranks),
+        lower=lowering(each, shape, multiple),
         jvp=jvp,
         transpose=transpose,
         batch=batch_of(multiple),
@@ -63,21 +65,36 @@ def factorization(
     )
 
 
-def lowering(
-    algorithm: Callable[..., Any], shape: Callable[..., Any], multiple: bool, ranks: Sequence[int]
-) -> Callable[..., Any]:
-    """The lowering of a row to an algorithm over other primitives, for one matrix after the other."""
+def lowering(each: Callable[..., list[Any]], shape: Callable[..., Any], multiple: bool) -> Callable[..., Any]:
+    """The lowering of a row to an algorithm over other primitives."""
 
     def lower(cx: Any, *values: Any, **params: Any) -> Any:
-        def one(*operands: Any) -> list[Any]:
-            found = algorithm(*operands, **params)
-            return list(found) if multiple else [found]
+        def program(*operands: Any) -> list[Any]:
+            return each(*operands, **params)
 
         shaped = shape(*cx.in_avals, **params)
-        out = cx.apply(lambda *operands: _each(one, operands, ranks, shaped if multiple else [shaped]), *values)
+        avals = [*cx.in_avals, *(shaped if multiple else [shaped])]
+        is_complex = any(dtypes.is_complex(a.dtype) for a in avals)
+        out = cx.apply(lambda *operands: in_pairs(program, operands) if is_complex else program(*operands), *values)
         return out if multiple else out[0]
 
     return lower
+
+
+def each_of(
+    algorithm: Callable[..., Any], shape: Callable[..., Any], multiple: bool, ranks: Sequence[int]
+) -> Callable[..., list[Any]]:
+    """An algorithm for one matrix as one for stacks of them."""
+
+    def each(*operands: Any, **params: Any) -> list[Any]:
+        def one(*parts: Any) -> list[Any]:
+            found = algorithm(*parts, **params)
+            return list(found) if multiple else [found]
+
+        shaped = shape(*map(aval_of, operands), **params)
+        return _each(one, operands, ranks, shaped if multiple else [shaped])
+
+    return each
 
 
 def batch_of(multiple: bool) -> Callable[..., Any]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Literal, overload
+
 from stagec.core import errors, location
 from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.factorizations.cholesky import cholesky as cholesky, cholesky_p as cholesky_p
+from stagec.factorizations.eig import eig as _eig, eig_p as eig_p
 from stagec.factorizations.eigh import eigh as _eigh, eigh_p as eigh_p
+from stagec.factorizations.hessenberg import hessenberg as hessenberg, hessenberg_p as hessenberg_p
 from stagec.factorizations.lu import lu as lu, lu_p as lu_p
 from stagec.factorizations.permutation import lu_pivots_to_permutation as lu_pivots_to_permutation
 from stagec.factorizations.qr import (
@@ -15,20 +20,35 @@ from stagec.factorizations.qr import (
     qr_factors,
     qr_p as qr_p,
 )
+from stagec.factorizations.row import matrix_argument
+from stagec.factorizations.schur import schur as _schur, schur_p as schur_p
 from stagec.factorizations.svd import svd as _svd, svd_p as svd_p
 from stagec.factorizations.triangular import (
     triangular_solve as triangular_solve,
     triangular_solve_p as triangular_solve_p,
 )
+from stagec.lax.linalg_choices import (
+    EighImplementation as EighImplementation,
+    EigImplementation as EigImplementation,
+    SvdAlgorithm as SvdAlgorithm,
+)
+from stagec.numpy.decompositions import svd as _part_of_svd
+from stagec.primitives.operand import as_operand, aval_of
 from stagec.typing import ArrayLike
 
 __all__ = [
+    "EigImplementation",
+    "EighImplementation",
+    "SvdAlgorithm",
     "cholesky",
+    "eig",
     "eigh",
+    "hessenberg",
     "householder_product",
     "lu",
     "lu_pivots_to_permutation",
     "qr",
+    "schur",
     "svd",
     "triangular_solve",
 ]
@@ -56,15 +76,52 @@ def qr(x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True) -> t
     return qr_factors(x, full_matrices)
 
 
+def eig(
+    x: ArrayLike,
+    *,
+    compute_left_eigenvectors: bool = True,
+    compute_right_eigenvectors: bool = True,
+    enable_eigvec_derivs: bool = False,
+    implementation: EigImplementation | None = None,
+    use_magma: bool | None = None,
+) -> list[Array]:
+    """Eigenvalues, in no order, and left and right eigenvectors as columns, of square matrices.
+
+    The vectors have length 1. For a left one, `vl.conj().T @ x` is `w * vl.conj().T`. Matrices that are not finite have
+    NaN for results.
+
+    Args:
+      compute_left_eigenvectors, compute_right_eigenvectors: what to return after the eigenvalues.
+      enable_eigvec_derivs: let eigenvectors be differentiated, in which their largest element stays real. Derivatives
+        are right where eigenvalues are distinct.
+      implementation, use_magma: change nothing.
+
+    >>> import stagec.numpy as snp
+    >>> values, left, right = eig(snp.array([[2.0, 1.0], [0.0, 1.0]]))
+    >>> values
+    Array([2.+0.j, 1.+0.j], dtype=complex64)
+    """
+    x = matrix_argument("eig", as_operand(x), square=True)
+    kind = {"left": compute_left_eigenvectors, "right": compute_right_eigenvectors}
+    return _eig(x, derivatives=enable_eigvec_derivs, **kind)
+
+
 def eigh(
-    x: ArrayLike, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalues: bool = True
+    x: ArrayLike,
+    *,
+    lower: bool = True,
+    symmetrize_input: bool = True,
+    sort_eigenvalues: bool = True,
+    subset_by_index: tuple[int, int] | None = None,
+    implementation: EighImplementation | None = None,
 ) -> tuple[Array, Array]:
     """Eigenvectors as columns, and eigenvalues in ascending order, of Hermitian matrices.
 
     Args:
       lower: which triangle is read, if `symmetrize_input` is false.
       symmetrize_input: take the mean of the matrix and its adjoint first.
-      sort_eigenvalues: changes nothing: they are in order in any case.
+      sort_eigenvalues, implementation: change nothing: eigenvalues are in order in any case.
+      subset_by_index: return what belongs to the eigenvalues from a first number up to before a last one only.
 
     >>> import stagec.numpy as snp
     >>> vectors, values = eigh(snp.array([[2.0, 1.0], [1.0, 2.0]]))
@@ -72,21 +129,90 @@ def eigh(
     Array([1., 3.], dtype=float32)
     """
     values, vectors = _eigh(x, lower=lower, symmetrize_input=symmetrize_input)
-    return vectors, values
+    if subset_by_index is None:
+        return vectors, values
+    start, stop = subset_by_index
+    if not 0 <= start <= stop <= aval_of(values).shape[-1]:
+        raise location.error(
+            ValueError,
+            f"eigh: subset_by_index={subset_by_index} of {aval_of(values).shape[-1]} eigenvalues",
+            fix="pass two numbers from 0 to the number of rows, the smaller one first",
+        )
+    return vectors[..., :, start:stop], values[..., start:stop]
 
 
-def svd(x: ArrayLike, *, full_matrices: bool = True, compute_uv: bool = True) -> Array:
+@overload
+def svd(
+    x: ArrayLike,
+    *,
+    full_matrices: bool = True,
+    compute_uv: Literal[True] = True,
+    subset_by_index: tuple[int, int] | None = None,
+    algorithm: SvdAlgorithm | None = None,
+) -> tuple[Array, Array, Array]: ...
+@overload
+def svd(
+    x: ArrayLike,
+    *,
+    full_matrices: bool = True,
+    compute_uv: Literal[False],
+    subset_by_index: tuple[int, int] | None = None,
+    algorithm: SvdAlgorithm | None = None,
+) -> Array: ...
+def svd(
+    x: ArrayLike,
+    *,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    subset_by_index: tuple[int, int] | None = None,
+    algorithm: SvdAlgorithm | None = None,
+) -> Array | tuple[Array, Array, Array]:
     """x = U diag(s) V^H with orthonormal columns in U and rows in V^H, and s descending.
 
     Args:
       full_matrices: U and V^H are square; otherwise they have as many columns and rows as there are singular values.
       compute_uv: return U, s and V^H; otherwise s alone.
+      subset_by_index: return what belongs to the singular values from a first number up to before a last one only.
+      algorithm: changes nothing.
 
     >>> import stagec.numpy as snp
     >>> svd(snp.array([[0.0, 2.0], [1.0, 0.0]]), compute_uv=False).round(4)
     Array([2., 1.], dtype=float32)
     """
-    return _svd(x, full_matrices=full_matrices, compute_uv=compute_uv)
+    if subset_by_index is None:
+        return _svd(x, full_matrices=full_matrices, compute_uv=compute_uv)
+    found: Any = _part_of_svd(x, full_matrices, compute_uv, subset_by_index=subset_by_index)
+    return tuple(found) if compute_uv else found
+
+
+def schur(
+    x: ArrayLike,
+    *,
+    compute_schur_vectors: bool = True,
+    sort_eig_vals: bool = False,
+    select_callable: Callable[..., Any] | None = None,
+) -> list[Array]:
+    """x = Q T Q^H: T and the unitary Q, or T alone.
+
+    T is triangular. If x is real, pairs of complex eigenvalues have blocks of two rows on its diagonal.
+
+    Args:
+      compute_schur_vectors: whether to return Q.
+      sort_eig_vals, select_callable: not supported.
+
+    >>> import stagec.numpy as snp
+    >>> t, q = schur(snp.array([[0.0, 1.0], [-1.0, 0.0]]))
+    >>> t
+    Array([[ 0.,  1.],
+           [-1.,  0.]], dtype=float32)
+    """
+    if sort_eig_vals or select_callable is not None:
+        raise location.error(
+            errors.UnsupportedError,
+            "schur: eigenvalues cannot be put in an order",
+            fix="leave sort_eig_vals and select_callable out",
+        )
+    return list(_schur(x, compute_schur_vectors=compute_schur_vectors))
 
 
 def __dir__() -> list[str]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from stagec import numpy as snp, random
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
-from stagec.numpy.arguments import requested_dtype
+from stagec.nn.initializer import Initializer, weights_dtype
+from stagec.nn.orthogonal_initializers import delta_orthogonal as delta_orthogonal, orthogonal as orthogonal
 from stagec.primitives.axes import as_shape
 from stagec.random.keys import KeyLike
 from stagec.typing import ArrayLike, DTypeLike
@@ -21,6 +22,7 @@ from stagec.typing import ArrayLike, DTypeLike
 __all__ = [
     "Initializer",
     "constant",
+    "delta_orthogonal",
     "glorot_normal",
     "glorot_uniform",
     "he_normal",
@@ -31,6 +33,7 @@ __all__ = [
     "lecun_uniform",
     "normal",
     "ones",
+    "orthogonal",
     "truncated_normal",
     "uniform",
     "variance_scaling",
@@ -42,31 +45,13 @@ __all__ = [
 Axes = int | Sequence[int]
 
 
-class Initializer(Protocol):
-    """A function that makes initial weights.
-
-    >>> from stagec import random
-    >>> init: Initializer = normal(0.1)
-    >>> init(random.key(0), (2, 3)).shape
-    (2, 3)
-    """
-
-    def __call__(self, key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
-        """Weights of this shape and dtype."""
-
-
-def _dtype(asked: DTypeLike, default: DTypeLike = None) -> Any:
-    found = default if asked is None else asked
-    return dtypes.default_float() if found is None else requested_dtype(found, "an initializer")
-
-
 def zeros(key: KeyLike | None, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
     """Zeros; the key is not used.
 
     >>> zeros(None, (2,))
     Array([0., 0.], dtype=float32)
     """
-    return snp.zeros(shape, _dtype(dtype))
+    return snp.zeros(shape, weights_dtype(dtype))
 
 
 def ones(key: KeyLike | None, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
@@ -75,7 +60,7 @@ def ones(key: KeyLike | None, shape: Sequence[int], dtype: DTypeLike = None) -> 
     >>> ones(None, (2,))
     Array([1., 1.], dtype=float32)
     """
-    return snp.ones(shape, _dtype(dtype))
+    return snp.ones(shape, weights_dtype(dtype))
 
 
 def constant(value: ArrayLike, dtype: DTypeLike = None) -> Initializer:
@@ -87,7 +72,7 @@ def constant(value: ArrayLike, dtype: DTypeLike = None) -> Initializer:
     default = dtype
 
     def init(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
-        return snp.full(shape, value, _dtype(dtype, default))
+        return snp.full(shape, value, weights_dtype(dtype, default))
 
     return init
 
@@ -102,7 +87,7 @@ def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike = None) -> Initializer:
     default = dtype
 
     def init(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
-        wanted = _dtype(dtype, default)
+        wanted = weights_dtype(dtype, default)
         return random.uniform(key, shape, wanted) * snp.array(scale, wanted)
 
     return init
@@ -118,7 +103,7 @@ def normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike = None) -> Initializer:
     default = dtype
 
     def init(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
-        wanted = _dtype(dtype, default)
+        wanted = weights_dtype(dtype, default)
         return random.normal(key, shape, wanted) * snp.array(stddev, wanted)
 
     return init
@@ -139,7 +124,7 @@ def truncated_normal(
     default = dtype
 
     def init(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
-        wanted = _dtype(dtype, default)
+        wanted = weights_dtype(dtype, default)
         return random.truncated_normal(key, lower, upper, shape, wanted) * snp.array(stddev, wanted)
 
     return init
@@ -185,7 +170,7 @@ def variance_scaling(
         )
 
     def init(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
-        sizes, wanted = as_shape(shape, "variance_scaling"), _dtype(dtype, default)
+        sizes, wanted = as_shape(shape, "variance_scaling"), weights_dtype(dtype, default)
         variance = snp.array(scale / _MODES[mode](*_fans(sizes, in_axis, out_axis, batch_axis)), wanted)
         return _DRAWS[distribution](key, sizes, wanted, variance)
 

@@ -348,6 +348,17 @@ from stagec.numpy.printing import (
     printoptions as printoptions,
     set_printoptions as set_printoptions,
 )
+from stagec.numpy.polynomials import (
+    poly as poly,
+    polyadd as polyadd,
+    polyder as polyder,
+    polydiv as polydiv,
+    polyfit as polyfit,
+    polyint as polyint,
+    polymul as polymul,
+    polysub as polysub,
+    roots as roots,
+)
 from stagec.numpy.positions import (
     argwhere as argwhere,
     diag_indices as diag_indices,

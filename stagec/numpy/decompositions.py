@@ -6,9 +6,8 @@ from typing import Any, Literal, NamedTuple, overload
 
 from stagec.core import location
 from stagec.core.array import Array
-from stagec.factorizations import eigh as hermitian, svd as singular
+from stagec.factorizations import eig as general, eigh as hermitian, svd as singular
 from stagec.factorizations.cholesky import cholesky as lower_factor
-from stagec.factorizations.eig import eig_p, eigvals_p
 from stagec.factorizations.qr import packed_qr_p, qr_factors
 from stagec.factorizations.row import adjoint
 from stagec.numpy.choice import where
@@ -231,21 +230,21 @@ def svdvals(x: ArrayLike, /) -> Array:
 def eig(a: ArrayLike) -> EigResult:
     """Eigenvalues, in no order, and eigenvectors as columns, of square matrices; complex, as those of real ones may be.
 
-    Programs for any device refuse it: it is computed by NumPy, outside of `jit`. Symmetric matrices have `eigh`.
+    Vectors have length 1. They have no derivatives here; `lax.linalg.eig` has them, and left eigenvectors.
 
     >>> import stagec.numpy as snp
     >>> values, vectors = eig(snp.array([[0.0, 1.0], [-1.0, 0.0]]))
     >>> values
     Array([0.+1.j, 0.-1.j], dtype=complex64)
     """
-    return EigResult(*eig_p(inexact_matrix("eig", a, square=True)))
+    return EigResult(*general.eig(inexact_matrix("eig", a, square=True)))
 
 
 def eigvals(a: ArrayLike) -> Array:
-    """The eigenvalues of square matrices, in no order; as `eig`, outside of `jit` only.
+    """The eigenvalues of square matrices, in no order, complex as those of `eig`.
 
     >>> import stagec.numpy as snp
     >>> eigvals(snp.array([[0.0, 1.0], [-1.0, 0.0]]))
     Array([0.+1.j, 0.-1.j], dtype=complex64)
     """
-    return eigvals_p(inexact_matrix("eigvals", a, square=True))[0]
+    return general.eig(inexact_matrix("eigvals", a, square=True), right=False)[0]

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from stagec.core.boundary import publish as _publish
 from stagec.scipy.matrix_functions import expm as expm, polar as polar
+from stagec.scipy.more_matrices import (
+    convolution_matrix as convolution_matrix,
+    fiedler as fiedler,
+    fiedler_companion as fiedler_companion,
+    invhilbert as invhilbert,
+    invpascal as invpascal,
+)
 from stagec.scipy.solvers import (
     cho_factor as cho_factor,
     cho_solve as cho_solve,
@@ -40,15 +47,20 @@ __all__ = [
     "cholesky",
     "circulant",
     "companion",
+    "convolution_matrix",
     "det",
     "dft",
     "eigh",
     "expm",
+    "fiedler",
+    "fiedler_companion",
     "hadamard",
     "hankel",
     "helmert",
     "hilbert",
     "inv",
+    "invhilbert",
+    "invpascal",
     "leslie",
     "lu",
     "lu_factor",

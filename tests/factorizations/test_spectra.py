@@ -262,15 +262,6 @@ def test_vmap_of_spectra():
         np.testing.assert_allclose(np.asarray(made), np.stack([np.asarray(function(x)) for x in a]), rtol=1e-5)
 
 
-def test_eig_is_numpys_outside_of_jit():
-    a = random(2, 4, 4)
-    values, vectors = LA.eig(a)
-    near((np.asarray(a, "complex64") @ np.asarray(vectors)), np.asarray(vectors * values[:, None, :]))
-    assert np.array_equal(np.sort_complex(LA.eigvals(a)), np.sort_complex(np.asarray(values)))
-    with pytest.raises(stagec.errors.UnsupportedError, match="programs cannot compute the eigenvalues"):
-        stagec.jit(LA.eig)(a)
-
-
 def test_covariances_are_positive():
     """Rounding makes no eigenvalue of a Gram matrix more negative than its norm's rounding."""
     a = random(8, 3)

@@ -1,10 +1,8 @@
 """Hints of linear algebra: the advice, what is wrong, and what the advice makes of it."""
 
-import numpy as np
-
 import stagec
 import stagec.numpy as snp
-from stagec import lax, random
+from stagec import lax, nn, random
 from stagec.scipy import linalg
 
 X = snp.ones((2, 3))
@@ -32,18 +30,24 @@ CASES = [
         lambda: (LA.lstsq(M, V), stagec.vmap(LA.lstsq)(snp.ones((2, 3, 3)), snp.ones((2, 3)))),
     ),
     (
-        "call it outside of jit, or numpy.linalg.eig in stagec.pure_callback; of symmetric matrices, use eigh",
-        lambda: stagec.jit(LA.eigvals)(M),
-        lambda: (
-            LA.eigvals(M),
-            stagec.jit(lambda x: stagec.pure_callback(lambda x: np.linalg.eig(x)[0], x[0], x))(M),
-            LA.eigh(M),
-        ),
+        "differentiate eigvals, or eigh",
+        lambda: stagec.jvp(lax.linalg.schur, (M,), (M,)),
+        lambda: (stagec.jvp(LA.eigvals, (M,), (M,)), stagec.jvp(LA.eigh, (M,), (M,))),
     ),
     (
-        "differentiate eigvals, or eigh",
+        "differentiate eigvals, or eigh; or pass enable_eigvec_derivs=True to lax.linalg.eig",
         lambda: stagec.jvp(LA.eig, (M,), (M,)),
-        lambda: (stagec.jvp(LA.eigvals, (M,), (M,)), stagec.jvp(LA.eigh, (M,), (M,))),
+        lambda: stagec.jvp(lambda x: lax.linalg.eig(x, enable_eigvec_derivs=True), (snp.diag(V),), (M,)),
+    ),
+    (
+        "leave sort_eig_vals and select_callable out",
+        lambda: lax.linalg.schur(M, sort_eig_vals=True),
+        lambda: lax.linalg.schur(M),
+    ),
+    (
+        "pass two numbers from 0 to the number of rows, the smaller one first",
+        lambda: lax.linalg.eigh(M, subset_by_index=(1, 4)),
+        lambda: lax.linalg.eigh(M, subset_by_index=(1, 3)),
     ),
     ("pass an array with two axes or more", lambda: LA.inv(V), lambda: LA.inv(snp.diag(V))),
     ("pass matrices with as many rows as columns", lambda: LA.inv(X), lambda: LA.inv(X[:, :2] + snp.eye(2))),
@@ -159,4 +163,40 @@ CASES += [
         lambda: random.multivariate_normal(random.key(0), V, X.T @ X + M),
     ),
     ("s is one shorter", lambda: linalg.leslie(V, V), lambda: linalg.leslie(V, V[1:])),
+    ("pass coefficients, the highest power first", lambda: snp.polyadd(X, V), lambda: snp.polyadd(X[0], V)),
+    (
+        "pass 0 or a positive number",
+        lambda: snp.polyder(V, -1),
+        lambda: (snp.polyder(V, 0), snp.polyint(V, 1), snp.polyfit(V, V, 1)),
+    ),
+    ("pass one, or one for each", lambda: snp.polyint(V, 2, V), lambda: snp.polyint(V, 2, V[:2])),
+    ("pass a vector of roots, or a square matrix", lambda: snp.poly(X), lambda: (snp.poly(V), snp.poly(M))),
+    ("pass a vector x, and as many rows of y", lambda: snp.polyfit(V, X, 1), lambda: snp.polyfit(V, M, 1)),
+    ("pass one weight for each point", lambda: snp.polyfit(V, V, 1, w=V[:2]), lambda: snp.polyfit(V, V, 1, w=V)),
+    (
+        "fit more points than coefficients, or pass cov='unscaled'",
+        lambda: snp.polyfit(V, V, 2, cov=True),
+        lambda: (snp.polyfit(V, V, 1, cov=True), snp.polyfit(V, V, 2, cov="unscaled")),
+    ),
+    (
+        "pass a vector that is not empty, and a positive n",
+        lambda: linalg.convolution_matrix(V, 0),
+        lambda: linalg.convolution_matrix(V, 1),
+    ),
+    (
+        "pass 'full', 'same' or 'valid' to it",
+        lambda: linalg.convolution_matrix(V, 2, "x"),
+        lambda: [linalg.convolution_matrix(V, 2, mode) for mode in ("full", "same", "valid")],
+    ),
+    ("pass one coefficient or more", lambda: linalg.fiedler_companion(V[:0]), lambda: linalg.fiedler_companion(V[:1])),
+    (
+        "give orthogonal weights two axes or more",
+        lambda: nn.initializers.orthogonal()(random.key(0), (3,)),
+        lambda: nn.initializers.orthogonal()(random.key(0), (3, 1)),
+    ),
+    (
+        "give a window of one to three axes, then inputs, and at least as many outputs",
+        lambda: nn.initializers.delta_orthogonal()(random.key(0), (3, 3, 2)),
+        lambda: nn.initializers.delta_orthogonal()(random.key(0), (3, 2, 3)),
+    ),
 ]

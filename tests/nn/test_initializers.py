@@ -48,6 +48,23 @@ def test_weights_are_those_of_jax(name):
         )
 
 
+def test_orthogonal_weights_are_those_of_jax():
+    jax = pytest.importorskip("jax")
+    for name, shapes in (
+        ("orthogonal", [(3, 2), (2, 3), (3, 3), (2, 3, 4)]),
+        ("delta_orthogonal", [(3, 2, 2), (2, 3, 2, 4), (2, 3, 1, 2, 2)]),
+    ):
+        for shape in shapes:
+            for column_axis in (-1, 0) if name == "orthogonal" else (-1,):
+                for dtype in ("float32", "complex64"):
+                    expected = getattr(jax.nn.initializers, name)(2.0, column_axis)(jax.random.key(1), shape, dtype)
+                    actual = getattr(initializers, name)(2.0, column_axis)(random.key(1), shape, dtype)
+                    assert actual.dtype == expected.dtype
+                    np.testing.assert_allclose(np.asarray(actual), np.asarray(expected), rtol=0, atol=3e-6)
+    compiled = stagec.jit(lambda key: initializers.orthogonal()(key, (4, 3)))(random.key(0))
+    np.testing.assert_allclose(np.asarray(compiled).T @ np.asarray(compiled), np.eye(3), atol=1e-5)
+
+
 @pytest.mark.parametrize("distribution", ["normal", "truncated_normal", "uniform"])
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
 def test_variances_are_those_that_are_asked_for(distribution, dtype):

@@ -52,6 +52,9 @@ CALLS = [
     lambda m, f: [m.block_diag(f(A), f(V), f(TALL)), m.block_diag(f(A))],
     lambda m, f: [m.hilbert(3), m.hilbert(1), m.hadamard(8), m.hadamard(1)],
     lambda m, f: [m.dft(5), m.dft(4, "sqrtn"), m.dft(4, "n"), m.helmert(5), m.helmert(4, full=True)],
+    lambda m, f: [m.convolution_matrix(f(TALL[:, 0]), n, k) for n in (1, 3, 5, 7) for k in ("full", "same", "valid")],
+    lambda m, f: [m.fiedler(f(V)), *[m.fiedler_companion(f(TALL[:n, 0])) for n in (2, 3, 4, 5)]],
+    lambda m, f: [m.invhilbert(1), m.invhilbert(5), *[m.invpascal(4, k) for k in ("symmetric", "lower", "upper")]],
     lambda m, f: [m.pascal(4), m.pascal(4, "lower"), m.pascal(4, "upper")],
 ]
 
@@ -94,6 +97,13 @@ def test_compiled_results_are_those_of_scipy():
         ]
 
     agree(stagec.jit(lambda *xs: calls(linalg, *xs))(A, B, C, TALL), calls(reference, A, B, C, TALL))
+
+
+def test_special_matrices_of_stacks():
+    many = TALL.T
+    for function in (linalg.fiedler, linalg.fiedler_companion, lambda x: linalg.convolution_matrix(x, 2)):
+        made = stagec.jit(function)(many)
+        agree(list(made), [np.asarray(function(row)) for row in many])
 
 
 def test_stacks_of_systems():
