@@ -14,6 +14,7 @@ from stagec.numpy.promotion import promote_dtypes
 from stagec.numpy.reductions import strong
 from stagec.primitives import arithmetic as ar, sort as so
 from stagec.primitives.axes import canonical_axis
+from stagec.primitives.complex import imag, real
 from stagec.primitives.cumulative import cumsum
 from stagec.primitives.gather import GatherDimensionNumbers, gather
 from stagec.primitives.iota import broadcasted_iota, full
@@ -201,6 +202,10 @@ def take_flat(x: Any, index: Any) -> Any:
 
 def _sorts_before(x: Any, y: Any) -> Any:
     """`x < y` in the order of sorting, where NaN is last."""
+    if dtypes.is_complex(aval_of(x).dtype):
+        first = _sorts_before(real(x), real(y))
+        tied = bitwise_not(bitwise_or(first, _sorts_before(real(y), real(x))))
+        return bitwise_or(first, bitwise_and(tied, _sorts_before(imag(x), imag(y))))
     less = lt(x, y)
     if not dtypes.is_float(aval_of(x).dtype):
         return less
