@@ -85,16 +85,59 @@ def _of(x: Any) -> Any:
     return parse(x if isinstance(x, type) else getattr(x, "dtype", x))
 
 
-@functools.lru_cache(maxsize=64)
-def _finfo(dtype: np.dtype[Any]) -> np.finfo[Any]:
-    limits: Any = ml_dtypes.finfo
-    return limits(dtype)
+class FloatInfo:
+    """The limits of a floating dtype. Those that are floating numbers are Python floats, which adopt other dtypes.
+
+    Attributes:
+      dtype: the dtype; for complex numbers, that of their parts.
+      bits: the number of bits.
+      eps, epsneg: the distances from 1 to the next larger and the next smaller number.
+      max, min: the largest and the smallest number.
+      smallest_normal, tiny: the smallest positive number of full precision.
+      smallest_subnormal: the smallest positive number.
+      resolution, precision: what the number of reliable decimal digits is.
+      nmant, nexp, iexp, machep, negep, maxexp, minexp: as of `numpy.finfo`.
+    """
+
+    dtype: np.dtype[Any]
+    bits: int
+    eps: float
+    epsneg: float
+    max: float
+    min: float
+    smallest_normal: float
+    tiny: float
+    smallest_subnormal: float
+    resolution: float
+    precision: int
+    nmant: int
+    nexp: int
+    iexp: int
+    machep: int
+    negep: int
+    maxexp: int
+    minexp: int
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        limits: Any = ml_dtypes.finfo
+        info = limits(dtype)
+        self.dtype = np.dtype(info.dtype)
+        for name in FloatInfo.__annotations__:
+            if name != "dtype":
+                value = getattr(info, name)
+                setattr(self, name, int(value) if isinstance(value, (int, np.integer)) else float(value))
+
+    def __repr__(self) -> str:
+        return f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, dtype={self.dtype.name})"
 
 
-def finfo(dtype: DtypeLike) -> np.finfo[Any]:
-    """The limits of a floating or complex dtype, as `np.finfo`; bfloat16 included.
+_finfo = functools.lru_cache(maxsize=64)(FloatInfo)
 
-    >>> float(finfo("bfloat16").eps)
+
+def finfo(dtype: DtypeLike) -> FloatInfo:
+    """The limits of a floating or complex dtype, bfloat16 included.
+
+    >>> finfo("bfloat16").eps
     0.0078125
     """
     found = _of(dtype)

@@ -210,6 +210,10 @@ from stagec.numpy.mapping import (
     fromfunction as fromfunction,
     vectorize as vectorize,
 )
+from stagec.numpy.insertion import (
+    delete as delete,
+    insert as insert,
+)
 from stagec.numpy.interpolation import (
     interp as interp,
     polyval as polyval,
@@ -332,8 +336,6 @@ from stagec.numpy.nan_reductions import (
     nanvar as nanvar,
 )
 from stagec.numpy.padding import (
-    delete as delete,
-    insert as insert,
     pad as pad,
     resize as resize,
     trim_zeros as trim_zeros,

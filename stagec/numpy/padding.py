@@ -1,4 +1,4 @@
-"""Growing and shrinking arrays: pad, insert, delete, resize, trim."""
+"""Growing and shrinking arrays at their ends: pad, resize, trim."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes, errors, location
-from stagec.core.array import Array, Shape
+from stagec.core import dtypes, location
+from stagec.core.array import Array, Axis, Shape
 from stagec.core.operators import ArrayOperators
-from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument, concrete
 from stagec.numpy.indexing import getitem
 from stagec.numpy.joining import stack
 from stagec.numpy.manipulation import ravel, reshape
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.primitives import arithmetic, joining as _joining, shape as _shape
-from stagec.primitives.axes import as_int, as_shape, canonical_axis, shape_error
+from stagec.primitives.axes import as_shape, canonical_axes, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import broadcasted_iota, full_like
 from stagec.primitives.slicing import slice_in_dim
@@ -243,111 +242,6 @@ def _pad_function(x: Any, width: Sequence[tuple[int, int]], function: Callable[.
     return x
 
 
-def insert(
-    arr: ArrayLike, obj: int | slice | ArrayLike | Sequence[int], values: ArrayLike, axis: int | None = None
-) -> Array:
-    """A copy with `values` before the given positions of an axis.
-
-    Args:
-      arr: an array.
-      obj: positions; concrete integers, a slice, or a mask.
-      values: what to insert, broadcast along the other axes.
-      axis: which; `None` inserts into all elements as a vector.
-
-    >>> import stagec.numpy as snp
-    >>> insert(snp.array([1, 2, 3]), 1, 9)
-    Array([1, 9, 2, 3], dtype=int32)
-    """
-    a, values = array_argument(arr, "arr"), array_argument(values, "values")
-    if axis is None:
-        a, axis = ravel(a), 0
-    axis = canonical_axis(axis, a.ndim, "insert")
-    size = a.shape[axis]
-    places = _positions(obj, size, "insert")
-    single = places.ndim == 0
-    flat = places.reshape(-1)
-    for i in flat:
-        if not -size <= i <= size:
-            raise location.error(
-                errors.IndexingError,
-                f"insert: index {i} is out of bounds for axis {axis} with size {size}",
-                fix=f"give positions from {-size} to {size}",
-            )
-    flat = np.where(flat < 0, flat + size, flat)
-    values = convert_element_type(values, a.dtype)
-    if single and values.ndim:
-        values = _shape.reshape(values, (1,) * (a.ndim - values.ndim) + values.shape)
-        # One position with several values: NumPy's axis 0 of values becomes the axis.
-        values = values if axis == 0 else _moved(values, axis)
-        flat = np.repeat(flat, values.shape[axis])
-    count = len(flat)
-    shape = tuple([count if i == axis else n for i, n in enumerate(a.shape)])
-    values = broadcast_to_shape(values, shape)
-    order = np.argsort(flat, kind="stable")
-    at = flat[order] + np.arange(count)
-    source = np.empty(size + count, np.int32)
-    new = np.zeros(size + count, bool)
-    new[at] = True
-    source[new] = size + order
-    source[~new] = np.arange(size)
-    return getitem(_joining.concatenate([a, values], axis), (*[slice(None)] * axis, source))
-
-
-def _moved(values: Any, axis: int) -> Any:
-    order = [i for i in range(values.ndim) if i != 0]
-    order.insert(axis, 0)
-    return _shape.transpose(values, order)
-
-
-def _positions(obj: Any, size: int, name: str) -> np.ndarray[Any, Any]:
-    if isinstance(obj, slice):
-        return np.arange(size)[obj]
-    value = np.asarray(obj) if isinstance(obj, (list, tuple)) else concrete(obj, name, "obj")
-    if value.dtype == np.bool_:
-        return np.flatnonzero(value)
-    return value.astype(np.int64)
-
-
-def delete(
-    arr: ArrayLike,
-    obj: int | slice | ArrayLike | Sequence[int],
-    axis: int | None = None,
-    *,
-    assume_unique_indices: bool = False,
-) -> Array:
-    """A copy without the given positions of an axis.
-
-    Args:
-      arr: an array.
-      obj: positions; concrete integers, a slice, or a mask. One traced integer is allowed.
-      axis: which; `None` deletes from all elements as a vector.
-      assume_unique_indices: changes nothing; positions are concrete.
-
-    >>> import stagec.numpy as snp
-    >>> delete(snp.array([1, 2, 3]), 1)
-    Array([1, 3], dtype=int32)
-    """
-    a = array_argument(arr, "arr")
-    if axis is None:
-        a, axis = ravel(a), 0
-    axis = canonical_axis(axis, a.ndim, "delete")
-    size = a.shape[axis]
-    if isinstance(obj, Tracer) and obj.ndim == 0:
-        place = obj + size * (obj < 0)
-        kept = np.arange(size - 1, dtype=np.int32)
-        return getitem(a, (*[slice(None)] * axis, kept + (kept >= place)))
-    places = _positions(obj, size, "delete").reshape(-1)
-    if any(not -size <= i < size for i in places):
-        raise location.error(
-            errors.IndexingError,
-            f"delete: an index is out of bounds for axis {axis} with size {size}",
-            fix=f"give positions from {-size} to {size - 1}",
-        )
-    keep = np.ones(size, bool)
-    keep[places] = False
-    return getitem(a, (*[slice(None)] * axis, np.flatnonzero(keep).astype(np.int32)))
-
-
 def resize(a: ArrayLike, new_shape: Shape) -> Array:
     """The elements over and over until another shape is filled.
 
@@ -366,17 +260,27 @@ def resize(a: ArrayLike, new_shape: Shape) -> Array:
     return reshape(getitem(many, slice(count)), shape)
 
 
-def trim_zeros(filt: ArrayLike, trim: str = "fb") -> Array:
-    """A vector without its leading (`"f"`) and trailing (`"b"`) zeros; its values must be known.
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
+    """An array without the leading (`"f"`) and trailing (`"b"`) slices that are all zeros; its values must be known.
+
+    Args:
+      filt: an array.
+      trim: which ends: `"f"`, `"b"` or both.
+      axis: an axis, or several, along which to trim; all by default.
 
     >>> import stagec.numpy as snp
     >>> trim_zeros(snp.array([0, 1, 0, 2, 0]))
     Array([1, 0, 2], dtype=int32)
     """
     x = array_argument(filt, "filt")
-    found = np.flatnonzero(concrete(x, "trim_zeros", "the vector"))
-    if not len(found):
-        return getitem(x, slice(0))
-    first = int(found[0]) if "f" in trim.lower() else 0
-    last = int(found[-1]) + 1 if "b" in trim.lower() else as_int(x.shape[0], "trim_zeros", "size")
-    return getitem(x, slice(first, last))
+    found = np.nonzero(concrete(x, "trim_zeros", "the array"))
+    ends = trim.lower()
+    parts = []
+    for i, n in enumerate(x.shape):
+        if i not in canonical_axes(axis, x.ndim, "trim_zeros"):
+            parts.append(slice(None))
+        elif not len(found[i]):
+            parts.append(slice(0))
+        else:
+            parts.append(slice(found[i].min() if "f" in ends else 0, found[i].max() + 1 if "b" in ends else n))
+    return getitem(x, tuple(parts))

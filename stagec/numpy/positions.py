@@ -11,7 +11,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array, Shape
 from stagec.core.trace import Tracer
-from stagec.numpy.arguments import array_argument, concrete, from_numpy
+from stagec.numpy.arguments import array_argument, concrete, from_numpy, requested_dtype
 from stagec.numpy.index_syntax import wrap_negative
 from stagec.numpy.joining import stack
 from stagec.numpy.manipulation import ravel, reshape
@@ -21,7 +21,7 @@ from stagec.primitives.axes import as_int, as_shape, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full, full_like, iota
 from stagec.primitives.table import check_dtype
-from stagec.typing import ArrayLike
+from stagec.typing import ArrayLike, DTypeLike
 
 
 def check_mode(mode: str | None, name: str) -> str | None:
@@ -147,9 +147,14 @@ def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Array, ...]:
 
 
 def ravel_multi_index(
-    multi_index: Sequence[ArrayLike], dims: Sequence[int], mode: str = "raise", order: str = "C"
+    multi_index: Sequence[ArrayLike],
+    dims: Sequence[int],
+    mode: str = "raise",
+    order: str = "C",
+    *,
+    dtype: DTypeLike = None,
 ) -> Array:
-    """The flat positions of elements given by their position along each axis.
+    """The flat positions of elements given by their position along each axis, of dtype int32 unless another is given.
 
     >>> import stagec.numpy as snp
     >>> ravel_multi_index((snp.array([1, 0]), snp.array([2, 1])), (2, 3), mode="clip")
@@ -190,7 +195,7 @@ def ravel_multi_index(
     for part, n in pairs:
         wide = broadcast_to_shape(convert_element_type(part, dtypes.default_int()), shape)
         total = arithmetic.add(arithmetic.mul(total, n), wide)
-    return total
+    return total if dtype is None else convert_element_type(total, requested_dtype(dtype, "ravel_multi_index"))
 
 
 def ix_(*args: Any) -> tuple[Array, ...]:

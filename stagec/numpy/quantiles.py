@@ -16,9 +16,10 @@ from stagec.numpy.promotion import broadcast_to_shape, promote_inexact
 from stagec.numpy.reductions import strong, with_axes
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.axes import canonical_axes
+from stagec.primitives.cumulative import cumsum
 from stagec.primitives.iota import broadcasted_iota
 from stagec.primitives.joining import concatenate
-from stagec.primitives.logic import bitwise_and, bitwise_or, eq, gt, ne, select
+from stagec.primitives.logic import bitwise_and, bitwise_or, eq, gt, lt, ne, select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.reduce import HALF, reduce_or, reduce_sum
 from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
@@ -27,7 +28,7 @@ from stagec.primitives.sort import sort
 from stagec.typing import ArrayLike
 
 Axis = Any
-METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
 
 
 def quantile(
@@ -48,14 +49,17 @@ def quantile(
       q: fractions between 0 and 1: a number or an array, whose axes come first in the result.
       axis: an axis, or several; all by default.
       overwrite_input: accepted; arrays are immutable.
-      method: `linear`, `lower`, `higher`, `midpoint` or `nearest`, between two elements.
+      method: `linear`, `lower`, `higher`, `midpoint` or `nearest`, between two elements; or `inverted_cdf`, the
+        first element up to which the fraction is reached.
       keepdims: keep reduced axes, with size 1.
+      weights: how much each element counts, for `inverted_cdf`: of the shape of `a`, or of rank 1 along one axis.
 
     Returns:
       An array of shape `q.shape + rest`; NaN where an element is NaN.
 
     Raises:
-      UnsupportedError: `weights` are given, or `method` is another.
+      UnsupportedError: `method` is another, or does not go with `weights`.
+      ShapeError: there are no elements, or `weights` do not fit.
 
     >>> import stagec.numpy as snp
     >>> float(snp.quantile(snp.array([1.0, 2.0, 4.0]), 0.5))
@@ -167,10 +171,10 @@ def _quantile(
     name: str, a: Any, q: Any, axis: Axis, out: None, method: str, keepdims: bool, weights: Any, skip_nan: bool
 ) -> Any:
     refuse_out(out, name)
-    if weights is not None:
-        raise _unsupported(name, "weights are not supported", "leave weights out; stagec.numpy.average takes weights")
     if method not in METHODS:
         raise _unsupported(name, f"method {method!r} is not supported", f"use one of {', '.join(METHODS)}")
+    if weights is not None and method != "inverted_cdf":
+        raise _unsupported(name, f"method {method!r} does not take weights", "pass method='inverted_cdf'")
     (x,) = promote_inexact(array_argument(a, name))
     dtype = aval_of(x).dtype
     if dtypes.is_complex(dtype):
@@ -191,14 +195,21 @@ def _quantile(
         )
     last = len(rest)
     nan = ne(rows, rows)
-    rows = sort(rows, last)
-    fractions = _concrete(q)
-    if fractions is not None and not skip_nan:
+    fractions = None if weights is not None else _concrete(q)
+    if weights is not None:
+        amounts = _amounts(name, weights, shape, axes, work)
+        amounts = reshape(transpose(amounts, (*kept, *axes)), (*rest, count))
+        values = strong(array_argument(q, f"{name}'s q"), work)
+        q_shape = aval_of(values).shape
+        flat = _weighted(rows, amounts, reshape(values, (math.prod(q_shape),)), nan, skip_nan)
+    elif fractions is not None and not skip_nan:
+        rows = sort(rows, last)
         flat = [_between_static(rows, float(f), count, method) for f in fractions.ravel()]
         bad = reduce_or(nan, (last,))
         flat = [select(bad, literal(math.nan, work), v) for v in flat]
         q_shape = fractions.shape
     else:
+        rows = sort(rows, last)
         values = strong(array_argument(q, f"{name}'s q"), work)
         q_shape = aval_of(values).shape
         size = math.prod(q_shape)
@@ -231,6 +242,41 @@ def _stack(results: list[Any], q_shape: tuple[int, ...], whole: tuple[int, ...],
     return reshape(joined, (*q_shape, *whole))
 
 
+def _amounts(name: str, weights: Any, shape: tuple[int, ...], axes: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """Weights in the shape of the array."""
+    given = strong(array_argument(weights, f"{name}'s weights"), dtype)
+    if aval_of(given).shape == shape:
+        return given
+    if len(axes) == 1 and aval_of(given).shape == (shape[axes[0]],):
+        return broadcast_in_dim(given, shape, axes)
+    raise location.error(
+        errors.ShapeError,
+        f"{name}: weights are {aval_of(given).long()}, the array has shape {shape}",
+        fix="give a weight for each element, or for each place along one axis",
+    )
+
+
+def _weighted(rows: Any, amounts: Any, fractions: Any, nan: Any, skip_nan: bool) -> list[Any]:
+    """The first elements of each row up to which the fractions of its weight are reached."""
+    shape, dtype = aval_of(rows).shape, aval_of(rows).dtype
+    last = len(shape) - 1
+    zero = literal(0, dtype)
+    amounts = select(nan, zero, amounts) if skip_nan else amounts
+    rows, amounts = sort([rows, amounts], last, num_keys=1)
+    reached = cumsum(amounts, last)
+    total = index_in_dim(reached, shape[last] - 1, last, False)
+    bad = eq(reduce_sum(strong(ne(nan, True), dtype), (last,)), zero) if skip_nan else reduce_or(nan, (last,))
+    # Elements in front that have no weight are not reached by any fraction.
+    reached = select(eq(reached, zero), literal(-math.inf, dtype), reached)
+    flat = []
+    for i in range(aval_of(fractions).size):
+        wanted = ar.mul(broadcast_to_shape(index_in_dim(fractions, i, 0, False), shape[:-1]), total)
+        below = lt(reached, broadcast_in_dim(wanted, shape, tuple(range(last))))
+        place = ar.min(reduce_sum(strong(below, dtypes.int32), (last,)), shape[last] - 1)
+        flat.append(select(bad, literal(math.nan, dtype), _pick(rows, place, last)))
+    return flat
+
+
 def _concrete(q: Any) -> np.ndarray[Any, Any] | None:
     """The fractions, if they are known while tracing."""
     if is_traced(q):
@@ -246,7 +292,9 @@ def _between_static(rows: Any, fraction: float, count: int, method: str) -> Any:
     if math.isnan(place):
         return broadcast_to_shape(literal(math.nan, dtype), aval_of(rows).shape[:-1])
     low, high = (min(max(f(place), 0), count - 1) for f in (math.floor, math.ceil))
-    if method == "nearest":
+    if method == "inverted_cdf":
+        low = high = min(max(math.ceil(fraction * count - 1), 0), count - 1)
+    elif method == "nearest":
         low = high = min(max(round(place), 0), count - 1)
     elif method in ("lower", "higher"):
         low = high = low if method == "lower" else high
@@ -269,7 +317,10 @@ def _between(rows: Any, fraction: Any, numbers: Any, method: str) -> Any:
     weight = ar.sub(place, low)
     low, high = (ar.min(ar.max(v, literal(0, dtype)), top) for v in (low, high))
     below, above = _pick(rows, low, last), _pick(rows, high, last)
-    if method == "lower":
+    if method == "inverted_cdf":
+        reach = ar.ceil(ar.sub(ar.mul(broadcast_to_shape(fraction, aval_of(numbers).shape), numbers), one))
+        out = _pick(rows, ar.min(ar.max(reach, literal(0, dtype)), top), last)
+    elif method == "lower":
         out = below
     elif method == "higher":
         out = above

@@ -112,6 +112,8 @@ def take_along_axis(
     axis: int | None = -1,
     mode: str | None = None,
     fill_value: ArrayLike | None = None,
+    *,
+    wrap_negative_indices: bool | None = None,
 ) -> Array:
     """For each line along an axis, its entries at the line's own indices.
 
@@ -121,6 +123,7 @@ def take_along_axis(
       axis: which; `None` takes from all elements as a vector.
       mode: `"fill"` (the default) or `"clip"`, for indices out of range.
       fill_value: what `"fill"` gives.
+      wrap_negative_indices: set to False if negative indices are out of range, and do not count from the end.
 
     >>> import stagec.numpy as snp
     >>> take_along_axis(snp.array([[1, 2], [3, 4]]), snp.array([[1], [0]]), 1)
@@ -144,8 +147,10 @@ def take_along_axis(
         )
     if check_mode(mode, "take_along_axis") == "wrap":
         indices, mode = wrapped(indices, size), "clip"
-    else:
+    elif wrap_negative_indices is not False:
         indices = wrap_negative(indices, size)
+    elif indices.dtype.itemsize < 4:
+        indices = convert_element_type(indices, dtypes.int32)
     a = broadcast_to_shape(a, (*lead[:axis], size, *lead[axis:]))
     places = broadcast_to_shape(indices, result)
     others = tuple([i for i in range(a.ndim) if i != axis])
@@ -160,9 +165,22 @@ def take_along_axis(
 
 
 def put_along_axis(
-    arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: int | None, inplace: bool = True
+    arr: ArrayLike,
+    indices: ArrayLike,
+    values: ArrayLike,
+    axis: int | None,
+    inplace: bool = True,
+    *,
+    mode: str | None = None,
 ) -> Array:
     """A copy in which each line along an axis has other values at its own indices; pass `inplace=False`.
+
+    Args:
+      arr: an array.
+      indices: integers of the same rank; sizes other than `axis` broadcast.
+      values: what to put there.
+      axis: which; `None` takes all elements as a vector.
+      mode: for indices out of range: `"drop"` (the default) leaves them out, `"clip"` takes the nearest entry.
 
     >>> import stagec.numpy as snp
     >>> put_along_axis(snp.zeros((2, 2)), snp.array([[1], [0]]), 7, 1, inplace=False)
@@ -182,7 +200,7 @@ def put_along_axis(
         indices if i == axis else np.arange(n, dtype=np.int32).reshape([-1 if j == i else 1 for j in range(a.ndim)])
         for i, n in enumerate(a.shape)
     ]
-    return reshape(a.at[tuple(places)].set(values), original.shape)
+    return reshape(a.at[tuple(places)].set(values, mode=mode), original.shape)
 
 
 def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True) -> Array:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
-from stagec.numpy.arguments import array_argument, concrete, from_numpy, is_traced, to_array
+from stagec.numpy.arguments import array_argument, concrete, from_numpy, to_array
+from stagec.numpy.choice import where
+from stagec.numpy.creation import full, ones, zeros
 from stagec.numpy.extremes import minimum
+from stagec.numpy.manipulation import moveaxis, ravel
+from stagec.numpy.positions import nonzero
 from stagec.numpy.promotion import promote_dtypes
-from stagec.numpy.reductions import strong
-from stagec.numpy.sorting import searchsorted, unique_sorted
+from stagec.numpy.reductions import argmax, strong
+from stagec.numpy.selection import compress
+from stagec.numpy.sorting import lexsort, searchsorted, unique_rows, unique_sorted
+from stagec.primitives.axes import as_int, canonical_axis
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import reshape
@@ -64,7 +70,7 @@ def unique(
       return_index: also return where each is first.
       return_inverse: also return which of them each element is.
       return_counts: also return how often each occurs.
-      axis: compare whole slices along an axis; outside of `jit` only.
+      axis: compare whole slices along an axis.
       equal_nan: whether all NaN are one element.
       size: length of the result, which `jit` needs; more elements are cut
         off, missing ones are `fill_value` with a count of 0.
@@ -73,7 +79,7 @@ def unique(
 
     Raises:
       ConcretizationError: the array is traced and `size` is missing.
-      UnsupportedError: `axis` and `size` together.
+      ShapeError: there are no elements, but some are asked for, and `fill_value` is missing.
 
     >>> import stagec.numpy as snp
     >>> snp.unique(snp.array([3, 1, 3]))
@@ -92,29 +98,71 @@ def unique(
         first = from_numpy(parts[0], aval_of(x).dtype)
         rest = [from_numpy(p, dtypes.default_int()) for p in parts[1:]]
         return (first, *rest) if any(wanted) else first
+    count = as_int(size, "unique", "size")
     if axis is not None:
-        raise location.error(
-            errors.UnsupportedError,
-            "unique: axis and size do not go together",
-            fix="call unique with axis outside of jit, without size",
-        )
-    flat = reshape(x, (aval_of(x).size,))
-    if aval_of(flat).size == 0:
-        raise location.error(errors.ShapeError, "unique: size= of an empty array", fix="check x.size first")
-    values, places, inverse, counts = unique_sorted(flat, int(size), fill_value, equal_nan)
+        axis = canonical_axis(axis, x.ndim, "unique")
+        rows = moveaxis(x, axis, 0)
+        _refuse_empty(rows, max(count, 1), None)
+        places, inverse, counts = unique_rows(rows.reshape(rows.shape[0], rows.size // rows.shape[0]), count)
+        values = rows[places]
+        if fill_value is not None:
+            present = (counts != 0).reshape((count,) + (1,) * (x.ndim - 1))
+            values = where(present, values, array_argument(fill_value, "unique's fill_value").astype(x.dtype))
+        values = moveaxis(values, 0, axis)
+    else:
+        _refuse_empty(x, count, fill_value)
+        if not x.size:
+            nothing = zeros(count, int)
+            values, places, counts = full(count, fill_value or 0, x.dtype), nothing, nothing
+            inverse = zeros(x.shape, int)
+        else:
+            values, places, inverse, counts = unique_sorted(ravel(x), count, fill_value, equal_nan)
+            inverse = reshape(inverse, x.shape)
     out = [strong(values)]
     if return_index:
         out.append(strong(places, dtypes.default_int()))
     if return_inverse:
-        out.append(strong(reshape(inverse, aval_of(x).shape), dtypes.default_int()))
+        out.append(strong(inverse, dtypes.default_int()))
     if return_counts:
         out.append(strong(counts, dtypes.default_int()))
     return tuple(out) if any(wanted) else out[0]
 
 
+def _refuse_empty(x: Any, size: int, fill_value: Any) -> None:
+    if size and not x.size and fill_value is None:
+        raise location.error(
+            errors.ShapeError,
+            f"unique: size={size} of {x.aval.long()}, which has no elements",
+            fix="check x.size first, or pass fill_value=",
+        )
+
+
 def _comparable(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     # NumPy does not sort bfloat16 with NaN last.
     return value.astype(np.float32) if value.dtype == dtypes.bfloat16 else value
+
+
+class UniqueAll(NamedTuple):
+    """Distinct elements, where each is first, which of them each element is, and how often each occurs."""
+
+    values: ArrayLike
+    indices: ArrayLike
+    inverse_indices: Array
+    counts: Array
+
+
+class UniqueCounts(NamedTuple):
+    """Distinct elements, and how often each occurs."""
+
+    values: ArrayLike
+    counts: Array
+
+
+class UniqueInverse(NamedTuple):
+    """Distinct elements, and which of them each element is."""
+
+    values: ArrayLike
+    inverse_indices: Array
 
 
 def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
@@ -127,45 +175,34 @@ def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: Array
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
 
-def unique_counts(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
-) -> tuple[Array, Array]:
+def unique_counts(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> UniqueCounts:
     """The distinct elements, and how often each occurs.
 
     >>> import stagec.numpy as snp
-    >>> values, counts = snp.unique_counts(snp.array([2, 1, 2]))
-    >>> counts
+    >>> snp.unique_counts(snp.array([2, 1, 2])).counts
     Array([1, 2], dtype=int32)
     """
-    values, counts = unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value)
-    return values, counts
+    return UniqueCounts(*unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
-def unique_inverse(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
-) -> tuple[Array, Array]:
+def unique_inverse(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> UniqueInverse:
     """The distinct elements, and which of them each element is.
 
     >>> import stagec.numpy as snp
-    >>> values, inverse = snp.unique_inverse(snp.array([2, 1, 2]))
-    >>> inverse
+    >>> snp.unique_inverse(snp.array([2, 1, 2])).inverse_indices
     Array([1, 0, 1], dtype=int32)
     """
-    values, inverse = unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value)
-    return values, inverse
+    return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
-def unique_all(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
-) -> tuple[Array, Array, Array, Array]:
+def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> UniqueAll:
     """The distinct elements, where each is first, which of them each element is, and how often each occurs.
 
     >>> import stagec.numpy as snp
-    >>> len(snp.unique_all(snp.array([2, 1, 2])))
-    4
+    >>> snp.unique_all(snp.array([2, 1, 2])).indices
+    Array([1, 0], dtype=int32)
     """
-    values, first, inverse, counts = unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
-    return values, first, inverse, counts
+    return UniqueAll(*unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
@@ -182,37 +219,96 @@ def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_val
 
 def _of_values(name: str, ar1: Any, ar2: Any, **options: Any) -> Any:
     x, y = promote_dtypes(array_argument(ar1, name), array_argument(ar2, name))
-    if is_traced(x, y):
-        concrete(x, name, "ar1")
-        concrete(y, name, "ar2")
-    values = [_comparable(np.asarray(concrete(v, name, "array"))) for v in (x, y)]
+    instead = "give the size of the result, size="
+    values = [_comparable(concrete(v, name, what, instead)) for v, what in ((x, "ar1"), (y, "ar2"))]
     return getattr(np, name)(*values, **options), aval_of(x).dtype
 
 
 @overload
 def intersect1d(
-    ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: Literal[False] = False
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    return_indices: Literal[False] = False,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
 ) -> Array: ...
 @overload
 def intersect1d(
-    ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, return_indices: Literal[True]
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    *,
+    return_indices: Literal[True],
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
 ) -> tuple[Array, Array, Array]: ...
 def intersect1d(
-    ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    return_indices: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
 ) -> Array | tuple[Array, ...]:
-    """The distinct elements that both arrays have; outside of `jit` only.
+    """The distinct elements that both arrays have, in ascending order.
+
+    Args:
+      ar1, ar2: arrays.
+      assume_unique: whether no element occurs twice in an array.
+      return_indices: also return where each element is first in both arrays.
+      size: length of the result, which `jit` needs; more elements are cut off.
+      fill_value: for missing elements, by default the smallest one, or 0; their indices are the arrays' sizes.
 
     Raises:
-      ConcretizationError: an array is traced: the length of the result depends on values.
+      ConcretizationError: an array is traced and `size` is missing.
 
     >>> import stagec.numpy as snp
     >>> snp.intersect1d(snp.array([1, 2]), snp.array([2, 3]))
     Array([2], dtype=int32)
     """
-    found, dtype = _of_values("intersect1d", ar1, ar2, assume_unique=assume_unique, return_indices=return_indices)
+    if size is None:
+        found, dtype = _of_values("intersect1d", ar1, ar2, assume_unique=assume_unique, return_indices=return_indices)
+        if not return_indices:
+            return from_numpy(found, dtype)
+        return (from_numpy(found[0], dtype), *[from_numpy(p, dtypes.default_int()) for p in found[1:]])
+    x, y = _flat("intersect1d", ar1, ar2)
+    values, places, present = _distinct(x)
+    common = present & isin(values, y)
+    out = _kept(common, values, size, fill_value, smallest=True)
     if not return_indices:
-        return from_numpy(found, dtype)
-    return (from_numpy(found[0], dtype), *[from_numpy(p, dtypes.default_int()) for p in found[1:]])
+        return out
+    first = argmax(values[:, None] == y, 1) if x.size and y.size else places
+    rest = [compress(common, p, size=size, fill_value=v.size) for p, v in ((places, x), (first, y))]
+    return (out, *[strong(p, dtypes.default_int()) for p in rest])
+
+
+def _flat(name: str, ar1: Any, ar2: Any) -> Any:
+    parts = promote_dtypes(array_argument(ar1, name), array_argument(ar2, name))
+    return [strong(ravel(to_array(v))) for v in parts]
+
+
+def _distinct(x: Any) -> tuple[Any, Any, Any]:
+    """The distinct elements, their first places, and which of them there are, in the size of the array."""
+    if not x.size:
+        return x, zeros(0, int), zeros(0, bool)
+    values, places, _, counts = unique_sorted(x, x.size, None, True)
+    return values, places, counts != 0
+
+
+def _kept(mask: Any, values: Any, size: Any, fill_value: Any, smallest: bool) -> Any:
+    """The values where the mask is true, in order, padded to a size."""
+    kind = values.dtype
+    if fill_value is None:
+        fill_value = where(mask.any(), values[argmax(mask)], 0).astype(kind) if smallest and values.size else 0
+    count = as_int(size, "size", "size")
+    fill = full(count, array_argument(fill_value, "fill_value").astype(kind))
+    if not values.size:
+        return fill
+    places = nonzero(mask, size=count, fill_value=values.size)[0]
+    return where(places < values.size, values[minimum(places, values.size - 1)], fill)
 
 
 def isin(
@@ -256,27 +352,64 @@ def isin(
 _COMPARED = 32
 
 
-def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Array:
-    """The distinct elements of `ar1` that `ar2` does not have; outside of `jit` only.
+def setdiff1d(
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
+) -> Array:
+    """The distinct elements of `ar1` that `ar2` does not have.
+
+    Args:
+      ar1, ar2: arrays.
+      assume_unique: whether no element occurs twice in `ar1`; the result then has its order.
+      size: length of the result, which `jit` needs; more elements are cut off.
+      fill_value: for missing elements, 0 by default.
 
     Raises:
-      ConcretizationError: an array is traced: the length of the result depends on values.
+      ConcretizationError: an array is traced and `size` is missing.
 
     >>> import stagec.numpy as snp
     >>> snp.setdiff1d(snp.array([1, 2]), snp.array([2, 3]))
     Array([1], dtype=int32)
     """
-    return from_numpy(*_of_values("setdiff1d", ar1, ar2, assume_unique=assume_unique))
+    if size is None:
+        return from_numpy(*_of_values("setdiff1d", ar1, ar2, assume_unique=assume_unique))
+    x, y = _flat("setdiff1d", ar1, ar2)
+    values, _, present = (x, None, ones(x.shape, bool)) if assume_unique else _distinct(x)
+    return _kept(present & isin(values, y, invert=True), values, size, fill_value, smallest=False)
 
 
-def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Array:
-    """The distinct elements that one of the arrays has and the other has not; outside of `jit` only.
+def setxor1d(
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
+) -> Array:
+    """The distinct elements that one of the arrays has and the other has not, in ascending order.
+
+    Args:
+      ar1, ar2: arrays.
+      assume_unique: whether no element occurs twice in an array.
+      size: length of the result, which `jit` needs; more elements are cut off.
+      fill_value: for missing elements, by default the smallest one, or 0.
 
     Raises:
-      ConcretizationError: an array is traced: the length of the result depends on values.
+      ConcretizationError: an array is traced and `size` is missing.
 
     >>> import stagec.numpy as snp
     >>> snp.setxor1d(snp.array([1, 2]), snp.array([2, 3]))
     Array([1, 3], dtype=int32)
     """
-    return from_numpy(*_of_values("setxor1d", ar1, ar2, assume_unique=assume_unique))
+    if size is None:
+        return from_numpy(*_of_values("setxor1d", ar1, ar2, assume_unique=assume_unique))
+    x, y = _flat("setxor1d", ar1, ar2)
+    parts = [(_distinct(x), y), (_distinct(y), x)]
+    values = concatenate([v for (v, _, _), _ in parts], 0)
+    kept = concatenate([present & isin(v, other, invert=True) for (v, _, present), other in parts], 0)
+    order = lexsort((values, ~kept))
+    return _kept(kept[order], values[order], size, fill_value, smallest=True)

@@ -14,6 +14,7 @@ from stagec.numpy.promotion import promote_dtypes
 from stagec.numpy.reductions import strong
 from stagec.primitives import arithmetic as ar, sort as so
 from stagec.primitives.axes import canonical_axis
+from stagec.primitives.complex import imag, real
 from stagec.primitives.cumulative import cumsum
 from stagec.primitives.gather import GatherDimensionNumbers, gather
 from stagec.primitives.iota import broadcasted_iota, full
@@ -22,7 +23,7 @@ from stagec.primitives.logic import bitwise_and, bitwise_not, bitwise_or, eq, lt
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.reduce import reduce_sum
 from stagec.primitives.shape import broadcast_in_dim, reshape, rev
-from stagec.primitives.slicing import slice_in_dim
+from stagec.primitives.slicing import index_in_dim, slice_in_dim
 from stagec.typing import ArrayLike, Arrays, DTypeLike
 
 
@@ -201,6 +202,10 @@ def take_flat(x: Any, index: Any) -> Any:
 
 def _sorts_before(x: Any, y: Any) -> Any:
     """`x < y` in the order of sorting, where NaN is last."""
+    if dtypes.is_complex(aval_of(x).dtype):
+        first = _sorts_before(real(x), real(y))
+        tied = bitwise_not(bitwise_or(first, _sorts_before(real(y), real(x))))
+        return bitwise_or(first, bitwise_and(tied, _sorts_before(imag(x), imag(y))))
     less = lt(x, y)
     if not dtypes.is_float(aval_of(x).dtype):
         return less
@@ -291,12 +296,36 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str 
 def unique_sorted(flat: Any, size: int, fill_value: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
     """Distinct elements of a rank-1 array, padded to `size`: values, first places, inverse, counts."""
     n = aval_of(flat).size
-    dtype = aval_of(flat).dtype
     ordered, places = so.sort([flat, _places((n,), 0)], 0, is_stable=False, num_keys=2)
     before, after = slice_in_dim(ordered, 0, n - 1), slice_in_dim(ordered, 1, n)
     differ = ne(before, after)
-    if equal_nan and dtypes.is_inexact(dtype):
+    if equal_nan and dtypes.is_inexact(aval_of(flat).dtype):
         differ = bitwise_and(differ, bitwise_or(eq(before, before), eq(after, after)))
+    first_places, inverse, counts = _runs(places, differ, size)
+    values = take_flat(flat, first_places)
+    if fill_value is not None:
+        fill = strong(array_argument(fill_value, "unique's fill_value"), aval_of(flat).dtype)
+        present = ne(counts, literal(0, np.dtype(np.int32)))
+        values = select(present, values, broadcast_in_dim(fill, (size,), ()))
+    return values, first_places, inverse, counts
+
+
+def unique_rows(rows: Any, size: int) -> tuple[Any, Any, Any]:
+    """Of the distinct rows of a matrix, in lexicographic order, padded to `size`: first places, inverse, counts."""
+    n, width = aval_of(rows).shape
+    columns = [index_in_dim(rows, i, 1, False) for i in range(width)]
+    *ordered, places = so.sort([*columns, _places((n,), 0)], 0, is_stable=False, num_keys=width + 1)
+    differ = full((n - 1,), False, dtypes.bool_)
+    for column in ordered:
+        differ = bitwise_or(differ, ne(slice_in_dim(column, 0, n - 1), slice_in_dim(column, 1, n)))
+    return _runs(places, differ, size)
+
+
+def _runs(places: Any, differ: Any, size: int) -> tuple[Any, Any, Any]:
+    """First places, inverse and counts of runs: `differ` says where a next run begins among the sorted `places`.
+
+    Missing runs have the first place of the first one, and a count of 0.
+    """
     starts = concatenate([full((1,), 1, dtypes.int32), strong(differ, dtypes.int32)], 0)
     ranks = ar.sub(cumsum(starts), literal(1, np.dtype(np.int32)))
     wanted = broadcasted_iota(dtypes.int32, (size,), 0)
@@ -304,13 +333,6 @@ def unique_sorted(flat: Any, size: int, fill_value: Any, equal_nan: bool) -> tup
     ends = strong(searchsorted(ranks, wanted, "right"), dtypes.int32)
     counts = ar.sub(ends, firsts)
     present = ne(counts, literal(0, np.dtype(np.int32)))
-    values = take_flat(ordered, firsts)
-    if fill_value is None:
-        fill = reshape(slice_in_dim(ordered, 0, 1), ())
-    else:
-        fill = strong(array_argument(fill_value, "unique's fill_value"), dtype)
-    values = select(present, values, broadcast_in_dim(fill, (size,), ()))
     first_places = take_flat(places, firsts)
     first_places = select(present, first_places, broadcast_in_dim(slice_in_dim(places, 0, 1), (size,), (0,)))
-    inverse = so.sort([places, ranks], 0, is_stable=False)[1]
-    return values, first_places, inverse, counts
+    return first_places, so.sort([places, ranks], 0, is_stable=False)[1], counts

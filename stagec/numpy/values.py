@@ -85,10 +85,25 @@ def asarray(
 ) -> Array:
     """Like `array`, but gives back an array of the wanted dtype as it is.
 
+    Args:
+      a: what to convert.
+      dtype, order, device: as for `array`.
+      copy: whether to copy an array of the wanted dtype; with False, anything else is an error.
+
+    Raises:
+      ValueError: `copy` is False, and `a` is not an array of the wanted dtype.
+
     >>> asarray(1.5)
     Array(1.5, dtype=float32, weak_type=True)
     """
-    return array(a, dtype, bool(copy), order, device=device)
+    out = array(a, dtype, bool(copy), order, device=device)
+    if copy is False and out is not a:
+        raise location.error(
+            ValueError,
+            f"asarray: copy=False, but {type(a).__name__} has to be copied to become {aval_of(out).long()}",
+            fix="leave copy out, and get a copy where one is needed",
+        )
+    return out
 
 
 def _from_value(operand: Any, original: Any, dtype: np.dtype[Any] | None) -> Any:

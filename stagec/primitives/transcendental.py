@@ -34,21 +34,22 @@ def _expm1_eval(x: Any) -> Any:
     if not dtypes.is_complex(x.dtype):
         return np.expm1(x)
     # NumPy's is NaN where a zero meets an infinity.
-    turn, out = np.where(np.isneginf(x.real) & ~np.isfinite(x.imag), 0, x.imag), np.exp(x)
+    turn, power, out = np.where(np.isneginf(x.real) & ~np.isfinite(x.imag), 0, x.imag), np.exp(x), np.empty_like(x)
     level, half = np.expm1(x.real), np.sin(turn * x.real.dtype.type(0.5))
-    out.real = np.where(np.isfinite(level), level * np.cos(turn) - 2 * half * half, out.real - 1)
+    out.real = np.where(np.isfinite(level), level * np.cos(turn) - 2 * half * half, power.real - 1)
+    out.imag = power.imag
     return out
 
 
 def _log1p_eval(x: Any) -> Any:
     if not dtypes.is_complex(x.dtype):
         return np.log1p(x)
-    out = np.log1p(x)
+    far, out = np.log1p(x), np.empty_like(x)
     small = np.maximum(np.abs(x.real), np.abs(x.imag)) < 0.5
     # NumPy's takes the logarithm of |1 + x|, which loses what is small.
     safe = np.where(small, x, 0)
     near = np.log1p(safe.real * (safe.real + 2) + safe.imag * safe.imag) / 2
-    out.real = np.where(small, near, out.real)
+    out.real, out.imag = np.where(small, near, far.real), far.imag
     return out
 
 
@@ -62,11 +63,22 @@ def _exp2_lower(cx: Any, x: Any) -> Any:
     (aval,) = cx.in_avals
     if not dtypes.is_complex(aval.dtype):
         return cx.emit("stablehlo.power", [cx.constant(2, aval), x])
-    return cx.emit("stablehlo.exponential", [cx.emit("stablehlo.multiply", [x, cx.constant(np.log(2), aval)])])
+    # Part by part: a product of complex numbers is NaN where an infinity meets the zero of log(2) + 0j.
+    part = aval.update(dtype=dtypes.real_dtype(aval.dtype))
+    log2 = cx.constant(np.log(2), part)
+    parts = [
+        cx.emit("stablehlo.multiply", [cx.emit(name, [x], avals=[part]), log2], avals=[part])
+        for name in ("stablehlo.real", "stablehlo.imag")
+    ]
+    return cx.emit("stablehlo.exponential", [cx.emit("stablehlo.complex", parts)])
 
 
 def _exp2_eval(x: Any) -> Any:
-    return np.exp(x * x.dtype.type(np.log(2))) if dtypes.is_complex(x.dtype) else np.exp2(x)
+    if not dtypes.is_complex(x.dtype):
+        return np.exp2(x)
+    scaled, log2 = np.empty_like(x), x.real.dtype.type(np.log(2))
+    scaled.real, scaled.imag = x.real * log2, x.imag * log2
+    return np.exp(scaled)
 
 
 exp2_p = _function("exp2", _exp2_eval, _exp2_lower, lambda out, x: ar.mul(out, math.log(2)), result=True)

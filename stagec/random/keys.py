@@ -20,7 +20,7 @@ from stagec.primitives.iota import full, iota
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.shape import reshape
 from stagec.primitives.threefry import threefry2x32
-from stagec.random.key_array import KEY_DTYPE, KeyLike, PRNGKeyArray
+from stagec.random.key_array import KEY_DTYPE, KeyLike as KeyLike, PRNGKeyArray as PRNGKeyArray
 from stagec.typing import ArrayLike
 
 IMPLEMENTATION = "threefry2x32"

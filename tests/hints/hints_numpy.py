@@ -60,6 +60,16 @@ CASES = [
         lambda: snp.interp(1.0, V, V, left="nearest"),
         lambda: (snp.interp(1.0, V, V, left=0.0), snp.interp(1.0, V, V, left="extrapolate")),
     ),
+    (
+        "leave copy out, and get a copy where one is needed",
+        lambda: snp.asarray([1, 2], copy=False),
+        lambda: snp.asarray([1, 2]),
+    ),
+    (
+        "pass assume_unique_indices=True, or call delete outside of jit",
+        lambda: stagec.jit(snp.delete)(V, P[:2]),
+        lambda: (stagec.jit(lambda x, i: snp.delete(x, i, assume_unique_indices=True))(V, P[:2]), snp.delete(V, P[:2])),
+    ),
     # Dtypes.
     ("take the parts with real() and imag() first", lambda: snp.floor_divide(C, 2), lambda: snp.real(C) // 2),
     ("take the parts with real() and imag() first", lambda: snp.isposinf(C), lambda: snp.isposinf(snp.real(C))),

@@ -153,14 +153,19 @@ CASES = [
     # Quantiles and reductions.
     ("take the real part, x.real", lambda: snp.median(C), lambda: snp.median(C.real)),
     (
-        "use one of linear, lower, higher, midpoint, nearest",
+        "use one of linear, lower, higher, midpoint, nearest, inverted_cdf",
         lambda: snp.quantile(V, 0.5, method="hazen"),
-        lambda: [snp.quantile(V, 0.5, method=m) for m in "linear lower higher midpoint nearest".split()],
+        lambda: [snp.quantile(V, 0.5, method=m) for m in "linear lower higher midpoint nearest inverted_cdf".split()],
     ),
     (
-        "leave weights out; snp.average takes weights",
+        "pass method='inverted_cdf'",
         lambda: snp.quantile(V, 0.5, weights=V),
-        lambda: (snp.quantile(V, 0.5), snp.average(V, weights=V)),
+        lambda: snp.quantile(V, 0.5, weights=V, method="inverted_cdf"),
+    ),
+    (
+        "give a weight for each element, or for each place along one axis",
+        lambda: snp.quantile(V, 0.5, weights=V[:2], method="inverted_cdf"),
+        lambda: snp.quantile(V, 0.5, weights=V, method="inverted_cdf"),
     ),
     (
         "pass initial=, or reduce over axes that have elements",
@@ -203,14 +208,9 @@ CASES = [
     ("name the axis to run along, axis=0", lambda: snp.cumulative_sum(X), lambda: snp.cumulative_sum(X, axis=0)),
     # Sets and sorting.
     (
-        "check x.size first",
+        "check x.size first, or pass fill_value=",
         lambda: snp.unique(EMPTY, size=2),
-        lambda: snp.unique(EMPTY, size=2) if EMPTY.size else None,
-    ),
-    (
-        "call unique with axis outside of jit, without size",
-        lambda: snp.unique(X, axis=0, size=2),
-        lambda: snp.unique(X, axis=0),
+        lambda: snp.unique(EMPTY, size=2, fill_value=0),
     ),
     (
         "pass a sorted vector, and side='left' or 'right'",

@@ -142,3 +142,15 @@ def test_kind_and_a_bad_kth_are_refused() -> None:
         snp.sort(N, kind="quicksort")
     with pytest.raises(stagec.errors.AxisError, match="kth=7"):
         snp.partition(N, 7)
+
+
+def test_complex_numbers_are_searched_in_the_order_of_sorting() -> None:
+    nan = np.nan
+    values = np.array([complex(a, b) for a in (1, -1, 0, nan, np.inf) for b in (2, 0, nan, -1)], np.complex64)
+    table, plain = snp.sort(values), values[~np.isnan(values)]
+    assert snp.searchsorted(table, table).tolist() == list(range(values.size))
+    assert stagec.jit(lambda t: snp.searchsorted(t, t, "right"))(table).tolist() == list(range(1, values.size + 1))
+    ordered = np.sort(plain)
+    assert snp.searchsorted(ordered, plain).tolist() == np.searchsorted(ordered, plain).tolist()
+    many = np.tile(values, 3)[:50]
+    assert snp.isin(values, many).tolist() == np.isin(values, many).tolist()

@@ -469,3 +469,12 @@ def test_an_integer_outside_of_the_range_of_a_dtype_compares_by_its_value(compar
 def test_a_traced_comparison_with_an_integer_outside_of_the_range_is_a_constant():
     found = stagec.jit(lambda x: (x == 300, x > -200))(snp.ones(2, "int8"))
     assert [v.tolist() for v in found] == [[False, False], [True, True]]
+
+
+def test_complex_functions_take_arrays_without_axes() -> None:
+    z = 0.25 - 0.5j
+    for name in ("expm1", "log1p", "exp2"):
+        for _ in range(3):  # the third call runs by a plan
+            found = getattr(snp, name)(snp.array(z))
+        np.testing.assert_allclose(found, getattr(np, name)(z), rtol=1e-6)
+    assert abs(complex(snp.log1p(1e-6 + 0j)) - np.log1p(1e-6)) < 1e-12

@@ -1,0 +1,149 @@
+"""Growing and shrinking arrays inside: insert, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
+from stagec.core.trace import Tracer
+from stagec.numpy.arguments import array_argument, concrete
+from stagec.numpy.indexing import getitem
+from stagec.numpy.manipulation import ravel
+from stagec.numpy.promotion import broadcast_to_shape
+from stagec.primitives import arithmetic, joining as _joining, shape as _shape
+from stagec.primitives.axes import canonical_axis
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.iota import full
+from stagec.primitives.logic import eq, lt, select
+from stagec.typing import ArrayLike
+
+
+def insert(
+    arr: ArrayLike, obj: int | slice | ArrayLike | Sequence[int], values: ArrayLike, axis: int | None = None
+) -> Array:
+    """A copy with `values` before the given positions of an axis.
+
+    Args:
+      arr: an array.
+      obj: positions: integers, a slice, or a mask that is not traced.
+      values: what to insert, broadcast along the other axes.
+      axis: which; `None` inserts into all elements as a vector.
+
+    >>> import stagec.numpy as snp
+    >>> insert(snp.array([1, 2, 3]), 1, 9)
+    Array([1, 9, 2, 3], dtype=int32)
+    """
+    a, values = array_argument(arr, "arr"), array_argument(values, "values")
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = canonical_axis(axis, a.ndim, "insert")
+    size = a.shape[axis]
+    traced = isinstance(obj, Tracer) and not dtypes.is_bool(obj.dtype)
+    places: Any = obj if traced else _positions(obj, size, "insert")
+    single = places.ndim == 0
+    flat = places.reshape(-1)
+    for i in () if traced else flat:
+        if not -size <= i <= size:
+            raise location.error(
+                errors.IndexingError,
+                f"insert: index {i} is out of bounds for axis {axis} with size {size}",
+                fix=f"give positions from {-size} to {size}",
+            )
+    values = convert_element_type(values, a.dtype)
+    count = len(flat)
+    if single and values.ndim:
+        values = _shape.reshape(values, (1,) * (a.ndim - values.ndim) + values.shape)
+        # One position with several values: NumPy's axis 0 of values becomes the axis.
+        values = values if axis == 0 else _moved(values, axis)
+        count = values.shape[axis]
+    values = broadcast_to_shape(values, tuple([count if i == axis else n for i, n in enumerate(a.shape)]))
+    both = _joining.concatenate([a, values], axis)
+    source = (_traced_sources if traced else _sources)(flat, size, count)
+    return getitem(both, (*[slice(None)] * axis, source))
+
+
+def _sources(places: np.ndarray[Any, Any], size: int, count: int) -> np.ndarray[Any, Any]:
+    """For each element of the result, which element it is of the array with the new values behind it."""
+    places = np.broadcast_to(np.where(places < 0, places + size, places), (count,))
+    order = np.argsort(places, kind="stable")
+    at = places[order] + np.arange(count)
+    source = np.empty(size + count, np.int32)
+    new = np.zeros(size + count, bool)
+    new[at] = True
+    source[new] = size + order
+    source[~new] = np.arange(size)
+    return source
+
+
+def _traced_sources(places: Any, size: int, count: int) -> Any:
+    places = convert_element_type(places, dtypes.int32)
+    places = arithmetic.min(arithmetic.max(select(lt(places, 0), arithmetic.add(places, size), places), 0), size)
+    places = broadcast_to_shape(places, (count,))
+    order = places.argsort(stable=True)
+    at = getitem(places, order) + np.arange(count, dtype=np.int32)
+    nothing = full((size + count,), 0, dtypes.int32)
+    new = nothing.at[at].set(1)
+    return select(eq(new, 0), (1 - new).cumsum() - 1, nothing.at[at].set(order + size))
+
+
+def _moved(values: Any, axis: int) -> Any:
+    order = [i for i in range(values.ndim) if i != 0]
+    order.insert(axis, 0)
+    return _shape.transpose(values, order)
+
+
+def _positions(obj: Any, size: int, name: str, instead: str = "") -> np.ndarray[Any, Any]:
+    if isinstance(obj, slice):
+        return np.arange(size)[obj]
+    value = np.asarray(obj) if isinstance(obj, (list, tuple)) else concrete(obj, name, "obj", instead)
+    if value.dtype == np.bool_:
+        return np.flatnonzero(value)
+    return value.astype(np.int64)
+
+
+def delete(
+    arr: ArrayLike,
+    obj: int | slice | ArrayLike | Sequence[int],
+    axis: int | None = None,
+    *,
+    assume_unique_indices: bool = False,
+) -> Array:
+    """A copy without the given positions of an axis.
+
+    Args:
+      arr: an array.
+      obj: positions: integers, a slice, or a mask. A traced one has to be an integer, or several different ones.
+      axis: which; `None` deletes from all elements as a vector.
+      assume_unique_indices: whether no position is twice in `obj`; needed where it is traced and has an axis.
+
+    >>> import stagec.numpy as snp
+    >>> delete(snp.array([1, 2, 3]), 1)
+    Array([1, 3], dtype=int32)
+    """
+    a = array_argument(arr, "arr")
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = canonical_axis(axis, a.ndim, "delete")
+    size = a.shape[axis]
+    if isinstance(obj, Tracer) and obj.ndim == 0:
+        place = obj + size * (obj < 0)
+        kept = np.arange(size - 1, dtype=np.int32)
+        return getitem(a, (*[slice(None)] * axis, kept + (kept >= place)))
+    if isinstance(obj, Tracer) and assume_unique_indices and not dtypes.is_bool(obj.dtype):
+        # Those that are kept come first, in order.
+        order = full((size,), 0, dtypes.int32).at[ravel(obj)].set(1).argsort(stable=True)
+        return getitem(a, (*[slice(None)] * axis, getitem(order, slice(size - obj.size))))
+    places = _positions(obj, size, "delete", "pass assume_unique_indices=True").reshape(-1)
+    if any(not -size <= i < size for i in places):
+        raise location.error(
+            errors.IndexingError,
+            f"delete: an index is out of bounds for axis {axis} with size {size}",
+            fix=f"give positions from {-size} to {size - 1}",
+        )
+    keep = np.ones(size, bool)
+    keep[places] = False
+    return getitem(a, (*[slice(None)] * axis, np.flatnonzero(keep).astype(np.int32)))
