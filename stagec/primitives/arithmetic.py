@@ -13,6 +13,7 @@ from stagec.core.dtypes import FLOATING, INEXACT, NUMERIC
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Absent, Primitive
 from stagec.core.zero import zero_of
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal, uniform
+from stagec.primitives.precision import check_accuracy
 from stagec.primitives.rules import batch_elementwise, cotangents, each, linear, spread_to, zeros
 from stagec.primitives.table import check_dtype, computed_in_float32, elementwise, spread
 
@@ -446,18 +447,21 @@ def square(x: Any) -> Operand:
     return square_p(as_operand(x))
 
 
-def sqrt(x: Any) -> Operand:
+def sqrt(x: Any, accuracy: Any = None) -> Operand:
     """The square root of each element; NaN for negative real numbers."""
+    check_accuracy("sqrt", accuracy)
     return sqrt_p(as_operand(x))
 
 
-def rsqrt(x: Any) -> Operand:
+def rsqrt(x: Any, accuracy: Any = None) -> Operand:
     """`1 / sqrt(x)` for each element."""
+    check_accuracy("rsqrt", accuracy)
     return rsqrt_p(as_operand(x))
 
 
-def cbrt(x: Any) -> Operand:
+def cbrt(x: Any, accuracy: Any = None) -> Operand:
     """The real cube root of each element."""
+    check_accuracy("cbrt", accuracy)
     return cbrt_p(as_operand(x))
 
 

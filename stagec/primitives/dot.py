@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes, location
+from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive
 from stagec.core.zero import is_linear
 from stagec.primitives.axes import as_int, canonical_axes, shape_error
 from stagec.primitives.convert import convert_element_type, convert_value
 from stagec.primitives.operand import Operand, aval_of, uniform
+from stagec.primitives.precision import canonical_precision
 from stagec.primitives.rules import each
 from stagec.primitives.shape import transpose
 from stagec.primitives.table import HALF, same_dtype
@@ -207,42 +207,6 @@ dot_general_p = Primitive(
 )
 
 
-class Precision(enum.Enum):
-    """How exact products are, on hardware that has a choice; JAX's names."""
-
-    DEFAULT = 0
-    HIGH = 1
-    HIGHEST = 2
-
-
-_PRECISIONS = {
-    None: None,
-    "default": None,
-    "fastest": None,
-    "bfloat16": None,
-    "high": "high",
-    "bfloat16_3x": "high",
-    "tensorfloat32": "high",
-    "highest": "highest",
-    "float32": "highest",
-}
-
-
-def canonical_precision(precision: Any) -> str | None:
-    """One of `None`, `"high"` and `"highest"`, from JAX's names, enums, or a pair of them."""
-    if isinstance(precision, (tuple, list)):
-        precision = precision[0] if precision else None
-    text = getattr(precision, "name", precision)
-    text = text.lower() if isinstance(text, str) else text
-    if text not in _PRECISIONS:
-        raise location.error(
-            ValueError,
-            f"unknown precision {precision!r}",
-            fix="use 'default', 'high', 'highest', or a member of stagec.lax.Precision",
-        )
-    return _PRECISIONS[text]
-
-
 def dot_general(
     lhs: Any,
     rhs: Any,
@@ -255,7 +219,7 @@ def dot_general(
     Args:
       lhs, rhs: arrays of one dtype.
       dimension_numbers: `((lhs contracted, rhs contracted), (lhs batch, rhs batch))`, lists of axes.
-      precision: `"default"`, `"high"` or `"highest"`, for hardware that has a choice.
+      precision: `"default"`, `"high"`, `"highest"`, or an algorithm, for hardware that has a choice.
       preferred_element_type: dtype of the result. Half-precision products are
         summed in float32 whatever it is.
 

@@ -10,7 +10,13 @@ CPU = Target.parse("cpu")
 
 
 def test_small_programs_start_with_the_plain_set():
-    assert [rung.name for rung in ladder(CPU, matmul_size=64**3)] == ["direct", "kernels", "plain", "careful", "separate"]
+    assert [rung.name for rung in ladder(CPU, matmul_size=64**3)] == [
+        "direct",
+        "kernels",
+        "plain",
+        "careful",
+        "separate",
+    ]
     assert ladder(CPU, CompileOptions(kernels=False))[0].name == "plain"
 
 

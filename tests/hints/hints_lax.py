@@ -83,6 +83,11 @@ def many(value):
         return lax.add(snp.array([1]), value)
 
 
+def ragged(axes, groups):
+    numbers = lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), axes, groups)
+    return lax.ragged_dot_general(X, snp.ones((2, 3, 1)), snp.array([1, 1]), numbers)
+
+
 CASES = [
     # Operands.
     (
@@ -269,5 +274,48 @@ CASES = [
         "pass unique_indices=True if no index does",
         lambda: stagec.grad(lambda v: lax.scatter_mul(V, P[:, None], v, PUT).sum())(V),
         lambda: stagec.grad(lambda v: lax.scatter_mul(V, P[:, None], v, PUT, unique_indices=True).sum())(V),
+    ),
+    (
+        "give a size for each spatial axis: two fewer than the operand's axes",
+        lambda: lax.conv_general_dilated_patches(IMAGE, (3,), (1, 1), "SAME"),
+        lambda: lax.conv_general_dilated_patches(IMAGE, (3, 3), (1, 1), "SAME"),
+    ),
+    (
+        "give rhs the axes (output features, features * window, spatial axes of the result) that dimension_numbers name",
+        lambda: lax.conv_general_dilated_local(IMAGE, snp.ones((4, 18, 3, 2)), (1, 1), "VALID", (3, 3)),
+        lambda: lax.conv_general_dilated_local(IMAGE, snp.ones((4, 18, 3, 3)), (1, 1), "VALID", (3, 3)),
+    ),
+    (
+        "give one size for each group, and no offset; stagec.vmap maps over lists of sizes",
+        lambda: lax.ragged_dot(X, snp.ones((2, 3, 1)), snp.array([[1, 1], [2, 0]])),
+        lambda: (
+            lax.ragged_dot(X, snp.ones((2, 3, 1)), snp.array([1, 1])),
+            stagec.vmap(lambda n: lax.ragged_dot(X, snp.ones((2, 3, 1)), n))(snp.array([[1, 1], [2, 0]])),
+        ),
+    ),
+    (
+        "convert them with astype('int32')",
+        lambda: lax.ragged_dot(X, snp.ones((2, 3, 1)), snp.ones(2)),
+        lambda: lax.ragged_dot(X, snp.ones((2, 3, 1)), snp.ones(2).astype("int32")),
+    ),
+    (
+        "name one ragged axis of lhs, and one group axis of rhs if the ragged one is neither contracted nor batch",
+        lambda: ragged([0, 1], [0]),
+        lambda: ragged([0], [0]),
+    ),
+    (
+        "give a size for each group of rhs",
+        lambda: lax.ragged_dot(X, snp.ones((2, 3, 1)), snp.array([2])),
+        lambda: lax.ragged_dot(X, snp.ones((2, 3, 1)), snp.array([2, 0])),
+    ),
+    (
+        "give an array of integers for each axis",
+        lambda: lax.index_take(X, (P[:1],), (0, 1)),
+        lambda: lax.index_take(X, (P[1:2], P[2:]), (0, 1)),
+    ),
+    (
+        "use a member of lax.AccuracyMode, or a lax.Tolerance",
+        lambda: lax.exp(V, accuracy="high"),
+        lambda: (lax.exp(V, accuracy=lax.AccuracyMode.HIGHEST), lax.exp(V, accuracy=lax.Tolerance(rtol=1e-6))),
     ),
 ]

@@ -47,7 +47,10 @@ def test_products_of_matrices_are_those_of_scipy(mode: str) -> None:
 
 
 def test_integers_become_floats_as_in_jax() -> None:
-    for found in (ours.convolve(np.array([1, 2, 3]), np.array([0, 1])), ours.correlate(np.arange(1, 4), np.array([1, 0]))):
+    for found in (
+        ours.convolve(np.array([1, 2, 3]), np.array([0, 1])),
+        ours.correlate(np.arange(1, 4), np.array([1, 0])),
+    ):
         assert found.dtype == "float32"
         assert found.tolist() == [0, 1, 2, 3]
 
