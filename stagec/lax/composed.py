@@ -146,6 +146,10 @@ def approx_max_k(
     >>> approx_max_k(snp.array([1.0, 3.0, 2.0]), 2)[1]
     Array([1, 2], dtype=int32)
     """
+    if not 0 < recall_target <= 1:
+        raise location.error(
+            ValueError, f"approx_max_k: recall_target={recall_target!r}", fix="give a share above 0, and 1 at most"
+        )
     x = array_argument(operand, "approx_max_k")
     axis = canonical_axis(reduction_dimension, x.ndim, "approx_max_k")
     values, places = top_k(snp.moveaxis(x, axis, -1), k)

@@ -12,6 +12,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.dtypes import FLOATING, INEXACT, NUMERIC
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Absent, Primitive
 from stagec.core.zero import zero_of
+from stagec.primitives.axes import as_int
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal, uniform
 from stagec.primitives.precision import check_accuracy
 from stagec.primitives.rules import batch_elementwise, cotangents, each, linear, spread_to, zeros
@@ -474,7 +475,7 @@ def pow(x: Any, y: Any) -> Operand:
 
 def integer_pow(x: Any, y: int) -> Operand:
     """`x ** y` for each element and a Python integer `y`, by repeated multiplication."""
-    return integer_pow_p(as_operand(x), y=int(y))
+    return integer_pow_p(as_operand(x), y=as_int(y, "integer_pow", "y"))
 
 
 def reciprocal(x: Any) -> Operand:

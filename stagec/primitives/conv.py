@@ -63,6 +63,9 @@ def conv_dimension_numbers(
     if dimension_numbers is None:
         axes = tuple(range(rank))
         return ConvDimensionNumbers(axes, axes, axes)
+    if not isinstance(dimension_numbers, (tuple, list)) or len(dimension_numbers) != 3:
+        text = f"dimension_numbers is {dimension_numbers!r}"
+        raise shape_error("convolution", text, "name the axes of operand, kernel and result: ('NCHW', 'OIHW', 'NCHW')")
     lhs, rhs, out = dimension_numbers
     if not all(isinstance(s, str) for s in (lhs, rhs, out)):
         return ConvDimensionNumbers(*[tuple([int(i) for i in s]) for s in (lhs, rhs, out)])

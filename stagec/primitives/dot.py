@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes
+from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive
 from stagec.core.zero import is_linear
@@ -234,13 +234,31 @@ def dot_general(
     (2, 4)
     """
     x, y = uniform(lhs, rhs)
-    (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+    try:
+        (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+    except (TypeError, ValueError):
+        raise shape_error(
+            "dot_general",
+            f"dimension_numbers is {dimension_numbers!r}",
+            "give ((lhs contracted, rhs contracted), (lhs batch, rhs batch)), each a tuple of axes",
+        ) from None
     ranks = aval_of(x).ndim, aval_of(y).ndim
     numbers = (
         (_axes(x_contract, ranks[0]), _axes(y_contract, ranks[1])),
         (_axes(x_batch, ranks[0]), _axes(y_batch, ranks[1])),
     )
+    for contracted, batch in zip(*numbers):
+        if set(contracted) & set(batch):
+            text = f"axis {min(set(contracted) & set(batch))} is contracted and a batch axis"
+            raise shape_error("dot_general", text, "give each axis one part")
     preferred = None if preferred_element_type is None else dtypes.canonicalize(preferred_element_type)
+    own = aval_of(x).dtype
+    if preferred is not None and dtypes.is_integer(own) and preferred.itemsize < own.itemsize:
+        raise location.error(
+            errors.DtypeError,
+            f"dot_general: preferred_element_type {preferred.name} is narrower than {own.name}, and would lose digits",
+            fix="leave preferred_element_type out, and convert the result with astype",
+        )
     if preferred == aval_of(x).dtype:
         preferred = None
     return dot_general_p(
@@ -281,5 +299,8 @@ def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Operand:
     """
     x, y = uniform(lhs, rhs)
     rank = aval_of(x).ndim
+    if rank < 2 or aval_of(y).ndim != rank:
+        text = f"{aval_of(x).long()} and {aval_of(y).long()}"
+        raise shape_error("batch_matmul", text, "give two matrices, with equal leading axes")
     lead = tuple(range(rank - 2))
     return dot_general(x, y, (((rank - 1,), (rank - 2,)), (lead, lead)), precision)
