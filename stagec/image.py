@@ -16,8 +16,8 @@ from stagec.core.boundary import publish as _publish
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.axes import as_shape, canonical_axis
-from stagec.primitives.dot import Precision, PrecisionLike
 from stagec.primitives.operand import aval_of
+from stagec.primitives.precision import Precision, PrecisionLike
 from stagec.typing import ArrayLike
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]

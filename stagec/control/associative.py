@@ -34,6 +34,12 @@ def associative_scan(fn: Callable[[Any, Any], R], elems: Any, reverse: bool = Fa
     >>> lax.associative_scan(operator.add, snp.arange(5))
     Array([ 0,  1,  3,  6, 10], dtype=int32)
     """
+    if not callable(fn):
+        raise location.error(
+            TypeError,
+            f"associative_scan takes a function, got {type(fn).__name__}",
+            fix="pass the function first, as in stagec.lax.associative_scan(stagec.lax.add, x)",
+        )
     leaves, tree = bodies.flatten(elems, "associative_scan: elems")
     if not leaves:
         return elems

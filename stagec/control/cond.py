@@ -103,6 +103,12 @@ def cond(
             [("pred", aval.long(), getattr(chosen, "origin", str)())],
             "reduce it with .all() or .any(); stagec.numpy.where chooses element by element",
         )
+    if dtypes.is_complex(aval.dtype):
+        raise location.error(
+            errors.DtypeError,
+            f"cond: pred must be a boolean or a real number, got {aval.long()}",
+            fix="compare it, as in z != 0",
+        )
     if bodies.runs_in_python(chosen):
         return (true_fun if bool(bodies.number(chosen)) else false_fun)(*operands)
     if aval.dtype != dtypes.bool_:

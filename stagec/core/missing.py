@@ -74,8 +74,7 @@ _JAX = {
     "stagec": "NamedSharding P checking_leaks default_matmul_precision distributed dlpack "
     "ffi float0 fwd_and_bwd host_count make_mesh pmap profiler "
     "set_mesh shard_map sharding stages transfer_guard version",
-    "stagec.lax": "all_to_all conv_general_dilated_local conv_general_dilated_patches pbroadcast ppermute pshuffle "
-    "psum_scatter pswapaxes ragged_dot rng_bit_generator rng_uniform",
+    "stagec.lax": "all_to_all pbroadcast ppermute pshuffle psum_scatter pswapaxes rng_bit_generator rng_uniform",
     "stagec.numpy": " ".join(_SMALL_DTYPES),
     "stagec.nn": "scaled_dot_general scaled_matmul",
     "stagec.scipy": "spatial",

@@ -15,10 +15,27 @@ from stagec.lax.composed import (
     convert_element_type as convert_element_type,
     dtype as dtype,
     empty as empty,
+    index_take as index_take,
     mulhi as mulhi,
+    shape_as_value as shape_as_value,
     stack as stack,
     tile as tile,
     unstack as unstack,
+)
+from stagec.lax.patches import (
+    ConvGeneralDilatedDimensionNumbers as ConvGeneralDilatedDimensionNumbers,
+    conv_general_dilated_local as conv_general_dilated_local,
+    conv_general_dilated_patches as conv_general_dilated_patches,
+    conv_general_permutations as conv_general_permutations,
+    conv_general_shape_tuple as conv_general_shape_tuple,
+    conv_shape_tuple as conv_shape_tuple,
+    conv_transpose_shape_tuple as conv_transpose_shape_tuple,
+    reduce_window_shape_tuple as reduce_window_shape_tuple,
+)
+from stagec.lax.ragged import (
+    RaggedDotDimensionNumbers as RaggedDotDimensionNumbers,
+    ragged_dot as ragged_dot,
+    ragged_dot_general as ragged_dot_general,
 )
 from stagec.lax.special import (
     betainc as betainc,
@@ -264,11 +281,18 @@ from stagec.primitives.scatter import (
 )
 from stagec.primitives.dot import (
     DotDimensionNumbers as DotDimensionNumbers,
-    Precision as Precision,
     batch_matmul as batch_matmul,
     dot as dot,
     dot_general as dot_general,
     dot_general_p as dot_general_p,
+)
+from stagec.primitives.precision import (
+    AccuracyMode as AccuracyMode,
+    DotAlgorithm as DotAlgorithm,
+    DotAlgorithmPreset as DotAlgorithmPreset,
+    Precision as Precision,
+    PrecisionLike as PrecisionLike,
+    Tolerance as Tolerance,
 )
 from stagec.primitives.reduce import (
     argmax as argmax,

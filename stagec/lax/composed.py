@@ -159,6 +159,10 @@ def approx_max_k(
     >>> approx_max_k(snp.array([1.0, 3.0, 2.0]), 2)[1]
     Array([1, 2], dtype=int32)
     """
+    if not 0 < recall_target <= 1:
+        raise location.error(
+            ValueError, f"approx_max_k: recall_target={recall_target!r}", fix="give a share above 0, and 1 at most"
+        )
     x = array_argument(operand, "approx_max_k")
     axis = canonical_axis(reduction_dimension, x.ndim, "approx_max_k")
     values, places = top_k(snp.moveaxis(x, axis, -1), k)
@@ -184,3 +188,36 @@ def approx_min_k(
     reverse = logic.bitwise_not if dtypes.is_integer(x.dtype) else ar.neg
     values, places = approx_max_k(reverse(x), k, reduction_dimension)
     return reverse(values), places
+
+
+def shape_as_value(shape: Sequence[int]) -> Array:
+    """A shape as an array of integers.
+
+    >>> shape_as_value((2, 3))
+    Array([2, 3], dtype=int32)
+    """
+    return snp.array(as_shape(shape, "shape_as_value"), dtype="int32")
+
+
+def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -> Array:
+    """Parts of an array: for each place of the index arrays, the element of `axes` there.
+
+    Args:
+      idxs: arrays of integers of one shape, one for each of `axes`.
+
+    Returns:
+      An array with the axis of the index arrays, and then the other axes of `src`.
+
+    >>> import stagec.numpy as snp
+    >>> index_take(snp.arange(6).reshape(2, 3), (snp.array([0, 1, 1]), snp.array([2, 0, 1])), (0, 1))
+    Array([2, 3, 4], dtype=int32)
+    """
+    x = array_argument(src, "index_take")
+    places = [canonical_axis(axis, x.ndim, "index_take") for axis in axes]
+    if len(idxs) != len(places):
+        raise location.error(
+            errors.ShapeError,
+            f"index_take: {len(idxs)} index arrays for {len(places)} axes",
+            fix="give an array of integers for each axis",
+        )
+    return snp.moveaxis(x, places, range(len(places)))[tuple([array_argument(i, "index_take") for i in idxs])]

@@ -36,7 +36,11 @@ def fft(x: ArrayLike, fft_type: FftType | str | int, fft_lengths: Sequence[int])
     >>> fft(np.ones(4, np.float32), "RFFT", (4,))
     Array([4.+0.j, 0.+0.j, 0.+0.j], dtype=complex64)
     """
-    kind = FftType[fft_type.upper()] if isinstance(fft_type, str) else FftType(fft_type)
+    try:
+        kind = FftType[fft_type.upper()] if isinstance(fft_type, str) else FftType(fft_type)
+    except (KeyError, ValueError):
+        names = ", ".join(FftType.__members__)
+        raise location.error(ValueError, f"fft: fft_type={fft_type!r}", fix=f"use one of {names}") from None
     operand = array_argument(x, "fft")
     lengths = as_shape(fft_lengths, "fft")
     aval = aval_of(operand)

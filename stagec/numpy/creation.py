@@ -206,6 +206,13 @@ def arange(
                 "make the argument static with static_argnames, "
                 "or use stagec.numpy.arange(size) * step + start with a static size",
             )
+    for value in given:
+        if np.ndim(value) or np.iscomplexobj(value):
+            raise location.error(
+                errors.ShapeError if np.ndim(value) else errors.DtypeError,
+                f"arange: the bounds must be real numbers, got {errors.brief(value)}",
+                fix="pass one number for each of start, stop and step; add an imaginary part afterwards",
+            )
     wanted = dtypes.result_type(*given) if dtype is None else requested_dtype(dtype, "arange")
     if stop is None:
         start, stop = 0, start

@@ -16,7 +16,8 @@ from stagec.numpy.diagonals import diagonal
 from stagec.numpy.manipulation import moveaxis
 from stagec.numpy.promotion import promote_dtypes
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.dot import PrecisionLike, dot_general
+from stagec.primitives.dot import dot_general
+from stagec.primitives.precision import PrecisionLike
 from stagec.primitives.shape import squeeze, transpose
 from stagec.typing import DTypeLike
 

@@ -19,7 +19,7 @@ from stagec.numpy.promotion import broadcast_to_shape
 from stagec.numpy.ranks import cond, lstsq, matrix_rank, pinv
 from stagec.numpy.systems import det, inv, slogdet, solve, tensorinv, tensorsolve
 from stagec.primitives.axes import as_int, shape_error
-from stagec.primitives.dot import PrecisionLike
+from stagec.primitives.precision import PrecisionLike
 from stagec.primitives.shape import expand_dims
 from stagec.runtime.plans import cover as _cover
 from stagec.typing import ArrayLike, DTypeLike

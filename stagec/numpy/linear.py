@@ -17,9 +17,10 @@ from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote
 from stagec.primitives import arithmetic
 from stagec.primitives.axes import as_int, canonical_axes, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.dot import PrecisionLike, dot_general
+from stagec.primitives.dot import dot_general
 from stagec.primitives.joining import pad
 from stagec.primitives.logic import bitwise_and
+from stagec.primitives.precision import PrecisionLike
 from stagec.primitives.shape import broadcast_in_dim, expand_dims, reshape, squeeze, transpose
 from stagec.typing import ArrayLike, DTypeLike
 

@@ -19,12 +19,13 @@ from stagec.primitives import arithmetic as ar
 from stagec.primitives.axes import shape_error
 from stagec.primitives.complex import complex as make_complex, conj, imag, real
 from stagec.primitives.conv import conv_general_dilated
-from stagec.primitives.dot import PrecisionLike, dot_general
+from stagec.primitives.dot import dot_general
 from stagec.primitives.gather import ScatterDimensionNumbers
 from stagec.primitives.iota import broadcasted_iota, full
 from stagec.primitives.joining import concatenate
 from stagec.primitives.logic import bitwise_and, clamp, eq, ge, le, select
 from stagec.primitives.operand import aval_of, literal
+from stagec.primitives.precision import PrecisionLike
 from stagec.primitives.scatter import scatter_add
 from stagec.primitives.shape import broadcast_in_dim, expand_dims, reshape, rev, transpose
 from stagec.primitives.slicing import slice_in_dim

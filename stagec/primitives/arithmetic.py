@@ -13,7 +13,9 @@ from stagec.core.aval import ShapedArray
 from stagec.core.dtypes import FLOATING, INEXACT, NUMERIC
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Absent, Primitive
 from stagec.core.zero import zero_of
+from stagec.primitives.axes import as_int
 from stagec.primitives.operand import as_operand, aval_of, literal, uniform
+from stagec.primitives.precision import check_accuracy
 from stagec.primitives.rules import batch_elementwise, cotangents, each, linear, spread_to, zeros
 from stagec.primitives.table import check_dtype, computed_in_float32, elementwise, spread
 from stagec.typing import ArrayLike
@@ -448,18 +450,21 @@ def square(x: ArrayLike) -> Array:
     return square_p(as_operand(x))
 
 
-def sqrt(x: ArrayLike) -> Array:
+def sqrt(x: ArrayLike, accuracy: Any = None) -> Array:
     """The square root of each element; NaN for negative real numbers."""
+    check_accuracy("sqrt", accuracy)
     return sqrt_p(as_operand(x))
 
 
-def rsqrt(x: ArrayLike) -> Array:
+def rsqrt(x: ArrayLike, accuracy: Any = None) -> Array:
     """`1 / sqrt(x)` for each element."""
+    check_accuracy("rsqrt", accuracy)
     return rsqrt_p(as_operand(x))
 
 
-def cbrt(x: ArrayLike) -> Array:
+def cbrt(x: ArrayLike, accuracy: Any = None) -> Array:
     """The real cube root of each element."""
+    check_accuracy("cbrt", accuracy)
     return cbrt_p(as_operand(x))
 
 
@@ -472,7 +477,7 @@ def pow(x: ArrayLike, y: ArrayLike) -> Array:
 
 def integer_pow(x: ArrayLike, y: int) -> Array:
     """`x ** y` for each element and a Python integer `y`, by repeated multiplication."""
-    return integer_pow_p(as_operand(x), y=int(y))
+    return integer_pow_p(as_operand(x), y=as_int(y, "integer_pow", "y"))
 
 
 def reciprocal(x: ArrayLike) -> Array:

@@ -13,8 +13,8 @@ from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive
 from stagec.primitives import conv_rules as rules
 from stagec.primitives.axes import shape_error
-from stagec.primitives.dot import PrecisionLike
 from stagec.primitives.operand import aval_of, uniform
+from stagec.primitives.precision import PrecisionLike
 from stagec.primitives.reduce import HALF
 from stagec.primitives.shape import rev
 from stagec.primitives.table import check_dtype, i64_array, same_dtype
@@ -66,6 +66,9 @@ def conv_dimension_numbers(
     if dimension_numbers is None:
         axes = tuple(range(rank))
         return ConvDimensionNumbers(axes, axes, axes)
+    if not isinstance(dimension_numbers, (tuple, list)) or len(dimension_numbers) != 3:
+        text = f"dimension_numbers is {dimension_numbers!r}"
+        raise shape_error("convolution", text, "name the axes of operand, kernel and result: ('NCHW', 'OIHW', 'NCHW')")
     lhs, rhs, out = dimension_numbers
     if not all(isinstance(s, str) for s in (lhs, rhs, out)):
         return ConvDimensionNumbers(*[tuple([int(i) for i in s]) for s in (lhs, rhs, out)])

@@ -13,6 +13,7 @@ from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from stagec.core.zero import differentiable, zero_of
+from stagec.primitives.axes import as_int
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal, promotable
 from stagec.primitives.rules import batch_elementwise, linear, to_front
 from stagec.primitives.table import check_dtype
@@ -246,4 +247,6 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
       exponent_bits, mantissa_bits: of the format; what overflows it becomes
         infinite, what is below its normal numbers becomes 0.
     """
-    return reduce_precision_p(as_operand(operand), exponent_bits=int(exponent_bits), mantissa_bits=int(mantissa_bits))
+    bits = {"exponent_bits": exponent_bits, "mantissa_bits": mantissa_bits}
+    whole = {name: as_int(count, "reduce_precision", name) for name, count in bits.items()}
+    return reduce_precision_p(as_operand(operand), **whole)

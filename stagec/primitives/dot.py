@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes, location
+from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive
@@ -17,6 +16,7 @@ from stagec.core.zero import is_linear
 from stagec.primitives.axes import as_int, canonical_axes, shape_error
 from stagec.primitives.convert import convert_element_type, convert_value
 from stagec.primitives.operand import aval_of, uniform
+from stagec.primitives.precision import PrecisionLike, canonical_precision
 from stagec.primitives.rules import each
 from stagec.primitives.shape import transpose
 from stagec.primitives.table import HALF, same_dtype
@@ -209,45 +209,6 @@ dot_general_p = Primitive(
 )
 
 
-class Precision(enum.Enum):
-    """How exact products are, on hardware that has a choice; JAX's names."""
-
-    DEFAULT = 0
-    HIGH = 1
-    HIGHEST = 2
-
-
-# A name, one of JAX's enum, or one of either for each operand; None is the default.
-PrecisionLike: TypeAlias = Precision | str | Sequence[Precision | str | None] | None
-
-_PRECISIONS = {
-    None: None,
-    "default": None,
-    "fastest": None,
-    "bfloat16": None,
-    "high": "high",
-    "bfloat16_3x": "high",
-    "tensorfloat32": "high",
-    "highest": "highest",
-    "float32": "highest",
-}
-
-
-def canonical_precision(precision: Any) -> str | None:
-    """One of `None`, `"high"` and `"highest"`, from JAX's names, enums, or a pair of them."""
-    if isinstance(precision, (tuple, list)):
-        precision = precision[0] if precision else None
-    text = getattr(precision, "name", precision)
-    text = text.lower() if isinstance(text, str) else text
-    if text not in _PRECISIONS:
-        raise location.error(
-            ValueError,
-            f"unknown precision {precision!r}",
-            fix="use 'default', 'high', 'highest', or a member of stagec.lax.Precision",
-        )
-    return _PRECISIONS[text]
-
-
 def dot_general(
     lhs: ArrayLike,
     rhs: ArrayLike,
@@ -260,7 +221,7 @@ def dot_general(
     Args:
       lhs, rhs: arrays of one dtype.
       dimension_numbers: `((lhs contracted, rhs contracted), (lhs batch, rhs batch))`, lists of axes.
-      precision: `"default"`, `"high"` or `"highest"`, for hardware that has a choice.
+      precision: `"default"`, `"high"`, `"highest"`, or an algorithm, for hardware that has a choice.
       preferred_element_type: dtype of the result. Half-precision products are
         summed in float32 whatever it is.
 
@@ -275,13 +236,31 @@ def dot_general(
     (2, 4)
     """
     x, y = uniform(lhs, rhs)
-    (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+    try:
+        (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+    except (TypeError, ValueError):
+        raise shape_error(
+            "dot_general",
+            f"dimension_numbers is {dimension_numbers!r}",
+            "give ((lhs contracted, rhs contracted), (lhs batch, rhs batch)), each a tuple of axes",
+        ) from None
     ranks = aval_of(x).ndim, aval_of(y).ndim
     numbers = (
         (_axes(x_contract, ranks[0]), _axes(y_contract, ranks[1])),
         (_axes(x_batch, ranks[0]), _axes(y_batch, ranks[1])),
     )
+    for contracted, batch in zip(*numbers):
+        if set(contracted) & set(batch):
+            text = f"axis {min(set(contracted) & set(batch))} is contracted and a batch axis"
+            raise shape_error("dot_general", text, "give each axis one part")
     preferred = None if preferred_element_type is None else dtypes.canonicalize(preferred_element_type)
+    own = aval_of(x).dtype
+    if preferred is not None and dtypes.is_integer(own) and preferred.itemsize < own.itemsize:
+        raise location.error(
+            errors.DtypeError,
+            f"dot_general: preferred_element_type {preferred.name} is narrower than {own.name}, and would lose digits",
+            fix="leave preferred_element_type out, and convert the result with astype",
+        )
     if preferred == aval_of(x).dtype:
         preferred = None
     return dot_general_p(
@@ -324,5 +303,8 @@ def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None
     """
     x, y = uniform(lhs, rhs)
     rank = aval_of(x).ndim
+    if rank < 2 or aval_of(y).ndim != rank:
+        text = f"{aval_of(x).long()} and {aval_of(y).long()}"
+        raise shape_error("batch_matmul", text, "give two matrices, with equal leading axes")
     lead = tuple(range(rank - 2))
     return dot_general(x, y, (((rank - 1,), (rank - 2,)), (lead, lead)), precision)

@@ -79,7 +79,7 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Array:
     >>> concatenate([snp.arange(2), snp.arange(3)], 0)
     Array([0, 1, 0, 1, 2], dtype=int32)
     """
-    if not len(operands):
+    if operands is None or not len(operands):
         raise shape_error("concatenate", "need at least one array to concatenate", "pass one or more arrays")
     values = uniform(*operands)
     axis = canonical_axis(dimension, aval_of(values[0]).ndim, "concatenate")
@@ -199,6 +199,9 @@ def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[t
     >>> pad(snp.array([1, 2, 3]), 0, [(1, -1, 1)])
     Array([0, 1, 0, 2, 0], dtype=int32)
     """
+    if any(not isinstance(axis, (tuple, list)) or len(axis) != 3 for axis in padding_config):
+        text = f"padding_config is {list(padding_config)}"
+        raise shape_error("pad", text, "give (low, high, interior) for each axis")
     config = tuple([tuple([as_int(n, "pad", "a padding") for n in axis]) for axis in padding_config])
     x, value = uniform(operand, padding_value)
     return pad_p(x, value, padding_config=config)

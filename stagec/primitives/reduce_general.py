@@ -18,7 +18,7 @@ from stagec.primitives import reduce as named
 from stagec.primitives.axes import canonical_axes, shape_error
 from stagec.primitives.combining import by_graph, folded, with_tangents
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.operand import as_operand, aval_of
+from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.reduce import remaining
 from stagec.primitives.rules import instantiate, to_front
 from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
@@ -188,6 +188,18 @@ def _reduced(row: Primitive, operand: Any, axes: tuple[int, ...]) -> Any:
     return row(operand, axes=axes) if axes else operand
 
 
+def _initial(value: Operand, operand: ShapedArray) -> Operand:
+    """An initial value in the dtype of what is reduced; Python numbers take that."""
+    own = aval_of(value)
+    if own.shape or (own.dtype != operand.dtype and not own.weak_type):
+        raise location.error(
+            errors.ShapeError if own.shape else errors.DtypeError,
+            f"reduce: the initial value is {own.long()}, and the operand {operand.long()}",
+            fix=f"give one number, of {operand.dtype.name} or a Python number",
+        )
+    return convert_element_type(value, operand.dtype)
+
+
 def reduce(operands: Any, init_values: Any, computation: Callable[..., Any], dimensions: Sequence[int]) -> Array:
     """Combine elements along `dimensions` with any associative function.
 
@@ -215,8 +227,10 @@ def reduce(operands: Any, init_values: Any, computation: Callable[..., Any], dim
         raise shape_error(
             "reduce", f"{len(values)} operands but {len(starts)} initial values", "give one initial value for each"
         )
+    if not values:
+        raise shape_error("reduce", "there are no operands", "pass an array, or a list of them")
     avals = [aval_of(v) for v in values]
-    inits = [convert_element_type(as_operand(s), a.dtype) for s, a in zip(starts, avals)]
+    inits = [_initial(as_operand(s), a) for s, a in zip(starts, avals)]
     axes = tuple(sorted(canonical_axes(dimensions, avals[0].ndim, "reduce")))
     graph = traced_computation("reduce", computation, [a.dtype for a in avals], single=single)
     operation = single_operation(graph) if single else None

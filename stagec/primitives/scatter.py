@@ -24,6 +24,7 @@ from stagec.primitives.gather import (
     index_grid,
     signed_indices,
 )
+from stagec.primitives.gather_checks import check_dimensions
 from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
 from stagec.primitives.scatter_rules import RULES, scatter_batch, window_sizes
 from stagec.primitives.table import check_dtype, i64_array, same_dtype
@@ -352,6 +353,8 @@ def _function(primitive: Primitive, verb: str) -> Callable[..., Operand]:
         if aval_of(indices).weak_type:
             indices = convert_element_type(indices, aval_of(indices).dtype)
         numbers = ScatterDimensionNumbers(*[tuple(int(i) for i in field) for field in dimension_numbers])
+        avals = aval_of(x), aval_of(indices)
+        check_dimensions(primitive.name, numbers, *avals, "update_window_dims", aval_of(new).ndim)
         return primitive(
             x,
             indices,

@@ -144,8 +144,9 @@ def broadcast(operand: ArrayLike, sizes: Sequence[int]) -> Array:
     Array([1., 1.], dtype=float32, weak_type=True)
     """
     operand = as_operand(operand)
-    shape = as_shape(sizes, "broadcast") + aval_of(operand).shape
-    return broadcast_in_dim(operand, shape, tuple(range(len(sizes), len(shape))))
+    new = as_shape(sizes, "broadcast")
+    shape = new + aval_of(operand).shape
+    return broadcast_in_dim(operand, shape, tuple(range(len(new), len(shape))))
 
 
 def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
@@ -157,8 +158,9 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     """
     array = as_operand(array)
     have = aval_of(array).shape
-    rank = len(have) + len(dimensions)
-    new = set(canonical_axes(tuple(dimensions), rank, "expand_dims"))
+    axes = dimensions if isinstance(dimensions, (Sequence, np.ndarray)) else (dimensions,)
+    rank = len(have) + len(axes)
+    new = set(canonical_axes(axes, rank, "expand_dims"))
     kept = tuple([i for i in range(rank) if i not in new])
     shape = [1] * rank
     for size, axis in zip(have, kept):
@@ -271,7 +273,7 @@ def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     (3,)
     """
     array = as_operand(array)
-    axes = tuple(sorted(canonical_axes(tuple(dimensions), aval_of(array).ndim, "squeeze")))
+    axes = tuple(sorted(canonical_axes(dimensions, aval_of(array).ndim, "squeeze")))
     return squeeze_p(array, dimensions=axes) if axes or not is_own_array(array) else array
 
 

@@ -13,7 +13,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_LINEAR, Primitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.primitives import sort_network as network
-from stagec.primitives.axes import canonical_axis, shape_error
+from stagec.primitives.axes import as_int, canonical_axis, shape_error
 from stagec.primitives.complex import imag, real
 from stagec.primitives.gather import along_axis
 from stagec.primitives.iota import iota_p
@@ -301,4 +301,4 @@ def top_k(operand: ArrayLike, k: int) -> list[Array]:
     >>> places
     Array([2, 0], dtype=int32)
     """
-    return top_k_p(as_operand(operand), k=int(k))
+    return top_k_p(as_operand(operand), k=as_int(k, "top_k", "k"))

@@ -14,6 +14,7 @@ from stagec.core.dtypes import FLOATING, INEXACT
 from stagec.core.primitive import NOT_LINEAR, Primitive
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.operand import as_operand, uniform
+from stagec.primitives.precision import check_accuracy
 from stagec.primitives.rules import each
 from stagec.primitives.table import computed_in_float32, elementwise, spread
 from stagec.typing import ArrayLike
@@ -124,93 +125,103 @@ atan2_p = elementwise(
 )
 
 
-def exp(x: ArrayLike) -> Array:
+def exp(x: ArrayLike, accuracy: Any = None) -> Array:
     """e to the power of each element.
 
     >>> round(float(exp(0.5)), 4)
     1.6487
     """
+    check_accuracy("exp", accuracy)
     return exp_p(as_operand(x))
 
 
-def exp2(x: ArrayLike) -> Array:
+def exp2(x: ArrayLike, accuracy: Any = None) -> Array:
     """2 to the power of each element.
 
     >>> round(float(exp2(3.0)), 4)
     8.0
     """
+    check_accuracy("exp2", accuracy)
     return exp2_p(as_operand(x))
 
 
-def log(x: ArrayLike) -> Array:
+def log(x: ArrayLike, accuracy: Any = None) -> Array:
     """The natural logarithm of each element; NaN for negative real numbers.
 
     >>> round(float(log(0.5)), 4)
     -0.6931
     """
+    check_accuracy("log", accuracy)
     return log_p(as_operand(x))
 
 
-def expm1(x: ArrayLike) -> Array:
+def expm1(x: ArrayLike, accuracy: Any = None) -> Array:
     """`exp(x) - 1` for each element, accurate near 0.
 
     >>> round(float(expm1(0.5)), 4)
     0.6487
     """
+    check_accuracy("expm1", accuracy)
     return expm1_p(as_operand(x))
 
 
-def log1p(x: ArrayLike) -> Array:
+def log1p(x: ArrayLike, accuracy: Any = None) -> Array:
     """`log(1 + x)` for each element, accurate near 0.
 
     >>> round(float(log1p(0.5)), 4)
     0.4055
     """
+    check_accuracy("log1p", accuracy)
     return log1p_p(as_operand(x))
 
 
-def logistic(x: ArrayLike) -> Array:
+def logistic(x: ArrayLike, accuracy: Any = None) -> Array:
     """The logistic function `1 / (1 + exp(-x))` of each element.
 
     >>> round(float(logistic(0.5)), 4)
     0.6225
     """
+    check_accuracy("logistic", accuracy)
     return logistic_p(as_operand(x))
 
 
-def sin(x: ArrayLike) -> Array:
+def sin(x: ArrayLike, accuracy: Any = None) -> Array:
     """The sine of each element, in radians.
 
     >>> round(float(sin(0.5)), 4)
     0.4794
     """
+    check_accuracy("sin", accuracy)
     return sin_p(as_operand(x))
 
 
-def cos(x: ArrayLike) -> Array:
+def cos(x: ArrayLike, accuracy: Any = None) -> Array:
     """The cosine of each element, in radians.
 
     >>> round(float(cos(0.5)), 4)
     0.8776
     """
+    check_accuracy("cos", accuracy)
     return cos_p(as_operand(x))
 
 
-def tan(x: ArrayLike) -> Array:
+def tan(x: ArrayLike, accuracy: Any = None) -> Array:
     """The tangent of each element, in radians.
 
     >>> round(float(tan(0.5)), 4)
     0.5463
     """
+    check_accuracy("tan", accuracy)
     return tan_p(as_operand(x))
 
 
-def tanh(x: ArrayLike) -> Array:
+def tanh(x: ArrayLike, accuracy: Any = None) -> Array:
     """The hyperbolic tangent of each element.
 
     >>> round(float(tanh(0.5)), 4)
     0.4621
     """
+    check_accuracy("tanh", accuracy)
     return tanh_p(as_operand(x))
 
 

@@ -76,6 +76,7 @@ def sizes(values: Any, rank: int, name: str, what: str, default: int = 1) -> tup
     """`rank` positive integers; `None` is `default` for each."""
     if values is None:
         return (default,) * rank
+    values = values if isinstance(values, (Sequence, np.ndarray)) else (values,)
     found = tuple([as_int(v, name, what) for v in values])
     if len(found) != rank or any(v < 1 for v in found):
         raise shape_error(

@@ -12,8 +12,8 @@ from stagec.numpy.arguments import to_array
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.axes import canonical_axes
 from stagec.primitives.conv import conv_general_dilated
-from stagec.primitives.dot import PrecisionLike
 from stagec.primitives.operand import aval_of
+from stagec.primitives.precision import PrecisionLike
 from stagec.scipy.fft import next_fast_len
 from stagec.typing import ArrayLike
 

@@ -83,6 +83,20 @@ def many(value):
         return lax.add(snp.array([1]), value)
 
 
+def gathered(**numbers):
+    return lax.gather(X, snp.array([[0], [1]]), lax.GatherDimensionNumbers(**numbers), (1, 3))
+
+
+def along(axes):
+    numbers = lax.GatherDimensionNumbers((), (1,), (1,), operand_batching_dims=(0,), start_indices_batching_dims=axes)
+    return lax.gather(X, snp.array([[0], [2]]), numbers, (1, 1))
+
+
+def ragged(axes, groups):
+    numbers = lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), axes, groups)
+    return lax.ragged_dot_general(X, snp.ones((2, 3, 1)), snp.array([1, 1]), numbers)
+
+
 CASES = [
     # Operands.
     (
@@ -269,5 +283,128 @@ CASES = [
         "pass unique_indices=True if no index does",
         lambda: stagec.grad(lambda v: lax.scatter_mul(V, P[:, None], v, PUT).sum())(V),
         lambda: stagec.grad(lambda v: lax.scatter_mul(V, P[:, None], v, PUT, unique_indices=True).sum())(V),
+    ),
+    (
+        "give a size for each spatial axis: two fewer than the operand's axes",
+        lambda: lax.conv_general_dilated_patches(IMAGE, (3,), (1, 1), "SAME"),
+        lambda: lax.conv_general_dilated_patches(IMAGE, (3, 3), (1, 1), "SAME"),
+    ),
+    (
+        "give rhs the axes (output features, features * window, spatial axes of the result) that dimension_numbers name",
+        lambda: lax.conv_general_dilated_local(IMAGE, snp.ones((4, 18, 3, 2)), (1, 1), "VALID", (3, 3)),
+        lambda: lax.conv_general_dilated_local(IMAGE, snp.ones((4, 18, 3, 3)), (1, 1), "VALID", (3, 3)),
+    ),
+    (
+        "give one size for each group, and no offset; stagec.vmap maps over lists of sizes",
+        lambda: lax.ragged_dot(X, snp.ones((2, 3, 1)), snp.array([[1, 1], [2, 0]])),
+        lambda: (
+            lax.ragged_dot(X, snp.ones((2, 3, 1)), snp.array([1, 1])),
+            stagec.vmap(lambda n: lax.ragged_dot(X, snp.ones((2, 3, 1)), n))(snp.array([[1, 1], [2, 0]])),
+        ),
+    ),
+    (
+        "convert them with astype('int32')",
+        lambda: lax.ragged_dot(X, snp.ones((2, 3, 1)), snp.ones(2)),
+        lambda: lax.ragged_dot(X, snp.ones((2, 3, 1)), snp.ones(2).astype("int32")),
+    ),
+    (
+        "name one ragged axis of lhs, and one group axis of rhs if the ragged one is neither contracted nor batch",
+        lambda: ragged([0, 1], [0]),
+        lambda: ragged([0], [0]),
+    ),
+    (
+        "give a size for each group of rhs",
+        lambda: lax.ragged_dot(X, snp.ones((2, 3, 1)), snp.array([2])),
+        lambda: lax.ragged_dot(X, snp.ones((2, 3, 1)), snp.array([2, 0])),
+    ),
+    (
+        "give an array of integers for each axis",
+        lambda: lax.index_take(X, (P[:1],), (0, 1)),
+        lambda: lax.index_take(X, (P[1:2], P[2:]), (0, 1)),
+    ),
+    (
+        "use a member of lax.AccuracyMode, or a lax.Tolerance",
+        lambda: lax.exp(V, accuracy="high"),
+        lambda: (lax.exp(V, accuracy=lax.AccuracyMode.HIGHEST), lax.exp(V, accuracy=lax.Tolerance(rtol=1e-6))),
+    ),
+    (
+        "pass the function first, as in lax.associative_scan(lax.add, x)",
+        lambda: lax.associative_scan(V, lax.add),
+        lambda: lax.associative_scan(lax.add, V),
+    ),
+    (
+        "compare it, as in z != 0",
+        lambda: lax.cond(C[0], lambda: 1, lambda: 2),
+        lambda: lax.cond(C[0] != 0, lambda: 1, lambda: 2),
+    ),
+    (
+        "give a share above 0, and 1 at most",
+        lambda: lax.approx_max_k(V, 1, recall_target=0),
+        lambda: lax.approx_max_k(V, 1, recall_target=1),
+    ),
+    (
+        "pass one number for each of start, stop and step; add an imaginary part afterwards",
+        lambda: snp.arange(3 + 1j),
+        lambda: snp.arange(3) + 1j,
+    ),
+    (
+        "name the axes of operand, kernel and result: ('NCHW', 'OIHW', 'NCHW')",
+        lambda: conv("SAME", dimension_numbers=("NCHW", "OIHW")),
+        lambda: conv("SAME", dimension_numbers=("NCHW", "OIHW", "NCHW")),
+    ),
+    (
+        "give two matrices, with equal leading axes",
+        lambda: lax.batch_matmul(X, X[None]),
+        lambda: lax.batch_matmul(X[None], X.T[None]),
+    ),
+    (
+        "leave preferred_element_type out, and convert the result with astype",
+        lambda: lax.dot(P, P, preferred_element_type="int8"),
+        lambda: lax.dot(P, P).astype("int8"),
+    ),
+    (
+        "give ((lhs contracted, rhs contracted), (lhs batch, rhs batch)), each a tuple of axes",
+        lambda: lax.dot_general(X, X, ((1,), (1,))),
+        lambda: lax.dot_general(X, X, (((1,), (1,)), ((), ()))),
+    ),
+    (
+        "give each axis one part",
+        lambda: lax.dot_general(X, X, (((1,), (1,)), ((1,), (1,)))),
+        lambda: lax.dot_general(X, X, (((1,), (1,)), ((0,), (0,)))),
+    ),
+    (
+        "name each axis once, in increasing order",
+        lambda: gathered(offset_dims=(2, 1), collapsed_slice_dims=(), start_index_map=(0,)),
+        lambda: gathered(offset_dims=(1, 2), collapsed_slice_dims=(), start_index_map=(0,)),
+    ),
+    (
+        "name each axis once",
+        lambda: gathered(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0, 0)),
+        lambda: gathered(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,)),
+    ),
+    (
+        "count axes from 0",
+        lambda: gathered(offset_dims=(-1,), collapsed_slice_dims=(0,), start_index_map=(0,)),
+        lambda: gathered(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,)),
+    ),
+    (
+        "name batch axes of equal sizes, in the same order",
+        lambda: along(()),
+        lambda: along((0,)),
+    ),
+    (
+        "give (low, high, interior) for each axis",
+        lambda: lax.pad(V, 0.0, [(1, 1)]),
+        lambda: lax.pad(V, 0.0, [(1, 1, 0)]),
+    ),
+    (
+        "pass an array, or a list of them",
+        lambda: lax.reduce([], [], lax.add, (0,)),
+        lambda: (lax.reduce(V, 0, lax.add, (0,)), lax.reduce([V], [0], lambda x, y: (x[0] + y[0],), (0,))),
+    ),
+    (
+        "give one number, of float32 or a Python number",
+        lambda: lax.reduce(V, snp.int32(0), lax.add, (0,)),
+        lambda: (lax.reduce(V, snp.float32(0), lax.add, (0,)), lax.reduce(V, 0, lax.add, (0,))),
     ),
 ]
