@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from stagec.compiler import log
 from stagec.compiler.diagnostics import Attempt, Diagnostic
@@ -60,15 +61,39 @@ def _compiled(source: bytes, flags: tuple[str, ...], asynchronous: bool) -> byte
     if not shares[0]:
         raise NotDirectError("no kernels")
     target = library.description(flags)
-    first, *others = shares
     # The compiler makes the code of one library in one thread.
-    with ThreadPoolExecutor(max(1, len(others))) as threads:
-        rest = threads.map(lambda share: _library(source, described, share, flags, target), others)
-        made = [_library(source, described, first, flags, target), *rest]
-    libraries = [host.Library(data, share) for data, share in zip(made, shares)]
+    work = [_Work(partial(_library, source, described, share, flags, target)) for share in shares]
+    for other in work[1:]:
+        other.start()
+    work[0].run()
+    for other in work[1:]:
+        other.join()
+    libraries = [host.Library(w.result(), share) for w, share in zip(work, shares)]
     with invocation() as run:
         _check(run.parse(host.text(described, libraries, asynchronous).encode()), run.found)
         return run.bytecode()
+
+
+class _Work(threading.Thread):
+    """A thread with a result. `concurrent.futures` may not be imported here, while another thread forks."""
+
+    def __init__(self, function: Callable[[], bytes]) -> None:
+        super().__init__(name="stagec-library", daemon=True)
+        self._function = function
+        self._made = b""
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self._made = self._function()
+        except BaseException as error:
+            self._error = error
+
+    def result(self) -> bytes:
+        """What the function returned, or raised, once it is done."""
+        if self._error is not None:
+            raise self._error
+        return self._made
 
 
 def _library(
