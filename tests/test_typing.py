@@ -174,6 +174,7 @@ UNKNOWN = {
     "custom_derivatives.zero_from_primal": "the leaves' type changes, the containers' stay",
     "numpy.gradient": "an array or a list, by the rank",
     "numpy.load": "an array or several, by the file",
+    "numpy.polyfit": "coefficients, and what `full` and `cov` ask for",
     "tree.broadcast": "the leaves' type changes, the containers' stay",
     "tree.map_with_path": "the leaves' type changes, the containers' stay",
     "tree.static": "a field of a dataclass, as `dataclasses.field`",
