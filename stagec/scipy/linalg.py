@@ -11,6 +11,14 @@ from stagec.scipy.more_matrices import (
     invhilbert as invhilbert,
     invpascal as invpascal,
 )
+from stagec.scipy.schur_functions import (
+    funm as funm,
+    hessenberg as hessenberg,
+    rsf2csf as rsf2csf,
+    schur as schur,
+    solve_sylvester as solve_sylvester,
+    sqrtm as sqrtm,
+)
 from stagec.scipy.solvers import (
     cho_factor as cho_factor,
     cho_solve as cho_solve,
@@ -54,9 +62,11 @@ __all__ = [
     "expm",
     "fiedler",
     "fiedler_companion",
+    "funm",
     "hadamard",
     "hankel",
     "helmert",
+    "hessenberg",
     "hilbert",
     "inv",
     "invhilbert",
@@ -68,8 +78,12 @@ __all__ = [
     "pascal",
     "polar",
     "qr",
+    "rsf2csf",
+    "schur",
     "solve",
+    "solve_sylvester",
     "solve_triangular",
+    "sqrtm",
     "svd",
     "toeplitz",
 ]

@@ -199,4 +199,25 @@ CASES += [
         lambda: nn.initializers.delta_orthogonal()(random.key(0), (3, 3, 2)),
         lambda: nn.initializers.delta_orthogonal()(random.key(0), (3, 2, 3)),
     ),
+    (
+        "pass 'real' or 'complex'",
+        lambda: linalg.schur(M, "x"),
+        lambda: [linalg.schur(M, output) for output in ("real", "complex")],
+    ),
+    ("pass both results of schur", lambda: linalg.rsf2csf(M, X), lambda: linalg.rsf2csf(*linalg.schur(M))),
+    (
+        "pass 'schur' or 'eigen'",
+        lambda: linalg.solve_sylvester(M, M, M, method="x"),
+        lambda: [linalg.solve_sylvester(M, M, M, method=method) for method in ("schur", "eigen")],
+    ),
+    (
+        "pass square A and B, and C with the rows of A and the columns of B",
+        lambda: linalg.solve_sylvester(M, M, X),
+        lambda: linalg.solve_sylvester(snp.eye(2), M, X),
+    ),
+    (
+        "differentiate expm, inv or eigh, which have derivatives",
+        lambda: stagec.jvp(linalg.sqrtm, (M,), (M,)),
+        lambda: [stagec.jvp(f, (M,), (M,)) for f in (linalg.expm, LA.inv, LA.eigh)],
+    ),
 ]

@@ -1,0 +1,174 @@
+"""Equations and functions of complex triangular matrices: columns, each from the columns before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stagec.control.loops import fori_loop
+from stagec.core.aval import ShapedArray
+from stagec.core.primitive import Absent
+from stagec.factorizations.row import diagonal, each_matrix, factorization
+from stagec.factorizations.vectors import at, put
+from stagec.numpy.choice import where
+from stagec.numpy.creation import arange
+from stagec.primitives import arithmetic as ar
+from stagec.primitives.operand import Operand, aval_of
+from stagec.primitives.rules import zeros
+from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
+
+_NO_RULE = Absent("nobody has written the rule", "differentiate expm, inv or eigh, which have derivatives")
+
+
+def _column(x: Any, j: Any) -> Any:
+    return dynamic_index_in_dim(x, j, 1, keepdims=False)
+
+
+def _dot(x: Any, y: Any) -> Any:
+    return (x[None, :] @ y[:, None])[0, 0]
+
+
+def _ratio(x: Any, y: Any) -> Any:
+    """A quotient in which nothing divided by nothing is nothing."""
+    return where((x == 0) & (y == 0), 0, x / where((x == 0) & (y == 0), 1, y))
+
+
+# A X + X B = C.
+
+
+def _sylvester_eval(a: Any, b: Any, c: Any) -> Any:
+    def one(a: Any, b: Any, c: Any) -> Any:
+        x = np.zeros_like(c)
+        for j in range(len(b)):
+            right = c[:, j] - x[:, :j] @ b[:j, j]
+            for i in reversed(range(len(a))):
+                x[i, j] = (right[i] - a[i, i + 1 :] @ x[i + 1 :, j]) / (a[i, i] + b[j, j])
+        return x
+
+    return each_matrix(one, a, b, c, out=[ShapedArray.of(c.shape, c.dtype)])[0]
+
+
+def _sylvester(a: Any, b: Any, c: Any) -> Operand:
+    m, n = aval_of(c).shape
+    rows, columns = arange(m), arange(n)
+
+    def column(j: Any, x: Any) -> Any:
+        before = where(columns < j, _column(b, j), 0)
+        right = _column(c, j) - (x @ before[:, None])[:, 0]
+        last = at(_column(b, j), j)
+
+        def row(i: Any, found: Any) -> Any:
+            k = m - 1 - i
+            line = at(a, k)
+            rest = at(right, k) - _dot(where(rows > k, line, 0), found)
+            return put(found, rest / (at(line, k) + last), k)
+
+        return dynamic_update_index_in_dim(x, fori_loop(0, m, row, zeros(aval_of(right))), j, 1)
+
+    return fori_loop(0, n, column, zeros(aval_of(c)))
+
+
+sylvester_p = factorization(
+    "triangular_sylvester",
+    shape=lambda a, b, c: c.strip_weak_type(),
+    eval=_sylvester_eval,
+    algorithm=_sylvester,
+    jvp=_NO_RULE,
+    multiple=False,
+)
+
+
+# The square root. Source: Björck and Hammarling, "A Schur method for the square root of a matrix" (1983).
+
+
+def _root_eval(t: Any) -> Any:
+    def one(t: Any) -> Any:
+        r = np.diag(np.sqrt(np.diagonal(t)))
+        for j in range(len(t)):
+            for i in reversed(range(j)):
+                rest, divisor = t[i, j] - r[i, i + 1 : j] @ r[i + 1 : j, j], r[i, i] + r[j, j]
+                r[i, j] = 0 if rest == 0 and divisor == 0 else rest / divisor
+        return r
+
+    return each_matrix(one, t, out=[ShapedArray.of(t.shape, t.dtype)])[0]
+
+
+def _root(t: Any) -> Operand:
+    n = aval_of(t).shape[-1]
+    places = arange(n)
+    main = ar.sqrt(diagonal(t))
+
+    def column(j: Any, r: Any) -> Any:
+        given, last = _column(t, j), at(main, j)
+
+        def row(i: Any, found: Any) -> Any:
+            k = j - 1 - i
+            line = where((places > k) & (places < j), at(r, k), 0)
+            return put(found, _ratio(at(given, k) - _dot(line, found), at(main, k) + last), k)
+
+        found = fori_loop(0, j, row, where(places == j, main, 0))
+        return dynamic_update_index_in_dim(r, found, j, 1)
+
+    return fori_loop(0, n, column, zeros(aval_of(t)))
+
+
+triangular_root_p = factorization(
+    "triangular_sqrt",
+    shape=lambda t: t.strip_weak_type(),
+    eval=_root_eval,
+    algorithm=_root,
+    jvp=_NO_RULE,
+    multiple=False,
+)
+
+
+# Any function, of whose values at the eigenvalues. Source: Parlett, "A recurrence among the elements of functions of
+# triangular matrices" (1976).
+
+
+def _function_eval(t: Any, values: Any) -> Any:
+    def one(t: Any, values: Any) -> Any:
+        f = np.diag(values)
+        for j in range(len(t)):
+            for i in reversed(range(j)):
+                inner = slice(i + 1, j)
+                rest = t[i, j] * (f[j, j] - f[i, i]) + t[i, inner] @ f[inner, j] - f[i, inner] @ t[inner, j]
+                gap = t[j, j] - t[i, i]
+                f[i, j] = rest / (gap if gap != 0 else 1)
+        return f
+
+    return each_matrix(one, t, values, out=[ShapedArray.of(t.shape, t.dtype)], ranks=(2, 1))[0]
+
+
+def _function(t: Any, values: Any) -> Operand:
+    n = aval_of(t).shape[-1]
+    places = arange(n)
+    main = diagonal(t)
+
+    def column(j: Any, f: Any) -> Any:
+        given = _column(t, j)
+
+        def row(i: Any, found: Any) -> Any:
+            k = j - 1 - i
+            inner = (places > k) & (places < j)
+            rest = at(given, k) * (at(values, j) - at(values, k))
+            rest = rest + _dot(where(inner, at(t, k), 0), found) - _dot(where(inner, at(f, k), 0), given)
+            gap = at(main, j) - at(main, k)
+            return put(found, rest / where(gap == 0, 1, gap), k)
+
+        found = fori_loop(0, j, row, where(places == j, values, 0))
+        return dynamic_update_index_in_dim(f, found, j, 1)
+
+    return fori_loop(0, n, column, zeros(aval_of(t)))
+
+
+triangular_function_p = factorization(
+    "triangular_function",
+    shape=lambda t, values: t.strip_weak_type(),
+    eval=_function_eval,
+    algorithm=_function,
+    jvp=_NO_RULE,
+    multiple=False,
+    ranks=(2, 1),
+)
