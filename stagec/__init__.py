@@ -9,7 +9,17 @@ from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
 from stagec.core import boundary as _boundary, forking as _forking, missing as _missing, operators as _operators
-from stagec.core.config import config, debug_infs, debug_nans, disable_jit, enable_x64
+from stagec.core.config import (
+    config,
+    debug_infs,
+    debug_key_reuse,
+    debug_nans,
+    default_matmul_precision,
+    disable_jit,
+    enable_x64,
+    log_compiles,
+    numpy_rank_promotion,
+)
 from stagec.core.errors import StagecError, not_installed as _not_installed
 from stagec.runtime import eager as _eager  # noqa: F401  what runs outside jit
 from stagec.runtime.device import Device, default_backend, default_device, devices, local_device_count
@@ -100,9 +110,11 @@ __all__ = [
     "custom_vjp",
     "debug",
     "debug_infs",
+    "debug_key_reuse",
     "debug_nans",
     "default_backend",
     "default_device",
+    "default_matmul_precision",
     "device_count",
     "device_get",
     "device_put",
@@ -133,6 +145,7 @@ __all__ = [
     "load",
     "local_device_count",
     "local_devices",
+    "log_compiles",
     "make_graph",
     "make_jaxpr",
     "memory_stats",
@@ -140,6 +153,7 @@ __all__ = [
     "named_scope",
     "nn",
     "numpy",
+    "numpy_rank_promotion",
     "ops",
     "pattern",
     "print_environment_info",

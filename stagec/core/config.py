@@ -31,6 +31,22 @@ def _whole_number(text: str) -> int:
         raise ValueError(f"{text!r} is not a whole number") from None
 
 
+_RANK_PROMOTIONS = ("allow", "warn", "raise")
+_MATMUL_PRECISIONS = ("default", "high", "highest")
+
+
+def _rank_promotion(text: str) -> str:
+    if text not in _RANK_PROMOTIONS:
+        raise ValueError(f"{text!r} is not one of {', '.join(_RANK_PROMOTIONS)}")
+    return text
+
+
+def _matmul_precision(text: str) -> str:
+    if text.lower() not in _MATMUL_PRECISIONS:
+        raise ValueError(f"{text!r} is not one of {', '.join(_MATMUL_PRECISIONS)}")
+    return text.lower()
+
+
 # name: (environment variable, parser, default, does it change what is traced or compiled?)
 _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "enable_x64": ("STAGEC_ENABLE_X64", _flag, False, True),
@@ -46,6 +62,8 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "debug_nans": ("STAGEC_DEBUG_NANS", _flag, False, False),
     "debug_infs": ("STAGEC_DEBUG_INFS", _flag, False, False),
     "debug_key_reuse": ("STAGEC_DEBUG_KEY_REUSE", _flag, False, True),
+    "numpy_rank_promotion": ("STAGEC_NUMPY_RANK_PROMOTION", _rank_promotion, "allow", True),
+    "default_matmul_precision": ("STAGEC_DEFAULT_MATMUL_PRECISION", _matmul_precision, None, True),
     "full_tracebacks": ("STAGEC_FULL_TRACEBACKS", _flag, False, False),
     "enable_cache": ("STAGEC_CACHE", _flag, True, False),
     "cache_dir": ("STAGEC_CACHE_DIR", str, "", False),
@@ -248,3 +266,54 @@ def debug_infs(value: bool = True) -> contextlib.AbstractContextManager[None]:
     stagec.errors.NonFiniteError: div made an infinity
     """
     return config.override(debug_infs=value)
+
+
+def debug_key_reuse(value: bool = True) -> contextlib.AbstractContextManager[None]:
+    """Raise where a random key is drawn from twice, for a block, in this thread.
+
+    >>> import stagec
+    >>> with stagec.debug_key_reuse():
+    ...     stagec.config.debug_key_reuse
+    True
+    """
+    return config.override(debug_key_reuse=value)
+
+
+def log_compiles(value: bool = True) -> contextlib.AbstractContextManager[None]:
+    """Print each compile on standard error, for a block, in this thread.
+
+    >>> import stagec
+    >>> with stagec.log_compiles():
+    ...     stagec.config.log
+    'compile'
+    """
+    return config.override(log="compile" if value else "")
+
+
+def numpy_rank_promotion(value: str) -> contextlib.AbstractContextManager[None]:
+    """Decide on operations of arrays that differ in their number of axes, for a block, in this thread.
+
+    Args:
+      value: "allow", "warn", or "raise". Arrays without axes go with all others in any case.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> with stagec.numpy_rank_promotion("raise"):
+    ...     snp.ones((2, 3)) + snp.ones(3)
+    Traceback (most recent call last):
+    stagec.errors.ShapeError: add: float32[2,3] and float32[3] differ in their number of axes
+    """
+    return config.override(numpy_rank_promotion=value)
+
+
+def default_matmul_precision(value: str | None) -> contextlib.AbstractContextManager[None]:
+    """Decide how exact products are on hardware that has a choice, for a block, in this thread.
+
+    Args:
+      value: "default", "high" or "highest", for products that have no `precision=` of their own.
+
+    >>> import stagec
+    >>> with stagec.default_matmul_precision("highest"):
+    ...     stagec.config.default_matmul_precision
+    'highest'
+    """
+    return config.override(default_matmul_precision=value)

@@ -10,6 +10,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.core.config import config
 from stagec.core.graph import Literal
 from stagec.core.trace import operand_rows
 from stagec.primitives.convert import convert_element_type
@@ -92,11 +93,25 @@ def broadcast_together(name: str, operands: Sequence[Operand]) -> list[Operand]:
     shapes = {a.shape for a in avals if a.shape}
     if len(shapes) <= 1:
         return list(operands)
+    if len({len(shape) for shape in shapes}) > 1 and config.numpy_rank_promotion != "allow":
+        _refuse_ranks(name, operands, avals)
     try:
         shape = broadcast_shapes(*[a.shape for a in avals])
     except errors.ShapeError:
         raise _mismatch(name, operands, avals) from None
     return [o if not a.shape else broadcast_to_shape(o, shape) for o, a in zip(operands, avals)]
+
+
+def _refuse_ranks(name: str, operands: Sequence[Operand], avals: Sequence[ShapedArray]) -> None:
+    error = location.error(
+        errors.ShapeError,
+        f"{name}: {' and '.join(v.long() for v in avals)} differ in their number of axes",
+        operand_rows(operands),
+        "add axes with x[None], or allow it with stagec.numpy_rank_promotion('allow')",
+    )
+    if config.numpy_rank_promotion == "raise":
+        raise error
+    location.warn(str(error), UserWarning)
 
 
 def _mismatch(name: str, operands: Sequence[Operand], avals: Sequence[ShapedArray]) -> errors.ShapeError:

@@ -6,6 +6,7 @@ import enum
 from typing import Any, NamedTuple
 
 from stagec.core import dtypes, location
+from stagec.core.config import config
 
 
 class Precision(enum.Enum):
@@ -99,6 +100,8 @@ _PRECISIONS: dict[str | None, str | None] = {
 
 def canonical_precision(precision: Any) -> str | None:
     """One of `None`, `"high"` and `"highest"`, from JAX's names, enums, or a pair of them."""
+    if precision is None:
+        precision = config.default_matmul_precision
     if isinstance(precision, DotAlgorithm):
         kinds = [dtypes.canonicalize(precision.lhs_precision_type), dtypes.canonicalize(precision.rhs_precision_type)]
         if any(kind.itemsize >= 4 for kind in kinds):

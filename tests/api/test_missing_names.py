@@ -102,8 +102,17 @@ def test_private_names_are_missed_in_few_words():
 X = snp.array([3.0, 1.0, 2.0])
 
 
+def leak():
+    """A traced value that outlives its function raises when it is used, and names where it came from."""
+    kept = []
+    stagec.jit(lambda x: kept.append(x + 1) or x)(1.0)
+    with pytest.raises(stagec.errors.LeakedTracerError, match=r"used after its function had returned"):
+        kept[0] + 1
+
+
 # What the table says in words, done. `x` is an array, `numpy` is NumPy.
 ADVISED = {
+    "there is nothing to turn on: a traced value that outlives its function raises when used": leak,
     "use stagec.tree.map(f, tree)": lambda: stagec.tree.map(abs, [X]),
     "use stagec.tree.leaves(tree)": lambda: stagec.tree.leaves([X]),
     "there is one device for each program; stagec.vmap maps over an axis": lambda: stagec.vmap(abs)(X),

@@ -39,6 +39,11 @@ def listed(module):
         __import__(module)
 
 
+def ranks(setting, y):
+    with stagec.numpy_rank_promotion(setting):
+        return snp.ones((2, 3)) + y
+
+
 CASES = [
     (
         "call install before anything imports JAX, or import in a block of `with stagec.compat.jax():`",
@@ -64,5 +69,10 @@ CASES = [
         "leave process_index out",
         lambda: stagec.local_devices(1),
         lambda: (stagec.local_devices(), stagec.local_devices(0)),
+    ),
+    (
+        "add axes with x[None], or allow it with stagec.numpy_rank_promotion('allow')",
+        lambda: ranks("raise", snp.ones(3)),
+        lambda: (ranks("raise", snp.ones(3)[None]), ranks("allow", snp.ones(3))),
     ),
 ]
