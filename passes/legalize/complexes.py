@@ -366,11 +366,11 @@ def expand_complex_pad(op: Any) -> Any:
     return build.op("stablehlo.complex", parts, op.operation.results[0].type)
 
 
-@pattern("stablehlo.constant")
+@pattern("stablehlo.constant", "stablehlo.broadcast_in_dim")
 def complex_constant(op: Any) -> Any:
     """An array of one complex number is computed from its parts. Exact.
 
-    The compiler cannot fill memory with 16-byte values, and fails where it updates a constant of 8-byte ones.
+    The compiler cannot fill memory with 16-byte values, and fails, or ends the process, where it updates 8-byte ones.
     """
     result = op.operation.results[0]
     number = splat_of(result)

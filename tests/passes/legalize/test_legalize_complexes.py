@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 from legalize_harness import Compiled, binary, unary
 
+import stagec
+import stagec.numpy as snp
+from stagec import lax
+
 EPS = {np.complex64: np.finfo(np.float32).eps, np.complex128: np.finfo(np.float64).eps}
 DTYPES = {"complex<f32>": np.complex64, "complex<f64>": np.complex128}
 
@@ -96,3 +100,22 @@ def test_zero_to_the_zeroth_is_one(compiled):
     program, dtype = compiled
     zero = np.zeros_like(sample(dtype))
     assert program("power", zero, zero).tolist() == np.ones_like(zero).tolist()
+
+
+def test_a_loop_in_a_loop_writes_into_zeros():
+    # The compiler ended the process on the update of an array of one complex number that is made in a loop.
+    @stagec.jit
+    def power(a, b):
+        def outer(state):
+            x, k = state
+            basis = lax.dynamic_update_index_in_dim(snp.zeros((6, 3), "complex64"), x, 0, 0)
+            basis = lax.fori_loop(
+                0, 5, lambda j, basis: lax.dynamic_update_index_in_dim(basis, a @ basis[j], j + 1, 0), basis
+            )
+            return basis[5], k + 1
+
+        return lax.while_loop(lambda state: (snp.vdot(state[0], state[0]).real > 0) & (state[1] < 2), outer, (b, 0))[0]
+
+    a = (np.arange(9).reshape(3, 3) * (0.1 + 0.05j)).astype(np.complex64)
+    wanted = np.linalg.matrix_power(a, 10) @ np.ones(3)
+    np.testing.assert_allclose(power(a, np.ones(3, np.complex64)), wanted, rtol=1e-4)
