@@ -153,7 +153,7 @@ def test_dump_shows_the_graph_of_a_plain_function(model):
 
 
 @pytest.mark.parametrize(
-    ("stage", "held"), [("stablehlo", "stablehlo.exponential"), ("flow", "flow.executable"), ("asm", ".text")]
+    ("stage", "held"), [("stablehlo", "stablehlo.exponential"), ("flow", "flow.dispatch"), ("asm", ".text")]
 )
 def test_dump_reaches_every_kind_of_stage(model, stage, held):
     result = stagec_command("dump", f"{model}affine", "f32[4]", "{'scale': f32[4], 'shift': f32[]}", "--stage", stage)

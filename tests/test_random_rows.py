@@ -16,6 +16,13 @@ SEEDS = range(3 * int(os.environ.get("STAGEC_FUZZ", "1")))
 PROGRAMS = 20
 SHAPES = [(1, 1024), (5, 17), (64, 130), (33, 333), (3, 7, 64), (2, 16, 100), (2, 3, 8, 31), (37, 37), (8, 3)]
 
+
+@pytest.fixture(autouse=True)
+def kernels_of_the_compiler():
+    with stagec.config.override(straight_kernels=False):
+        yield
+
+
 REDUCTIONS = {
     "largest": lambda m, a: a.max(-1, keepdims=True),
     "smallest": lambda m, a: a.min(-1, keepdims=True),

@@ -206,7 +206,7 @@ def _returned(rng, last):
 def failures(monkeypatch):
     """Kernels are formed, and compiled, without failures."""
     started = time.time()
-    with without_failures(monkeypatch), stagec.config.override(straight_kernels=True):
+    with without_failures(monkeypatch):
         yield
     assert [r for r in log.records("compile") if r.message == "refused" and r.time >= started] == []
 

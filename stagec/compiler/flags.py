@@ -39,7 +39,7 @@ class CompileOptions:
     matmul_size: int | None = None
     asynchronous: bool = False
     kernels: bool = True
-    straight: bool = False
+    straight: bool = True
     flag_set: str = ""
     extra_flags: tuple[str, ...] = ()
     dump: str = ""

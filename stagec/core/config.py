@@ -53,7 +53,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "disable_jit": ("STAGEC_DISABLE_JIT", _flag, False, True),
     "fast_math": ("STAGEC_FAST_MATH", _flag, False, True),
     "cpu_kernels": ("STAGEC_CPU_KERNELS", _flag, True, True),
-    "straight_kernels": ("STAGEC_STRAIGHT_KERNELS", _flag, False, True),
+    "straight_kernels": ("STAGEC_STRAIGHT_KERNELS", _flag, True, True),
     "target": ("STAGEC_TARGET", str, "cpu", True),
     "platforms": ("STAGEC_PLATFORMS", str, "", False),
     "default_device": ("STAGEC_DEFAULT_DEVICE", str, None, False),

@@ -54,7 +54,7 @@ def test_a_compiled_program_runs():
     x = np.linspace(0, 1, 8, dtype=np.float32)
     compiled = compile_module(unary("stablehlo.sqrt"), CPU)
     np.testing.assert_allclose(execute(compiled.vmfb, x), np.sqrt(x), rtol=1e-6)
-    assert compiled.flags == "plain" and [attempt.ok for attempt in compiled.attempts] == [True]
+    assert compiled.flags == "direct" and [attempt.ok for attempt in compiled.attempts] == [True]
     assert compiled.seconds > 0 and not compiled.warnings
 
 
@@ -87,7 +87,7 @@ def test_a_refused_flag_set_leads_to_the_next_one():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(driver, "ladder", lambda *a, **k: (bad, *rungs))
         compiled = compile_module(unary("stablehlo.negate", shape="4"), CPU)
-    assert compiled.flags == "plain"
+    assert compiled.flags == "direct"
     assert "iree-no-such-flag" in compiled.attempts[0].error
     np.testing.assert_array_equal(execute(compiled.vmfb, x), -x)
 
@@ -275,7 +275,7 @@ def test_compiles_are_recorded_and_silent_unless_asked_for(capfd):
     log.clear()
     compile_module(unary("stablehlo.sqrt"), CPU, name="quiet")
     (record,) = [r for r in log.records("compile") if r.fields["name"] == "quiet"]
-    assert record.message == "compiled" and record.fields["flags"] == "plain" and record.fields["bytes"] > 1000
+    assert record.message == "compiled" and record.fields["flags"] == "direct" and record.fields["bytes"] > 1000
     assert capfd.readouterr() == ("", "")
 
 

@@ -15,10 +15,16 @@ from stagec.compiler.targets import Target
 TARGET = Target.parse("cpu:x86-64-v4")  # vectors of 64 bytes
 
 
+@pytest.fixture(autouse=True)
+def kernels_of_the_compiler():
+    with stagec.config.override(straight_kernels=False):
+        yield
+
+
 def laid_out(function, *shapes, flag_set=None, target=TARGET, dtype="float32"):
     specs = [stagec.ShapeDtypeStruct(shape, dtype) for shape in shapes]
     module = stagec.jit(function, target=str(target)).lower(*specs).as_text("optimized")
-    return stage_text(module, target, "executable-configurations", CompileOptions(flag_set=flag_set))
+    return stage_text(module, target, "executable-configurations", CompileOptions(straight=False, flag_set=flag_set))
 
 
 def tiles(text, level):

@@ -89,7 +89,7 @@ def test_a_single_number_takes_the_branch_too(counted, dtype):
 
 
 def test_equal_branches_are_one_function(counted):
-    lowered(lambda x: snp.sin(x) + snp.sin(2 * x) + snp.sin(3 * x), (1000,), "float32")
+    lowered(lambda x: snp.sin(x) + snp.sin(2 * x) + snp.sin(3 * x), (1024,), "float32")
     assert counted == [(3, 0, 1)]
 
 

@@ -14,6 +14,12 @@ from stagec.compiler import driver
 SHAPES = [(64, 256), (33, 1000), (5, 7, 130), (2, 3, 40, 64), (1, 2048), (300, 3)]
 
 
+@pytest.fixture(autouse=True)
+def kernels_of_the_compiler():
+    with stagec.config.override(straight_kernels=False):
+        yield
+
+
 def softmax(x, axis=-1):
     e = snp.exp(x - x.max(axis, keepdims=True))
     return e / e.sum(axis, keepdims=True)

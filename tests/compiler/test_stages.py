@@ -20,7 +20,7 @@ TYPICAL = {
         "stream": "stream.",
         "hal": "hal.executable",
         "vm": "vm.module",
-        "asm": "main_dispatch_0",
+        "asm": ".text.elements",
     },
 }
 
@@ -41,7 +41,7 @@ def test_an_unknown_stage_names_the_known_ones():
 
 
 @pytest.mark.parametrize(
-    ("target", "word"), [("cpu", "main_dispatch_0"), ("cuda", ".target sm_80"), ("vulkan", "spirv.")]
+    ("target", "word"), [("cpu", ".text.elements"), ("cuda", ".target sm_80"), ("vulkan", "spirv.")]
 )
 def test_everything_is_dumped_in_order(tmp_path, target, word):
     written = dump_all(TEXT, Target.parse(target), str(tmp_path / "out"), prefix="f")

@@ -18,12 +18,6 @@ OPTIONS = PassOptions(target="cpu", machine="x86_64", features=frozenset({"avx2"
 SHAPES = [(3, 50, 70), (7, 64), (5,)]
 
 
-@pytest.fixture(autouse=True)
-def straight_kernels():
-    with stagec.config.override(straight_kernels=True):
-        yield
-
-
 def formed(text):
     """A module of StableHLO with kernels."""
     module = bindings.ir.Module.parse(text, bindings.new_context())
@@ -238,6 +232,12 @@ def test_empty_arrays_and_single_numbers():
         assert got.shape == np.shape(want)
 
 
+def test_the_option_leaves_them_to_the_compiler():
+    with stagec.config.override(straight_kernels=False):
+        assert kinds(softmax, spec(40, 70)) == []
+    assert kinds(softmax, spec(40, 70)) == ["rows"]
+
+
 def test_equal_kernels_are_one():
     x = spec(40, 70)
     text = stagec.jit(lambda *xs: [snp.tanh(x) for x in xs]).lower(*itertools.repeat(x, 3)).as_text("kernels")
@@ -318,3 +318,15 @@ def test_rows_of_few_columns_are_shared_apart_from_their_reductions():
 
     assert kinds(function, spec(100_000, 10)) == ["columns", "elements"]
     assert kinds(function, spec(1000, 10)) == kinds(function, spec(1000, 1000)) == ["columns"]
+
+
+def test_an_operation_that_has_no_form_for_its_dtype_is_a_reason():
+    module = bindings.ir.Module.parse(
+        """func.func @main(%x: tensor<9xf64>) -> tensor<9xf64> {
+      %a = stablehlo.sine %x : tensor<9xf64>
+      return %a : tensor<9xf64>
+    }""",
+        bindings.new_context(),
+    )
+    assert kernels.form(module, OPTIONS, straight_line=True) == {}
+    assert "sine of f64" in str(module.operation)

@@ -47,7 +47,12 @@ class _Block:
 
     def form(self) -> int:
         """Write and call the kernels; returns how many."""
-        reading = Reading(self.block, RULES, self.processor)
+        try:
+            reading = Reading(self.block, RULES, self.processor)
+        except RefusedError as error:
+            # An operation that the passes replace, such as a sine of float64, in a module that went past them.
+            self.kernels.plan.refuse("elements", self.block.operations[0].location, str(error))
+            return 0
         if not reading.nodes:
             return 0
         planner = Planner(reading)
