@@ -88,8 +88,9 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Arra
 
     >>> import stagec.numpy as snp
     >>> t, z = rsf2csf(snp.array([[0.0, 1.0], [-1.0, 0.0]]), snp.eye(2))
-    >>> t[0, 0], t[1, 1]
-    (Array(0.+1.j, dtype=complex64), Array(0.-1.j, dtype=complex64))
+    >>> t.imag.round(4)
+    Array([[ 1.,  0.],
+           [ 0., -1.]], dtype=float32)
     """
     t = systems.inexact_matrix("rsf2csf", T, square=True)
     t, z = promote_inexact(t, array_argument(Z, "Z"))
