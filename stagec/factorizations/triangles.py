@@ -18,7 +18,7 @@ from stagec.primitives.operand import Operand, aval_of
 from stagec.primitives.rules import zeros
 from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 
-_NO_RULE = Absent("nobody has written the rule", "differentiate expm, inv or eigh, which have derivatives")
+_NO_RULE = Absent("nobody has written the rule", "differentiate eigvals, or eigh")
 
 
 def _column(x: Any, j: Any) -> Any:

@@ -32,7 +32,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: DTypeLike = None)
 
     >>> from stagec import random
     >>> w = orthogonal()(random.key(0), (3, 2))
-    >>> (w.T @ w).round(4)
+    >>> abs(w.T @ w).round(4)
     Array([[1., 0.],
            [0., 1.]], dtype=float32)
     """

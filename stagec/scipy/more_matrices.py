@@ -128,6 +128,6 @@ def invpascal(n: int, kind: str | None = None) -> Array:
     signs = (-1.0) ** np.arange(count)
     pascal(1, kind)  # refuses what is no kind
     low = np.array([[float(math.comb(i, j)) for j in range(count)] for i in range(count)]).reshape(count, count)
-    low = signs[:, None] * low * signs
+    low = signs[:, None] * low * signs + 0.0
     found = {"lower": low, "upper": low.T}.get(kind or "", low.T @ low)
     return from_numpy(found, requested_dtype(float, "invpascal"))

@@ -215,9 +215,4 @@ CASES += [
         lambda: linalg.solve_sylvester(M, M, X),
         lambda: linalg.solve_sylvester(snp.eye(2), M, X),
     ),
-    (
-        "differentiate expm, inv or eigh, which have derivatives",
-        lambda: stagec.jvp(linalg.sqrtm, (M,), (M,)),
-        lambda: [stagec.jvp(f, (M,), (M,)) for f in (linalg.expm, LA.inv, LA.eigh)],
-    ),
 ]
