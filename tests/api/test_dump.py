@@ -44,7 +44,7 @@ def test_every_stage_is_a_file(folder):
 def test_each_file_holds_its_stage(folder):
     assert (folder / "graph.txt").read_text().startswith("{ lambda ; a:f32[64] b:f32[]. let")
     assert "stablehlo.exponential" in (folder / "stablehlo.mlir").read_text()
-    assert "flow.executable" in (folder / "iree" / "main.06-flow.mlir").read_text()
+    assert "flow.dispatch" in (folder / "iree" / "main.06-flow.mlir").read_text()
     assert ".text" in (folder / "iree" / "main.asm").read_text()
 
 

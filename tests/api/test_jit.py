@@ -402,10 +402,10 @@ def test_every_stage_prints(stage):
         "graph": "lambda",
         "stablehlo": "stablehlo.tanh",
         "optimized": "stablehlo.tanh",
-        "input": "linalg.generic",
+        "input": "flow.dispatch",
         "flow": "flow.",
         "hal": "hal.",
-        "asm": "main",
+        "asm": "elements",
     }[stage]
     assert expected in text
 

@@ -341,7 +341,7 @@ def _result(f: _Function, program: Program, layout: Layout, i: int, allocated: d
     if place.slot in allocated:
         buffer = allocated[place.slot]
     else:
-        buffer = f.call("buffer_view.buffer", f"%argument{n}")
+        buffer = f.call("buffer_view.buffer", f"%argument{place.slot}")
     dimensions = [f.number(size) for size in tensor.shape]
     where = (f.number(place.offset), f.number(place.bytes), f.small(_ELEMENTS[tensor.element]), f.small(1))
     return f.call("buffer_view.create", buffer, *where, dimensions)

@@ -59,6 +59,8 @@ def laid_out(program: Program) -> Layout:
     places = {n: Place(n, 0, sizes[n]) for n in range(len(program.arguments))}
     for i, n in enumerate(program.constants):
         places[n] = Place(-1 - i, 0, sizes[n])
+    for n, argument in program.reused.items():
+        places[n] = Place(argument, 0, sizes[n])
     allocated: dict[int, int] = {}
     slot = len(program.arguments)
     shared = -1

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from passes.analysis.in_place import ATTRIBUTE as OUTPUT
 from passes.kernels.dispatch import BYTES
 from passes.match import functions
 
@@ -83,6 +84,7 @@ class Program:
       constants: what memory holds from the beginning.
       calls: in their order.
       returned: the memory of each result. That of the arguments has the first numbers.
+      reused: memory of results that is an argument's, which the caller gave up: the result's and the argument's.
     """
 
     arguments: tuple[Tensor, ...]
@@ -90,6 +92,7 @@ class Program:
     constants: dict[int, Constant]
     calls: tuple[Call, ...]
     returned: tuple[int, ...]
+    reused: dict[int, int] = dataclasses.field(default_factory=dict)
 
 
 def read(module: Any) -> Program:
@@ -101,8 +104,18 @@ def read(module: Any) -> Program:
     found = functions(module)
     if list(found) != ["main"]:
         raise NotDirectError("several functions")
-    (block,) = found["main"].regions[0].blocks
-    return _Reader(list(block.arguments)).program(list(block.operations))
+    function = found["main"]
+    (block,) = function.regions[0].blocks
+    program = _Reader(list(block.arguments)).program(list(block.operations))
+    return dataclasses.replace(program, reused=_reused(function, program))
+
+
+def _reused(function: Any, program: Program) -> dict[int, int]:
+    """Results over arguments, where the passes have found that this is safe."""
+    given = function.attributes.get("arg_attrs", ())
+    pairs = {program.returned[d[OUTPUT].value]: i for i, d in enumerate(given) if OUTPUT in d}
+    made = {n for call in program.calls for n in call.written}
+    return {n: i for n, i in pairs.items() if n in made and program.returned.count(n) == 1}
 
 
 class _Reader:
