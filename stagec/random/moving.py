@@ -53,10 +53,8 @@ def _joined(first: Any, second: Any) -> Any:
 
 def on_each_word(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of a function that refused its arguments, if they are keys and it only moves elements; else None."""
-    if not _has_keys((*args, *kwargs.values())) or not function.__module__.startswith(_MODULES):
-        return None
     moved = _MOVED.get(function.__name__)
-    if moved is None:
+    if moved is None or not function.__module__.startswith(_MODULES) or not _has_keys((*args, *kwargs.values())):
         return None
     bound = inspect.signature(function).bind(*args, **kwargs)
     names = [name for i, name in enumerate(bound.signature.parameters) if i in moved and name in bound.arguments]

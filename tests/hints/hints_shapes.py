@@ -77,8 +77,8 @@ CASES = [
     ),
     (
         "pass operands of one shape, and numbers as initial values",
-        lambda: lax.reduce(V, V, lambda a, b: a * b + a, (0,)),
-        lambda: lax.reduce(V, 0.0, lambda a, b: a * b + a, (0,)),
+        lambda: lax.reduce((V, V[:2]), (0.0, 0.0), lambda a, b: (a[0] * b[0] + a[0], a[1]), (0,)),
+        lambda: lax.reduce((V, V), (0.0, 0.0), lambda a, b: (a[0] * b[0] + a[0], a[1] + b[1]), (0,)),
     ),
     (
         "return one scalar of the operand's dtype for each operand",
