@@ -19,6 +19,8 @@ from passes.kernels.values import Buffer, Index, Item, NotVectorsError, RefusedE
 
 # Bytes of a row that a workgroup keeps on its stack between sweeps.
 _STACK = 64 << 10
+# Groups of at most so much work, in operations, are written element by element where vectors are not possible.
+_LITTLE = 8192
 # Parts that a space may be cut into.
 _PIECES = 12
 _BARRIER = "stablehlo.optimization_barrier"
@@ -195,6 +197,10 @@ class Prepared:
             width //= 2
         return width
 
+    def _is_little(self) -> bool:
+        """Whether scalars cost less than another kernel would."""
+        return math.prod(self.group.sizes) * max(1.0, self.cost) <= _LITTLE
+
     def _takes_vectors(self, parts: Sequence[Part], lane: int, width: int) -> bool:
         """Whether parts have a form in vectors along an axis; `RefusedError` where much of it is gathered."""
         if width == 1:
@@ -210,7 +216,9 @@ class Prepared:
         except NotVectorsError:
             return False
         if recorder.gathers > GATHERED * max(1, len(recorder.reads)):
-            raise RefusedError("elements that lie apart")
+            if not self._is_little():
+                raise RefusedError("elements that lie apart")
+            return False
         return True
 
     # Memory.

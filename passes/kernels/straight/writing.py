@@ -89,7 +89,7 @@ class Writing(Prepared):
         lane = list(self.sizes)[-1]
         width = self._width(self._shortest(lane))
         if not self._takes_vectors(parts, lane, width):
-            if width > 1 and self.sizes[lane] > SHORT:
+            if width > 1 and self.sizes[lane] > SHORT and not self._is_little():
                 raise RefusedError("elements that are computed one by one")
             width = 1
         reduces = any(part.kinds for part in parts)
@@ -206,7 +206,7 @@ class Writing(Prepared):
         if self.cost > _COSTLY and width < size < self.lanes:
             raise RefusedError("rows that do not fill a vector")
         if not self._takes_vectors(parts, lane, width):
-            if size > SHORT:
+            if size > SHORT and not self._is_little():
                 raise RefusedError("elements that are computed one by one")
             width = 1
         cost = sum(part.node.cost for part in parts)
