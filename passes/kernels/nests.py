@@ -76,7 +76,7 @@ def collapsed(writes: Sequence[Write], space: Space, recorder: Recorder) -> tupl
     of the next one is the product.
     """
     sizes = list(space.shape)
-    places = [read.place for read in recorder.reads] + [w.target.address(space.symbols) for w in writes]
+    places = recorder.forms + [w.target.address(space.symbols) for w in writes]
     for axis in range(len(sizes) - 1):
         following = next((a for a in range(axis + 1, len(sizes)) if sizes[a] > 1), None)
         if sizes[axis] == 1 or following is None:

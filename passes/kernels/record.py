@@ -32,6 +32,8 @@ class Recorder(Builder):
       reads: the buffers, and the places in them.
       cost: about how many additions it takes; a load counts as one.
       gathers: how many of the loads are put together lane by lane.
+      forms: what the places are, and what was divided on the way to them: axes may only become one where all of
+        these keep their values.
       fixed: the symbols whose values are used as numbers, or divided.
       choices: how many elements come from parts that the index does not decide between.
       cuts: where the range of a symbol must be cut, so that each piece reads one part of what was put together.
@@ -41,6 +43,7 @@ class Recorder(Builder):
         super().__init__(symbols)
         self.width = width
         self.reads: list[Read] = []
+        self.forms: list[Linear] = []
         self._path: list[Value] = []
         self.cost = 0
         self.gathers = 0
@@ -69,6 +72,7 @@ class Recorder(Builder):
         """Notes the place."""
         place = view.address(index)
         self.reads.append(Read(view.buffer, place, tuple(self._path)))
+        self.forms.append(place)
         self.cost += 1
         if place.stride not in (0, 1, -1):
             self.gathers += 1
@@ -79,6 +83,11 @@ class Recorder(Builder):
         """Notes the symbols: their values matter, not only the places that they lead to."""
         self.fixed.update(symbol for symbol, _ in form.terms)
         return "%_"
+
+    def divided(self, form: Linear, size: int) -> tuple[Linear, Linear]:
+        """Notes the form: which symbols the quotient has, and which the remainder, follows from their ranges."""
+        self.forms.append(form)
+        return super().divided(form, size)
 
     def part(self, form: Linear, bounds: Sequence[int], parts: Sequence[Callable[[], Item]], element: Element) -> Item:
         """Notes the symbols, the range of which may have decided."""

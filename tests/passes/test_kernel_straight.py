@@ -330,3 +330,14 @@ def test_an_operation_that_has_no_form_for_its_dtype_is_a_reason():
     )
     assert kernels.form(module, OPTIONS, straight_line=True) == {}
     assert "sine of f64" in str(module.operation)
+
+
+def test_axes_are_one_only_where_every_reshape_on_the_way_allows_it():
+    # Elements 96 i + j of the tiled array are in place, but 96 * 0 + k is not where 48 i + j = k is.
+    x = np.arange(48 * 48, dtype=np.float32).reshape(48, 48)
+    np.testing.assert_array_equal(stagec.jit(lambda x: snp.tile(x, 2)[:, :48] * 2)(x), x * 2)
+
+    def loop(x):
+        return lax.fori_loop(0, 2, lambda i, s: snp.tile(s, 2)[:, :48] * 2 + i, x)
+
+    np.testing.assert_array_equal(stagec.jit(loop)(x), x * 4 + 1)

@@ -166,14 +166,13 @@ class Prepared:
         if group.kept is None and not recorder.choices and not recorder.gathers:
             size = math.prod(group.sizes)
             self.own_places = [i for i, (_, b) in enumerate(k.operands) if b not in moved and b.size == size]
-        places = [read.place for read in recorder.reads]
         kept = set(group.kept or ())
         for axis in range(len(group.sizes) - 1):
             here, there = (self.symbols[a].terms[0][0] for a in (axis, axis + 1))
             if (axis in kept) != (axis + 1 in kept) or {here, there} & recorder.fixed:
                 continue
             size = self.sizes[axis + 1]
-            if all(place.coefficient(here) == place.coefficient(there) * size for place in places):
+            if all(place.coefficient(here) == place.coefficient(there) * size for place in recorder.forms):
                 self.sizes[axis + 1] = size * self.sizes.pop(axis)
         self.work = sum(n.cost * n.size for n in group.nodes)
 
