@@ -11,7 +11,7 @@ from typing import Any
 
 from passes import bindings, build
 from passes.kernels import cost
-from passes.kernels.dispatch import Kernel, Kernels
+from passes.kernels.dispatch import HOST, Kernel, Kernels
 from passes.kernels.loops import RULES
 from passes.kernels.processor import Processor
 from passes.kernels.straight.groups import Group, Planner
@@ -67,6 +67,9 @@ class _Block:
         location = group.nodes[0].op.location
         try:
             made = writing.write()
+            if not any(_depends_on_arguments(value) for value, _ in made.inputs):
+                # The compiler would run the kernel ahead of the first call, and mix up its results.
+                raise RefusedError("constants alone, which are computed ahead of the first call")
         except (RefusedError, NotVectorsError) as error:
             self.kernels.plan.refuse(_name(group), location, str(error) or "elements that are computed one by one")
             return False
@@ -155,3 +158,19 @@ def _name(group: Group) -> str:
 
 def _binding(buffer: Buffer) -> Binding:
     return Binding(buffer.name, buffer.size, buffer.element.stored)
+
+
+def _depends_on_arguments(value: Any) -> bool:
+    """Whether a value follows from more than constants."""
+    seen, stack = set(), [value]
+    while stack:
+        value = stack.pop()
+        if isinstance(value.owner, bindings.ir.Block):
+            return True
+        operation = value.owner.operation
+        if operation not in seen:
+            seen.add(operation)
+            stack += operation.operands
+            if operation.name in HOST:
+                return True  # what its regions use from outside is not looked at
+    return False
