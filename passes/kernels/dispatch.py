@@ -23,7 +23,7 @@ HOST = ("func.func", "stablehlo.while", "stablehlo.if", "stablehlo.case")
 # On a conversion between booleans and the bytes that they are in memory, which changes no bit.
 BYTES = "stagec.bytes"
 # `pipeline = None` and `CPUDefault`, its other names in older versions, do not parse any more.
-_TRANSLATION = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
+NO_PIPELINE = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Kernel:
       stream.return %g0, %g1, %g2 : index, index, index {here}
     }} {here}
     builtin.module {{
-      func.func @{symbol}({bindings_}) attributes {{translation_info = {_TRANSLATION}}} {{
+      func.func @{symbol}({bindings_}) attributes {{translation_info = {NO_PIPELINE}}} {{
         %zero = arith.constant 0 : index {here}
 {spans}
 {self.body}

@@ -92,7 +92,7 @@ def value_and_grad(
     Args:
       fun: a function that returns a scalar, or with `has_aux` a pair of a scalar and anything else.
       argnums: which positional arguments to differentiate with respect to.
-      has_aux: pass the second result through, beside the value.
+      has_aux: `fun` returns a pair, and its second result is passed through.
       holomorphic: differentiate a complex function that is promised to be holomorphic.
       allow_int: let integers among the arguments; their gradients are of dtype `float0`, without data.
       reduce_axes: empty.

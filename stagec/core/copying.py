@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import pickle
 from typing import Any
 
@@ -19,9 +20,9 @@ class OwnCopy:
     def __deepcopy__(self, memo: Any) -> Any:
         return self
 
+    @abc.abstractmethod
     def _instead_of_pickling(self) -> str:
         """What can be pickled."""
-        raise NotImplementedError
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         what = errors.a_kind(type(self))

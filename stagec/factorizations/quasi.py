@@ -24,7 +24,7 @@ from stagec.primitives.rules import zeros
 def block_eigenvalues(t: Any) -> tuple[Operand, Operand]:
     """The real and imaginary parts of the eigenvalues of one matrix in LAPACK's real form.
 
-    The diagonal of a block has equal elements, and the two beside it have opposite signs.
+    The elements on the diagonal of a block are equal, and the other two have opposite signs.
     """
     above, below = diagonal_of(t, 1), diagonal_of(t, -1)
     size = where(below == 0, 0, ar.sqrt(abs(above)) * ar.sqrt(abs(below)))

@@ -67,7 +67,7 @@ def insert(
 
 
 def _sources(places: np.ndarray[Any, Any], size: int, count: int) -> np.ndarray[Any, Any]:
-    """For each element of the result, which element it is of the array with the new values behind it."""
+    """For each element of the result, its position in the array followed by the new values."""
     places = np.broadcast_to(np.where(places < 0, places + size, places), (count,))
     order = np.argsort(places, kind="stable")
     at = places[order] + np.arange(count)

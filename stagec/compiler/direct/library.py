@@ -7,8 +7,11 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from passes import bindings
+from passes.kernels.dispatch import NO_PIPELINE
 from stagec.compiler.direct.program import NotDirectError, Program
 from stagec.compiler.invocation import invocation
+from stagec.compiler.mlir import operations
 
 # What a module with any operation has, once it knows its target.
 _PROBE = b"""func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -17,7 +20,6 @@ _PROBE = b"""func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }"""
 _TARGET = re.compile(r'#hal\.executable\.target<"llvm-cpu", "embedded-elf-x86_64", \{(.*?)\}>')
 _KEPT = ("cpu", "cpu_features", "data_layout", "native_vector_size", "max_stack_allocation_size", "target_triple")
-_TRANSLATION = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
 
 # A library of so many operations takes as long as one with none.
 _SHARE = 500
@@ -41,17 +43,12 @@ class Kernel(NamedTuple):
 def shared_out(module: Any, kernels: Sequence[Kernel], cores: int) -> list[list[Kernel]]:
     """Kernels for each of several libraries, with about as much code in each; fewer where they are soon compiled."""
     sources = _executables(module)
-    sizes = {kernel: _size(_function(sources[kernel.symbol])) for kernel in kernels}
+    sizes = {kernel: len(operations(_function(sources[kernel.symbol]))) for kernel in kernels}
     count = max(1, min(cores, sum(sizes.values()) // _SHARE, len(kernels)))
     shares: list[list[Kernel]] = [[] for _ in range(count)]
     for kernel in sorted(kernels, key=sizes.__getitem__, reverse=True):
         min(shares, key=lambda share: sum(sizes[k] for k in share)).append(kernel)
     return shares
-
-
-def _size(op: Any) -> int:
-    """The operations in an operation's regions."""
-    return sum(1 + _size(o.operation) for region in op.regions for block in region.blocks for o in block.operations)
 
 
 def description(flags: tuple[str, ...]) -> str:
@@ -96,8 +93,6 @@ def assembled(module: Any, program: Program, kernels: Sequence[Kernel], target: 
       target: what `description` returned.
       path: where the compiler puts the object file.
     """
-    from passes import bindings
-
     calls = {call.kernel: call for call in reversed(program.calls)}
     sources = _executables(module)
     functions = {k.symbol: _function(sources[k.symbol]) for k in kernels}
@@ -120,7 +115,7 @@ def assembled(module: Any, program: Program, kernels: Sequence[Kernel], target: 
         )
         numbers = "\n".join(f"%w{axis} = hal.interface.workgroup.id[{axis}] : index" for axis in range(3))
         bodies.append(
-            f"func.func @{kernel.symbol}() attributes {{translation_info = {_TRANSLATION}}} {{\n"
+            f"func.func @{kernel.symbol}() attributes {{translation_info = {NO_PIPELINE}}} {{\n"
             f"%zero = arith.constant 0 : index\n{spans}\n{numbers}\nreturn\n}}"
         )
     quoted = path.replace("\\", "\\\\").replace('"', '\\"')
@@ -171,11 +166,26 @@ def _function(executable: Any) -> Any:
     return found[0]
 
 
+def _body(function: Any) -> list[Any]:
+    """The operations of a function, without views of them, which would import the Python modules of their dialects."""
+    found: list[Any] = []
+    ir = bindings.ir
+
+    def visit(operation: Any) -> Any:
+        if operation == function.operation:
+            return ir.WalkResult.ADVANCE
+        found.append(operation)
+        return ir.WalkResult.SKIP
+
+    function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
 def _spans(function: Any) -> dict[int, Any]:
     """The ops that name a kernel's memory, by the number of its binding."""
     (block,) = function.regions[0].blocks
     numbers = {argument: i for i, argument in enumerate(block.arguments)}
-    spans = (op.operation for op in block.operations if op.operation.name == "stream.binding.subspan")
+    spans = (op for op in _body(function) if op.name == "stream.binding.subspan")
     return {numbers[op.operands[0]]: op for op in spans}
 
 
@@ -186,30 +196,17 @@ def _memory(function: Any) -> dict[int, str]:
 
 def _move(source: Any, target: Any) -> None:
     """Move the ops of one function into the other, where what names memory and workgroups is replaced."""
-    (block,), (into,) = source.regions[0].blocks, target.regions[0].blocks
-    *head, last = into.operations
-    made = [op.operation for op in head]
+    *made, last = _body(target)
     spans = [op for op in made if op.name == "hal.interface.binding.subspan"]
     numbers = [op for op in made if op.name == "hal.interface.workgroup.id"]
     gone = list(_spans(source).values())
     for old, new in zip(gone, spans):
         old.results[0].replace_all_uses_with(new.results[0])
-    for op in _workgroup_numbers(block):
+    for op in operations(source, "stream.dispatch.workgroup.id"):
         op.results[0].replace_all_uses_with(numbers[int(op.attributes["dimension"].value)].results[0])
         gone.append(op)
     for op in gone:
         op.erase()
-    *body, _ = block.operations
+    *body, _ = _body(source)
     for op in body:
-        op.operation.move_before(last.operation)
-
-
-def _workgroup_numbers(block: Any) -> list[Any]:
-    found = []
-    for op in block.operations:
-        if op.operation.name == "stream.dispatch.workgroup.id":
-            found.append(op.operation)
-        for region in op.operation.regions:
-            for inner in region.blocks:
-                found += _workgroup_numbers(inner)
-    return found
+        op.move_before(last)
