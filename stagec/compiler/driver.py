@@ -13,7 +13,7 @@ from typing import Any
 from passes import PassOptions, kernels as own_kernels, pipeline
 from passes.attributes import dot_dimensions
 from passes.legalize.separate import separate
-from stagec.compiler import diagnostics as diag, direct, kernels, log, outside, rare, repairs, rows
+from stagec.compiler import diagnostics as diag, direct, kernels, log, outside, rare, repairs
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import (
     DATA_TILE,
@@ -45,7 +45,6 @@ REPAIRS = {
     "end": repairs.own_references,
 }
 IMPROVEMENTS = {
-    "dispatch-creation": rows.join,
     "executable-configurations": kernels.improve,
     "executable-targets": rare.branch,
 }

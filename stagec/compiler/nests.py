@@ -24,7 +24,6 @@ class Nest(NamedTuple):
       sizes: of its loops; -1 if unknown.
       reduced: by loop, whether it is a reduction.
       inputs: for each input, what it is indexed by: loops, or other terms.
-      outputs: the same for each output.
       tiles: as the compiler chose them; empty for an operation beside another that decides.
     """
 
@@ -33,7 +32,6 @@ class Nest(NamedTuple):
     sizes: list[int]
     reduced: list[bool]
     inputs: list[list[str]]
-    outputs: list[list[str]]
     tiles: Tiles
 
     @property
@@ -46,7 +44,7 @@ class Nest(NamedTuple):
         """The nest of a `linalg.generic`."""
         found = _MAP.findall(str(op.attributes["indexing_maps"]))
         if len(found) != len(op.operands):
-            return cls(op, [], [], [], [], [], tiles_of(op))
+            return cls(op, [], [], [], [], tiles_of(op))
         loops = found[0][0].split(", ") if found[0][0] else []
         maps = [places.split(", ") if places else [] for _, places in found]
         sizes: dict[str, int] = {}
@@ -58,7 +56,6 @@ class Nest(NamedTuple):
             [sizes.get(name, -1) for name in loops],
             [kind == "reduction" for kind in _KIND.findall(str(op.attributes["iterator_types"]))],
             maps[: len(maps) - len(op.results)],
-            maps[len(maps) - len(op.results) :],
             tiles_of(op),
         )
 

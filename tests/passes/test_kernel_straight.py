@@ -52,6 +52,11 @@ def normalized(x):
     return centred / snp.sqrt((centred * centred).mean(-1, keepdims=True) + 1e-5)
 
 
+def entropy(x):
+    p = softmax(x)
+    return -(p * snp.log(p + 1e-9)).sum(-1)
+
+
 @pytest.mark.parametrize(
     ("kind", "function"),
     [
@@ -219,6 +224,26 @@ def test_every_dtype_is_that_of_programs_without_kernels(dtype, monkeypatch):
         found = stagec.jit(lambda x, y: function(x, y))(x, y)
     for number, (got, want) in enumerate(zip(found, expected, strict=True)):
         np.testing.assert_array_equal(np.asarray(got), np.asarray(want), err_msg=f"result {number}")
+
+
+@pytest.mark.parametrize("function", [softmax, normalized, lambda x: stagec.nn.logsumexp(x, -1), entropy])
+@pytest.mark.parametrize("size", [64, 130])
+def test_rows_keep_their_special_numbers_and_have_the_derivatives_of_differences(function, size):
+    x = np.random.default_rng(0).normal(size=(12, size))
+    with stagec.enable_x64():
+
+        def loss(x):
+            return (function(x) ** 3).sum()
+
+        slope = np.asarray(stagec.jit(stagec.grad(loss))(x))
+        direction = np.random.default_rng(1).normal(size=x.shape)
+        near = [float(loss(snp.asarray(x + sign * 1e-5 * direction))) for sign in (1, -1)]
+        np.testing.assert_allclose((slope * direction).sum(), (near[0] - near[1]) / 2e-5, rtol=1e-5)
+    x[1, 0], x[4, -1], x[7, size // 2], x[9] = np.nan, np.inf, -np.inf, -np.inf
+    x = x.astype(np.float32)
+    with stagec.disable_jit(), np.errstate(all="ignore"):
+        expected = np.asarray(function(snp.asarray(x)))
+    np.testing.assert_allclose(stagec.jit(function)(x), expected, rtol=1e-4, atol=1e-6)
 
 
 def test_empty_arrays_and_single_numbers():
