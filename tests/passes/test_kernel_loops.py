@@ -35,7 +35,7 @@ def pairs(dtype):
 
 def in_a_loop(functions, *operands):
     """The results of functions of arrays of one shape and dtype, each computed in a round of a loop, and without it."""
-    first = of_the_compiler(functions, *operands)
+    first = evaluated(functions, *operands)
 
     def program(*operands):
         def body(i, state):
@@ -47,10 +47,10 @@ def in_a_loop(functions, *operands):
     return [(np.asarray(y[1]), x) for y, x in zip(stagec.jit(program)(*operands), first, strict=True)]
 
 
-def of_the_compiler(functions, *operands):
-    """The results of functions in code that the compiler has generated."""
-    with stagec.config.override(cpu_kernels=False):
-        return [np.asarray(y) for y in stagec.jit(lambda *operands: [f(*operands) for f in functions])(*operands)]
+def evaluated(functions, *operands):
+    """The results of functions evaluated with NumPy."""
+    with stagec.disable_jit():
+        return [np.asarray(f(*map(snp.asarray, operands))) for f in functions]
 
 
 def plan(function, *operands):
@@ -66,7 +66,7 @@ def wide():
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
-def test_integer_arithmetic_is_that_of_programs_without_kernels(dtype):
+def test_integer_arithmetic_is_the_evaluated_one(dtype):
     functions = [
         lambda x, y: x + y,
         lambda x, y: x - y,
@@ -88,28 +88,29 @@ def test_integer_arithmetic_is_that_of_programs_without_kernels(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_float_arithmetic_is_that_of_programs_without_kernels(dtype):
+def test_float_arithmetic_is_the_evaluated_one(dtype):
     functions = [
-        lambda x, y: x + y * x - y,
+        lambda x, y: x + y - x,
+        lambda x, y: x * y,
         lax.div,
         lax.rem,
-        lax.max,
-        lax.min,
-        lambda x, y: lax.clamp(-y, x, y + 1),
+        # Which of two zeros is larger, NumPy does not say.
+        lambda x, y: lax.max(x, y) + 0,
+        lambda x, y: lax.min(x, y) + 0,
+        lambda x, y: lax.clamp(-y, x, y + 1) + 0,
         lambda x, y: lax.sign(x) - lax.floor(y),
         lambda x, y: lax.ceil(x) + lax.round(y),
         lambda x, y: snp.where(snp.isfinite(y), abs(x), y),
         lambda x, y: snp.where((x < y) | (x != x), x, -y),
     ]
-    wanted = of_the_compiler(functions, *pairs(dtype))
-    for number, ((got, _), want) in enumerate(zip(in_a_loop(functions, *pairs(dtype)), wanted, strict=True)):
+    for number, (got, want) in enumerate(in_a_loop(functions, *pairs(dtype))):
         np.testing.assert_array_equal(got, want, err_msg=f"function {number}")
         same = np.signbit(got) == np.signbit(want)
         assert np.all(same | np.isnan(want)), f"function {number}: signs of zeros"
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_functions_are_as_accurate_as_without_kernels(dtype):
+def test_functions_are_as_accurate_as_the_evaluated_ones(dtype):
     x = np.concatenate([np.linspace(-4, 4, 61), [0.0, 30.0, -30.0, 1e-6]]).astype(dtype)
     y = np.abs(x) + np.asarray(0.25, dtype)
     functions = [
@@ -126,7 +127,7 @@ def test_functions_are_as_accurate_as_without_kernels(dtype):
 
 
 @pytest.mark.parametrize("source", [*INTEGERS, "float32", "float64", "bool"])
-def test_conversions_are_those_of_programs_without_kernels(source):
+def test_conversions_are_the_evaluated_ones(source):
     x, _ = pairs(source)
     targets = [*INTEGERS, "float32", "float64", "bool"]
     for target, (got, want) in zip(targets, in_a_loop([lambda x, t=t: x.astype(t) for t in targets], x), strict=True):
