@@ -20,7 +20,7 @@ def run(*arguments):
     return done.stdout
 
 
-@pytest.mark.parametrize("group", ["call", "trace", "kernels", "products", "eager", "compile"])
+@pytest.mark.parametrize("group", ["call", "trace", "kernels", "products", "steps", "eager", "compile"])
 def test_every_case_runs_and_agrees_with_numpy(group):
     report = json.loads(run(f"{group}/", "--tiny", "--json", "--libraries", "numpy,stagec"))
     assert report["rows"]
@@ -34,6 +34,11 @@ def test_every_case_runs_and_agrees_with_numpy(group):
 def test_loop_programs_run():
     (row,) = json.loads(run("loops", "bubble", "--tiny", "--json", "--libraries", "stagec"))
     assert row["notes"] == [] and row["first"]["stagec"] > row["steady"]["stagec"] > 0
+
+
+def test_sizes_are_measured():
+    rows = json.loads(run(" 1e3", "--tiny", "--json", "--libraries", "stagec"))["rows"]
+    assert len(rows) > 10 and all(row["notes"] == [] and row["seconds"]["stagec"] > 0 for row in rows)
 
 
 def test_convolutions_are_measured():
@@ -74,4 +79,5 @@ def test_an_unknown_case_names_the_groups():
         [sys.executable, "-m", "tests.benchmarks", "nonsense"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 2
-    assert "groups are call, trace, start, aot, kernels, products, convolutions, eager, compile" in done.stderr
+    groups = "call, trace, start, aot, kernels, products, convolutions, steps, sizes, eager, compile"
+    assert f"groups are {groups}" in done.stderr

@@ -27,7 +27,7 @@ from tests.benchmarks.case import Case
 from tests.benchmarks.cases import CASES
 from tests.benchmarks.libraries import NAMES
 
-GROUPS = ("call", "trace", "start", "aot", "kernels", "products", "convolutions", "eager", "compile")
+GROUPS = ("call", "trace", "start", "aot", "kernels", "products", "convolutions", "steps", "sizes", "eager", "compile")
 
 
 class Worker:

@@ -12,6 +12,8 @@ from tests.benchmarks.case import Call, Case, sample
 from tests.benchmarks.eager import OF_TEN
 from tests.benchmarks.libraries import Library
 from tests.benchmarks.products import CONVOLUTIONS, PRODUCTS
+from tests.benchmarks.sizes import SIZES
+from tests.benchmarks.steps import STEPS
 
 # Calls: what a jitted function costs beside its work.
 
@@ -266,6 +268,8 @@ CASES: list[Case] = [
     Case("kernels", "sort of columns 1000x100", kernel(lambda lib, x: lib.np.sort(x, axis=0), (1000, 100)), _SORTS),
     *PRODUCTS,
     *CONVOLUTIONS,
+    *STEPS,
+    *SIZES,
     *[Case("eager", f"{name} of 10", eager(function, _SMALL), 1.0) for name, function in OF_TEN.items()],
     Case("eager", "iterate over 1000", eager(lambda lib, x: list(x)[-1], (1000,)), 1.0),
     Case("eager", "sort 1e5", eager(lambda lib, x: lib.np.sort(x), _MANY), _SORTS),

@@ -17,8 +17,9 @@ from passes.kernels.values import Buffer, Index, Item, RefusedError, Value, View
 SHARE = 20_000
 # Vectors of columns that a strip has.
 _STRIP = 4
-# Additions of an element from which on it matters that the compiler computes vectors of a short row in part.
-_COSTLY = 30
+# Rows of less than a vector stay from this much work on, where an element takes more additions than these: the compiler
+# takes several rows in a vector.
+_MUCH, _COSTLY = 1 << 20, 30
 
 
 class Made(NamedTuple):
@@ -203,8 +204,8 @@ class Writing(Prepared):
         lane = list(inner)[-1]
         size = inner[lane][1]
         width = self._width(size)
-        if self.cost > _COSTLY and width < size < self.lanes:
-            raise RefusedError("rows that do not fill a vector")
+        if size < self.lanes and size != width and self.cost > _COSTLY and self.work > _MUCH:
+            raise RefusedError("many rows that do not fill a vector")
         if not self._takes_vectors(parts, lane, width):
             if size > SHORT and not self._is_little():
                 raise RefusedError("elements that are computed one by one")
