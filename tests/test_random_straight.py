@@ -12,7 +12,7 @@ from guarded import guarded
 
 import stagec
 import stagec.numpy as snp
-from passes.kernels.straight import groups, writing
+from passes.kernels.straight import groups, shares
 from stagec.compiler import build, log
 
 # A longer hunt: STAGEC_FUZZ=1000 python -m pytest tests/test_random_straight.py
@@ -30,6 +30,13 @@ SHAPES = [
 def folded(m, a):
     """Elements of two rows each, where there are an even number of them."""
     return (a.reshape(-1, 2)[:, ::-1] * 0.5).reshape(a.shape) if a.size % 2 == 0 else a
+
+
+def halves_swapped(m, a):
+    """Both halves of each row, element by element; each third one doubled."""
+    n = a.shape[-1]
+    b = m.swapaxes(a.reshape(-1, 2, n // 2), 1, 2).reshape(a.shape) if n % 2 == 0 else a
+    return m.concatenate([b[..., ::3] * 2, b[..., 1::3], b[..., 2::3]], -1)
 
 
 def mixed(m, a):
@@ -57,6 +64,8 @@ UNARY = {
     "turned twice": lambda m, a: (a.T + 1).T,
     "turned, exponential": lambda m, a: m.exp(-abs(a.T)).T,
     "swapped": lambda m, a: m.swapaxes(m.sin(m.swapaxes(a, 0, -1)), 0, -1),
+    "turned around": lambda m, a: m.exp(-abs(a.T[::-1, ...])).T[..., ::-1],
+    "halves swapped": lambda m, a: halves_swapped(m, a),
     "added to turned": lambda m, a: a + a.T if a.ndim == 2 and a.shape[0] == a.shape[1] else a,
     "counted": lambda m, a: a + m.arange(a.shape[-1], dtype=np.float32) * 0.01,
     "shifted": lambda m, a: m.concatenate([a[..., 1:] * 0.5, a[..., :1]], -1),
@@ -130,21 +139,37 @@ WHOLE = {
     "position": lambda m, a, b: b + m.argmax(a, -1)[..., None].astype(a.dtype),
     "some": lambda m, a, b: m.where(m.any(a == b, 0, keepdims=True), a, b),
 }
+# How results are moved before they are returned.
+MOVES = {
+    "turned": lambda m, a: a.T,
+    "turned around": lambda m, a: a.T[..., ::-1],
+    "swapped": lambda m, a: m.moveaxis(a, 0, -1),
+    "reversed": lambda m, a: a[::-1],
+    "every second": lambda m, a: a[..., ::2],
+    "every third of rows": lambda m, a: a[1::3] if len(a) > 3 else a,
+    "a part": lambda m, a: a[len(a) // 3 :, ..., a.shape[-1] // 2 :],
+    "padded": lambda m, a: m.pad(a, 1),
+    "rows taken": lambda m, a: a[m.arange(7) * 5 % a.shape[0]],
+    "columns taken": lambda m, a: a[..., m.arange(7) * 5 % a.shape[-1]],
+    "a diagonal": lambda m, a: m.diagonal(a, axis1=0, axis2=-1),
+    "as it is": lambda m, a: a,
+}
 WHOLE_DTYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 
 
 @dataclasses.dataclass
 class Program:
-    """Steps (table, name, axis, operands) on a list of values that begins with two arguments; what is returned."""
+    """Steps (table, name, axis, operands) on a list of values that begins with two arguments; results, and their moves."""
 
     steps: list
     returned: list
+    moves: list
     shape: tuple
     dtype: np.dtype
 
     def __str__(self):
         steps = [f"  {i}: {name} {axis} of {operands}" for i, (_, name, axis, operands) in enumerate(self.steps, 2)]
-        return "\n".join([f"{self.dtype}{list(self.shape)}, returns {self.returned}", *steps])
+        return "\n".join([f"{self.dtype}{list(self.shape)}, returns {self.returned} {self.moves}", *steps])
 
     def values(self, m, x, y):
         found = [x, y]
@@ -153,7 +178,8 @@ class Program:
             if table is REDUCTIONS:
                 values.append(axis if axis is None or axis < values[0].ndim else -1)
             found.append(table[name](m, *values))
-        return [found[place] for place in self.returned]
+        values = [found[place] for place in self.returned]
+        return [MOVES[move](m, a) if a.ndim > 1 else a for move, a in zip(self.moves, values)]
 
     def arguments(self, numbers):
         if self.dtype.kind == "f":
@@ -171,7 +197,8 @@ def random_program(rng, wide):
             (WHOLE, rng.choice(list(WHOLE)), None, [rng.randrange(max(0, i - 4), i) for _ in range(2)])
             for i in range(2, 2 + rng.randint(1, 9))
         ]
-        return Program(steps, _returned(rng, len(steps) + 1), rng.choice(SHAPES), np.dtype(rng.choice(names)))
+        returned, moves = _returned(rng, len(steps) + 1)
+        return Program(steps, returned, moves, rng.choice(SHAPES), np.dtype(rng.choice(names)))
     full, narrow, steps = [0, 1], [], []
     for place in range(2, 2 + rng.randint(1, 14)):
         near = full[-4:]
@@ -193,13 +220,15 @@ def random_program(rng, wide):
         (narrow if is_narrow else full).append(place)
         steps.append((kind, name, axis, operands))
     dtype = np.dtype("float64" if wide else "float32")
-    return Program(steps, _returned(rng, len(steps) + 1), rng.choice(SHAPES), dtype)
+    returned, moves = _returned(rng, len(steps) + 1)
+    return Program(steps, returned, moves, rng.choice(SHAPES), dtype)
 
 
 def _returned(rng, last):
-    """The last value, and a few others; sometimes an argument, or one twice."""
+    """The last value, and a few others; sometimes an argument, or one twice. And how each is moved."""
     found = {last, *(rng.randrange(2, last + 1) for _ in range(rng.randint(0, 2)))}
-    return sorted(found) + ([rng.randrange(last + 1)] if rng.random() < 0.2 else [])
+    found = sorted(found) + ([rng.randrange(last + 1)] if rng.random() < 0.2 else [])
+    return found, [rng.choice([*MOVES, *["as it is"] * 6]) for _ in found]
 
 
 @pytest.fixture(autouse=True)
@@ -230,7 +259,7 @@ def check(seed, monkeypatch):
     rng, numbers = random.Random(seed), np.random.default_rng(seed)
     wide = rng.random() < 0.3
     programs = [random_program(rng, wide) for _ in range(TOGETHER)]
-    monkeypatch.setattr(writing, "SHARE", rng.choice([1, 50, 1000, 20_000]))
+    monkeypatch.setattr(shares, "SHARE", rng.choice([1, 50, 1000, 20_000]))
     monkeypatch.setattr(groups, "SHARED", rng.choice([1, 100, 1 << 15]))
     queue = rng.choice(["local-sync", "local-task"])
     monkeypatch.setattr(build, "choose_driver", lambda graph, target: queue)
@@ -249,6 +278,7 @@ def check(seed, monkeypatch):
             np.testing.assert_allclose(np.asarray(got), want, rtol=0, atol=tolerance, err_msg=message)
 
 
+@pytest.mark.filterwarnings("ignore::stagec.errors.DonationWarning")
 @pytest.mark.parametrize("seed", range(START, START + FUZZ) if FUZZ else range(25))
 def test_compiled_programs_are_those_of_numpy(seed, monkeypatch):
     with stagec.config.override(enable_cache=False):

@@ -8,8 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from passes.kernels.linear import ZERO, Linear
-from passes.kernels.values import Element, Index, Item, NotVectorsError, Value, View
+from passes.kernels.squares import transposed
+from passes.kernels.values import Buffer, Element, Index, Item, NotVectorsError, Value, View
 from passes.kernels.writer import Writer, spelled_float
+
+# Distances of elements from lane to lane at which vectors are put together of whole ones, by shuffles.
+STEPS = (2, 3, 4)
 
 
 class Symbols:
@@ -205,6 +209,8 @@ class Code(Builder):
         self.writer = writer
         self._positions: list[dict[Linear, str]] = [{}]
         self._splats: dict[str, tuple[Any, Element]] = {}
+        # Vectors that have been loaded in squares and turned, by the buffer and the place of their lanes.
+        self.turned: dict[tuple[Buffer, Linear], str] = {}
 
     def op(self, text: str) -> str:
         """Writes an operation."""
@@ -301,6 +307,10 @@ class Code(Builder):
             if place.stride < 0:
                 order = list(range(self.width))[::-1]
                 name = self.op(f"vector.shuffle {name}, {name} {order} : {vector}, {vector}")
+        elif (buffer, place) in self.turned:
+            name = self.turned[buffer, place]
+        elif place.stride in STEPS and place.stride <= self.width:
+            name = self._stepped(buffer, place, vector)
         else:
             places = [self.position(place.at_lane(j)) for j in range(self.width)]
             parts = [self.op(f"memref.load {buffer.name}[{at}] : {buffer.type}") for at in places]
@@ -308,6 +318,34 @@ class Code(Builder):
         if element.kind == "b":
             name = self.op(f"arith.trunci {name} : {vector} to {element.of(self.width)}")
         return Item(name, True)
+
+    def _stepped(self, buffer: Buffer, place: Linear, vector: str) -> str:
+        """Every second element, or third and so on, of vectors that follow one another; the last ends with the last."""
+        width, step = self.width, place.stride
+        last = step * (width - 1)
+        found, lanes = "", 0
+        for number in range(step):
+            start = min(number * width, last - (width - 1))
+            at = self.position(place.at_lane(0) + start)
+            part = self.op(f"vector.load {buffer.name}[{at}] : {buffer.type}, {vector}")
+            # The lanes that this vector has and those before it had not.
+            upto = sum(step * j < start + width for j in range(width))
+            order = [j if j < lanes else width + step * j - start if j < upto else 0 for j in range(width)]
+            if not number:
+                order = [step * j if j < upto else 0 for j in range(width)]
+            found = self.op(f"vector.shuffle {found or part}, {part} {order} : {vector}, {vector}")
+            lanes = upto
+        return found
+
+    def turn(self, buffer: Buffer, place: Linear) -> None:
+        """Load a square whose rows begin where the lanes of a place are, and have its columns at hand as vectors."""
+        stored = f"vector<{self.width}x{buffer.element.stored}>"
+        rows = [
+            self.op(f"vector.load {buffer.name}[{self.position(place.at_lane(j))}] : {buffer.type}, {stored}")
+            for j in range(self.width)
+        ]
+        for number, name in enumerate(transposed(self.writer, rows, stored)):
+            self.turned[buffer, place + number] = name
 
     def store(self, view: View, index: Index, item: Item) -> None:
         """Write an element, or a vector of them."""

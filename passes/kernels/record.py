@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from passes.kernels.builder import Builder, Symbols
+from passes.kernels.builder import STEPS, Builder, Symbols
 from passes.kernels.linear import Linear
 from passes.kernels.values import Buffer, Element, Index, Item, NotVectorsError, Value, View
 
@@ -74,7 +74,9 @@ class Recorder(Builder):
         self.reads.append(Read(view.buffer, place, tuple(self._path)))
         self.forms.append(place)
         self.cost += 1
-        if place.stride not in (0, 1, -1):
+        if place.stride in STEPS and place.stride <= self.width:
+            self.cost += 2 * place.stride
+        elif place.stride not in (0, 1, -1):
             self.gathers += 1
             self.cost += self.width
         return Item("%_", bool(place.stride))

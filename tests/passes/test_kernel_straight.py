@@ -4,14 +4,16 @@ import itertools
 
 import numpy as np
 import pytest
+from guarded import guarded
 
 import stagec
 import stagec.numpy as snp
 from passes import bindings, kernels, pipeline
-from passes.kernels.straight import writing
+from passes.kernels.straight import shares
 from passes.match import operations
 from passes.pipeline import PassOptions
 from stagec import lax
+from stagec.compiler import log
 
 OPTIONS = PassOptions(target="cpu", machine="x86_64", features=frozenset({"avx2", "fma"}))
 # Spread over workgroups, in vectors with and without a rest, and in a few elements.
@@ -101,8 +103,62 @@ def test_rows_that_are_too_long_for_the_stack_are_kept_in_memory():
 
 
 def test_what_lies_apart_stays_and_takes_nothing_with_it():
-    found = kinds(lambda x: ((x * 2).T, x + 1), spec(40, 70))
-    assert sorted(found) == ["elements", "stays, because of elements that lie apart"]
+    found = kinds(lambda x, i: (x[:, i].sum(1), x + 1), spec(400, 70), spec(70, dtype="int32"))
+    assert sorted(set(found)) == ["elements", "stays, because of elements that lie apart"]
+
+
+def test_transposes_are_turned_in_registers_with_what_reads_them():
+    text = stagec.jit(lambda x, y: snp.tanh(x.T) + y).lower(spec(400, 300), spec(300, 400)).as_text("kernels")
+    assert text.count("a kernel of") == 1
+    assert "vector.shuffle" in text and "vector.from_elements" not in text
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "float32", "float64"])
+def test_axes_come_in_any_order(dtype):
+    """Whole squares and what is left over, of every width, on memory that ends at a guarded page."""
+    with stagec.enable_x64():
+        orders = list(itertools.permutations(range(4)))
+        arrays = [guarded(np.arange(n * 35 * 3 * 2 * 18).reshape(n, 35, 6, 18).astype(dtype)) for n in (1, 5, 16)]
+        found = stagec.jit(lambda arrays: [[x.transpose(order) for order in orders] for x in arrays])(arrays)
+        for x, results in zip(arrays, found, strict=True):
+            for order, result in zip(orders, results, strict=True):
+                np.testing.assert_array_equal(np.asarray(result), x.transpose(order), err_msg=f"{order}")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64"])
+def test_every_second_third_and_fourth_element_is_read_in_vectors_that_end_with_the_last(dtype):
+    with stagec.enable_x64():
+        arrays = [guarded(np.arange(n).astype(dtype)) for n in (37, 100, 1000)]
+        steps = (2, 3, 4, 5)
+        function = stagec.jit(lambda arrays: [[x[start::step] for step in steps for start in (0, 1)] for x in arrays])
+        assert "vector.shuffle" in function.lower(arrays).as_text("kernels")
+        for x, results in zip(arrays, function(arrays), strict=True):
+            expected = [x[start::step] for step in steps for start in (0, 1)]
+            for want, result in zip(expected, results, strict=True):
+                np.testing.assert_array_equal(np.asarray(result), want)
+
+
+def test_squares_are_not_written_over_what_they_read():
+    """What is left over is computed twice, so an argument that was given up is still needed."""
+    x, y = (np.random.default_rng(n).normal(size=(70, 70)).astype(np.float32) for n in range(2))
+    found = stagec.jit(lambda x, y: x.T + y, donate_argnums=1)(snp.array(x), snp.array(y))
+    np.testing.assert_array_equal(np.asarray(found), x.T + y)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, i: (x[::-1], x[3:, 2:], snp.pad(x, 1), x.T, x[0]),
+        lambda x, i: snp.pad(x, 2).T @ snp.pad(x, 2)[::-1],
+        lambda x, i: (x[i], x[:, i], lax.dynamic_slice(x, (i[0], i[1]), (3, 4))),
+        lambda x, i: snp.split(x, 2),
+    ],
+)
+def test_programs_of_moves_take_the_short_way(function):
+    log.clear()
+    with stagec.config.override(enable_cache=False):
+        stagec.jit(function).lower(spec(20, 30), spec(5, dtype="int32")).compile()
+    assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]
 
 
 def test_a_large_product_that_stays_keeps_kernels_away():
@@ -176,7 +232,7 @@ SPECIAL = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 1e-3, 3.7e9, -1e20, 0.
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_special_numbers_are_reduced_as_by_numpy(shape, monkeypatch):
-    monkeypatch.setattr(writing, "SHARE", 1)
+    monkeypatch.setattr(shares, "SHARE", 1)
     rng = np.random.default_rng(0)
     x = rng.choice([0.0, -0.0, 1.0, -2.5, 4.0], size=shape).astype(np.float32)
     for number, special in enumerate([np.nan, np.inf, -np.inf]):
@@ -197,7 +253,7 @@ def test_special_numbers_are_reduced_as_by_numpy(shape, monkeypatch):
 
 @pytest.mark.parametrize("dtype", ["int8", "int64", "uint8", "uint32", "bool", "float64"])
 def test_every_dtype_is_that_of_programs_without_kernels(dtype, monkeypatch):
-    monkeypatch.setattr(writing, "SHARE", 1)
+    monkeypatch.setattr(shares, "SHARE", 1)
     rng = np.random.default_rng(1)
     if dtype == "float64":
         x, y = (rng.choice(SPECIAL, size=(9, 131)) for _ in range(2))

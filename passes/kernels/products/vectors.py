@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from passes.kernels.squares import transposed
 from passes.kernels.writer import Buffer, Index, Writer, stored
 
 _BITS = {"i1": 1, "bf16": 16, "f16": 16, "f32": 32, "f64": 64}
@@ -179,15 +180,5 @@ class Vectors:
         return w.op(f"arith.select {unordered}, {value}, {rounded} : {self.of('i1')}, {floats}")
 
     def transposed(self, rows: Sequence[str]) -> list[str]:
-        """As many vectors as there are lanes, with rows for columns: exchanges of ever larger blocks."""
-        found, lanes, step = list(rows), self.lanes, 1
-        while step < lanes:
-            lower = ", ".join(str(i if not i & step else lanes + (i ^ step)) for i in range(lanes))
-            upper = ", ".join(str(i | step if not i & step else lanes + i) for i in range(lanes))
-            exchanged = list(found)
-            for i in (i for i in range(lanes) if not i & step):
-                a, b = found[i], found[i | step]
-                exchanged[i] = self.w.op(f"vector.shuffle {a}, {b} [{lower}] : {self.type}, {self.type}")
-                exchanged[i | step] = self.w.op(f"vector.shuffle {a}, {b} [{upper}] : {self.type}, {self.type}")
-            found, step = exchanged, step * 2
-        return found
+        """As many vectors as there are lanes, with rows for columns."""
+        return transposed(self.w, rows, self.type)

@@ -9,7 +9,7 @@ from passes import attributes as attrs
 from passes.kernels import contractions
 from passes.kernels.arithmetic import can
 from passes.kernels.kernel import element_type
-from passes.kernels.linear import Linear
+from passes.kernels.linear import ZERO, Linear
 from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
 from passes.kernels.straight.lazy import MOVES, Lazy, is_single, operands_of
@@ -29,6 +29,8 @@ GATHERED = 0.25
 # Workgroups that a kernel has at most.
 MOST = 32
 _STAYING = (*_PASSING, *(f"stablehlo.{name}" for name in "slice reverse iota gather dynamic_slice".split()))
+# Operations that stay, and are kernels: they take in nothing.
+KERNELS = ("flow.dispatch",)
 _PARTED = ("stablehlo.concatenate", "stablehlo.pad")
 
 
@@ -123,6 +125,7 @@ class Reading:
             self._external(argument, None)
         for op in self.operations:
             self._read(op)
+        self._has_starts = any(op.name == "stablehlo.dynamic_slice" for op in self.lowered)
         self._keep_what_is_needed()
         self.nodes = sorted(self._roots.values(), key=lambda node: self.order[node.op])
         self.nodes = list(dict.fromkeys(self.nodes))
@@ -204,7 +207,7 @@ class Reading:
     def _keep_what_is_needed(self) -> None:
         for op in self.operations:
             if op in self.stays:
-                self.stays[op].needs = [buffer for v in operands_of(op) for buffer in self._kept(v, True)]
+                self.stays[op].needs = self._needs(op)
             elif op.name in ("stablehlo.dynamic_slice", "stablehlo.gather"):
                 starts = list(op.operands)[1:]
                 for value in starts if op.name == "stablehlo.dynamic_slice" else ():
@@ -218,7 +221,11 @@ class Reading:
         self.returned = [buffer for value in self.end.operands for buffer in self._kept(value)]
         for stay in self.stays.values():
             # What was moved from elsewhere may have got memory of its own since.
-            stay.needs = [buffer for v in operands_of(stay.op) for buffer in self._kept(v, True)]
+            stay.needs = self._needs(stay.op)
+
+    def _needs(self, op: Any) -> list[Buffer]:
+        """The memory that an operation reads that stays."""
+        return [buffer for value in operands_of(op) for buffer in self._kept(value, op.name not in KERNELS)]
 
     def _consider(self, op: Any) -> None:
         result = op.results[0]
@@ -259,8 +266,7 @@ class Reading:
         if op.name == "stablehlo.optimization_barrier":
             # Each result is its operand, and one operation is at most one node.
             return self._kept(op.operands[value.result_number], absorbed)
-        stays = op.name in _STAYING and (known.view is not None or op.name == "stablehlo.reshape")
-        if stays or (absorbed and op.name in (*_STAYING, "stablehlo.pad")):
+        if op.name == "stablehlo.reshape" or (absorbed and op.name in (*_STAYING, "stablehlo.pad")):
             return [buffer for operand in op.operands for buffer in self._kept(operand, absorbed)]
         inner = Value(
             known.shape,
@@ -287,9 +293,28 @@ class Reading:
         for value in values:
             recorder.get(value, index)
         node.reads = [(read.buffer, read.place) for read in recorder.reads]
+        if self._has_starts:
+            node.reads += [(buffer, ZERO) for buffer in self._starts(node)]
         node.cost = recorder.cost + len(values)
         node.is_cut = bool(recorder.choices)
         node.is_scattered = self._is_scattered(node, values)
+
+    def _starts(self, node: Node) -> list[Buffer]:
+        """The memory of start indices that a node needs: they are read where its kernel begins."""
+        found: dict[Buffer, None] = {}
+        seen: set[Any] = set()
+        stack = list(node.op.operands) if node.is_reduction else [node.op]
+        while stack:
+            item = stack.pop()
+            if not hasattr(item, "regions"):
+                item = None if item in self._roots else getattr(item.owner, "operation", None)
+            if item is None or item in seen or item not in self.lowered:
+                continue
+            seen.add(item)
+            stack += operands_of(item)
+            if item.name == "stablehlo.dynamic_slice":
+                found.update((buffer, None) for start in list(item.operands)[1:] for buffer in self._kept(start))
+        return list(found)
 
     def _is_scattered(self, node: Node, values: list[Value]) -> bool:
         """Whether elements along the last axis are read one by one."""

@@ -200,10 +200,28 @@ class Prepared:
         """Whether scalars cost less than another kernel would."""
         return math.prod(self.group.sizes) * max(1.0, self.cost) <= _LITTLE
 
-    def _takes_vectors(self, parts: Sequence[Part], lane: int, width: int) -> bool:
-        """Whether parts have a form in vectors along an axis; `RefusedError` where much of it is gathered."""
-        if width == 1:
+    def _takes_vectors(self, parts: Sequence[Part], lane: int, width: int, moves: bool = False) -> bool:
+        """Whether parts have a form in vectors along an axis.
+
+        Args:
+          moves: whether they may be computed one by one.
+
+        Raises:
+          RefusedError: much of it is gathered.
+        """
+        recorder = self._in_vectors(parts, lane, width)
+        if recorder is None:
             return False
+        if recorder.gathers > GATHERED * max(1, len(recorder.reads)):
+            if not moves and not self._is_little():
+                raise RefusedError("elements that lie apart")
+            return False
+        return True
+
+    def _in_vectors(self, parts: Sequence[Part], lane: int, width: int) -> Recorder | None:
+        """What parts read in vectors along an axis; None if they have no such form."""
+        if width == 1:
+            return None
         recorder = Recorder(self.k.symbols, width)
         base = self.k.symbols.new("", 0, max(self.sizes[lane] - width, 1))
         at = {axis: symbol for axis, symbol in enumerate(self.symbols) if axis in self.sizes}
@@ -213,12 +231,8 @@ class Prepared:
                 for value in part.values:
                     recorder.get(value, part.index(at, self._axes(part.node)))
         except NotVectorsError:
-            return False
-        if recorder.gathers > GATHERED * max(1, len(recorder.reads)):
-            if not self._is_little():
-                raise RefusedError("elements that lie apart")
-            return False
-        return True
+            return None
+        return recorder
 
     # Memory.
 

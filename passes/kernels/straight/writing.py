@@ -9,12 +9,10 @@ from typing import Any, NamedTuple
 
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.straight.nodes import MOST, SHORT
-from passes.kernels.straight.prepared import Prepared
 from passes.kernels.straight.sweep import Part, Span, Sweep, strands_of
+from passes.kernels.straight.turned import Turned
 from passes.kernels.values import Buffer, Index, Item, RefusedError, Value, View
 
-# Additions of vectors that a workgroup has at least.
-SHARE = 20_000
 # Vectors of columns that a strip has.
 _STRIP = 4
 # Rows of less than a vector stay from this much work on, where an element takes more additions than these: the compiler
@@ -31,7 +29,7 @@ class Made(NamedTuple):
     groups: int
 
 
-class Writing(Prepared):
+class Writing(Turned):
     """A group as a kernel."""
 
     def write(self) -> Made:
@@ -55,41 +53,20 @@ class Writing(Prepared):
         inputs = list(self.k.operands)
         return Made(inputs, self.outputs, self.spilled, count)
 
-    # What a workgroup has.
-
-    def _workgroups(self, units: int) -> int:
-        """How many workgroups share some units."""
-        wanted = max(1, min(MOST, self.work // self.lanes // SHARE, units))
-        each = -(-units // wanted)
-        count = -(-units // each) if units else 1
-        if count > 1:
-            self.number = self.k.symbols.new(str(self.k.writer.workgroup(0, count)), 0, count - 1)
-        return count
-
-    def _part_of(self, units: int, step: int, count: int) -> tuple[Linear, Linear]:
-        """The part of some units that the current workgroup has, each of which is `step` long."""
-        if count == 1:
-            return ZERO, Linear(units * step)
-        each = -(-units // count)
-        low = self.number * (each * step)
-        if count * each == units:
-            return low, low + each * step
-        return self._at_most(low, units * step), self._at_most(low + each * step, units * step)
-
-    def _at_most(self, form: Linear, high: int) -> Linear:
-        bounds = self.k.symbols.bounds(form)
-        if bounds is not None and bounds[1] <= high:
-            return form
-        name = self.code.op(f"arith.minsi {self.code.position(form)}, {self.code.position(Linear(high))} : index")
-        return self.k.symbols.new(name, 0, high)
-
     # Kernels without rows: all axes are swept once.
 
     def _flat(self) -> int:
         parts = list(self.parts.values())
         lane = list(self.sizes)[-1]
         width = self._width(self._shortest(lane))
-        if not self._takes_vectors(parts, lane, width):
+        square = self._square(parts, lane, width)
+        if square is not None:
+            return self._squares(parts, lane, *square)
+        # Elements that are only moved are no slower one by one.
+        moves = self.group.kept is None and self.cost <= _COSTLY
+        if not self._takes_vectors(parts, lane, width, moves):
+            if moves:
+                width = 1
             if width > 1 and self.sizes[lane] > SHORT and not self._is_little():
                 raise RefusedError("elements that are computed one by one")
             width = 1
@@ -213,14 +190,6 @@ class Writing(Prepared):
         cost = sum(part.node.cost for part in parts)
         reduces = any(part.kinds for part in parts)
         return Sweep(self.k, parts, inner, width, strands_of(self.code, cost, size, width, reduces), True)
-
-    def _unfolded(self, r: Linear, axes: Sequence[int]) -> dict[int, Linear]:
-        at: dict[int, Linear] = {}
-        for axis in reversed(axes[1:]):
-            r, at[axis] = self.code.divided(r, self.sizes[axis])
-        if axes:
-            at[axes[0]] = r
-        return at
 
     # Columns.
 

@@ -1,0 +1,34 @@
+"""Transposes in registers: as many vectors as there are lanes, whose rows become columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from passes.kernels.writer import Writer
+
+
+def transposed(w: Writer, rows: Sequence[str], type_: str) -> list[str]:
+    """Vectors with rows for columns: exchanges of ever larger blocks.
+
+    Args:
+      rows: as many vectors as each has lanes, a power of two.
+      type_: of each vector.
+
+    >>> w = Writer()
+    >>> transposed(w, ["%a", "%b"], "vector<2xf32>")
+    ['%1', '%2']
+    >>> print(w.text().replace(" loc(unknown)", ""))
+            %1 = vector.shuffle %a, %b [0, 2] : vector<2xf32>, vector<2xf32>
+            %2 = vector.shuffle %a, %b [1, 3] : vector<2xf32>, vector<2xf32>
+    """
+    found, lanes, step = list(rows), len(rows), 1
+    while step < lanes:
+        lower = ", ".join(str(i if not i & step else lanes + (i ^ step)) for i in range(lanes))
+        upper = ", ".join(str(i | step if not i & step else lanes + i) for i in range(lanes))
+        exchanged = list(found)
+        for i in (i for i in range(lanes) if not i & step):
+            a, b = found[i], found[i | step]
+            exchanged[i] = w.op(f"vector.shuffle {a}, {b} [{lower}] : {type_}, {type_}")
+            exchanged[i | step] = w.op(f"vector.shuffle {a}, {b} [{upper}] : {type_}, {type_}")
+        found, step = exchanged, step * 2
+    return found

@@ -1,0 +1,50 @@
+"""The share of a kernel that each workgroup has, fixed when compiling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from passes.kernels.linear import ZERO, Linear
+from passes.kernels.straight.nodes import MOST
+from passes.kernels.straight.prepared import Prepared
+
+# Additions of vectors that a workgroup has at least.
+SHARE = 20_000
+
+
+class Shares(Prepared):
+    """A group whose work is shared."""
+
+    def _workgroups(self, units: int) -> int:
+        """How many workgroups share some units."""
+        wanted = max(1, min(MOST, self.work // self.lanes // SHARE, units))
+        each = -(-units // wanted)
+        count = -(-units // each) if units else 1
+        if count > 1:
+            self.number = self.k.symbols.new(str(self.k.writer.workgroup(0, count)), 0, count - 1)
+        return count
+
+    def _part_of(self, units: int, step: int, count: int) -> tuple[Linear, Linear]:
+        """The part of some units that the current workgroup has, each of which is `step` long."""
+        if count == 1:
+            return ZERO, Linear(units * step)
+        each = -(-units // count)
+        low = self.number * (each * step)
+        if count * each == units:
+            return low, low + each * step
+        return self._at_most(low, units * step), self._at_most(low + each * step, units * step)
+
+    def _at_most(self, form: Linear, high: int) -> Linear:
+        bounds = self.k.symbols.bounds(form)
+        if bounds is not None and bounds[1] <= high:
+            return form
+        name = self.code.op(f"arith.minsi {self.code.position(form)}, {self.code.position(Linear(high))} : index")
+        return self.k.symbols.new(name, 0, high)
+
+    def _unfolded(self, r: Linear, axes: Sequence[int]) -> dict[int, Linear]:
+        at: dict[int, Linear] = {}
+        for axis in reversed(axes[1:]):
+            r, at[axis] = self.code.divided(r, self.sizes[axis])
+        if axes:
+            at[axes[0]] = r
+        return at
