@@ -299,22 +299,16 @@ def _compile_optimized(
     module: Any, options: Options, name: str, queue: str, callbacks: bool = False
 ) -> tuple[bytes, dict[str, Any]]:
     """The module's bytes, and what can be told from the module of how to run it."""
-    from passes import bindings
-    from passes.analysis.alias import returned_arguments
-    from passes.analysis.clobber import clobbered_arguments
     from stagec.compiler import driver
 
     # The calling thread waits for its own work anyway, and for the Python functions that it calls.
     asynchronous = queue != "local-sync" and not callbacks
     asked = dataclasses.replace(options.of_compiler(), asynchronous=asynchronous)
     compiled = driver.compile_module(module, options.target, name=name, options=asked)
-    if compiled.ready:
-        module = bindings.ir.Module.parse(compiled.ready, bindings.new_context())
-    clobbered = sorted(clobbered_arguments(module))
     return compiled.vmfb, {
         "name": name,
-        "clobbered": clobbered,
-        "may_alias": bool(returned_arguments(module)),
+        "clobbered": list(compiled.memory.clobbered),
+        "may_alias": compiled.memory.may_alias,
         "driver": queue,
         "flags": compiled.flags,
     }

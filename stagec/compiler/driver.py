@@ -8,9 +8,11 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from passes import PassOptions, kernels as own_kernels, pipeline
+from passes.analysis.alias import returned_arguments
+from passes.analysis.clobber import clobbered_arguments
 from passes.attributes import dot_dimensions
 from passes.legalize.separate import separate
 from stagec.compiler import diagnostics as diag, direct, kernels, log, outside, rare, repairs
@@ -50,6 +52,30 @@ IMPROVEMENTS = {
 }
 
 
+class Memory(NamedTuple):
+    """What a program does with the memory of its arguments.
+
+    Attributes:
+      clobbered: the arguments that it may overwrite.
+      may_alias: whether a result may be an argument's memory.
+    """
+
+    clobbered: tuple[int, ...] = ()
+    may_alias: bool = False
+
+
+class Ready(NamedTuple):
+    """A module as the compiler gets it."""
+
+    source: bytes
+    memory: Memory
+
+    @classmethod
+    def of(cls, module: Any) -> Ready:
+        """An `ir.Module` that will not change any more."""
+        return cls(serialize(module), Memory(clobbered_arguments(module), bool(returned_arguments(module))))
+
+
 @dataclass(frozen=True)
 class Compiled:
     """A compiled program and how it came about.
@@ -60,7 +86,7 @@ class Compiled:
       seconds: wall time of all attempts together.
       attempts: every flag set tried, in order; the last one succeeded.
       warnings: what the compiler warned of.
-      ready: the module as the compiler got it, with kernels of our own.
+      memory: what the program does with the memory of its arguments.
     """
 
     vmfb: bytes = field(repr=False)
@@ -68,7 +94,7 @@ class Compiled:
     seconds: float
     attempts: tuple[Attempt, ...]
     warnings: tuple[Diagnostic, ...] = ()
-    ready: bytes = field(default=b"", repr=False)
+    memory: Memory = field(default_factory=Memory)
 
 
 def compile_module(
@@ -102,12 +128,12 @@ def compile_module(
     attempts: list[Attempt] = []
     for rung, ready in rungs(source, target, options, traits):
         if rung.direct:
-            vmfb, attempt = direct.run(ready, rung, options.asynchronous)
+            vmfb, attempt = direct.run(ready.source, rung, options.asynchronous)
             if not vmfb and not options.flag_set:
                 log.event("compile", "through all phases", name=name, reason=attempt.error)
                 continue
         else:
-            vmfb, attempt = run(ready, rung, link=target.backend == "cpu")
+            vmfb, attempt = run(ready.source, rung, link=target.backend == "cpu")
         if target.backend == "vulkan":
             vmfb, attempt = _without_races(vmfb, attempt)
         attempts.append(attempt)
@@ -120,7 +146,7 @@ def compile_module(
         raise diag.compile_error(name, str(target), attempts, saved)
     log.event("compile", "compiled", name=name, target=str(target), flags=rung.name, seconds=seconds, bytes=len(vmfb))
     found = [d for a in attempts for d in a.diagnostics] if len(attempts) == 1 else attempts[-1].diagnostics
-    return Compiled(vmfb, rung.name, seconds, tuple(attempts), diag.warnings(found), ready)
+    return Compiled(vmfb, rung.name, seconds, tuple(attempts), diag.warnings(found), ready.memory)
 
 
 def serialize(module: Any) -> bytes:
@@ -137,38 +163,39 @@ def serialize(module: Any) -> bytes:
     return buffer.getvalue()
 
 
-def rungs(source: bytes, target: Target, options: CompileOptions, traits: Traits) -> Iterator[tuple[FlagSet, bytes]]:
+def rungs(source: bytes, target: Target, options: CompileOptions, traits: Traits) -> Iterator[tuple[FlagSet, Ready]]:
     """The flag sets to try in order, each with the module as it wants it.
 
     `kernels` is left out where none is formed, unless nothing else was asked for.
     """
-    plain = b""
-    with_kernels: tuple[bytes, bool] | None = None
+    whole: Ready | None = None
+    with_kernels: tuple[Ready, bool] | None = None
     for rung in ladder(target, options, **traits._asdict()):
         if target.backend != "cpu":
-            yield rung, _separated(source) if rung.separate else source
+            yield rung, _for_device(source, rung.separate)
         elif rung.kernels:
             with_kernels = with_kernels or _for_cpu(source, rung, target, options.straight)
             ready, formed = with_kernels
             if not formed:
-                plain = ready
+                whole = ready
             if formed or options.flag_set:
                 yield rung, ready
         elif rung.separate:
             yield rung, _for_cpu(source, rung, target, options.straight)[0]
         else:
-            plain = plain or _for_cpu(source, rung, target, options.straight)[0]
-            yield rung, plain
+            whole = whole or _for_cpu(source, rung, target, options.straight)[0]
+            yield rung, whole
 
 
-def _separated(source: bytes) -> bytes:
+def _for_device(source: bytes, apart: bool) -> Ready:
     with new_session() as session, session.context:
         module = ir().Module.parse(source, session.context)
-        separate(module)
-        return serialize(module)
+        if apart:
+            separate(module)
+        return Ready.of(module)
 
 
-def _for_cpu(source: bytes, rung: FlagSet, target: Target, straight: bool) -> tuple[bytes, bool]:
+def _for_cpu(source: bytes, rung: FlagSet, target: Target, straight: bool) -> tuple[Ready, bool]:
     """The module with kernels of our own, if the flag set has them, and with its updates apart from what they share."""
     with new_session() as session, session.context:
         module = ir().Module.parse(source, session.context)
@@ -182,7 +209,7 @@ def _for_cpu(source: bytes, rung: FlagSet, target: Target, straight: bool) -> tu
         pipeline.run(module, "memory, cse", options=pass_options(target), verify=False)
         if rung.separate:
             separate(module)
-        return serialize(module), formed
+        return Ready.of(module), formed
 
 
 def pass_options(target: Target, *, fast_math: bool = False, doubles: bool = True) -> PassOptions:

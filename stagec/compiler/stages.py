@@ -12,7 +12,7 @@ from typing import Any
 
 from passes.kernels.plan import comments
 from stagec.compiler import diagnostics as diag
-from stagec.compiler.driver import PHASES, prepared, run, rungs, serialize
+from stagec.compiler.driver import PHASES, Ready, prepared, run, rungs, serialize
 from stagec.compiler.flags import CompileOptions, FlagSet
 from stagec.compiler.mlir import ir
 from stagec.compiler.session import new_session
@@ -61,9 +61,9 @@ def _stage_text(module: Any, target: Target, stage: str, options: CompileOptions
     attempts = []
     for rung, formed in _with_phases(rungs(ready, target, options, traits)):
         if stage == "asm":
-            text, attempt = _assembly(formed, rung, target)
+            text, attempt = _assembly(formed.source, rung, target)
         else:
-            output, attempt = run(formed, rung, until=stage)
+            output, attempt = run(formed.source, rung, until=stage)
             text = output.decode(errors="replace")
         if attempt.ok:
             return text
@@ -97,7 +97,7 @@ def _dump_all(module: Any, target: Target, directory: str, options: CompileOptio
     written = [_write(os.path.join(directory, f"{prefix}.00-stablehlo.mlir"), _printed(source))]
     for rung, formed in _with_phases(rungs(ready, target, options, traits)):
         texts: dict[str, str] = {}
-        asm, attempt = _assembly(formed, rung, target, texts)
+        asm, attempt = _assembly(formed.source, rung, target, texts)
         if attempt.ok:
             break
     for number, phase in enumerate(PHASES, start=1):
@@ -123,7 +123,7 @@ def _assembly(
         return "\n".join(parts), attempt
 
 
-def _with_phases(found: Iterable[tuple[FlagSet, bytes]]) -> Iterator[tuple[FlagSet, bytes]]:
+def _with_phases(found: Iterable[tuple[FlagSet, Ready]]) -> Iterator[tuple[FlagSet, Ready]]:
     """The flag sets whose way through the compiler has its phases; the kernels of the short one are the same."""
     return (row for row in found if not row[0].direct)
 
@@ -131,7 +131,7 @@ def _with_phases(found: Iterable[tuple[FlagSet, bytes]]) -> Iterator[tuple[FlagS
 def _with_kernels(source: bytes, target: Target, name: str, options: CompileOptions) -> bytes:
     """The module as the first flag set gets it: with kernels of our own, if there are any."""
     ready, traits = prepared(source, target, name, options)
-    return next(rungs(ready, target, options, traits))[1]
+    return next(rungs(ready, target, options, traits))[1].source
 
 
 def _natural(path: str) -> list[Any]:

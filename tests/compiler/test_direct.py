@@ -11,10 +11,13 @@ from guarded import guarded
 
 import stagec
 import stagec.numpy as snp
+from passes import bindings
 from stagec import lax
 from stagec.compiler import build, direct, driver, log
 from stagec.compiler.direct import library, linker, memory, program
 from stagec.compiler.flags import CompileOptions
+from stagec.compiler.mlir import ir
+from stagec.compiler.session import new_session
 from stagec.compiler.targets import Target
 from stagec.runtime.executable import Executable
 
@@ -277,3 +280,19 @@ def test_constants_are_memory_of_the_program(queue):
         executable = Executable(payload, avals, out_avals, driver=queue)
         for got, want in zip(executable.run(given), wanted, strict=True):
             np.testing.assert_array_equal(got, want)
+
+
+def test_the_compilers_microkernels_are_not_linked():
+    text = stagec.jit(lambda x: x + 1).lower(np.ones(4, np.float32)).as_text("kernels")
+    with new_session() as session:
+        module = ir().Module.parse(text, session.context)
+        read = program.read(module)
+        made = library.assembled(module, read, library.describe(module, read), 'cpu = ""', "kernels.o")
+        assert "link_ukernel_bitcode = false" in str(made)
+
+
+def test_a_compile_makes_no_context_but_those_of_its_sessions(monkeypatch):
+    lowered = stagec.jit(lambda x: snp.exp(x) * 3).lower(np.ones(5, np.float32))
+    monkeypatch.setattr(bindings, "new_context", lambda: pytest.fail("a context takes ten milliseconds"))
+    with stagec.config.override(enable_cache=False):
+        lowered.compile()

@@ -119,8 +119,9 @@ def assembled(module: Any, program: Program, kernels: Sequence[Kernel], target: 
             f"%zero = arith.constant 0 : index\n{spans}\n{numbers}\nreturn\n}}"
         )
     quoted = path.replace("\\", "\\\\").replace('"', '\\"')
+    # Kernels call none of the compiler's microkernels, which it would read and link all the same.
     options = (
-        f"{target}, debug_symbols = false, link_embedded = false, link_static = true, "
+        f"{target}, debug_symbols = false, link_embedded = false, link_static = true, link_ukernel_bitcode = false, "
         f'static_library_output = "{quoted}"'
     )
     lines = [
