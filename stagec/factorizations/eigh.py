@@ -28,7 +28,9 @@ def _values_shape(a: ShapedArray) -> list[ShapedArray]:
     return [ShapedArray.of(a.shape[:-1], dtypes.real_dtype(a.dtype))]
 
 
-def _eval(a: Any) -> list[Any]:
+def eigh_eval(a: Any) -> list[Any]:
+    """Eigenvalues and eigenvectors of NumPy matrices."""
+
     def one(a: Any) -> tuple[Any, Any]:
         try:
             values, vectors = np.linalg.eigh(a)
@@ -40,7 +42,9 @@ def _eval(a: Any) -> list[Any]:
     return each_matrix(one, a, out=_shape(ShapedArray.of(a.shape, a.dtype)))
 
 
-def _values_eval(a: Any) -> list[Any]:
+def eigvalsh_eval(a: Any) -> list[Any]:
+    """Eigenvalues of NumPy matrices."""
+
     def one(a: Any) -> Any:
         try:
             return np.linalg.eigvalsh(a) if np.isfinite(np.tril(a)).all() else np.nan
@@ -92,10 +96,15 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     if is_zero(tangents[0]):
         return [values, vectors], [zero_of(aval_of(values)), zero_of(aval_of(vectors))]
     change = adjoint(vectors) @ from_lower(instantiate(tangents[0])) @ vectors
+    return [values, vectors], eigen_tangents(values, vectors, change)
+
+
+def eigen_tangents(values: Any, vectors: Any, change: Any) -> list[Any]:
+    """The tangents of eigenvalues and eigenvectors V, where V^H dA V is `change`."""
     gaps = values[..., None, :] - values[..., :, None]
     same = np.eye(aval_of(values).shape[-1], dtype=bool)
     weights = where(same, 0, 1 / where(same, 1, gaps)).astype(aval_of(vectors).dtype)
-    return [values, vectors], [diagonal(change).real, vectors @ (change * weights)]
+    return [diagonal(change).real, vectors @ (change * weights)]
 
 
 def _values_jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
@@ -106,9 +115,9 @@ def _values_jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, A
     return [values], [diagonal(adjoint(vectors) @ from_lower(instantiate(tangents[0])) @ vectors).real]
 
 
-eigh_p = factorization("eigh", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp)
+eigh_p = factorization("eigh", shape=_shape, eval=eigh_eval, algorithm=_algorithm, jvp=_jvp)
 eigvalsh_p = factorization(
-    "eigvalsh", shape=_values_shape, eval=_values_eval, algorithm=_values_algorithm, jvp=_values_jvp
+    "eigvalsh", shape=_values_shape, eval=eigvalsh_eval, algorithm=_values_algorithm, jvp=_values_jvp
 )
 
 

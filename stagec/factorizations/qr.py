@@ -164,15 +164,27 @@ packed_qr_p = factorization(
 
 
 def _product_eval(a: Any, scales: Any) -> Any:
-    def one(a: Any, scales: Any) -> Any:
-        m, k = a.shape
-        q = np.eye(m, k, dtype=a.dtype)
-        for j in reversed(range(scales.shape[0])):
+    m, k = a.shape[-2:]
+    return reflections_eval(a, scales, np.broadcast_to(np.eye(m, k, dtype=a.dtype), a.shape), False)
+
+
+def reflections_eval(a: Any, scales: Any, c: Any, transpose: bool) -> Any:
+    """NumPy matrices, each multiplied from the left by the product of the reflections of a packed one.
+
+    Args:
+      transpose: multiply with the adjoint.
+    """
+
+    def one(a: Any, scales: Any, c: Any) -> Any:
+        q = np.array(c)
+        count = scales.shape[0]
+        for j in range(count) if transpose else reversed(range(count)):
             v = np.concatenate([np.ones(1, a.dtype), a[j + 1 :, j]])
-            q[j:] -= np.multiply.outer(scales[j] * v, v.conj() @ q[j:])
+            scale = scales[j].conj() if transpose else scales[j]
+            q[j:] -= np.multiply.outer(scale * v, v.conj() @ q[j:])
         return q
 
-    return each_matrix(one, a, scales, out=[ShapedArray.of(a.shape, a.dtype)], ranks=(2, 1))[0]
+    return each_matrix(one, a, scales, c, out=[ShapedArray.of(c.shape, a.dtype)], ranks=(2, 1))[0]
 
 
 def product(a: Any, scales: Any) -> Operand:

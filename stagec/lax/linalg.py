@@ -11,21 +11,33 @@ from stagec.core.boundary import publish as _publish
 from stagec.factorizations.cholesky import cholesky as cholesky, cholesky_p as cholesky_p
 from stagec.factorizations.eig import eig as _eig, eig_p as eig_p
 from stagec.factorizations.eigh import eigh as _eigh, eigh_p as eigh_p
+from stagec.factorizations.halley import qdwh as qdwh
 from stagec.factorizations.hessenberg import hessenberg as hessenberg, hessenberg_p as hessenberg_p
 from stagec.factorizations.lu import lu as lu, lu_p as lu_p
 from stagec.factorizations.permutation import lu_pivots_to_permutation as lu_pivots_to_permutation
+from stagec.factorizations.pivoted import permuted
 from stagec.factorizations.qr import (
     householder_product as householder_product,
     householder_product_p as householder_product_p,
     qr_factors,
     qr_p as qr_p,
 )
+from stagec.factorizations.reflections import ormqr as ormqr, ormqr_p as ormqr_p
 from stagec.factorizations.row import matrix_argument
 from stagec.factorizations.schur import schur as _schur, schur_p as schur_p
 from stagec.factorizations.svd import svd as _svd, svd_p as svd_p
 from stagec.factorizations.triangular import (
     triangular_solve as triangular_solve,
     triangular_solve_p as triangular_solve_p,
+)
+from stagec.factorizations.tridiagonal_form import tridiagonal as tridiagonal, tridiagonal_p as tridiagonal_p
+from stagec.factorizations.tridiagonal_systems import (
+    tridiagonal_solve as tridiagonal_solve,
+    tridiagonal_solve_p as tridiagonal_solve_p,
+)
+from stagec.factorizations.updates import (
+    cholesky_update as cholesky_update,
+    symmetric_product as symmetric_product,
 )
 from stagec.lax.linalg_choices import (
     EighImplementation as EighImplementation,
@@ -41,25 +53,43 @@ __all__ = [
     "EighImplementation",
     "SvdAlgorithm",
     "cholesky",
+    "cholesky_update",
     "eig",
     "eigh",
     "hessenberg",
     "householder_product",
     "lu",
     "lu_pivots_to_permutation",
+    "ormqr",
+    "qdwh",
     "qr",
     "schur",
     "svd",
+    "symmetric_product",
     "triangular_solve",
+    "tridiagonal",
+    "tridiagonal_solve",
 ]
 
 
-def qr(x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True) -> tuple[Array, Array]:
+@overload
+def qr(
+    x: ArrayLike, *, pivoting: Literal[False] = False, full_matrices: bool = True, use_magma: bool | None = None
+) -> tuple[Array, Array]: ...
+@overload
+def qr(
+    x: ArrayLike, *, pivoting: bool, full_matrices: bool = True, use_magma: bool | None = None
+) -> tuple[Array, ...]: ...
+def qr(
+    x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None
+) -> tuple[Array, ...]:
     """x = Q R with orthonormal columns in Q and an upper triangle R.
 
     Args:
-      pivoting: not supported.
+      pivoting: choose the next column by its length, and return the order `p` of the columns as a third result:
+        `x[:, p] = Q R`.
       full_matrices: Q is square; otherwise it has as many columns as R has rows.
+      use_magma: changes nothing.
 
     >>> import stagec.numpy as snp
     >>> q, r = qr(snp.array([[3.0, 1.0], [4.0, 2.0]]))
@@ -67,13 +97,10 @@ def qr(x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True) -> t
     Array([[3., 1.],
            [4., 2.]], dtype=float32)
     """
-    if pivoting:
-        raise location.error(
-            errors.UnsupportedError,
-            "qr: columns cannot be pivoted",
-            fix="leave pivoting=True out",
-        )
-    return qr_factors(x, full_matrices)
+    if not pivoting:
+        return qr_factors(x, full_matrices)
+    x, order = permuted("qr", x)
+    return *qr_factors(x, full_matrices), order
 
 
 def eig(

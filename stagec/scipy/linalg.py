@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stagec.core.boundary import publish as _publish
-from stagec.scipy.matrix_functions import expm as expm, polar as polar
+from stagec.scipy.matrix_functions import expm as expm, expm_frechet as expm_frechet, polar as polar
 from stagec.scipy.more_matrices import (
     convolution_matrix as convolution_matrix,
     fiedler as fiedler,
@@ -11,6 +11,7 @@ from stagec.scipy.more_matrices import (
     invhilbert as invhilbert,
     invpascal as invpascal,
 )
+from stagec.scipy.qr_functions import qr as qr, qr_multiply as qr_multiply
 from stagec.scipy.schur_functions import (
     funm as funm,
     hessenberg as hessenberg,
@@ -29,7 +30,6 @@ from stagec.scipy.solvers import (
     lu as lu,
     lu_factor as lu_factor,
     lu_solve as lu_solve,
-    qr as qr,
     solve as solve,
     solve_triangular as solve_triangular,
     svd as svd,
@@ -47,6 +47,7 @@ from stagec.scipy.special_matrices import (
     pascal as pascal,
     toeplitz as toeplitz,
 )
+from stagec.scipy.tridiagonal import eigh_tridiagonal as eigh_tridiagonal
 
 __all__ = [
     "block_diag",
@@ -59,7 +60,9 @@ __all__ = [
     "det",
     "dft",
     "eigh",
+    "eigh_tridiagonal",
     "expm",
+    "expm_frechet",
     "fiedler",
     "fiedler_companion",
     "funm",
@@ -78,6 +81,7 @@ __all__ = [
     "pascal",
     "polar",
     "qr",
+    "qr_multiply",
     "rsf2csf",
     "schur",
     "solve",

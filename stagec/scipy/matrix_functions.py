@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from stagec.control.loops import fori_loop
 from stagec.core import dtypes, location
 from stagec.core.array import Array
+from stagec.factorizations.halley import qdwh
 from stagec.numpy import decompositions, systems
+from stagec.numpy.arguments import array_argument
 from stagec.numpy.choice import where
 from stagec.numpy.creation import eye
+from stagec.numpy.promotion import promote_inexact
 from stagec.numpy.rounding import ceil, conj
 from stagec.primitives import arithmetic as ar
+from stagec.primitives.axes import shape_error
 from stagec.primitives.operand import aval_of
+from stagec.primitives.rules import instantiate
 from stagec.primitives.transcendental import log
+from stagec.transforms.jvp import jvp_flat
 from stagec.typing import ArrayLike
 
 # Coefficients of the Pade approximants, and up to which norm they are right to rounding.
@@ -69,6 +75,38 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     return where(usable[..., None, None], found, np.nan)
 
 
+@overload
+def expm_frechet(
+    A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: Literal[True] = True
+) -> tuple[Array, Array]: ...
+@overload
+def expm_frechet(A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: Literal[False]) -> Array: ...
+def expm_frechet(
+    A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: bool = True
+) -> Array | tuple[Array, Array]:
+    """The exponential of square matrices, and its derivative in a direction.
+
+    Args:
+      E: the direction, of the shape of `A`.
+      method: changes nothing.
+      compute_expm: return the exponential too.
+
+    >>> import stagec.numpy as snp
+    >>> expm_frechet(snp.zeros((2, 2)), snp.eye(2), compute_expm=False)
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
+    a, e = promote_inexact(systems.inexact_matrix("expm_frechet", A, square=True), array_argument(E, "E"))
+    if aval_of(a).shape != aval_of(e).shape:
+        raise shape_error(
+            "expm_frechet",
+            f"{aval_of(a).long()} and {aval_of(e).long()} have different shapes",
+            "pass a direction of the shape of A",
+        )
+    (found,), (change,) = jvp_flat(lambda x: [expm(x)], [a], [e])
+    return (found, instantiate(change)) if compute_expm else instantiate(change)
+
+
 def polar(
     a: ArrayLike,
     side: str = "right",
@@ -81,8 +119,9 @@ def polar(
 
     Args:
       side: `"right"` or `"left"`.
-      method: `"svd"` or `"qdwh"`; both are computed by singular values.
-      eps, max_iterations: change nothing.
+      method: `"svd"`, or `"qdwh"` for the iteration of `stagec.lax.linalg.qdwh`, of one matrix with at least as many
+        rows as columns (from the left: columns as rows); of others, the result is that of `"svd"`.
+      eps, max_iterations: those of the iteration.
 
     >>> import stagec.numpy as snp
     >>> u, p = polar(snp.array([[0.0, -2.0], [3.0, 0.0]]))
@@ -96,6 +135,13 @@ def polar(
             f"polar: side is {side!r}, method is {method!r}",
             fix="pass 'right' or 'left', and 'svd' or 'qdwh'",
         )
+    if method == "qdwh":
+        x = systems.inexact_matrix("polar", a)
+        x = x if side == "right" else conj(x).mT
+        shape = aval_of(x).shape
+        if len(shape) == 2 and shape[0] >= shape[1] > 0:
+            u, p, _, _ = qdwh(x, eps=eps, max_iterations=max_iterations)
+            return (u if side == "right" else conj(u).mT), p
     u, s, vh = decompositions.svd(a, full_matrices=False)
     s = s.astype(aval_of(u).dtype)
     if side == "right":

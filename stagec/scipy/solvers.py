@@ -229,52 +229,6 @@ def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
 
 
 @overload
-def qr(
-    a: ArrayLike,
-    overwrite_a: bool = False,
-    lwork: Any = None,
-    mode: Literal["full", "economic"] = "full",
-    pivoting: bool = False,
-    check_finite: bool = True,
-) -> tuple[Array, Array]: ...
-@overload
-def qr(
-    a: ArrayLike,
-    overwrite_a: bool = False,
-    lwork: Any = None,
-    *,
-    mode: Literal["r"],
-    pivoting: bool = False,
-    check_finite: bool = True,
-) -> tuple[Array]: ...
-def qr(
-    a: ArrayLike,
-    overwrite_a: bool = False,
-    lwork: None = None,
-    mode: str = "full",
-    pivoting: bool = False,
-    check_finite: bool = True,
-) -> tuple[Array, ...]:
-    """`a` as a product of orthonormal columns and an upper triangle.
-
-    Args:
-      mode: `"full"`, `"economic"`, or `"r"` for a tuple of the triangle alone.
-      pivoting: not supported.
-
-    >>> import stagec.numpy as snp
-    >>> q, r = qr(snp.array([[3.0], [4.0]]), mode="economic")
-    >>> abs(r)
-    Array([[5.]], dtype=float32)
-    """
-    if pivoting:
-        raise location.error(errors.UnsupportedError, "qr: columns cannot be pivoted", fix="leave pivoting=True out")
-    if mode not in ("full", "economic", "r"):
-        raise location.error(ValueError, f"qr: {mode!r} is not a mode", fix="pass 'full', 'economic' or 'r'")
-    found = decompositions.qr(a, "reduced" if mode == "economic" else "complete")
-    return (found.R,) if mode == "r" else tuple(found)
-
-
-@overload
 def svd(
     a: ArrayLike,
     full_matrices: bool = True,

@@ -90,9 +90,39 @@ CASES = [
         lambda: lax.linalg.triangular_solve(M.astype(complex), X.astype(complex)),
     ),
     (
-        "leave pivoting=True out",
-        lambda: lax.linalg.qr(M, pivoting=True),
-        lambda: lax.linalg.qr(M),
+        "differentiate eigh",
+        lambda: stagec.grad(lambda x: lax.linalg.tridiagonal(x)[1][0])(M),
+        lambda: stagec.grad(lambda x: lax.linalg.eigh(x)[1][0])(M),
+    ),
+    (
+        "differentiate qr, and multiply by its Q",
+        lambda: stagec.grad(lambda x: lax.linalg.ormqr(x, V, M).sum())(M),
+        lambda: stagec.grad(lambda x: (lax.linalg.qr(x)[0] @ M).sum())(M),
+    ),
+    (
+        "pass one scale for each reflection, and a c with as many rows (columns, if not left) as a has",
+        lambda: lax.linalg.ormqr(X, V, M),
+        lambda: (lax.linalg.ormqr(M, V, X.T), lax.linalg.ormqr(M, V, X, left=False)),
+    ),
+    (
+        "pass a square matrix of floats and a vector with as many elements; stagec.vmap maps over batches",
+        lambda: lax.linalg.cholesky_update(M[None], V),
+        lambda: stagec.vmap(lax.linalg.cholesky_update)(M[None], V[None]),
+    ),
+    (
+        "pass square matrices for c_matrix, with as many rows as those of a_matrix",
+        lambda: lax.linalg.symmetric_product(X.T, M[:1, :1]),
+        lambda: lax.linalg.symmetric_product(X.T, M),
+    ),
+    (
+        "pass three arrays of one shape, and right-hand sides with one further axis",
+        lambda: lax.linalg.tridiagonal_solve(V, V, V, V),
+        lambda: lax.linalg.tridiagonal_solve(V, V, V, V[:, None]),
+    ),
+    (
+        "pass x.mT, or vmap over batches",
+        lambda: lax.linalg.qdwh(X),
+        lambda: (lax.linalg.qdwh(X.mT), stagec.vmap(lax.linalg.qdwh)(M[None])),
     ),
     (
         "pass integers, no more than there are rows",
@@ -123,7 +153,36 @@ CASES += [
         lambda: linalg.solve_triangular(M, V, "H"),
         lambda: [linalg.solve_triangular(M, V, t) for t in (0, 1, 2, "N", "T", "C")],
     ),
-    ("leave pivoting=True out", lambda: linalg.qr(M, pivoting=True), lambda: linalg.qr(M)),
+    (
+        "pass 'left' or 'right'",
+        lambda: linalg.qr_multiply(M, V, "both"),
+        lambda: [linalg.qr_multiply(M, V, mode) for mode in ("left", "right")],
+    ),
+    (
+        "pass a c with as many rows as Q has columns, or, for 'right', as many columns as a has rows",
+        lambda: linalg.qr_multiply(M, X, "left"),
+        lambda: (linalg.qr_multiply(M, X.T, "left"), linalg.qr_multiply(M, X)),
+    ),
+    (
+        "pass a direction of the shape of A",
+        lambda: linalg.expm_frechet(M, V),
+        lambda: linalg.expm_frechet(M, M),
+    ),
+    (
+        "pass two vectors, the second one element shorter; stagec.vmap maps over batches",
+        lambda: linalg.eigh_tridiagonal(M, M),
+        lambda: stagec.vmap(linalg.eigh_tridiagonal)(M, M[:, :2]),
+    ),
+    (
+        "compute all of them, and select with a mask outside of jit",
+        lambda: linalg.eigh_tridiagonal(V, V[:2], select="v", select_range=(0, 1)),
+        lambda: (values := linalg.eigh_tridiagonal(V, V[:2], eigvals_only=True))[values > 0],
+    ),
+    (
+        "pass select='a', or select='i' and the numbers of the first and the last eigenvalue",
+        lambda: linalg.eigh_tridiagonal(V, V[:2], select="i"),
+        lambda: [linalg.eigh_tridiagonal(V, V[:2], select=s, select_range=(0, 1)) for s in "ai"],
+    ),
     (
         "pass 'full', 'economic' or 'r'",
         lambda: linalg.qr(M, mode="reduced"),

@@ -226,3 +226,53 @@ CASES = [
         lambda: (lax.tile(V, (2,)), snp.tile(V, (2, 2))),
     ),
 ]
+
+KDE = stats.gaussian_kde
+SAMPLES = snp.array([0.0, 1.0, 3.0])
+BOTH = snp.stack([SAMPLES, SAMPLES[::-1] ** 2])
+
+CASES += [
+    ("pass two samples or more", lambda: KDE(SAMPLES[:1]), lambda: KDE(SAMPLES[:2])),
+    ("pass one for each sample", lambda: KDE(SAMPLES, weights=SAMPLES[:1]), lambda: KDE(SAMPLES, weights=SAMPLES)),
+    (
+        "pass the real and the imaginary parts as two rows",
+        lambda: KDE(SAMPLES + 1j),
+        lambda: KDE(snp.stack([SAMPLES, SAMPLES**2])),
+    ),
+    (
+        "pass 'scott', 'silverman', a number, or a function of the estimate",
+        lambda: KDE(SAMPLES, "wide"),
+        lambda: [KDE(SAMPLES, how) for how in ("scott", "silverman", 0.5, lambda kde: 0.5)],
+    ),
+    ("pass one point a column", lambda: KDE(BOTH)(SAMPLES), lambda: KDE(BOTH)(BOTH)),
+    (
+        "pass a vector of 2, and a square matrix of as many rows",
+        lambda: KDE(BOTH).integrate_gaussian(SAMPLES, 1.0),
+        lambda: KDE(BOTH).integrate_gaussian(SAMPLES[:2], snp.eye(2)),
+    ),
+    (
+        "use it for samples that are numbers",
+        lambda: KDE(BOTH).integrate_box_1d(0.0, 1.0),
+        lambda: KDE(SAMPLES).integrate_box_1d(0.0, 1.0),
+    ),
+    (
+        "pass two numbers",
+        lambda: KDE(SAMPLES).integrate_box_1d(SAMPLES, 1.0),
+        lambda: KDE(SAMPLES).integrate_box_1d(0.0, 1.0),
+    ),
+    (
+        "pass a density of as many dimensions",
+        lambda: KDE(SAMPLES).integrate_kde(KDE(BOTH)),
+        lambda: KDE(BOTH).integrate_kde(KDE(BOTH)),
+    ),
+    (
+        "use integrate_box_1d for numbers, or average over resample(key, shape)",
+        lambda: KDE(SAMPLES).integrate_box([0.0], [1.0]),
+        lambda: (KDE(SAMPLES).integrate_box_1d(0.0, 1.0), KDE(SAMPLES).resample(stagec.random.key(0), (8,)) < 1),
+    ),
+    (
+        "make another: gaussian_kde(dataset, bw_method)",
+        lambda: KDE(SAMPLES).set_bandwidth(0.5),
+        lambda: KDE(SAMPLES, 0.5),
+    ),
+]

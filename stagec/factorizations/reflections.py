@@ -1,0 +1,86 @@
+"""Products with the unitary matrix of a QR factorization, which is not formed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stagec.control.loops import fori_loop
+from stagec.core import errors, location
+from stagec.core.array import Array
+from stagec.core.aval import ShapedArray
+from stagec.core.primitive import Absent
+from stagec.factorizations.qr import reflections_eval, unit_vectors
+from stagec.factorizations.row import adjoint, factorization, matrix_argument
+from stagec.numpy.rounding import conj
+from stagec.primitives.operand import Operand, aval_of, uniform
+from stagec.primitives.slicing import dynamic_index_in_dim
+from stagec.primitives.table import same_dtype
+from stagec.typing import ArrayLike
+
+
+def _shape(a: ShapedArray, scales: ShapedArray, c: ShapedArray, **params: bool) -> ShapedArray:
+    return c.strip_weak_type()
+
+
+def _eval(a: Any, scales: Any, c: Any, *, left: bool, transpose: bool) -> Any:
+    if not left:
+        # C Q is the adjoint of Q^H C^H.
+        return _eval(a, scales, c.conj().swapaxes(-1, -2), left=True, transpose=not transpose).conj().swapaxes(-1, -2)
+    return reflections_eval(a, scales, c, transpose)
+
+
+def _algorithm(a: Any, scales: Any, c: Any, *, left: bool, transpose: bool) -> Operand:
+    if not left:
+        return adjoint(_algorithm(a, scales, adjoint(c), left=True, transpose=not transpose))
+    count = aval_of(scales).shape[0]
+    vectors = unit_vectors(a[:, :count], 0)
+    scales = conj(scales) if transpose else scales
+
+    def reflect(i: Any, c: Any) -> Any:
+        j = i if transpose else count - 1 - i
+        v = dynamic_index_in_dim(vectors, j, 1)
+        return c - dynamic_index_in_dim(scales, j, 0) * v * (adjoint(v) @ c)
+
+    return fori_loop(0, count, reflect, c)
+
+
+ormqr_p = factorization(
+    "ormqr",
+    shape=_shape,
+    eval=_eval,
+    algorithm=_algorithm,
+    jvp=Absent("its reflections are not a smooth function of a matrix", "differentiate qr, and multiply by its Q"),
+    multiple=False,
+    ranks=(2, 1, 2),
+)
+
+
+def ormqr(a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, transpose: bool = False) -> Array:
+    """Q c or c Q for the product Q of Householder's reflections.
+
+    Args:
+      a: matrices `(..., m, n)`, whose columns have the reflections' vectors below the diagonal: the transpose of the
+        first result of `stagec.numpy.linalg.qr` with mode `"raw"`.
+      taus: the scales of the reflections, `(..., k)`.
+      c: matrices with `m` rows, or with `m` columns if not `left`.
+      left: multiply from the left.
+      transpose: multiply with the adjoint of Q.
+
+    >>> import stagec.numpy as snp
+    >>> h, taus = snp.linalg.qr(snp.array([[3.0], [4.0]]), mode="raw")
+    >>> ormqr(h.mT, taus, snp.array([[5.0], [0.0]])).round(4)
+    Array([[-3.],
+           [-4.]], dtype=float32)
+    """
+    a, taus, c = uniform(a, taus, c)
+    same_dtype("ormqr", (aval_of(a), aval_of(taus), aval_of(c)))
+    a, c = matrix_argument("ormqr", a), matrix_argument("ormqr", c)
+    shape, given, rows = aval_of(a).shape, aval_of(taus).shape, aval_of(c).shape
+    fits = len(given) == len(shape) - 1 and given[:-1] == shape[:-2] == rows[:-2]
+    if not fits or given[-1] > min(shape[-2:]) or rows[-2 if left else -1] != shape[-2]:
+        raise location.error(
+            errors.ShapeError,
+            f"ormqr: {aval_of(a).long()}, {aval_of(taus).long()} and {aval_of(c).long()} do not match",
+            fix="pass one scale for each reflection, and a c with as many rows (columns, if not left) as a has",
+        )
+    return ormqr_p(a, taus, c, left=bool(left), transpose=bool(transpose))
