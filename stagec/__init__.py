@@ -42,6 +42,7 @@ if _TYPE_CHECKING:
         numpy,
         ops,
         random,
+        ref,
         scipy,
         tree,
         tree_util,
@@ -77,6 +78,7 @@ if _TYPE_CHECKING:
     from stagec.control.callback import pure_callback
     from stagec.core.array import Array
     from stagec.core.trace import ensure_compile_time_eval
+    from stagec.primitives.references import Ref, freeze, new_ref
 else:
     from stagec.runtime.array import Array
 
@@ -92,6 +94,7 @@ __all__ = [
     "Loaded",
     "Pass",
     "Pattern",
+    "Ref",
     "ShapeDtypeStruct",
     "StagecError",
     "ad_checkpoint",
@@ -130,6 +133,7 @@ __all__ = [
     "explain",
     "export",
     "flatten_util",
+    "freeze",
     "grad",
     "hessian",
     "image",
@@ -151,6 +155,7 @@ __all__ = [
     "memory_stats",
     "named_call",
     "named_scope",
+    "new_ref",
     "nn",
     "numpy",
     "numpy_rank_promotion",
@@ -162,6 +167,7 @@ __all__ = [
     "process_indices",
     "pure_callback",
     "random",
+    "ref",
     "remat",
     "save",
     "scipy",
@@ -193,6 +199,7 @@ _LAZY = {
             "numpy",
             "ops",
             "random",
+            "ref",
             "scipy",
             "tree",
             "tree_util",
@@ -225,6 +232,7 @@ _LAZY = {
     "ensure_compile_time_eval": ("stagec.core.trace", "{}"),
     "explain": ("stagec.api.explain", "{}"),
     "pure_callback": ("stagec.control.callback", "{}"),
+    **dict.fromkeys(("Ref", "freeze", "new_ref"), ("stagec.primitives.references", "{}")),
     **dict.fromkeys(("Exported", "export", "save"), ("stagec.api.export", "{}")),
     **dict.fromkeys(("Loaded", "load"), ("stagec.api.load", "{}")),
     **dict.fromkeys(("grad", "value_and_grad"), ("stagec.api.gradients", "{}")),

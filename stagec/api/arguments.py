@@ -20,6 +20,7 @@ from stagec.core.lossy import refuse_lossy
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer, leaked
 from stagec.primitives.operand import as_operand, aval_of, conversion
+from stagec.primitives.references import Ref, read
 from stagec.runtime.array import Array
 
 
@@ -122,7 +123,7 @@ def leaf_values(rules: ArgumentRules, leaves: Sequence[Any], names: Callable[[],
     values: list[Any] = []
     for leaf in leaves:
         try:
-            value = leaf_value(leaf)
+            value = read(leaf) if type(leaf) is Ref else leaf_value(leaf)
         except (errors.StagecError, OverflowError) as error:
             subject = f"argument {names()[len(values)]} of {location.of_function(rules.function)}"
             raise errors.about(subject, error) from None

@@ -13,6 +13,14 @@ from stagec.api.checking import run_checked
 from stagec.api.pickling import reduced
 from stagec.api.placing import chosen_target, device_for, target_for
 from stagec.api.program import RunnableGraph, clear_executables
+from stagec.api.references import (
+    TracedReferences,
+    all_references,
+    inner_references,
+    only_called,
+    passed_references,
+    write_back,
+)
 from stagec.api.traces import Trace, all_traces, traces_of
 from stagec.compiler import log
 from stagec.compiler.build import Options, user_passes
@@ -23,7 +31,9 @@ from stagec.core.aval import ShapedArray
 from stagec.core.axis import named_axes
 from stagec.core.callables import Function, P, R, R_co
 from stagec.core.config import config, state
+from stagec.core.frames import Frame
 from stagec.core.graph import replay, trace_flat
+from stagec.primitives.references import Ref, read, returned
 from stagec.runtime.device import Device, cpu, default
 from stagec.runtime.placement import committed_device, placement
 
@@ -69,20 +79,22 @@ class JitFunction(Function[P, R_co], SignatureCalls):
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if config.disable_jit:
             return self._function(*args, **kwargs)
-        trace, values = self._traced(args, kwargs)
+        trace, values, refs = self._traced_with_references(args, kwargs)
         if state.trace is None:
             device, committed = self._placement(trace, values)
             runnable = self._runnable(trace, device)
             checked = config.checks_values()
             run = run_checked if checked else RunnableGraph.run
             outs = run(runnable, values, committed)
-            if state.plain and not checked:
+            if state.plain and not checked and not refs:
                 arrange = self._rules.arranger(args, kwargs)
                 self._remember(runnable, committed, trace.graph.in_avals, trace.out_tree, args, kwargs, arrange)
         elif self._inline:
             outs = replay(trace.graph, [*trace.captured, *values])
         else:
             outs = jit_p(*trace.captured, *values, name=trace.name, graph=trace.graph)
+        if refs:
+            outs = write_back(trace, refs, outs)
         return trace.out_tree.unflatten(outs)
 
     def _placement(self, trace: Trace, values: list[Any]) -> tuple[Device, bool]:
@@ -131,7 +143,20 @@ class JitFunction(Function[P, R_co], SignatureCalls):
         return found
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Trace, list[Any]]:
-        """The trace for these arguments, recorded if new, and the leaves as operands."""
+        """The trace for these arguments, recorded if new, and the leaves as operands.
+
+        Raises:
+          UnsupportedError: the function reads or writes references.
+        """
+        trace, values, refs = self._traced_with_references(args, kwargs)
+        if refs:
+            raise only_called(trace)
+        return trace, values
+
+    def _traced_with_references(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Trace, list[Any], list[Ref]]:
+        """The same, and the references whose values are among the operands: arguments first, then those closed over."""
         rules = self._rules
         args, kwargs = rules.bind(args, kwargs)
         dynamic, dynamic_kwargs, static = rules.split(args, kwargs)
@@ -139,6 +164,9 @@ class JitFunction(Function[P, R_co], SignatureCalls):
         values = leaf_values(rules, leaves, lambda: rules.leaf_names(args, kwargs))
         avals = tuple([leaf_aval(v) for v in values])
         key: Any = (in_tree, avals, static, config.trace_key())
+        passed = passed_references(leaves, lambda: rules.leaf_names(args, kwargs))
+        if passed:
+            key = (*key, tuple(passed))
         axes = named_axes() if state.trace is not None else ()
         if axes:
             key = (*key, axes)
@@ -147,8 +175,13 @@ class JitFunction(Function[P, R_co], SignatureCalls):
         except TypeError as error:
             raise errors.StaticArgumentError(f"a part of the call's structure is not hashable: {error}") from None
         if found is None:
-            found = self._cache.made(key, lambda: self._record(rules, in_tree, avals, static, args, kwargs))
-        return found, values
+            found = self._cache.made(
+                key, lambda: self._record(rules, in_tree, avals, static, args, kwargs, tuple(passed))
+            )
+        if found.references is None:
+            return found, values, []
+        refs = all_references(found, passed)
+        return found, values + [read(r) for r in refs[len(passed) :]], refs
 
     def _record(
         self,
@@ -158,27 +191,31 @@ class JitFunction(Function[P, R_co], SignatureCalls):
         static: tuple[Any, ...],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
+        passed: tuple[int, ...],
     ) -> Trace:
         names = rules.leaf_names(args, kwargs)
         out_tree: pytree.PyTreeDef | None = None
 
+        frame = Frame(own_inputs=True)
+
         def flat(*tracers: Any) -> list[Any]:
             nonlocal out_tree
+            tracers, inner = inner_references(tracers, passed)
             dynamic, dynamic_kwargs = in_tree.unflatten(tracers)
             call_args, call_kwargs = rules.join(dynamic, dynamic_kwargs, static)
             result = self._function(*call_args, **call_kwargs)
             leaves, out_tree = pytree.flatten(result)
             try:
-                values = [leaf_value(leaf) for leaf in leaves]
+                values = [None if type(leaf) is Ref else leaf_value(leaf) for leaf in leaves]
             except errors.ArgumentTypeError as error:
                 raise errors.about(f"the result of {location.of_function(self._function)}", error) from None
             for value, leaf in zip(values, leaves):
                 if value is None or (not hasattr(value, "dtype") and not hasattr(value, "aval")):
                     raise self._bad_output(result, leaf)
-            return values
+            return values + [read(r) for r in (*inner, *frame.used)]
 
         started = time.perf_counter()
-        graph, captured = trace_flat(flat, avals, names, self._name)
+        graph, captured = trace_flat(flat, avals, names, self._name, frame=frame)
         assert out_tree is not None, "the traced function ran"
         log.event(
             "trace",
@@ -186,7 +223,21 @@ class JitFunction(Function[P, R_co], SignatureCalls):
             equations=len(graph.equations),
             seconds=time.perf_counter() - started,
         )
-        return Trace(graph, captured, in_tree, out_tree, self._name, names, rules.donated_leaves(args, kwargs), static)
+        references = None
+        if passed or frame.used:
+            names = names + ["a reference"] * len(frame.used)
+            references = TracedReferences(len(passed), tuple(frame.used), tuple(frame.written))
+        return Trace(
+            graph,
+            captured,
+            in_tree,
+            out_tree,
+            self._name,
+            names,
+            rules.donated_leaves(args, kwargs),
+            static,
+            references,
+        )
 
     def _bad_output(self, result: Any, leaf: Any) -> errors.OutputTypeError:
         paths, _ = pytree.flatten_with_path(result)
@@ -196,7 +247,8 @@ class JitFunction(Function[P, R_co], SignatureCalls):
             errors.OutputTypeError,
             f"{location.of_function(self._function)} returned something that is not an array or a number",
             [(where, errors.brief(leaf), errors.a_kind(type(leaf)))],
-            "return arrays, numbers, or containers of them; return other values from a function without jit",
+            returned(leaf)
+            or "return arrays, numbers, or containers of them; return other values from a function without jit",
         )
 
     def __reduce__(self) -> str | tuple[Any, ...]:

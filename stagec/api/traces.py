@@ -18,13 +18,17 @@ from stagec.runtime.device import Device
 
 if TYPE_CHECKING:
     from stagec.api.program import RunnableGraph
+    from stagec.api.references import TracedReferences
     from stagec.compiler.build import Options
 
 
 class Trace:
     """One traced signature of a function."""
 
-    __slots__ = ("captured", "donated", "graph", "in_tree", "leaf_names", "name", "out_tree", "runnables", "static")
+    __slots__ = (
+        *("captured", "donated", "graph", "in_tree", "leaf_names", "name", "out_tree"),
+        *("references", "runnables", "static"),
+    )
 
     def __init__(
         self,
@@ -36,6 +40,7 @@ class Trace:
         leaf_names: list[str],
         donated: list[int],
         static: tuple[Any, ...],
+        references: TracedReferences | None = None,
     ) -> None:
         self.graph = graph
         self.captured = captured
@@ -46,6 +51,7 @@ class Trace:
         self.donated = donated
         # Position or name, type, and value of each static argument.
         self.static = static
+        self.references = references
         self.runnables: dict[tuple[Options, Device | None], RunnableGraph] = {}
 
 
@@ -116,7 +122,8 @@ class TraceCache:
 
     def _keep(self, key: Any, trace: Trace) -> Trace:
         # What closes over an outer trace's values is of that trace alone.
-        if not any(isinstance(c, Tracer) for c in trace.captured):
+        inner = trace.references is not None and any(r._trace is not None for r in trace.references.outer)
+        if not inner and not any(isinstance(c, Tracer) for c in trace.captured):
             self.traces[key] = trace
         return trace
 

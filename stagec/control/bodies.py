@@ -12,11 +12,13 @@ import numpy as np
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config
+from stagec.core.frames import Frame
 from stagec.core.graph import Graph, Literal, Var, replay, trace_flat
 from stagec.core.pytree import PyTreeDef
 from stagec.core.trace import Tracer
 from stagec.primitives.convert import bitcast_convert_type_p, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.references import Ref, returned
 
 
 class Body(NamedTuple):
@@ -28,6 +30,8 @@ class Body(NamedTuple):
     graph: Graph
     captured: list[Any]
     out_tree: PyTreeDef
+    # The references from outside that it writes: it has to be recorded anew, with their values in its arguments.
+    written: tuple[Ref, ...] = ()
 
     @property
     def out_avals(self) -> list[ShapedArray]:
@@ -67,9 +71,10 @@ def record(
 
     names = names or _parameters(function, len(trees))
     leaf_names = [n + pytree.keystr(path) for n, t in zip(names, trees) for path in pytree.leaf_paths(t)]
-    graph, captured = trace_flat(flat, avals, leaf_names, getattr(function, "__name__", "function"), False)
+    frame = Frame()
+    graph, captured = trace_flat(flat, avals, leaf_names, getattr(function, "__name__", "function"), False, frame)
     assert out_tree is not None, "the function ran"
-    return Body(graph, captured, out_tree)
+    return Body(graph, captured, out_tree, tuple(frame.written))
 
 
 def _output(function: Callable[..., Any], leaf: Any, path: pytree.Path) -> Operand:
@@ -80,7 +85,7 @@ def _output(function: Callable[..., Any], leaf: Any, path: pytree.Path) -> Opera
             errors.OutputTypeError,
             f"{location.of_function(function)} returned something that is not an array or a number",
             [(f"result{pytree.keystr(path)}", errors.brief(leaf), errors.a_kind(type(leaf)))],
-            "return arrays, numbers, or containers of them",
+            returned(leaf) or "return arrays, numbers, or containers of them",
         ) from None
 
 

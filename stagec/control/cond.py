@@ -15,7 +15,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.callables import R
 from stagec.core.graph import Graph, replay
 from stagec.core.primitive import Primitive
-from stagec.primitives import arithmetic, logic
+from stagec.primitives import arithmetic, logic, references
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.typing import ArrayLike
@@ -170,6 +170,13 @@ def choose(name: str, index: Operand, functions: Sequence[Callable[..., Any]], o
     avals = [aval_of(o) for o in flat]
     recorded = [bodies.record(f, trees, avals) for f in functions]
     _check_results(name, functions, recorded)
+    refs = list(dict.fromkeys(ref for body in recorded for ref in body.written))
+    if refs:
+        values = [references.read(r) for r in refs]
+        carried = [references.carrying(refs, f) for f in functions]
+        values, result = choose(name, index, carried, [values, *operands])
+        references.write_all(refs, values)
+        return result
     everything = list({id(value): value for body in recorded for value in body.captured}.values())
     graphs = tuple([bodies.with_inputs(body.graph, body.captured, everything) for body in recorded])
     results = cond_p(index, *everything, *flat, branches=graphs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from stagec.control import bodies, while_rules
 from stagec.control.scan import scan_p, unrolled
@@ -14,7 +14,7 @@ from stagec.core.graph import Graph, replay, trace_flat
 from stagec.core.primitive import Primitive
 from stagec.core.pytree import LEAF
 from stagec.core.trace import Tracer
-from stagec.primitives import arithmetic, logic
+from stagec.primitives import arithmetic, logic, references
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 from stagec.typing import ArrayLike
@@ -100,6 +100,13 @@ def while_loop(cond_fun: Callable[[Any], ArrayLike], body_fun: Callable[[Any], R
     bodies.check_carry("while_loop", body_fun, tree, avals, body.out_tree, body.out_avals)
     condition = bodies.record(cond_fun, [tree], avals)
     _check_condition(cond_fun, condition)
+    if body.written:
+        refs = body.written
+        start = ([references.read(r) for r in refs], tree.unflatten(operands))
+        unfinished, step = references.carrying(refs, cond_fun), references.carrying(refs, body_fun)
+        values, carry = while_loop(lambda state: unfinished(*state)[1], lambda state: step(*state), start)
+        references.write_all(refs, values)
+        return cast(R, carry)
     results = while_p(
         *condition.captured,
         *body.captured,
@@ -120,6 +127,13 @@ def _check_condition(function: Callable[..., Any], condition: bodies.Body) -> No
             f"while_loop: {name} must return one boolean",
             [("returned", str(condition.out_tree), "")],
             "return the condition alone, as in lambda carry: carry[0] < 10",
+        )
+    if condition.written:
+        raise location.error(
+            errors.UnsupportedError,
+            f"while_loop: {name} writes a reference; a condition reads only",
+            [("reference", condition.written[0].aval.long(), "")],
+            "write it in body_fun",
         )
     if avals[0].shape:
         raise location.error(
@@ -179,6 +193,12 @@ def fori_loop(
     if changed:
         body = bodies.record(body_fun, [LEAF, tree], [index, *avals])
     bodies.check_carry("fori_loop", body_fun, tree, avals, body.out_tree, body.out_avals)
+    if body.written:
+        refs, step_with = body.written, references.carrying(body.written, body_fun)
+        start = ([references.read(r) for r in refs], tree.unflatten(operands))
+        values, carry = fori_loop(lower, upper, lambda i, state: step_with(state[0], i, state[1]), start, unroll=unroll)
+        references.write_all(refs, values)
+        return cast(R, carry)
     consts = [aval_of(c) for c in body.captured]
 
     one = literal(1, index.dtype, True)

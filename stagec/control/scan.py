@@ -15,7 +15,7 @@ from stagec.core.callables import R, X
 from stagec.core.graph import Graph, Literal, replay
 from stagec.core.primitive import Primitive
 from stagec.core.pytree import PyTreeDef
-from stagec.primitives import arithmetic, logic
+from stagec.primitives import arithmetic, logic, references
 from stagec.primitives.convert import as_array
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import Operand, as_operand, aval_of
@@ -179,6 +179,17 @@ def scan(
         body = bodies.record(f, trees, [*avals, *row_avals])
         carry_out, ys_tree = _pair(f, body.out_tree)
     bodies.check_carry("scan", f, carry_tree, avals, carry_out, body.out_avals[: carry_out.num_leaves])
+    if body.written:
+        refs, carried = body.written, references.carrying(body.written, f)
+
+        def with_references(state: Any, x: Any) -> Any:
+            values, (carry, y) = carried(state[0], state[1], x)
+            return (values, carry), y
+
+        start = ([references.read(r) for r in refs], carry_tree.unflatten(operands))
+        (values, carry), ys = scan(with_references, start, xs, n, reverse, unroll)
+        references.write_all(refs, values)
+        return carry, ys
     results = scan_p(
         *body.captured,
         *operands,

@@ -12,6 +12,7 @@ from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
 from stagec.core.copying import OwnCopy
+from stagec.core.frames import Frame
 from stagec.core.host import HostCallback
 from stagec.core.location import Location
 from stagec.core.primitive import Primitive
@@ -265,6 +266,7 @@ class GraphTrace(Trace):
         self.captured: list[Any] = []
         self.captured_vars: list[Var] = []
         self._captured_by_id: dict[int, Atom] = {}
+        self.frame: Frame | None = None
 
     def argument(self, aval: ShapedArray, name: str = "") -> GraphTracer:
         var = Var(aval, None, name)
@@ -340,6 +342,7 @@ def trace_flat(
     names: Sequence[str] = (),
     name: str = "",
     static_arguments: bool = True,
+    frame: Frame | None = None,
 ) -> tuple[Graph, list[Any]]:
     """Record `function` of flat arrays, which returns a flat sequence of arrays.
 
@@ -348,12 +351,14 @@ def trace_flat(
       names: of its arguments, for messages.
       name: of the function, for messages.
       static_arguments: whether a message may advise to make an argument static.
+      frame: for the references from outside that the function uses; without one, it cannot write them.
 
     Returns:
       The graph, and the captured values that belong to its leading inputs.
     """
     trace = GraphTrace(name or getattr(function, "__name__", "function"))
     trace.static_arguments = static_arguments
+    trace.frame = frame
     tracers = [trace.argument(a, names[i] if i < len(names) else "") for i, a in enumerate(avals)]
     before = location.ambient.location
     if not trace.of_own_code:

@@ -24,6 +24,7 @@ import hints_passes
 import hints_programs
 import hints_random
 import hints_reductions
+import hints_references
 import hints_scipy
 import hints_shapes
 import hints_solves
@@ -43,6 +44,7 @@ TABLES = [
     hints_passes,
     hints_programs,
     hints_random,
+    hints_references,
     hints_reductions,
     hints_scipy,
     hints_shapes,
