@@ -6,6 +6,7 @@ from typing import Any
 
 from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
+from stagec.core.exports import exported as _exported
 from stagec.primitives.references import Ref as Ref, freeze as freeze, new_ref as new_ref, write as _write
 from stagec.typing import ArrayLike
 
@@ -57,6 +58,10 @@ def addupdate(ref: Ref, idx: Any, x: ArrayLike) -> None:
     Array([3., 2.], dtype=float32)
     """
     _write(ref, ref[...].at[idx].add(ref._accepted(x)))
+
+
+def __dir__() -> list[str]:
+    return _exported(globals())
 
 
 _publish(globals())

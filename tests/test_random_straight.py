@@ -159,7 +159,7 @@ WHOLE_DTYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", 
 
 @dataclasses.dataclass
 class Program:
-    """Steps (table, name, axis, operands) on a list of values that begins with two arguments; results, and their moves."""
+    """Steps (table, name, axis, operands) on a list of values that begins with two arguments; results, their moves."""
 
     steps: list
     returned: list
