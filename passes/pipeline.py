@@ -114,6 +114,7 @@ _PASSES = {
     "algebra": "passes.simplify:ALGEBRA",
     "constants": "passes.simplify:CONSTANTS",
     "shapes": "passes.simplify:SHAPES",
+    "reductions": "passes.simplify:REDUCTIONS",
     "casts": "passes.simplify:CASTS",
     "control_flow": "passes.simplify:CONTROL_FLOW",
     "cse": "passes.simplify:CSE",

@@ -101,6 +101,25 @@ class Builder(abc.ABC):
                 return parts[first]()
         return self.undecided(form, bounds, parts, element)
 
+    def where(self, form: Linear, place: int, inside: Item, outside: Item, element: Element) -> Item:
+        """The first item where a form is a number, the second one elsewhere: both may be computed for any index."""
+        reach = self.symbols.bounds(form, self.width if form.stride else 1)
+        if reach is not None and (reach == (place, place) or not reach[0] <= place <= reach[1]):
+            return inside if reach == (place, place) else outside
+        if not form.stride or self.width == 1:
+            test = self.op(f"arith.cmpi eq, {self.position(form)}, {self.position(Linear(place))} : index")
+            names, is_vector = self.unify([inside, outside], [element] * 2)
+            type_ = self.type(element, is_vector)
+            return Item(self.op(f"arith.select {test}, {names[0]}, {names[1]} : {type_}"), is_vector)
+        number = Element.parse("i32")
+        lanes = [self.constant(-form.stride * lane, number) for lane in range(self.width)]
+        offsets, type_ = self.from_elements(lanes, number.of(self.width)).name, number.of(self.width)
+        first = self.vector(Item(self.number(Linear(form.constant - place, form.terms), number)), number)
+        test = self.op(f"arith.cmpi eq, {first}, {offsets} : {type_}")
+        names = [self.vector(item, element) for item in (inside, outside)]
+        masks = f"vector<{self.width}xi1>"
+        return Item(self.op(f"arith.select {test}, {names[0]}, {names[1]} : {masks}, {element.of(self.width)}"), True)
+
     def get(self, value: Value, index: Index) -> Item:
         """An element of a value, or a vector of them if the index has lanes."""
         if value.splat is not None:

@@ -302,6 +302,9 @@ def _pad(k: Lowering, op: Any) -> None:
                 return builder.get(value, tuple(i - n for i, n in zip(at, low)))
             if not low[axis] and not high[axis]:
                 return along(axis + 1)
+            if value.shape[axis] == 1 and (value.splat is not None or value.view is not None):
+                # An element that is at hand: a choice is less than code for each part.
+                return builder.where(at[axis], low[axis], along(axis + 1), outside(), element)
             bounds = [low[axis], low[axis] + value.shape[axis]]
             return builder.part(at[axis], bounds, [outside, lambda: along(axis + 1), outside], element)
 

@@ -8,9 +8,20 @@ from typing import Any
 from passes import bindings
 from passes.patterns import apply
 from passes.pipeline import Pass, PassOptions, pattern_pass
-from passes.simplify import algebra, casts, constants, control_flow, fast_math, shapes, twins
+from passes.simplify import algebra, casts, constants, control_flow, fast_math, reductions, shapes, twins
 
-__all__ = ["ALGEBRA", "CASTS", "CONSTANTS", "CONTROL_FLOW", "CSE", "DCE", "FAST_MATH", "SHAPES", "SIMPLIFY"]
+__all__ = [
+    "ALGEBRA",
+    "CASTS",
+    "CONSTANTS",
+    "CONTROL_FLOW",
+    "CSE",
+    "DCE",
+    "FAST_MATH",
+    "REDUCTIONS",
+    "SHAPES",
+    "SIMPLIFY",
+]
 
 _EXACT = (
     *control_flow.PATTERNS,
@@ -18,6 +29,7 @@ _EXACT = (
     *algebra.PATTERNS,
     *casts.PATTERNS,
     *shapes.PATTERNS,
+    *reductions.PATTERNS,
 )
 
 FAST_MATH = fast_math.PATTERNS
@@ -48,6 +60,7 @@ def _simplify(module: Any, options: PassOptions) -> dict[str, int]:
 ALGEBRA = pattern_pass("algebra", algebra.PATTERNS, "Exact laws of arithmetic, comparison and logic.")
 CONSTANTS = pattern_pass("constants", constants.PATTERNS, "Fold ops on constants, where the result is exact.")
 SHAPES = pattern_pass("shapes", shapes.PATTERNS, "Exact laws of ops that only move elements.")
+REDUCTIONS = pattern_pass("reductions", reductions.PATTERNS, "Laws of reductions: fewer elements to combine, or none.")
 CASTS = pattern_pass("casts", casts.PATTERNS, "Exact laws of conversions.")
 CONTROL_FLOW = pattern_pass("control_flow", control_flow.PATTERNS, "Take branches that are known.")
 CSE = Pass("cse", _cse, "Merge equal ops.")

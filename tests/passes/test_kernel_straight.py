@@ -423,3 +423,22 @@ def test_axes_are_one_only_where_every_reshape_on_the_way_allows_it():
         return lax.fori_loop(0, 2, lambda i, s: snp.tile(s, 2)[:, :48] * 2 + i, x)
 
     np.testing.assert_array_equal(stagec.jit(loop)(x), x * 4 + 1)
+
+
+def test_a_padded_element_is_chosen_where_it_is_read():
+    def gradient(x):
+        return stagec.grad(lambda x: -stagec.nn.log_softmax(x, -1)[:, 3].mean())(x)
+
+    assert kinds(gradient, spec(40, 70)) == ["rows"]
+    x = np.random.default_rng(0).normal(size=(6, 37)).astype(np.float32)
+    for low in (0, 3, 8, 36):
+        for take in (lambda x: x[:, :1], lambda x: x[:1, :1] * 2 + snp.zeros((6, 1))):
+
+            def padded(x, low=low, take=take):
+                wide = snp.pad(take(x), ((0, 0), (low, 36 - low)), constant_values=7)
+                return wide - x, (wide * x).sum(1), wide[:, ::-1] + 1, wide.T * 2
+
+            with stagec.disable_jit():
+                expected = padded(snp.asarray(x))
+            for got, want in zip(stagec.jit(padded)(x), expected, strict=True):
+                np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)

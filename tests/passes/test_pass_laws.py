@@ -7,7 +7,7 @@ from pass_helpers import op_names, parse, same_bits
 
 from passes import PassOptions, run
 from passes.numeric import interpret
-from passes.simplify import algebra, casts, constants, control_flow, fast_math, shapes
+from passes.simplify import algebra, casts, constants, control_flow, fast_math, reductions, shapes
 
 C = "stablehlo.constant dense"
 X = "%x: tensor<4xf32>"
@@ -141,6 +141,22 @@ FIRES = {
     "loop_that_never_runs": (X, f"%r = stablehlo.while(%s = %x) {F}\n cond {{ %p = {C}<false> : tensor<i1>\n "
                              f"stablehlo.return %p : tensor<i1> }} do {{ %n = stablehlo.sine %s {F}\n "
                              f"stablehlo.return %n {F} }}", []),
+    "reduce_of_unit_dimensions": ("%x: tensor<4x1xf32>", f"%c = {C}<0.0> : tensor<f32>\n"
+                                  "%r = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [1] : "
+                                  "(tensor<4x1xf32>, tensor<f32>) -> tensor<4xf32>", ["constant", "reshape", "add"]),
+    "reduce_of_unit_dimensions/neutral": (
+        "%x: tensor<4x1xi32>", f"%c = {C}<1> : tensor<i32>\n%r = stablehlo.reduce(%x init: %c) applies "
+        "stablehlo.multiply across dimensions = [1] : (tensor<4x1xi32>, tensor<i32>) -> tensor<4xi32>", ["reshape"]),
+    "reduce_of_pad": ("%x: tensor<4x2xf32>", f"%c = {C}<-0.0> : tensor<f32>\n%z = {C}<0.0> : tensor<f32>\n"
+                      "%0 = stablehlo.pad %x, %c, low = [0, 1], high = [0, 2], interior = [0, 1] : "
+                      "(tensor<4x2xf32>, tensor<f32>) -> tensor<4x6xf32>\n%1 = stablehlo.negate %0 : tensor<4x6xf32>\n"
+                      "%r = stablehlo.reduce(%1 init: %z) applies stablehlo.add across dimensions = [1] : "
+                      "(tensor<4x6xf32>, tensor<f32>) -> tensor<4xf32>", ["constant", "negate", "reduce"]),
+    "reduce_of_pad/kept": ("%x: tensor<4x2xi32>", f"%c = {C}<1> : tensor<i32>\n%z = {C}<3> : tensor<i32>\n"
+                           "%0 = stablehlo.pad %x, %c, low = [1, 1], high = [0, 2], interior = [0, 1] : "
+                           "(tensor<4x2xi32>, tensor<i32>) -> tensor<5x6xi32>\n"
+                           "%r = stablehlo.reduce(%0 init: %z) applies stablehlo.maximum across dimensions = [1] : "
+                           "(tensor<5x6xi32>, tensor<i32>) -> tensor<5xi32>", ["constant", "reduce", "pad"]),
 }  # fmt: skip
 
 # Programs that look like the above, where firing would change a result.
@@ -184,6 +200,24 @@ TWINS = {
         X,
         "%0 = stablehlo.concatenate %x, %x, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>\n"
         "%r = stablehlo.slice %0 [2:6] : (tensor<8xf32>) -> tensor<4xf32>",
+    ),
+    "a sum that begins with -0.0 is 0.0 with a padded 0.0": (
+        X,
+        f"%c = {C}<0.0> : tensor<f32>\n%z = {C}<-0.0> : tensor<f32>\n%0 = stablehlo.pad %x, %c, low = [0], high = [2], "
+        "interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<6xf32>\n%r = stablehlo.reduce(%0 init: %z) applies "
+        "stablehlo.add across dimensions = [0] : (tensor<6xf32>, tensor<f32>) -> tensor<f32>",
+    ),
+    "a padded 1 takes part in the largest element": (
+        X,
+        f"%c = {C}<1.0> : tensor<f32>\n%z = {C}<0xFF800000> : tensor<f32>\n%0 = stablehlo.pad %x, %c, low = [0], high = "
+        "[2], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<6xf32>\n%r = stablehlo.reduce(%0 init: %z) applies "
+        "stablehlo.maximum across dimensions = [0] : (tensor<6xf32>, tensor<f32>) -> tensor<f32>",
+    ),
+    "a negative padding cuts elements off": (
+        X,
+        f"%c = {C}<0.0> : tensor<f32>\n%0 = stablehlo.pad %x, %c, low = [-1], high = [2], "
+        "interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<5xf32>\n%r = stablehlo.reduce(%0 init: %c) applies "
+        "stablehlo.add across dimensions = [0] : (tensor<5xf32>, tensor<f32>) -> tensor<f32>",
     ),
 }
 
@@ -250,7 +284,7 @@ def test_law_leaves_its_negative_twin_alone(name):
 
 
 def test_every_exact_law_has_a_golden_test():
-    laws = [law.name for part in (algebra, casts, constants, control_flow, shapes) for law in part.PATTERNS]
+    laws = [law.name for part in (algebra, casts, constants, control_flow, reductions, shapes) for law in part.PATTERNS]
     assert sorted(laws) == sorted({name.split("/")[0] for name in FIRES})
     assert all(law.exact and law.doc for part in (algebra, casts, constants) for law in part.PATTERNS)
     assert not any(law.exact for law in fast_math.PATTERNS)
