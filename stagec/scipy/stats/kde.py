@@ -53,7 +53,7 @@ class gaussian_kde:
     >>> import stagec.numpy as snp
     >>> kde = gaussian_kde(snp.array([0.0, 1.0, 2.0]))
     >>> kde(snp.array([1.0, 5.0])).round(3)
-    Array([0.328, 0.   ], dtype=float32)
+    Array([0.318, 0.   ], dtype=float32)
     """
 
     neff: Any
