@@ -423,3 +423,16 @@ def test_axes_are_one_only_where_every_reshape_on_the_way_allows_it():
         return lax.fori_loop(0, 2, lambda i, s: snp.tile(s, 2)[:, :48] * 2 + i, x)
 
     np.testing.assert_array_equal(stagec.jit(loop)(x), x * 4 + 1)
+
+
+def test_a_group_that_was_written_before_is_not_written_again(monkeypatch):
+    seen, write = [], writing.Writing.write
+    monkeypatch.setattr(writing.Writing, "write", lambda self: seen.append(self.group) or write(self))
+
+    def layers(x, w):
+        for i in range(4):
+            x = softmax(x @ w) if i < 3 else softmax(x @ w) * 2
+        return x
+
+    text = stagec.jit(layers).lower(spec(6, 24), spec(24, 24)).as_text("kernels")
+    assert len(seen) == 2 and text.count("flow.dispatch @rows") == 4
