@@ -413,6 +413,21 @@ def region(k: Lowering, builder: Builder, block: Any, items: Sequence[Item], ele
     if block not in k.regions:
         k.regions[block] = _steps(block)
     steps, results = k.regions[block]
+    if all(isinstance(value, int) for step in steps for value in step.operands):
+        # What it costs follows from the operands' kinds.
+        key = block, *(item.is_vector for item in items)
+        return builder.repeated(key, k.regions, lambda: _written(k, builder, steps, results, items, elements))
+    return _written(k, builder, steps, results, items, elements)
+
+
+def _written(
+    k: Lowering,
+    builder: Builder,
+    steps: Sequence[_Step],
+    results: Sequence[Any],
+    items: Sequence[Item],
+    elements: Sequence[Element],
+) -> list[Item]:
     known = list(zip(items, elements))
 
     def of(value: Any) -> tuple[Item, Element]:
