@@ -9,7 +9,9 @@ from guarded import guarded
 import stagec
 import stagec.numpy as snp
 from passes import bindings, kernels, pipeline
-from passes.kernels.straight import shares
+from passes.kernels import regions
+from passes.kernels.record import Recorder
+from passes.kernels.straight import shares, writing
 from passes.match import operations
 from passes.pipeline import PassOptions
 from stagec import lax
@@ -436,3 +438,31 @@ def test_a_group_that_was_written_before_is_not_written_again(monkeypatch):
 
     text = stagec.jit(layers).lower(spec(6, 24), spec(24, 24)).as_text("kernels")
     assert len(seen) == 2 and text.count("flow.dispatch @rows") == 4
+
+
+def test_equal_regions_with_other_constants_from_outside_are_told_apart():
+    text = """func.func @main(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+      %a = stablehlo.constant dense<2.0> : tensor<f32>
+      %b = stablehlo.constant dense<3.0> : tensor<f32>
+      %y = "stablehlo.map"(%x) <{dimensions = array<i64: 0>}> ({ ^bb0(%e: tensor<f32>):
+        %s = stablehlo.add %e, %a : tensor<f32>
+        stablehlo.return %s : tensor<f32> }) : (tensor<64xf32>) -> tensor<64xf32>
+      %z = "stablehlo.map"(%x) <{dimensions = array<i64: 0>}> ({ ^bb0(%e: tensor<f32>):
+        %s = stablehlo.add %e, %b : tensor<f32>
+        stablehlo.return %s : tensor<f32> }) : (tensor<64xf32>) -> tensor<64xf32>
+      return %y, %z : tensor<64xf32>, tensor<64xf32>
+    }"""
+    written = str(formed(text))
+    assert "dense<2.000000e+00>" in written and "dense<3.000000e+00>" in written
+
+
+def test_the_cost_of_equal_regions_is_counted_once(monkeypatch):
+    seen, write = [], regions._written
+    monkeypatch.setattr(regions, "_written", lambda k, builder, *rest: seen.append(builder) or write(k, builder, *rest))
+
+    def steps(n):
+        seen.clear()
+        stagec.jit(lambda x: [x := snp.sin(x) + i for i in range(n)]).lower(spec(64)).as_text("kernels")
+        return sum(isinstance(builder, Recorder) for builder in seen)
+
+    assert steps(2) <= steps(6) <= steps(2) + 2

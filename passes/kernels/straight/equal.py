@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
+from passes.kernels import structure
 from passes.kernels.dispatch import Kernel
 from passes.kernels.straight.groups import Group
 from passes.kernels.straight.lazy import operands_of
@@ -85,7 +86,7 @@ def key_of(group: Group, reach: Reach, needed: Collection[Buffer]) -> Any:
     if any(node.source is not None or node.is_shared for node in group.nodes):
         return None
     numbers = {value: n for n, value in enumerate(reach.outside)}
-    operations = tuple((_key(op, numbers), tuple(sorted(places))) for op, places in reach.operations.items())
+    operations = tuple((structure.of(op, numbers), tuple(sorted(places))) for op, places in reach.operations.items())
     order = {op: n for n, op in enumerate(reach.operations)}
     nodes = tuple(
         (
@@ -101,23 +102,3 @@ def key_of(group: Group, reach: Reach, needed: Collection[Buffer]) -> Any:
         for node in group.nodes
     )
     return tuple(value.type for value in reach.outside), operations, nodes, tuple(group.sizes), group.kept
-
-
-def _key(op: Any, numbers: dict[Any, int]) -> Any:
-    """An operation without its location; values are numbers, in the order in which they come first."""
-    operands = tuple(numbers.setdefault(value, len(numbers)) for value in op.operands)
-    attributes = op.attributes
-    known = tuple((attributes[i].name, attributes[i].attr) for i in range(len(attributes)))
-    results = list(op.results)
-    for value in results:
-        numbers[value] = len(numbers)
-    regions = tuple(_block_key(block, numbers) for region in op.regions for block in region.blocks)
-    return op.name, operands, known, tuple(value.type for value in results), regions
-
-
-def _block_key(block: Any, numbers: dict[Any, int]) -> Any:
-    arguments = list(block.arguments)
-    for value in arguments:
-        numbers[value] = len(numbers)
-    types = tuple(value.type for value in arguments)
-    return types, tuple(_key(inner.operation, numbers) for inner in block.operations)
