@@ -6,15 +6,19 @@ from typing import Any
 
 
 def of(op: Any, numbers: dict[Any, int]) -> Any:
-    """An operation with its regions, without locations; values are numbers, in the order in which they come first."""
-    operands = tuple(numbers.setdefault(value, len(numbers)) for value in op.operands)
+    """An operation with its regions, without locations; values are numbers, in the order in which they come first.
+
+    Args:
+      numbers: of values that are known; those that come are added, among them the ones that are used from outside.
+    """
+    operands = tuple([numbers.setdefault(value, len(numbers)) for value in op.operands])
     attributes = op.attributes
-    known = tuple((attributes[i].name, attributes[i].attr) for i in range(len(attributes)))
+    known = tuple([(attributes[i].name, attributes[i].attr) for i in range(len(attributes))])
     results = list(op.results)
     for value in results:
         numbers[value] = len(numbers)
-    regions = tuple(of_block(block, numbers) for region in op.regions for block in region.blocks)
-    return op.name, operands, known, tuple(value.type for value in results), regions
+    regions = tuple([of_block(block, numbers) for region in op.regions for block in region.blocks])
+    return op.name, operands, known, tuple([value.type for value in results]), regions
 
 
 def of_block(block: Any, numbers: dict[Any, int]) -> Any:
@@ -22,5 +26,5 @@ def of_block(block: Any, numbers: dict[Any, int]) -> Any:
     arguments = list(block.arguments)
     for value in arguments:
         numbers[value] = len(numbers)
-    types = tuple(value.type for value in arguments)
-    return types, tuple(of(inner.operation, numbers) for inner in block.operations)
+    types = tuple([value.type for value in arguments])
+    return types, tuple([of(inner.operation, numbers) for inner in block.operations])
