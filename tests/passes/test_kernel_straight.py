@@ -466,3 +466,24 @@ def test_the_cost_of_equal_regions_is_counted_once(monkeypatch):
         return sum(isinstance(builder, Recorder) for builder in seen)
 
     assert steps(2) <= steps(6) <= steps(2) + 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "function"),
+    [
+        ("columns", lambda x: snp.maximum(snp.transpose(x, (0, 3, 1, 2)), 0.5).sum((2, 3))),
+        ("columns", lambda x: (abs(snp.transpose(x, (0, 3, 1, 2))) * snp.transpose(x, (0, 3, 1, 2))).max((2, 3))),
+        ("columns", lambda x: snp.where(snp.transpose(x, (0, 3, 1, 2)) > 0.5, 1.0, 0.0).sum((2, 3))),
+        # The axes that are left are in another order, or other kernels need the array transposed.
+        ("rows", lambda x: snp.transpose(x, (3, 0, 1, 2)).sum((2, 3))),
+        ("rows", lambda x: (y := snp.transpose(x, (0, 3, 1, 2)) * 2, y.sum((2, 3)))),
+    ],
+)
+def test_what_is_transposed_is_reduced_where_it_lies(kind, function):
+    x = np.random.default_rng(0).normal(size=(2, 6, 7, 16)).astype(np.float32)
+    lowered = stagec.jit(function).lower(x)
+    lines = [line for line in lowered.as_text("kernels").splitlines() if line.startswith("// ")]
+    assert any(line.startswith(f"// {kind} ") for line in lines)
+    expected, actual = (stagec.tree.leaves(f(x)) for f in (function, lowered.compile()))
+    for e, a in zip(expected, actual, strict=True):
+        np.testing.assert_allclose(np.asarray(a), np.asarray(e), rtol=1e-4, atol=1e-4)

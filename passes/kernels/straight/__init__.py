@@ -18,6 +18,7 @@ from passes.kernels.straight.equal import Reach, Written, key_of
 from passes.kernels.straight.groups import Group, Planner
 from passes.kernels.straight.lazy import has_effects, operands_of
 from passes.kernels.straight.nodes import Node, Reading
+from passes.kernels.straight.reduced import untranspose
 from passes.kernels.straight.writing import Writing
 from passes.kernels.values import Buffer, NotVectorsError, RefusedError
 from passes.kernels.writer import Buffer as Binding
@@ -53,6 +54,7 @@ class _Block:
 
     def form(self) -> int:
         """Write and call the kernels; returns how many."""
+        untranspose(self.block)
         try:
             reading = Reading(self.block, RULES, self.processor)
         except RefusedError as error:
