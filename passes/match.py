@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from passes import bindings
-from passes.types import numpy_dtype
+from passes.types import numpy_dtype, spelled
 
 _HEX = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
 _TEXT = re.compile(r"dense<(.*)> : tensor<", re.DOTALL)
@@ -72,7 +72,7 @@ def dtype_of(value: Any) -> np.dtype[Any]:
 
 def element_name(value: Any) -> str:
     """The element type as MLIR prints it: `"f32"`, `"ui8"`, `"complex<f64>"`."""
-    return str(value.type.element_type)
+    return spelled(value.type.element_type)
 
 
 def is_floating(value: Any) -> bool:
@@ -163,7 +163,7 @@ def splat_of(value: Any) -> np.generic | None:
 
 def _splat(operation: Any) -> np.generic | None:
     type_ = operation.results[0].type
-    if str(type_.element_type) in ("f32", "f64", "f16", "i1") or not str(type_.element_type).startswith(("c", "bf")):
+    if not spelled(type_.element_type).startswith(("c", "bf")):
         attribute = operation.attributes["value"]
         if not getattr(attribute, "is_splat", False):
             return None

@@ -90,6 +90,10 @@ class Builder(abc.ABC):
         """Give what is written the location of the user's line."""
         yield
 
+    def repeated(self, key: Any, known: dict[Any, Any], make: Callable[[], list[Item]]) -> list[Item]:
+        """What a function computes that does nothing else, and the same whenever the key is the same."""
+        return make()
+
     # What they share.
 
     def part(self, form: Linear, bounds: Sequence[int], parts: Sequence[Callable[[], Item]], element: Element) -> Item:

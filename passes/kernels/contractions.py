@@ -20,9 +20,9 @@ from passes.kernels.kernel import Lowering, Rule, element_type
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import lanes_of, nest
 from passes.kernels.record import Recorder
+from passes.kernels.regions import region
 from passes.kernels.scalars import limits
 from passes.kernels.values import Element, Index, Item, NotVectorsError, RefusedError, Value, View
-from passes.kernels.views import region
 from passes.match import combinations
 
 # A product of more multiply-adds and results than these is faster in tiles of its own (`products`).

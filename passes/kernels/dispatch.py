@@ -17,6 +17,7 @@ from passes.analysis.in_place import OWN_PLACES
 from passes.kernels.plan import Plan
 from passes.kernels.writer import Buffer, Writer, stored
 from passes.match import host_operations
+from passes.types import spelled
 
 # Regions of these are host code, where kernels can be called; those of others are parts of one operation.
 HOST = ("func.func", "stablehlo.while", "stablehlo.if", "stablehlo.case")
@@ -164,7 +165,7 @@ def _symbol(op: Any) -> str:
 
 
 def _stored_type(type_: Any) -> Any:
-    element = str(type_.element_type)
+    element = spelled(type_.element_type)
     # Booleans are bytes in the memory of tensors too.
     if element == "i1" or stored(element) == element:
         return type_
@@ -181,6 +182,6 @@ def _as_tensor(value: Any, type_: Any) -> Any:
 
 
 def _converted(value: Any, type_: Any) -> Any:
-    if "i1" not in (str(value.type.element_type), str(type_.element_type)):
+    if "i1" not in map(spelled, (value.type.element_type, type_.element_type)):
         return build.op("stablehlo.bitcast_convert", [value], type_)
     return build.op("stablehlo.convert", [value], type_, attributes={BYTES: "unit"})

@@ -17,6 +17,7 @@ from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
 from passes.kernels.values import Buffer, Element, Index, Item, RefusedError, Value, View, row_major
 from passes.kernels.writer import Writer
+from passes.types import spelled
 
 Rule = Callable[["Lowering", Any], None]
 
@@ -39,7 +40,7 @@ def element_type(type_: Any) -> tuple[tuple[int, ...], Element]:
     shape = tuple(type_.shape)
     if 0 in shape:
         raise RefusedError("arrays without elements")
-    return shape, Element.parse(str(type_.element_type))
+    return shape, Element.parse(spelled(type_.element_type))
 
 
 class _Block:

@@ -68,6 +68,16 @@ class Recorder(Builder):
         finally:
             self._path.pop()
 
+    def repeated(self, key: Any, known: dict[Any, Any], make: Callable[[], list[Item]]) -> list[Item]:
+        """Counts once what costs the same each time."""
+        if key not in known:
+            before, items = self.cost, make()
+            known[key] = self.cost - before, items
+        else:
+            cost, items = known[key]
+            self.cost += cost
+        return items
+
     def load(self, view: View, index: Index) -> Item:
         """Notes the place."""
         place = view.address(index)

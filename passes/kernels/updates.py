@@ -10,8 +10,8 @@ from passes.kernels.hazards import Order
 from passes.kernels.kernel import Lowering, Rule
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import Write, lanes_of, nest
+from passes.kernels.regions import region
 from passes.kernels.values import Index, Item, NotVectorsError, RefusedError, Value, View
-from passes.kernels.views import region
 
 
 def target(k: Lowering, value: Value) -> View:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from passes import attributes as attrs
-from passes.kernels.arithmetic import apply
 from passes.kernels.builder import Builder
 from passes.kernels.kernel import Lowering, Rule, element_type
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import Write
+from passes.kernels.regions import region
 from passes.kernels.values import Element, Index, Item, NotVectorsError, RefusedError, Value, View
 from passes.match import constant_of, splat_of
 
@@ -382,57 +382,6 @@ def _map(k: Lowering, op: Any) -> None:
         return region(k, builder, block, [builder.get(v, at) for v in values], elements)[0]
 
     k.define(op, k.function(shape, element, read))
-
-
-class _Step(NamedTuple):
-    """An operation of a region, read once: its operands are numbers of values in the region, or values outside."""
-
-    op: Any
-    operands: list[Any]
-    element: Element
-    constant: Any
-    location: str
-
-
-def _steps(block: Any) -> tuple[list[_Step], list[Any]]:
-    """The operations of a region, and what it returns."""
-    numbers = {argument: n for n, argument in enumerate(block.arguments)}
-    steps: list[_Step] = []
-    for op in (o.operation for o in block.operations):
-        operands = [numbers.get(value, value) for value in op.operands]
-        if op.name == "stablehlo.return":
-            return steps, operands
-        if len(op.results) != 1 or not op.name.startswith("stablehlo."):
-            raise RefusedError(f"{op.name} in the region of an operation")
-        number = splat_of(op.results[0]) if op.name == "stablehlo.constant" else None
-        constant = None if number is None else number.item()
-        steps.append(_Step(op, operands, element_type(op.results[0].type)[1], constant, str(op.location)))
-        numbers[op.results[0]] = len(numbers)
-    raise AssertionError("a region ends with its terminator")
-
-
-def region(k: Lowering, builder: Builder, block: Any, items: Sequence[Item], elements: Sequence[Element]) -> list[Item]:
-    """The results of a region of elementwise operations on scalars, for an element or a vector of them."""
-    if block not in k.regions:
-        k.regions[block] = _steps(block)
-    steps, results = k.regions[block]
-    known = list(zip(items, elements))
-
-    def of(value: Any) -> tuple[Item, Element]:
-        if isinstance(value, int):
-            return known[value]
-        outer = k.env[value]
-        return builder.get(outer, ()), outer.element
-
-    for op, operands, element, constant, location in steps:
-        if constant is not None:
-            known.append((Item(builder.constant(constant, element)), element))
-            continue
-        values = [of(value) for value in operands]
-        with builder.located(location):
-            item = apply(builder, op, [i for i, _ in values], [e for _, e in values], element)
-        known.append((item, element))
-    return [of(value)[0] for value in results]
 
 
 RULES: dict[str, Rule] = {

@@ -36,9 +36,12 @@ FAST_MATH = fast_math.PATTERNS
 
 
 def _cse(module: Any, options: PassOptions) -> None:
-    twins.align(module)
     manager = bindings.passmanager.PassManager.parse("builtin.module(cse)", module.context)
     manager.run(module.operation)
+    if twins.found(module):
+        # It takes ten times as long as the look.
+        twins.align(module)
+        manager.run(module.operation)
 
 
 def _simplify(module: Any, options: PassOptions) -> dict[str, int]:

@@ -10,6 +10,23 @@ _COMMUTATIVE = ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
 _NAMES = frozenset(f"stablehlo.{name}" for name in _COMMUTATIVE)
 
 
+def found(module: Any) -> bool:
+    """Whether two ops of a kind have the same two operands in another order.
+
+    Where equal ops have been merged, all ops that `align` would change have one such pair before them, or are one.
+    """
+    seen = set()
+    for op in host_operations(module):
+        name = op.name
+        if name in _NAMES:
+            x, y = op.operands
+            if x != y:
+                if (name, y, x) in seen:
+                    return True
+                seen.add((name, x, y))
+    return False
+
+
 def align(module: Any) -> int:
     """Give `y * x` the order of an `x * y` before it, so that equal ops are merged. Exact.
 

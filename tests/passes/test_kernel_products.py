@@ -8,7 +8,7 @@ import stagec
 import stagec.numpy as snp
 from passes import PassOptions, bindings, kernels
 from passes.kernels.processor import Processor
-from passes.kernels.products import shapes
+from passes.kernels.products import shapes, tiled
 from passes.kernels.products.elementwise import number
 from passes.kernels.products.tiles import tiling
 from passes.match import constant_of, operations
@@ -249,3 +249,21 @@ def test_numbers_are_written_so_that_they_are_read_again(element, value):
         wanted = np.asarray([value]).astype(dtype).astype(np.float64)
     np.testing.assert_array_equal(found, wanted)
     assert np.signbit(found[0]) == np.signbit(wanted[0]) or np.isnan(value)
+
+
+def test_equal_products_are_written_once_and_others_are_told_apart(monkeypatch):
+    seen, write = [], tiled.Tiled.kernel
+    monkeypatch.setattr(tiled.Tiled, "kernel", lambda self, location: seen.append(self) or write(self, location))
+
+    def layers(x, w, b):
+        for _ in range(3):
+            x = snp.tanh(x @ w + b) * 2
+        # One with another number, and one whose bias is added along the other axis.
+        return snp.tanh(x @ w + b) * 3, snp.tanh(w @ w + b[:, None]) * 2
+
+    x, w = (np.random.default_rng(i).normal(size=(32, 32)).astype(np.float32) / 6 for i in range(2))
+    b = np.linspace(-1, 1, 32, dtype=np.float32)
+    lowered = stagec.jit(layers).lower(x, w, b)
+    assert lowered.as_text("kernels").count("flow.dispatch @product") == 5 and len(seen) == 3
+    for expected, actual in zip(layers(x, w, b), lowered.compile()(x, w, b), strict=True):
+        np.testing.assert_allclose(np.asarray(actual), np.asarray(expected), rtol=1e-5, atol=1e-6)

@@ -9,7 +9,9 @@ from guarded import guarded
 import stagec
 import stagec.numpy as snp
 from passes import bindings, kernels, pipeline
-from passes.kernels.straight import shares
+from passes.kernels import regions
+from passes.kernels.record import Recorder
+from passes.kernels.straight import shares, writing
 from passes.match import operations
 from passes.pipeline import PassOptions
 from stagec import lax
@@ -442,3 +444,65 @@ def test_a_padded_element_is_chosen_where_it_is_read():
                 expected = padded(snp.asarray(x))
             for got, want in zip(stagec.jit(padded)(x), expected, strict=True):
                 np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+def test_a_group_that_was_written_before_is_not_written_again(monkeypatch):
+    seen, write = [], writing.Writing.write
+    monkeypatch.setattr(writing.Writing, "write", lambda self: seen.append(self.group) or write(self))
+
+    def layers(x, w):
+        for i in range(4):
+            x = softmax(x @ w) if i < 3 else softmax(x @ w) * 2
+        return x
+
+    text = stagec.jit(layers).lower(spec(6, 24), spec(24, 24)).as_text("kernels")
+    assert len(seen) == 2 and text.count("flow.dispatch @rows") == 4
+
+
+def test_equal_regions_with_other_constants_from_outside_are_told_apart():
+    text = """func.func @main(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+      %a = stablehlo.constant dense<2.0> : tensor<f32>
+      %b = stablehlo.constant dense<3.0> : tensor<f32>
+      %y = "stablehlo.map"(%x) <{dimensions = array<i64: 0>}> ({ ^bb0(%e: tensor<f32>):
+        %s = stablehlo.add %e, %a : tensor<f32>
+        stablehlo.return %s : tensor<f32> }) : (tensor<64xf32>) -> tensor<64xf32>
+      %z = "stablehlo.map"(%x) <{dimensions = array<i64: 0>}> ({ ^bb0(%e: tensor<f32>):
+        %s = stablehlo.add %e, %b : tensor<f32>
+        stablehlo.return %s : tensor<f32> }) : (tensor<64xf32>) -> tensor<64xf32>
+      return %y, %z : tensor<64xf32>, tensor<64xf32>
+    }"""
+    written = str(formed(text))
+    assert "dense<2.000000e+00>" in written and "dense<3.000000e+00>" in written
+
+
+def test_the_cost_of_equal_regions_is_counted_once(monkeypatch):
+    seen, write = [], regions._written
+    monkeypatch.setattr(regions, "_written", lambda k, builder, *rest: seen.append(builder) or write(k, builder, *rest))
+
+    def steps(n):
+        seen.clear()
+        stagec.jit(lambda x: [x := snp.sin(x) + i for i in range(n)]).lower(spec(64)).as_text("kernels")
+        return sum(isinstance(builder, Recorder) for builder in seen)
+
+    assert steps(2) <= steps(6) <= steps(2) + 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "function"),
+    [
+        ("columns", lambda x: snp.maximum(snp.transpose(x, (0, 3, 1, 2)), 0.5).sum((2, 3))),
+        ("columns", lambda x: (abs(snp.transpose(x, (0, 3, 1, 2))) * snp.transpose(x, (0, 3, 1, 2))).max((2, 3))),
+        ("columns", lambda x: snp.where(snp.transpose(x, (0, 3, 1, 2)) > 0.5, 1.0, 0.0).sum((2, 3))),
+        # The axes that are left are in another order, or other kernels need the array transposed.
+        ("rows", lambda x: snp.transpose(x, (3, 0, 1, 2)).sum((2, 3))),
+        ("rows", lambda x: (y := snp.transpose(x, (0, 3, 1, 2)) * 2, y.sum((2, 3)))),
+    ],
+)
+def test_what_is_transposed_is_reduced_where_it_lies(kind, function):
+    x = np.random.default_rng(0).normal(size=(2, 6, 7, 16)).astype(np.float32)
+    lowered = stagec.jit(function).lower(x)
+    lines = [line for line in lowered.as_text("kernels").splitlines() if line.startswith("// ")]
+    assert any(line.startswith(f"// {kind} ") for line in lines)
+    expected, actual = (stagec.tree.leaves(f(x)) for f in (function, lowered.compile()))
+    for e, a in zip(expected, actual, strict=True):
+        np.testing.assert_allclose(np.asarray(a), np.asarray(e), rtol=1e-4, atol=1e-4)

@@ -4,6 +4,7 @@ import pytest
 from pass_helpers import op_names, parse
 
 import passes
+from passes.simplify import twins
 
 ARGUMENTS = "%x: tensor<4xi32>, %y: tensor<4xi32>"
 T = ": tensor<4xi32>"
@@ -38,3 +39,8 @@ def test_the_order_of_a_difference_stays():
 def test_the_same_operands_with_other_attributes_stay_apart():
     body = f"%0 = stablehlo.reverse %x, dims = [0] {T}\n%1 = stablehlo.add %0, %x {T}\n%2 = stablehlo.add %x, %x {T}\n"
     assert merged(body, 3) == ["reverse", "add", "add"]
+
+
+def test_operands_are_compared_only_where_there_are_twins(monkeypatch):
+    monkeypatch.setattr(twins, "align", lambda module: pytest.fail("there are none"))
+    assert merged(f"%0 = stablehlo.add %x, %y {T}\n%1 = stablehlo.multiply %0, %x {T}\n", 2) == ["add", "multiply"]

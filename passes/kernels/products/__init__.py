@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from passes import bindings
-from passes.kernels.dispatch import Kernels
+from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.processor import Processor
 from passes.kernels.products import dots, epilogue as epilogues
 from passes.kernels.products.packing import Panels, packing
@@ -22,6 +22,7 @@ __all__ = ["form"]
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
     """Replace the products of a module by kernels, where these are faster than the compiler's own code."""
     count = 0
+    written: dict[Any, Kernel] = {}
     for op in kernels.found("stablehlo.dot_general"):
         product = read(op.opview)
         how = tiling(product, processor) if product is not None else None
@@ -30,19 +31,24 @@ def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
         elif how is None:
             kernels.plan.refuse("product", op.location, "few columns, which the compiler's own code is better for")
         else:
-            _form(kernels, processor, op, product, how)
+            _form(kernels, processor, op, product, how, written)
             count += 1
     return {"products": count} if count else {}
 
 
-def _form(kernels: Kernels, processor: Processor, op: Any, product: Product, how: Tiling) -> None:
+def _form(
+    kernels: Kernels, processor: Processor, op: Any, product: Product, how: Tiling, written: dict[Any, Kernel]
+) -> None:
     epilogue = epilogues.find(op, product)
     lhs, rhs = reversed(sources(op.opview)) if product.exchanged else sources(op.opview)
     location = epilogues.location_of(epilogue, op)
     with bindings.ir.InsertionPoint(epilogues.last_operation(epilogue, op)), location:
+        # What kernels are written from, but for the users' lines.
+        key = product, how, epilogue.structure
+        extra = 0
         if how.form == "dots":
-            kernel = dots.kernel(product, how, _vectors(product, processor), epilogue, location)
-            extra = 0
+            if key not in written:
+                written[key] = dots.kernel(product, how, _vectors(product, processor), epilogue, location)
         else:
             left = Panels(product.lhs.transposed, product.m, product.k, how.rows) if how.pack_lhs else None
             right = Panels(product.rhs, product.n, product.k, how.width) if how.pack_rhs == "ahead" else None
@@ -50,9 +56,11 @@ def _form(kernels: Kernels, processor: Processor, op: Any, product: Product, how
                 lhs = _packed(kernels, processor, product, left, lhs, op.location)
             if right is not None:
                 rhs = _packed(kernels, processor, product, right, rhs, op.location)
-            tiled = Tiled(product, how, _vectors(product, processor), epilogue, left, right)
-            kernel = tiled.kernel(location)
-            extra = len(kernel.outputs) - len(epilogue.outputs)
+            if key not in written:
+                tiled = Tiled(product, how, _vectors(product, processor), epilogue, left, right)
+                written[key] = tiled.kernel(location)
+            extra = len(written[key].outputs) - len(epilogue.outputs)
+        kernel = written[key]
         types = [value.type for value in epilogue.results]
         types += [tensor_type((buffer.size,), _element(buffer.element)) for buffer in kernel.outputs[len(types) :]]
         made = kernels.dispatch(kernel, [lhs, rhs, *epilogue.operands], types)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from passes import attributes as attrs, bindings
+from passes.kernels import structure
 from passes.kernels.products import elementwise
 from passes.kernels.products.packing import batch_offset
 from passes.kernels.products.shapes import Product, merged
@@ -74,6 +75,23 @@ class Epilogue:
         ]
         self._buffers = dict(zip(self.operands, self.inputs))
         self._offsets: dict[Any, Index] = {}
+
+    @property
+    def structure(self) -> Any:
+        """What its code depends on besides the product: what is computed, and where its inputs are."""
+        numbers: dict[Any, int] = {self.result: 0}
+        computed = [structure.of(op, numbers) for op in self.operations]
+        inside = {self.result, *(op.results[0] for op in self.operations)}
+        given = []
+        for value in (v for v in numbers if v not in inside):
+            number = splat_of(value)
+            source = self.sources.get(value)
+            if number is None:
+                assert source is not None, "what is no constant is an input"
+                place = source.row, source.column, source.batch, self.operands.index(source.value), source.value.type
+            given.append((value.type, place if number is None else number.tobytes()))
+        returned = tuple(numbers[value] for value in self.results)
+        return tuple(computed), tuple(given), returned, tuple(self.inputs), self.result.type
 
     def holds_sums(self, number: int) -> bool:
         """Whether an output has room for parts of sums."""

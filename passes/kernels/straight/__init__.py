@@ -14,9 +14,11 @@ from passes.kernels import cost
 from passes.kernels.dispatch import HOST, Kernel, Kernels
 from passes.kernels.loops import RULES
 from passes.kernels.processor import Processor
+from passes.kernels.straight.equal import Reach, Written, key_of
 from passes.kernels.straight.groups import Group, Planner
 from passes.kernels.straight.lazy import has_effects, operands_of
 from passes.kernels.straight.nodes import Node, Reading
+from passes.kernels.straight.reduced import untranspose
 from passes.kernels.straight.writing import Writing
 from passes.kernels.values import Buffer, NotVectorsError, RefusedError
 from passes.kernels.writer import Buffer as Binding
@@ -28,25 +30,31 @@ __all__ = ["form"]
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
     """Replace elementwise operations and reductions by kernels, in place; returns how many."""
     count = 0
+    written: dict[Any, Written | str] = {}
     for op in kernels.found("stablehlo.dot_general"):
         if cost.is_packed(op):
             kernels.plan.refuse("elements", op.location, "a large product, for which the compiler packs operands")
             return {}
     for function in functions(kernels.module).values():
         for block in function.regions[0].blocks:
-            count += _Block(kernels, processor, block).form()
+            count += _Block(kernels, processor, block, written).form()
     return {"straight": count} if count else {}
 
 
 class _Block:
-    """A block whose operations become kernels."""
+    """A block whose operations become kernels.
 
-    def __init__(self, kernels: Kernels, processor: Processor, block: Any) -> None:
-        self.kernels, self.processor, self.block = kernels, processor, block
+    Args:
+      written: the kernels of groups, or why there are none, by what they are made of.
+    """
+
+    def __init__(self, kernels: Kernels, processor: Processor, block: Any, written: dict[Any, Written | str]) -> None:
+        self.kernels, self.processor, self.block, self.written = kernels, processor, block, written
         self.made: dict[Buffer, Any] = {}
 
     def form(self) -> int:
         """Write and call the kernels; returns how many."""
+        untranspose(self.block)
         try:
             reading = Reading(self.block, RULES, self.processor)
         except RefusedError as error:
@@ -63,29 +71,56 @@ class _Block:
         return count
 
     def _write(self, reading: Reading, group: Group, needed: set[Buffer]) -> bool:
-        writing = Writing(reading, group, RULES, self.processor, needed, self.made)
-        location = group.nodes[0].op.location
+        location, reach = group.nodes[0].op.location, Reach(reading, group)
         try:
-            made = writing.write()
-            if not any(_depends_on_arguments(value) for value, _ in made.inputs):
+            written, inputs = self._written(reading, group, needed, reach)
+            if not any(_depends_on_arguments(value) for value in inputs):
                 # The compiler would run the kernel ahead of the first call, and mix up its results.
                 raise RefusedError("constants alone, which are computed ahead of the first call")
         except (RefusedError, NotVectorsError) as error:
             self.kernels.plan.refuse(_name(group), location, str(error) or "elements that are computed one by one")
             return False
         ir = bindings.ir
-        outputs = [buffer for _, buffer in made.outputs] + made.spilled
-        inputs = [_binding(buffer) for _, buffer in made.inputs]
-        kernel = Kernel.written(_name(group), writing.k.writer, inputs, [_binding(b) for b in outputs], (made.groups,))
+        places = [buffer for node in group.nodes for buffer in node.buffers]
+        outputs = [(places[n], buffer) for n, buffer in written.outputs]
         with ir.InsertionPoint(reading.end), location:
-            types = [self._type(reading, known, buffer) for known, buffer in made.outputs]
-            types += [build.tensor_type((b.size,), ir.Type.parse(b.element.stored)) for b in made.spilled]
-            results = self.kernels.dispatch(kernel, [value for value, _ in made.inputs], types, writing.own_places)
-        for (known, _), result in zip(made.outputs, results):
+            types = [self._type(reading, known, buffer) for known, buffer in outputs]
+            types += [build.tensor_type((b.size,), ir.Type.parse(b.element.stored)) for b in written.spilled]
+            results = self.kernels.dispatch(written.kernel, inputs, types, written.own_places)
+        for (known, _), result in zip(outputs, results):
             self.made[known] = result
-        scratch = sum(buffer.bytes for buffer in writing.scratch)
-        self.kernels.plan.accept(_name(group), location, len(writing.k.writer.lines), scratch)
+        self.kernels.plan.accept(_name(group), location, written.lines, written.scratch)
         return True
+
+    def _written(self, reading: Reading, group: Group, needed: set[Buffer], reach: Reach) -> tuple[Written, list[Any]]:
+        """The kernel of a group, as it was written for an equal one if there was one, and its operands."""
+        key = key_of(group, reach, needed)
+        if key in self.written:
+            found = self.written[key]
+            if isinstance(found, str):
+                raise RefusedError(found)
+            return found, [reading.written(value, self.made) for value in reach.outside]
+        writing = Writing(reading, group, RULES, self.processor, needed, self.made, reach)
+        try:
+            made = writing.write()
+        except (RefusedError, NotVectorsError) as error:
+            if key is not None:
+                self.written[key] = str(error)
+            raise
+        places = {buffer: n for n, buffer in enumerate(b for node in group.nodes for b in node.buffers)}
+        bindings_ = [_binding(buffer) for _, buffer in made.outputs] + [_binding(b) for b in made.spilled]
+        inputs = [_binding(buffer) for _, buffer in made.inputs]
+        written = Written(
+            Kernel.written(_name(group), writing.k.writer, inputs, bindings_, (made.groups,)),
+            tuple((places[known], buffer) for known, buffer in made.outputs),
+            tuple(made.spilled),
+            tuple(writing.own_places),
+            len(writing.k.writer.lines),
+            sum(buffer.bytes for buffer in writing.scratch),
+        )
+        if key is not None:
+            self.written[key] = written
+        return written, [value for value, _ in made.inputs]
 
     def _type(self, reading: Reading, known: Buffer, buffer: Buffer) -> Any:
         node = reading.makers[known]

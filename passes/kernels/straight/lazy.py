@@ -9,8 +9,8 @@ from passes.kernels.builder import Builder
 from passes.kernels.kernel import Lowering, element_type
 from passes.kernels.linear import ZERO
 from passes.kernels.processor import Processor
+from passes.kernels.regions import region
 from passes.kernels.values import Index, Item, Value
-from passes.kernels.views import region
 
 # Operations that may be a part of a kernel in addition to those that are elementwise and to `reduce`.
 MOVES = frozenset(

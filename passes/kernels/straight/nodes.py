@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from passes import attributes as attrs
@@ -157,6 +158,15 @@ class Reading:
             self.stays[op] = stay = Stay(op)
             for result in op.results:
                 self._external(result, stay)
+
+    def root(self, value: Any) -> Node | None:
+        """The node whose result a value is."""
+        return self._roots.get(value)
+
+    def written(self, value: Any, made: Mapping[Buffer, Any]) -> Any:
+        """A value as a kernel has written it, or itself if none has."""
+        node = self.root(value)
+        return value if node is None else made.get(node.buffers[node.results.index(value)], value)
 
     def _of(self, value: Any) -> Value:
         return self.k.env[value]
@@ -340,6 +350,7 @@ def finish(reading: Reading, node: Node) -> Node:
     node.buffers = [Buffer("%_", MOST, buffer.element) for buffer in made.buffers]
     for buffer in made.buffers:
         reading.makers[buffer] = made
+    reading._roots.update((result, made) for result in made.results)
     place = reading.k.space(made.shape).symbols[0]
     for buffer in node.buffers:
         reading.makers[buffer] = node

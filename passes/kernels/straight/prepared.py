@@ -11,8 +11,9 @@ from passes.kernels.builder import Builder, Code
 from passes.kernels.linear import address
 from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
+from passes.kernels.straight.equal import BARRIER, Reach
 from passes.kernels.straight.groups import Group
-from passes.kernels.straight.lazy import Lazy, operands_of
+from passes.kernels.straight.lazy import Lazy
 from passes.kernels.straight.nodes import GATHERED, Node, Reading
 from passes.kernels.straight.sweep import Part
 from passes.kernels.values import Buffer, Index, Item, NotVectorsError, RefusedError, Value, View, row_major
@@ -23,7 +24,6 @@ _STACK = 64 << 10
 _LITTLE = 8192
 # Parts that a space may be cut into.
 _PIECES = 12
-_BARRIER = "stablehlo.optimization_barrier"
 
 
 class Prepared:
@@ -32,6 +32,7 @@ class Prepared:
     Args:
       needed: the buffers of the plan that others need.
       made: the values that hold them, where kernels have written them.
+      reach: the operations of the group, and what it reads.
     """
 
     def __init__(
@@ -42,8 +43,9 @@ class Prepared:
         processor: Processor,
         needed: Collection[Buffer],
         made: Mapping[Buffer, Any],
+        reach: Reach,
     ) -> None:
-        self.reading, self.group, self.processor = reading, group, processor
+        self.reading, self.group, self.processor, self.reach = reading, group, processor, reach
         self.k = Lazy(rules, processor)
         self.code = self.k.code
         self.needed, self.made = needed, made
@@ -57,46 +59,14 @@ class Prepared:
 
     def _lower(self) -> None:
         reading, k = self.reading, self.k
-        roots = {result: node for node in reading.nodes for result in node.results}
-        mine = set(self.group.nodes)
-        # By operation, the places of the results that are read.
-        wanted: dict[Any, set[int]] = {}
-        outside: dict[Any, None] = {}
-        stack: list[Any] = []
-        for node in self.group.nodes:
-            if node.source is None:
-                stack += list(node.op.operands) if node.is_reduction else [node.op]
-            else:
-                stack += list(node.op.operands)[len(node.op.results) :]
-        while stack:
-            item, place = stack.pop(), 0
-            if not hasattr(item, "regions"):
-                root = roots.get(item)
-                if root is not None and root in mine:
-                    continue
-                op = getattr(item.owner, "operation", None)
-                if root is not None or op is None or op not in reading.lowered:
-                    outside[item] = None
-                    continue
-                item, place = op, item.result_number
-            if item.name == _BARRIER:
-                # Of what it holds together, the others are none of the group's.
-                stack.append(item.operands[place])
-            elif item not in wanted:
-                stack += operands_of(item)
-            wanted.setdefault(item, set()).add(place)
-        for value in outside:
-            root = roots.get(value)
-            buffer = root.buffers[root.results.index(value)] if root is not None else None
+        for value in self.reach.outside:
             k.operand(value)
-            if buffer is not None and buffer in self.made:
-                # The value that a kernel has written.
-                k.operands[-1] = (self.made[buffer], k.operands[-1][1])
+            k.operands[-1] = (reading.written(value, self.made), k.operands[-1][1])
         places = {node.op: node for node in self.group.nodes}
-        for op in sorted({*wanted, *places}, key=reading.order.__getitem__):
+        for op, wanted in self.reach.operations.items():
             made = places.get(op)
-            if op.name == _BARRIER:
-                k.env.update((op.results[i], k.env[op.operands[i]]) for i in wanted[op])
+            if op.name == BARRIER:
+                k.env.update((op.results[i], k.env[op.operands[i]]) for i in wanted)
             elif made is None or not made.is_reduction:
                 k.lower(op)
             if made is not None:

@@ -12,6 +12,7 @@ import numpy as np
 from passes.analysis.in_place import ATTRIBUTE as OUTPUT
 from passes.kernels.dispatch import BYTES
 from passes.match import functions
+from passes.types import spelled
 
 # Constants that are written out; larger ones with one value are better made by the compiler.
 _SPLAT_BYTES = 1 << 16
@@ -38,7 +39,7 @@ class Tensor:
         """
         if not type_.has_static_shape or 0 in type_.shape:
             raise NotDirectError(f"{type_} is not a shape with elements")
-        return cls(tuple(type_.shape), str(type_.element_type))
+        return cls(tuple(type_.shape), spelled(type_.element_type))
 
     @property
     def bytes(self) -> int:

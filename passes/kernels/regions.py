@@ -1,0 +1,110 @@
+"""Regions of operations, such as those of `map` and `reduce`, for one element or a vector of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from passes import bindings
+from passes.kernels import structure
+from passes.kernels.arithmetic import apply
+from passes.kernels.builder import Builder
+from passes.kernels.kernel import Lowering, element_type
+from passes.kernels.values import Element, Item, RefusedError
+from passes.match import splat_of
+
+
+class _Step(NamedTuple):
+    """An operation of a region, read once: its operands are numbers of values in the region, or values outside."""
+
+    op: Any
+    operands: list[Any]
+    element: Element
+    constant: Any
+    location: str
+
+
+class _Region:
+    """The operations of a region, read when they are written.
+
+    Attributes:
+      block: the region's only one.
+      kind: a number that equal regions share; None for one that uses more than constants from outside.
+    """
+
+    def __init__(self, block: Any, kinds: dict[Any, Any]) -> None:
+        self.block = block
+        self.kind: int | None = None
+        self._read: tuple[list[_Step], list[Any]] | None = None
+        numbers: dict[Any, int] = {}
+        what = structure.of_block(block, numbers)
+        constants = [_constant(value) for value in numbers if _block_of(value) != block]
+        if all(constants):
+            self.kind = kinds.setdefault((what, *constants), len(kinds))
+
+    def read(self) -> tuple[list[_Step], list[Any]]:
+        """The steps, and what the region returns."""
+        if self._read is None:
+            self._read = self._steps()
+        return self._read
+
+    def _steps(self) -> tuple[list[_Step], list[Any]]:
+        numbers = {argument: n for n, argument in enumerate(self.block.arguments)}
+        steps: list[_Step] = []
+        for op in (o.operation for o in self.block.operations):
+            operands = [numbers.get(value, value) for value in op.operands]
+            if op.name == "stablehlo.return":
+                return steps, operands
+            if len(op.results) != 1 or not op.name.startswith("stablehlo."):
+                raise RefusedError(f"{op.name} in the region of an operation")
+            number = splat_of(op.results[0]) if op.name == "stablehlo.constant" else None
+            constant = None if number is None else number.item()
+            steps.append(_Step(op, operands, element_type(op.results[0].type)[1], constant, str(op.location)))
+            numbers[op.results[0]] = len(numbers)
+        raise AssertionError("a region ends with its terminator")
+
+
+def _block_of(value: Any) -> Any:
+    owner = value.owner
+    return owner if isinstance(owner, bindings.ir.Block) else owner.operation.block
+
+
+def _constant(value: Any) -> Any:
+    """What a constant is, which folding may have put outside of the region that it is for."""
+    number = splat_of(value)
+    return None if number is None else (value.type, number.tobytes())
+
+
+def region(k: Lowering, builder: Builder, block: Any, items: Sequence[Item], elements: Sequence[Element]) -> list[Item]:
+    """The results of a region of elementwise operations on scalars, for an element or a vector of them."""
+    if block not in k.regions:
+        k.regions[block] = _Region(block, k.regions)
+    found = k.regions[block]
+    if found.kind is None:
+        return _written(k, builder, found, items, elements)
+    # What it costs follows from what it is, and which operands are vectors.
+    key = found.kind, *(item.is_vector for item in items)
+    return builder.repeated(key, k.regions, lambda: _written(k, builder, found, items, elements))
+
+
+def _written(
+    k: Lowering, builder: Builder, found: _Region, items: Sequence[Item], elements: Sequence[Element]
+) -> list[Item]:
+    steps, results = found.read()
+    known = list(zip(items, elements))
+
+    def of(value: Any) -> tuple[Item, Element]:
+        if isinstance(value, int):
+            return known[value]
+        outer = k.env[value]
+        return builder.get(outer, ()), outer.element
+
+    for op, operands, element, constant, location in steps:
+        if constant is not None:
+            known.append((Item(builder.constant(constant, element)), element))
+            continue
+        values = [of(value) for value in operands]
+        with builder.located(location):
+            item = apply(builder, op, [i for i, _ in values], [e for _, e in values], element)
+        known.append((item, element))
+    return [of(value)[0] for value in results]
