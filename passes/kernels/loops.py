@@ -32,6 +32,8 @@ def _elementwise(k: Lowering, op: Any) -> None:
     elements = [v.element for v in values]
     if not can(op.name.removeprefix("stablehlo."), elements):
         raise RefusedError(f"{op.name.removeprefix('stablehlo.')} has no form in kernels")
+    if any(v.shape not in (shape, ()) for v in values):
+        raise RefusedError("bitcasts that change the number of axes")
 
     def read(builder: Any, at: Any) -> Any:
         items = [builder.get(v, at if v.shape == shape else ()) for v in values]

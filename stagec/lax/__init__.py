@@ -32,10 +32,23 @@ from stagec.lax.patches import (
     conv_transpose_shape_tuple as conv_transpose_shape_tuple,
     reduce_window_shape_tuple as reduce_window_shape_tuple,
 )
+from stagec.lax.generators import (
+    RandomAlgorithm as RandomAlgorithm,
+    rng_bit_generator as rng_bit_generator,
+    rng_uniform as rng_uniform,
+)
 from stagec.lax.ragged import (
     RaggedDotDimensionNumbers as RaggedDotDimensionNumbers,
     ragged_dot as ragged_dot,
     ragged_dot_general as ragged_dot_general,
+)
+from stagec.lax.scaled import scaled_dot as scaled_dot
+from stagec.lax.tokens import (
+    after_all as after_all,
+    create_token as create_token,
+    dce_sink as dce_sink,
+    stage as stage,
+    with_sharding_constraint as with_sharding_constraint,
 )
 from stagec.lax.special import (
     betainc as betainc,
@@ -368,6 +381,15 @@ from stagec.control.collective import (
     pmean as pmean,
     pmin as pmin,
     psum as psum,
+)
+from stagec.control.exchanges import (
+    all_to_all as all_to_all,
+    pbroadcast as pbroadcast,
+    pcast as pcast,
+    ppermute as ppermute,
+    pshuffle as pshuffle,
+    psum_scatter as psum_scatter,
+    pswapaxes as pswapaxes,
 )
 from stagec.control.linear_solve import custom_linear_solve as custom_linear_solve
 from stagec.control.platforms import composite as composite, platform_dependent as platform_dependent

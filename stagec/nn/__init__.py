@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
+from stagec.lax.scaled import scaled_matmul as scaled_matmul
 from stagec.nn.attention import dot_product_attention as dot_product_attention
 from stagec.nn.axes import (
     log_softmax as log_softmax,

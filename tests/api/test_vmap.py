@@ -11,6 +11,8 @@ from stagec import errors, lax
 
 A = np.arange(24, dtype=np.float32).reshape(2, 3, 4) / 7
 V = np.array([1.0, -2.0, 3.0], np.float32)
+Q = np.arange(27, dtype=np.float32).reshape(3, 3, 3)
+R = np.arange(54, dtype=np.float32).reshape(3, 3, 6)
 
 
 def loop(f, args, in_axes, out_axis=0):
@@ -70,6 +72,19 @@ CALLS = {
     "all_gather": lambda m, np_: m.vmap(lambda a: m.lax.all_gather(a, "i"), axis_name="i")(A),
     "all_gather axis": lambda m, np_: m.vmap(lambda a: m.lax.all_gather(a, "i", axis=2), axis_name="i")(A),
     "all_gather tiled": lambda m, np_: m.vmap(lambda a: m.lax.all_gather(a, "i", axis=1, tiled=True), axis_name="i")(A),
+    "ppermute": lambda m, np_: m.vmap(lambda a: m.lax.ppermute(a, "i", [(0, 1), (1, 2), (2, 0)]), axis_name="i")(V),
+    "pshuffle": lambda m, np_: m.vmap(lambda a: m.lax.pshuffle(a, "i", [2, 0, 1]), axis_name="i")(V),
+    "pbroadcast": lambda m, np_: m.vmap(lambda a: m.lax.pbroadcast(a, "i", 1), axis_name="i")(V),
+    "all_to_all": lambda m, np_: m.vmap(lambda a: m.lax.all_to_all(a, "i", 0, 1), axis_name="i")(Q),
+    "all_to_all tiled": lambda m, np_: m.vmap(lambda a: m.lax.all_to_all(a, "i", 1, 0, tiled=True), axis_name="i")(R),
+    "pswapaxes": lambda m, np_: m.vmap(lambda a: m.lax.pswapaxes(a, "i", 1), axis_name="i")(Q),
+    "psum_scatter": lambda m, np_: m.vmap(lambda a: m.lax.psum_scatter(a, "i"), axis_name="i")(Q),
+    "psum_scatter tiled": lambda m, np_: m.vmap(
+        lambda a: m.lax.psum_scatter(a, "i", scatter_dimension=1, tiled=True), axis_name="i"
+    )(R),
+    "grad through ppermute": lambda m, np_: m.grad(
+        lambda v: m.vmap(lambda a: a * m.lax.ppermute(a**2, "i", [(0, 1), (1, 2), (2, 0)]), axis_name="i")(v).sum()
+    )(V),
     "two names": lambda m, np_: m.vmap(
         m.vmap(lambda a: m.lax.psum(a, "i") + 10 * m.lax.psum(a, "j") + m.lax.psum(a, ("i", "j")), axis_name="j"),
         axis_name="i",
@@ -248,3 +263,13 @@ def test_apply_along_axis_is_that_of_numpy(axis):
     )
     with pytest.raises(errors.AxisError, match="axis 7"):
         snp.apply_along_axis(snp.sum, 7, A)
+
+
+def test_what_is_no_destination_gets_zeros():
+    made = stagec.vmap(lambda a: stagec.lax.ppermute(a, "i", [(2, 0), (0, 1)]), axis_name="i")(V)
+    assert np.asarray(made).tolist() == [3.0, 1.0, 0.0]
+
+
+def test_pcast_is_the_identity():
+    made = stagec.vmap(lambda a: stagec.lax.pcast(a, "i", to="varying"), axis_name="i")(V)
+    assert np.asarray(made).tolist() == V.tolist()

@@ -105,6 +105,37 @@ CASES = [
         lambda: [stagec.vmap(lambda x, a=a: lax.all_gather(x, "i", axis=a), axis_name="i")(V) for a in (-1, 0)],
     ),
     (
+        "leave axis_index_groups out, and pass one name",
+        lambda: stagec.vmap(lambda x: lax.pshuffle(x, ("i",), [0, 1]), axis_name="i")(V),
+        lambda: stagec.vmap(lambda x: lax.pshuffle(x, "i", range(x.size * len(V))), axis_name="i")(V),
+    ),
+    (
+        f"pass pairs of numbers from 0 to {len(V) - 1}, each source and each destination once",
+        lambda: stagec.vmap(lambda x: lax.ppermute(x, "i", [(0, 1), (1, 1)]), axis_name="i")(V),
+        lambda: stagec.vmap(lambda x: lax.ppermute(x, "i", [(0, 1), (1, 0)]), axis_name="i")(V),
+    ),
+    (
+        f"pass the numbers from 0 to {len(V) - 1} in another order",
+        lambda: stagec.vmap(lambda x: lax.pshuffle(x, "i", [0, 0]), axis_name="i")(V),
+        lambda: stagec.vmap(lambda x: lax.pshuffle(x, "i", range(len(V))[::-1]), axis_name="i")(V),
+    ),
+    (
+        f"take apart an axis of size {len(V)}, or a multiple of it with tiled=True",
+        lambda: stagec.vmap(lambda x: lax.psum_scatter(snp.ones(7) * x, "i"), axis_name="i")(V),
+        lambda: stagec.vmap(
+            lambda x: (
+                lax.psum_scatter(snp.ones(len(V)) * x, "i"),
+                lax.psum_scatter(snp.ones(2 * len(V)) * x, "i", tiled=True),
+            ),
+            axis_name="i",
+        )(V),
+    ),
+    (
+        "pass 'varying', 'reduced' or 'unreduced' for it",
+        lambda: stagec.vmap(lambda x: lax.pcast(x, "i", to="all"), axis_name="i")(V),
+        lambda: stagec.vmap(lambda x: lax.pcast(x, "i", to="varying"), axis_name="i")(V),
+    ),
+    (
         "gather along one axis after the other",
         lambda: stagec.vmap(lambda x: lax.all_gather(x, ("i", "j")), axis_name="i")(V),
         lambda: stagec.vmap(

@@ -408,3 +408,47 @@ CASES = [
         lambda: (lax.reduce(V, snp.float32(0), lax.add, (0,)), lax.reduce(V, 0, lax.add, (0,))),
     ),
 ]
+
+STATE = snp.arange(4, dtype=snp.uint32)
+CASES += [
+    (
+        "pass four uint32; stagec.random has generators whose keys are made by seeds",
+        lambda: lax.rng_bit_generator(STATE[:2], (2,)),
+        lambda: (lax.rng_bit_generator(STATE, (2,)), stagec.random.bits(stagec.random.key(0), (2,))),
+    ),
+    (
+        "draw uint32, and convert them with bitcast_convert_type",
+        lambda: lax.rng_bit_generator(STATE, (2,), "int32"),
+        lambda: lax.bitcast_convert_type(lax.rng_bit_generator(STATE, (2,), "uint32")[1], "int32"),
+    ),
+    (
+        "draw from 0 to 1, and scale what is drawn",
+        lambda: lax.rng_uniform(V, V + 1, (3,)),
+        lambda: V + lax.rng_uniform(0.0, 1.0, (3,)),
+    ),
+    (
+        "pass tokens, which create_token makes",
+        lambda: lax.after_all(V),
+        lambda: lax.after_all(lax.create_token()),
+    ),
+    (
+        "leave the call out, or pass a device",
+        lambda: lax.with_sharding_constraint(V, None),
+        lambda: lax.with_sharding_constraint(V, stagec.devices()[0]),
+    ),
+    (
+        "pass matrices, or stacks of them",
+        lambda: lax.scaled_dot(V, V),
+        lambda: (lax.scaled_dot(X, X.T), lax.scaled_dot(X[None], X.T[None])),
+    ),
+    (
+        "pass scales with as many axes, whose sizes divide those of what they scale",
+        lambda: lax.scaled_dot(X, X.T, lhs_scale=X[:, :2]),
+        lambda: (lax.scaled_dot(X, X.T, lhs_scale=X), lax.scaled_dot(X, X.T, lhs_scale=X[:1, :1])),
+    ),
+    (
+        "pass (b, m, k), (b, n, k), and scales (b, m, j) and (b, n, j)",
+        lambda: stagec.nn.scaled_matmul(X, X, X, X),
+        lambda: stagec.nn.scaled_matmul(*[X[None]] * 4),
+    ),
+]

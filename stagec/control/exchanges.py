@@ -1,0 +1,205 @@
+"""Operations that move values among the elements of a batch: composed from those that gather and sum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.control.collective import AxisName, all_gather, axis_index, psum
+from stagec.core import errors, location, pytree
+from stagec.core.axis import axis_length
+from stagec.core.callables import X
+from stagec.primitives import logic, shape, slicing
+from stagec.primitives.axes import canonical_axis
+from stagec.primitives.operand import as_operand, aval_of
+from stagec.primitives.rules import zeros
+
+
+def _refused(name: str, axis_name: Any, groups: Any) -> None:
+    if groups is not None or isinstance(axis_name, (tuple, list)):
+        raise location.error(
+            errors.UnsupportedError,
+            f"{name}: one axis at a time, without groups",
+            fix="leave axis_index_groups out, and pass one name",
+        )
+
+
+def _each(x: X, one: Callable[[Any], Any]) -> X:
+    return pytree.map_leaves(lambda leaf: one(as_operand(leaf)), x)
+
+
+def ppermute(x: X, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> X:
+    """The value of another element of a batch, in each of them.
+
+    Args:
+      x: pytree of arrays.
+      axis_name: the name that `vmap(..., axis_name=...)` gives to the batch.
+      perm: pairs of a source and a destination, none twice. What is no destination gets zeros.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> from stagec import lax
+    >>> stagec.vmap(lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2)]), axis_name="i")(snp.array([5, 6, 7]))
+    Array([0, 5, 6], dtype=int32)
+    """
+    _refused("ppermute", axis_name, None)
+    size = axis_length(axis_name)
+    pairs = [(int(s), int(d)) for s, d in perm]
+    sources, destinations = ([p[i] for p in pairs] for i in (0, 1))
+    inside = all(0 <= i < size for i in [*sources, *destinations])
+    if not inside or any(len(set(n)) < len(n) for n in (sources, destinations)):
+        raise location.error(
+            ValueError,
+            f"ppermute: perm={pairs} repeats an element or leaves the batch of {size}",
+            fix=f"pass pairs of numbers from 0 to {size - 1}, each source and each destination once",
+        )
+    table = np.zeros(size, np.int32)
+    table[destinations] = sources
+    reached = np.zeros(size, bool)
+    reached[destinations] = True
+
+    def one(value: Any) -> Any:
+        index = axis_index(axis_name)
+        source = slicing.dynamic_index_in_dim(as_operand(table), index, 0, False)
+        found = slicing.dynamic_index_in_dim(all_gather(value, axis_name), source, 0, False)
+        if reached.all():
+            return found
+        there = slicing.dynamic_index_in_dim(as_operand(reached), index, 0, False)
+        return logic.select(there, found, zeros(aval_of(found)))
+
+    return _each(x, one)
+
+
+def pshuffle(x: X, axis_name: AxisName, perm: Sequence[int]) -> X:
+    """The values of a batch in another order: element `i` gets that of `perm[i]`.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> from stagec import lax
+    >>> stagec.vmap(lambda x: lax.pshuffle(x, "i", [2, 0, 1]), axis_name="i")(snp.array([5, 6, 7]))
+    Array([7, 5, 6], dtype=int32)
+    """
+    _refused("pshuffle", axis_name, None)
+    size = axis_length(axis_name)
+    if sorted(perm) != list(range(size)):
+        raise location.error(
+            ValueError,
+            f"pshuffle: perm={list(perm)} is no order of a batch of {size}",
+            fix=f"pass the numbers from 0 to {size - 1} in another order",
+        )
+    return ppermute(x, axis_name, list(zip(perm, range(size))))
+
+
+def pbroadcast(x: X, axis_name: AxisName, source: int) -> X:
+    """The value of one element of a batch, in each of them.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> from stagec import lax
+    >>> stagec.vmap(lambda x: lax.pbroadcast(x, "i", 1), axis_name="i")(snp.array([5, 6, 7]))
+    Array([6, 6, 6], dtype=int32)
+    """
+    _refused("pbroadcast", axis_name, None)
+    number = canonical_axis(source, axis_length(axis_name), "pbroadcast")
+    return _each(x, lambda value: slicing.index_in_dim(all_gather(value, axis_name), number, 0, False))
+
+
+def all_to_all(
+    x: X,
+    axis_name: AxisName,
+    split_axis: int,
+    concat_axis: int,
+    *,
+    axis_index_groups: None = None,
+    tiled: bool = False,
+) -> X:
+    """Exchange an axis of the values with the axis of a batch: element `i` gets the parts with number `i` of all.
+
+    Args:
+      split_axis: the axis that is taken apart, as long as the batch; if `tiled`, a multiple of it.
+      concat_axis: where the parts are stacked; if `tiled`, along which they are joined.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> from stagec import lax
+    >>> stagec.vmap(lambda x: lax.all_to_all(x, "i", 0, 0), axis_name="i")(snp.array([[1, 2], [3, 4]]))
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
+    """
+    _refused("all_to_all", axis_name, axis_index_groups)
+    size = axis_length(axis_name)
+
+    def one(value: Any) -> Any:
+        rank = aval_of(value).ndim
+        split = canonical_axis(split_axis, rank, "all_to_all")
+        found = _part(all_gather(value, axis_name), axis_name, split + 1, size, "all_to_all", tiled)
+        # The parts are numbered by the first axis.
+        place = canonical_axis(concat_axis, rank, "all_to_all")
+        order = [*range(1, place + 1), 0, *range(place + 1, aval_of(found).ndim)]
+        found = shape.transpose(found, order)
+        if not tiled:
+            return found
+        sizes = list(aval_of(found).shape)
+        return shape.reshape(found, (*sizes[:place], sizes[place] * sizes[place + 1], *sizes[place + 2 :]))
+
+    return _each(x, one)
+
+
+def pswapaxes(x: X, axis_name: AxisName, axis: int, *, axis_index_groups: None = None) -> X:
+    """Exchange an axis of the values, as long as the batch, with the axis of the batch."""
+    return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
+
+
+def psum_scatter(
+    x: X,
+    axis_name: AxisName,
+    *,
+    scatter_dimension: int = 0,
+    axis_index_groups: None = None,
+    tiled: bool = False,
+) -> X:
+    """The sum over all elements of a batch, of which element `i` gets the part with number `i`.
+
+    Args:
+      scatter_dimension: the axis of the sum that is taken apart, as long as the batch; if `tiled`, a multiple of it.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> from stagec import lax
+    >>> stagec.vmap(lambda x: lax.psum_scatter(x, "i"), axis_name="i")(snp.array([[1, 2], [3, 4]]))
+    Array([4, 6], dtype=int32)
+    """
+    _refused("psum_scatter", axis_name, axis_index_groups)
+    size = axis_length(axis_name)
+
+    def one(value: Any) -> Any:
+        axis = canonical_axis(scatter_dimension, aval_of(value).ndim, "psum_scatter")
+        return _part(psum(value, axis_name), axis_name, axis, size, "psum_scatter", tiled)
+
+    return _each(x, one)
+
+
+def _part(value: Any, axis_name: Any, axis: int, size: int, name: str, tiled: bool) -> Any:
+    """The part of an axis that belongs to an element of the batch."""
+    length = aval_of(value).shape[axis]
+    if length % size if tiled else length != size:
+        raise location.error(
+            errors.ShapeError,
+            f"{name}: an axis of size {length} does not fit a batch of {size}",
+            fix=f"take apart an axis of size {size}, or a multiple of it with tiled=True",
+        )
+    index = axis_index(axis_name)
+    if not tiled:
+        return slicing.dynamic_index_in_dim(value, index, axis, False)
+    width = length // size
+    return slicing.dynamic_slice_in_dim(value, index * width, width, axis)
+
+
+def pcast(x: X, axis_name: AxisName, *, to: str) -> X:
+    """`x` itself: whether a value differs along a batch's axis is no part of its type here.
+
+    Args:
+      to: `"varying"`, `"reduced"` or `"unreduced"`.
+    """
+    if to not in ("varying", "reduced", "unreduced"):
+        raise location.error(ValueError, f"pcast: to is {to!r}", fix="pass 'varying', 'reduced' or 'unreduced' for it")
+    for name in axis_name if isinstance(axis_name, (tuple, list)) else (axis_name,):
+        axis_length(name)
+    return x
