@@ -10,6 +10,7 @@ from stagec.core.array import Array
 from stagec.numpy.arithmetic import dtype_of
 from stagec.numpy.promotion import promote_floating, promote_inexact
 from stagec.primitives import arithmetic as ar, complex as cplx, logic, special, transcendental as tr
+from stagec.primitives.operand import Operand
 from stagec.typing import ArrayLike
 
 
@@ -243,7 +244,17 @@ def sinc(x: ArrayLike, /) -> Array:
     series = _SINC[-1]
     for coefficient in _SINC[-2::-1]:
         series = ar.add(ar.mul(series, square), coefficient)
-    return logic.select(near, series, ar.div(tr.sin(far), far))
+    return logic.select(near, series, ar.div(_sine_of_half_turns(x, far), far))
+
+
+def _sine_of_half_turns(x: Operand, angle: Operand) -> Operand:
+    """`sin(pi x)`, whose `angle` is `pi x`: near whole numbers from the distance to the next one, which is exact."""
+    if dtypes.is_complex(dtype_of(x)):
+        return tr.sin(angle)
+    whole = ar.round(x, ar.RoundingMethod.TO_NEAREST_EVEN)
+    odd = logic.ne(ar.mul(ar.floor(ar.mul(whole, 0.5)), 2.0), whole)
+    part = tr.sin(ar.mul(ar.sub(x, whole), math.pi))
+    return logic.select(odd, ar.neg(part), part)
 
 
 # sin(a) / a as a power series in the square of a; enough of it for an angle of 1 and its derivatives in float64.
@@ -258,4 +269,5 @@ def i0(x: ArrayLike) -> Array:
     """
     (x,) = promote_inexact(x)
     # Not the absolute value, whose derivative at 0 is 1.
-    return ar.mul(tr.exp(ar.mul(x, ar.sign(x))), special.bessel_i0e(x))
+    half = tr.exp(ar.mul(ar.mul(x, ar.sign(x)), 0.5))  # twice, so that only the result overflows
+    return ar.mul(ar.mul(half, special.bessel_i0e(x)), half)

@@ -273,7 +273,11 @@ def logit(x: ArrayLike) -> Array:
     0.8473
     """
     (x,) = promote_inexact(x)
-    return tr.log(ar.div(x, ar.sub(1.0, x)))
+    # Near 1/2, where the logarithm is near 0, from the distance.
+    near = logic.lt(ar.abs(ar.sub(x, 0.5)), 0.25)
+    twice = ar.mul(logic.select(near, ar.sub(x, 0.5), 0.0), 2.0)
+    far = logic.select(near, 0.75, x)
+    return logic.select(near, ar.sub(tr.log1p(twice), tr.log1p(ar.neg(twice))), tr.log(ar.div(far, ar.sub(1.0, far))))
 
 
 def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
@@ -419,7 +423,8 @@ def i1(x: ArrayLike) -> Array:
     0.2579
     """
     (x,) = _real("i1", x)
-    return ar.mul(tr.exp(ar.abs(x)), sp.bessel_i1e(x))
+    half = tr.exp(ar.mul(ar.abs(x), 0.5))  # twice, so that only the result overflows
+    return ar.mul(ar.mul(half, sp.bessel_i1e(x)), half)
 
 
 def i1e(x: ArrayLike) -> Array:
