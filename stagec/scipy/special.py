@@ -35,7 +35,6 @@ from stagec.scipy.sums import (
 from stagec.typing import ArrayLike
 
 __all__ = [
-    "as_float",
     "bernoulli",
     "bessel_jn",
     "beta",
@@ -140,14 +139,14 @@ def gammasgn(x: ArrayLike) -> Array:
     (x,) = _real("gammasgn", x)
     whole = ar.floor(x)
     odd = logic.ne(ar.rem(whole, 2.0), 0.0)
-    sign = logic.select(logic.bitwise_and(logic.lt(x, 0.0), odd), -1.0, ar.add(ar.mul(as_float(x), 0.0), 1.0))
+    sign = logic.select(logic.bitwise_and(logic.lt(x, 0.0), odd), -1.0, ar.add(ar.mul(_as_float(x), 0.0), 1.0))
     pole = logic.bitwise_and(logic.lt(x, 0.0), logic.eq(x, whole))
     sign = logic.select(pole, math.nan, sign)
     # 1 / x tells the two zeros apart.
     return logic.select(logic.eq(x, 0.0), ar.sign(ar.div(1.0, x)), sign)
 
 
-def as_float(x: ArrayLike) -> Array:
+def _as_float(x: ArrayLike) -> Array:
     """Finite numbers of the operand's shape and dtype."""
     return logic.select(logic.is_finite(x), x, 0.0)
 
