@@ -294,7 +294,7 @@ def sqrt(x: ArrayLike, /) -> Array:
     >>> round(float(sqrt(9.0)), 4)
     3.0
     """
-    return ar.sqrt(*promote_inexact(x))
+    return ar.sqrt(promote_inexact(x)[0])
 
 
 def cbrt(x: ArrayLike, /) -> Array:
@@ -303,7 +303,7 @@ def cbrt(x: ArrayLike, /) -> Array:
     >>> round(float(cbrt(27.0)), 4)
     3.0
     """
-    return ar.cbrt(*promote_inexact(x))
+    return ar.cbrt(promote_inexact(x)[0])
 
 
 def reciprocal(x: ArrayLike, /) -> Array:

@@ -229,7 +229,7 @@ def arange(
     return from_numpy(value, wanted)
 
 
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Array]:
+def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Array]:
     """Coordinate matrices from coordinate vectors.
 
     Args:

@@ -20,7 +20,7 @@ def exp(x: ArrayLike, /) -> Array:
     >>> round(float(exp(0.5)), 4)
     1.6487
     """
-    return tr.exp(*promote_inexact(x))
+    return tr.exp(promote_inexact(x)[0])
 
 
 def exp2(x: ArrayLike, /) -> Array:
@@ -29,7 +29,7 @@ def exp2(x: ArrayLike, /) -> Array:
     >>> round(float(exp2(3.0)), 4)
     8.0
     """
-    return tr.exp2(*promote_inexact(x))
+    return tr.exp2(promote_inexact(x)[0])
 
 
 def expm1(x: ArrayLike, /) -> Array:
@@ -38,7 +38,7 @@ def expm1(x: ArrayLike, /) -> Array:
     >>> round(float(expm1(0.5)), 4)
     0.6487
     """
-    return tr.expm1(*promote_inexact(x))
+    return tr.expm1(promote_inexact(x)[0])
 
 
 def log(x: ArrayLike, /) -> Array:
@@ -47,7 +47,7 @@ def log(x: ArrayLike, /) -> Array:
     >>> round(float(log(0.5)), 4)
     -0.6931
     """
-    return tr.log(*promote_inexact(x))
+    return tr.log(promote_inexact(x)[0])
 
 
 def log1p(x: ArrayLike, /) -> Array:
@@ -56,7 +56,7 @@ def log1p(x: ArrayLike, /) -> Array:
     >>> round(float(log1p(0.5)), 4)
     0.4055
     """
-    return tr.log1p(*promote_inexact(x))
+    return tr.log1p(promote_inexact(x)[0])
 
 
 def log2(x: ArrayLike, /) -> Array:
@@ -91,7 +91,7 @@ def sin(x: ArrayLike, /) -> Array:
     >>> round(float(sin(0.5)), 4)
     0.4794
     """
-    return tr.sin(*promote_inexact(x))
+    return tr.sin(promote_inexact(x)[0])
 
 
 def cos(x: ArrayLike, /) -> Array:
@@ -100,7 +100,7 @@ def cos(x: ArrayLike, /) -> Array:
     >>> round(float(cos(0.5)), 4)
     0.8776
     """
-    return tr.cos(*promote_inexact(x))
+    return tr.cos(promote_inexact(x)[0])
 
 
 def tan(x: ArrayLike, /) -> Array:
@@ -109,7 +109,7 @@ def tan(x: ArrayLike, /) -> Array:
     >>> round(float(tan(0.5)), 4)
     0.5463
     """
-    return tr.tan(*promote_inexact(x))
+    return tr.tan(promote_inexact(x)[0])
 
 
 def arcsin(x: ArrayLike, /) -> Array:
@@ -172,7 +172,7 @@ def tanh(x: ArrayLike, /) -> Array:
     >>> round(float(tanh(0.5)), 4)
     0.4621
     """
-    return tr.tanh(*promote_inexact(x))
+    return tr.tanh(promote_inexact(x)[0])
 
 
 def arcsinh(x: ArrayLike, /) -> Array:

@@ -331,7 +331,7 @@ def isrealobj(x: ArrayLike) -> bool:
     return not iscomplexobj(x)
 
 
-def isscalar(element: Any) -> bool:
+def isscalar(element: object) -> bool:
     """Whether `element` is a number, or an array of rank 0.
 
     >>> isscalar(2.5)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from stagec.core import dtypes
-from stagec.core.array import Array
+from stagec.core.array import Array, Axis
 from stagec.numpy import averages as av, reductions as rd
 from stagec.numpy.arguments import array_argument, refuse_out
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.logic import bitwise_and, eq, select
 from stagec.primitives.operand import aval_of, literal
 from stagec.typing import ArrayLike, DTypeLike
-
-Axis = Any
 
 
 def _is_number(x: Any) -> Any:

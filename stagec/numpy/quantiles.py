@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
-from stagec.core.array import Array
+from stagec.core.array import Array, Axis
 from stagec.core.graph import Literal
 from stagec.numpy.arguments import array_argument, is_traced, refuse_out
 from stagec.numpy.promotion import broadcast_to_shape, promote_inexact
@@ -27,7 +27,6 @@ from stagec.primitives.slicing import index_in_dim
 from stagec.primitives.sort import sort
 from stagec.typing import ArrayLike
 
-Axis = Any
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
-from stagec.core.array import Array
+from stagec.core.array import Array, Axis
 from stagec.numpy import complex_order
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
 from stagec.numpy.extremes import maximum, minimum
@@ -22,8 +22,6 @@ from stagec.primitives.logic import bitwise_and, bitwise_or, select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.shape import expand_dims, reshape
 from stagec.typing import ArrayLike, DTypeLike
-
-Axis = Any
 
 
 def strong(x: Any, dtype: Any = None) -> Any:

@@ -238,7 +238,7 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
     return ar.mul(sum(area, axis), literal(0.5, aval_of(area).dtype))
 
 
-def gradient(f: ArrayLike, *varargs: Any, axis: Axis = None, edge_order: int | None = None) -> Any:
+def gradient(f: ArrayLike, *varargs: ArrayLike, axis: Axis = None, edge_order: int | None = None) -> Any:
     """The slope along each axis: central differences inside, one-sided ones at the ends.
 
     Args:

@@ -262,7 +262,7 @@ def expit(x: ArrayLike) -> Array:
     >>> round(float(expit(0.5)), 4)
     0.6225
     """
-    return tr.logistic(*promote_inexact(x))
+    return tr.logistic(promote_inexact(x)[0])
 
 
 def logit(x: ArrayLike) -> Array:
