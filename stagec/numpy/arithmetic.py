@@ -141,7 +141,7 @@ def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return ar.rem(x, nonzero_divisor(y) if dtypes.is_integer(dtype_of(x)) else y)
 
 
-def _on_side(left: Operand, y: Operand) -> Any:
+def _on_side(left: Operand, y: Operand) -> Array:
     """A remainder that has the sign of the divisor, made of one that has the sign of the dividend."""
     zero = logic.eq(left, 0)
     wrong_side = logic.ne(logic.lt(left, 0), logic.lt(y, 0))
@@ -199,7 +199,7 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 pow = power
 
 
-def _integer_power(x: Operand, y: Operand) -> Any:
+def _integer_power(x: Operand, y: Operand) -> Array:
     # Six bits suffice: a larger power of anything but -1, 0 and 1 has left 64 bits, and -1 needs the lowest only.
     zero_base = logic.bitwise_and(logic.eq(x, 0), logic.ne(y, 0))
     dtype = dtype_of(x)

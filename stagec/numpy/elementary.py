@@ -77,7 +77,7 @@ def log10(x: ArrayLike, /) -> Array:
     return _log_to_base(x, 1 / math.log(10))
 
 
-def _log_to_base(x: Any, factor: float) -> Any:
+def _log_to_base(x: Any, factor: float) -> Array:
     (x,) = promote_inexact(x)
     out = tr.log(x)
     if not dtypes.is_complex(dtype_of(x)):

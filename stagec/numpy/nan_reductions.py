@@ -64,7 +64,7 @@ def nanprod(
 
 def _nan_extreme(
     name: str, a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, where: Any, largest: bool
-) -> Any:
+) -> Array:
     refuse_out(out, name)
     x = array_argument(a, name)
     reduction = rd.max if largest else rd.min
@@ -113,7 +113,7 @@ def nanmin(
     return _nan_extreme("nanmin", a, axis, out, keepdims, initial, where, False)
 
 
-def _nan_position(name: str, a: Any, axis: int | None, out: None, keepdims: bool | None, largest: bool) -> Any:
+def _nan_position(name: str, a: Any, axis: int | None, out: None, keepdims: bool | None, largest: bool) -> Array:
     x = array_argument(a, name)
     position = rd.argmax if largest else rd.argmin
     if not dtypes.is_inexact(aval_of(x).dtype):

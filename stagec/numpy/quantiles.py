@@ -168,7 +168,7 @@ def _unsupported(name: str, what: str, fix: str) -> errors.UnsupportedError:
 
 def _quantile(
     name: str, a: Any, q: Any, axis: Axis, out: None, method: str, keepdims: bool, weights: Any, skip_nan: bool
-) -> Any:
+) -> Array:
     refuse_out(out, name)
     if method not in METHODS:
         raise _unsupported(name, f"method {method!r} is not supported", f"use one of {', '.join(METHODS)}")

@@ -16,7 +16,7 @@ from stagec.primitives.axes import as_int
 from stagec.typing import ArrayLike
 
 
-def _window(name: str, M: Any, compute: Callable[[int], np.ndarray[Any, Any]]) -> Any:
+def _window(name: str, M: Any, compute: Callable[[int], np.ndarray[Any, Any]]) -> Array:
     return from_numpy(compute(as_int(M, name, "M")), dtypes.default_float())
 
 

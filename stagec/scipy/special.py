@@ -299,7 +299,7 @@ def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
     return _zero_wins(x, y, tr.log1p)
 
 
-def _zero_wins(x: Operand, y: Operand, function: Any) -> Any:
+def _zero_wins(x: Operand, y: Operand, function: Any) -> Array:
     zero = logic.bitwise_and(logic.eq(x, 0.0), logic.eq(y, y))
     # The logarithm of 1 has a finite derivative where its value is not used.
     safe = logic.select(zero, 1.0, y)
@@ -371,7 +371,7 @@ def _log_ndtr_slope(value: Any, x: Any) -> Any:
 
 
 @derived(_log_ndtr_slope, name="log_ndtr")
-def _log_ndtr(x: Any) -> Any:
+def _log_ndtr(x: Any) -> Array:
     low = x < -1
     # erfc(-z) = exp(-z^2) erfcx(-z), with z = x / sqrt(2).
     far = logic.select(low, x, -1.0)
@@ -455,7 +455,7 @@ def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
     return _boxcox(tr.log1p(x), lmbda)
 
 
-def _boxcox(log_x: Operand, lmbda: Operand) -> Any:
+def _boxcox(log_x: Operand, lmbda: Operand) -> Array:
     zero = logic.eq(lmbda, 0.0)
     safe = logic.select(zero, 1.0, lmbda)
     return logic.select(zero, log_x, ar.div(tr.expm1(ar.mul(safe, log_x)), safe))
