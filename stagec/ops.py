@@ -125,7 +125,7 @@ def _neutral(update: str, dtype: np.dtype[Any]) -> Any:
 def _segments(
     name: str, update: str, reduce: Any, data: Any, segment_ids: Any, num_segments: Any, are_sorted: bool,
     unique: bool, bucket_size: int | None, mode: Any,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     rows, ids = array_argument(data, name), array_argument(segment_ids, name)
     aval, index = aval_of(rows), aval_of(ids)
     if not dtypes.is_integer(index.dtype):
@@ -148,11 +148,13 @@ def _segments(
     ids = snp.clip(ids, 0, max(count - 1, 0)) if mode == "clip" else snp.where(ids < 0, count, ids)
     if bucket_size is None:
         out = snp.full((count, *aval.shape[index.ndim :]), neutral, aval.dtype)
-        return getattr(out.at[ids], update)(rows, indices_are_sorted=are_sorted, unique_indices=unique)
+        found: Array = getattr(out.at[ids], update)(rows, indices_are_sorted=are_sorted, unique_indices=unique)
+        return found
     buckets = -(-index.size // bucket_size)
     out = snp.full((buckets, count, *aval.shape[1:]), neutral, aval.dtype)
     out = getattr(out.at[snp.arange(index.size) // bucket_size, ids], update)(rows)
-    return reduce(out, axis=0).astype(aval.dtype)
+    whole: Array = reduce(out, axis=0)
+    return whole.astype(aval.dtype)
 
 
 def __dir__() -> list[str]:

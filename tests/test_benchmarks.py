@@ -41,6 +41,12 @@ def test_sizes_are_measured():
     assert len(rows) > 10 and all(row["notes"] == [] and row["seconds"]["stagec"] > 0 for row in rows)
 
 
+def test_programs_of_libraries_run():
+    rows = json.loads(run("libraries", "cholesky 256", "fft of 10", "--tiny", "--json", "--libraries", "stagec"))
+    assert [row["name"] for row in rows] == ["cholesky 256", "fft of 10^5"]
+    assert all(row["notes"] == [] and row["first"]["stagec"] > row["steady"]["stagec"] > 0 for row in rows)
+
+
 def test_convolutions_are_measured():
     rows = json.loads(run("convolutions/3x3 64 ", "--tiny", "--json", "--libraries", "stagec"))["rows"]
     assert [row["name"] for row in rows] == ["3x3 64 forward", "3x3 64 image", "3x3 64 weights"]

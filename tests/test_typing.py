@@ -190,3 +190,28 @@ def test_public_functions_say_what_they_return():
         if all(kind is typing.Any for kind in kinds):
             unknown.add(name)
     assert unknown == set(UNKNOWN)
+
+
+TREE = "containers of arrays, of any shape"
+PASSED_ON = "for a function of the user's or of NumPy's, which has types of its own"
+VALUE = "any value has an answer"
+# Parameters of any type, and why.
+ANYTHING = {
+    **dict.fromkeys("args example_args kw kwargs options".split(), PASSED_ON),
+    **dict.fromkeys(
+        """
+        A M arrays b elems full_tree in_axes init init_val init_values initial_guess initializer linear_args operand
+        operands out_axes prefix_tree primals pytree residual_args rest result_shape_dtypes tree val x x0 xs
+        """.split(),
+        TREE,
+    ),
+    **dict.fromkeys("a exported identity nodetype passes axis_name spmd_axis_name".split(), VALUE),
+}
+
+
+def test_parameters_of_any_type_are_few():
+    found = set()
+    for function in functions().values():
+        hints = typing.get_type_hints(function)
+        found |= {name for name in inspect.signature(function).parameters if hints.get(name) is typing.Any}
+    assert found == set(ANYTHING)

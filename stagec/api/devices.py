@@ -21,10 +21,10 @@ from stagec.typing import ArrayLike
 
 
 @overload
-def device_put(x: ArrayLike, device: Any = None) -> Array: ...
+def device_put(x: ArrayLike, device: Device | str | None = None) -> Array: ...
 @overload
-def device_put(x: Any, device: Any = None) -> Any: ...
-def device_put(x: Any, device: Any = None) -> Any:
+def device_put(x: Any, device: Device | str | None = None) -> Any: ...
+def device_put(x: Any, device: Device | str | None = None) -> Any:
     """Move data to a device, and keep it there: what is computed from it runs on that device.
 
     Args:
@@ -104,7 +104,7 @@ def block_until_ready(x: X) -> X:
     return x
 
 
-def memory_stats(device: Any = None) -> dict[str, int]:
+def memory_stats(device: Device | str | None = None) -> dict[str, int]:
     """Memory on a device, by default the default one, in bytes.
 
     Returns:

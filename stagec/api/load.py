@@ -240,7 +240,7 @@ def _call_key(tree: pytree.PyTreeDef, avals: Sequence[ShapedArray]) -> tuple[Any
 def load(
     path: str | os.PathLike[str] | bytes | bytearray | memoryview,
     *,
-    device: Any = None,
+    device: Device | str | None = None,
     weights: Sequence[Any] | None = None,
     digest: str = "",
 ) -> Loaded:

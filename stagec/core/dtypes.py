@@ -17,7 +17,7 @@ from stagec.core.config import config, state
 from stagec.core.errors import DtypeError, message
 
 Dtype: TypeAlias = "np.dtype[Any]"
-DtypeLike: TypeAlias = Any  # np.dtype, scalar type, Python scalar type, name, or anything that has a `dtype`.
+DtypeLike: TypeAlias = object  # np.dtype, scalar type, Python scalar type, name, or anything that has a `dtype`.
 
 bool_: Dtype = np.dtype(np.bool_)
 int8, int16, int32, int64 = (np.dtype(f"int{n}") for n in (8, 16, 32, 64))
@@ -73,7 +73,8 @@ def parse(dtype: DtypeLike) -> Any:
     """
     if dtype is not None:
         try:
-            found: Any = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+            named: Any = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
+            found: Any = np.dtype(named)
         except (TypeError, ValueError, AttributeError, SyntaxError):
             found = getattr(dtype, "dtype", None)
         if isinstance(found, ExtendedDtype):

@@ -23,7 +23,6 @@ from stagec.lax.composed import (
     unstack as unstack,
 )
 from stagec.lax.patches import (
-    ConvGeneralDilatedDimensionNumbers as ConvGeneralDilatedDimensionNumbers,
     conv_general_dilated_local as conv_general_dilated_local,
     conv_general_dilated_patches as conv_general_dilated_patches,
     conv_general_permutations as conv_general_permutations,
@@ -356,6 +355,7 @@ from stagec.primitives.window import (
 )
 from stagec.primitives.conv import (
     ConvDimensionNumbers as ConvDimensionNumbers,
+    ConvGeneralDilatedDimensionNumbers as ConvGeneralDilatedDimensionNumbers,
     conv as conv,
     conv_dimension_numbers as conv_dimension_numbers,
     conv_general_dilated as conv_general_dilated,

@@ -120,7 +120,7 @@ def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
     unsigned = np.iinfo(kind).min == 0
     shift = logic.shift_right_logical if unsigned else logic.shift_right_arithmetic
 
-    def parts(v: Any) -> tuple[Any, Any]:
+    def parts(v: Array) -> tuple[Array, Array]:
         return shift(v, np.asarray(half, kind)), v & np.asarray(low, kind)
 
     (a_high, a_low), (b_high, b_low) = parts(first), parts(second)

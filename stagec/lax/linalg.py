@@ -207,7 +207,8 @@ def svd(
     Array([2., 1.], dtype=float32)
     """
     if subset_by_index is None:
-        return _svd(x, full_matrices=full_matrices, compute_uv=compute_uv)
+        whole: Array | tuple[Array, Array, Array] = _svd(x, full_matrices=full_matrices, compute_uv=compute_uv)
+        return whole
     found: Any = _part_of_svd(x, full_matrices, compute_uv, subset_by_index=subset_by_index)
     return tuple(found) if compute_uv else found
 

@@ -16,31 +16,29 @@ from stagec.numpy.arguments import array_argument
 from stagec.primitives.arithmetic import add
 from stagec.primitives.axes import shape_error
 from stagec.primitives.conv import (
-    ConvDimensionNumbers,
+    ConvGeneralDilatedDimensionNumbers,
     conv_dimension_numbers,
     conv_general_dilated,
     conv_transpose,
 )
 from stagec.primitives.dot import dot_general
 from stagec.primitives.operand import aval_of
+from stagec.primitives.precision import PrecisionLike
 from stagec.primitives.shape import transpose
-from stagec.primitives.window import reduce_window
-from stagec.typing import ArrayLike
-
-# Three strings, `ConvDimensionNumbers`, or None.
-ConvGeneralDilatedDimensionNumbers = tuple[str, str, str] | ConvDimensionNumbers | None
+from stagec.primitives.window import Padding, reduce_window
+from stagec.typing import ArrayLike, DTypeLike
 
 
 def conv_general_dilated_patches(
     lhs: ArrayLike,
     filter_shape: Sequence[int],
     window_strides: Sequence[int],
-    padding: Any,
+    padding: Padding,
     lhs_dilation: Sequence[int] | None = None,
     rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None,
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike = None,
 ) -> Array:
     """The windows that a convolution would multiply with its kernel, as features.
 
@@ -90,12 +88,12 @@ def conv_general_dilated_local(
     lhs: ArrayLike,
     rhs: ArrayLike,
     window_strides: Sequence[int],
-    padding: Any,
+    padding: Padding,
     filter_shape: Sequence[int],
     lhs_dilation: Sequence[int] | None = None,
     rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None,
-    precision: Any = None,
+    dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
+    precision: PrecisionLike = None,
 ) -> Array:
     """A convolution with a kernel of its own at each place of the result.
 
@@ -146,7 +144,11 @@ def conv_general_permutations(dimension_numbers: tuple[str, str, str]) -> tuple[
 
 
 def conv_shape_tuple(
-    lhs_shape: Sequence[int], rhs_shape: Sequence[int], strides: Sequence[int], pads: Any, batch_group_count: int = 1
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    strides: Sequence[int],
+    pads: Padding,
+    batch_group_count: int = 1,
 ) -> tuple[int, ...]:
     """The shape of a convolution of an operand NC... with a kernel OI...
 
@@ -164,8 +166,8 @@ def conv_general_shape_tuple(
     lhs_shape: Sequence[int],
     rhs_shape: Sequence[int],
     window_strides: Sequence[int],
-    padding: Any,
-    dimension_numbers: Any,
+    padding: Padding,
+    dimension_numbers: ConvGeneralDilatedDimensionNumbers,
 ) -> tuple[int, ...]:
     """The shape of a convolution.
 
@@ -183,8 +185,8 @@ def conv_transpose_shape_tuple(
     lhs_shape: Sequence[int],
     rhs_shape: Sequence[int],
     window_strides: Sequence[int],
-    padding: Any,
-    dimension_numbers: Any,
+    padding: Padding,
+    dimension_numbers: ConvGeneralDilatedDimensionNumbers,
 ) -> tuple[int, ...]:
     """The shape of a transposed convolution.
 
@@ -202,7 +204,7 @@ def reduce_window_shape_tuple(
     operand_shape: Sequence[int],
     window_dimensions: Sequence[int],
     window_strides: Sequence[int],
-    padding: Any,
+    padding: Padding,
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
 ) -> tuple[int, ...]:

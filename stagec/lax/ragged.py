@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from stagec import numpy as snp
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument
 from stagec.primitives.axes import canonical_axes, shape_error
-from stagec.primitives.dot import dot_general
+from stagec.primitives.dot import DotDimensionNumbers, dot_general
 from stagec.primitives.operand import aval_of
-from stagec.typing import ArrayLike
+from stagec.primitives.precision import PrecisionLike
+from stagec.typing import ArrayLike, DTypeLike
 
 
 class RaggedDotDimensionNumbers(NamedTuple):
@@ -24,7 +25,7 @@ class RaggedDotDimensionNumbers(NamedTuple):
       rhs_group_dimensions: the axis of rhs that counts the groups, where the one in groups is not contracted.
     """
 
-    dot_dimension_numbers: Any
+    dot_dimension_numbers: DotDimensionNumbers
     lhs_ragged_dimensions: Sequence[int]
     rhs_group_dimensions: Sequence[int]
 
@@ -33,8 +34,8 @@ def ragged_dot(
     lhs: ArrayLike,
     rhs: ArrayLike,
     group_sizes: ArrayLike,
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike = None,
     group_offset: None = None,
 ) -> Array:
     """Matrix products of consecutive groups of rows, each with a matrix of its own.
@@ -60,8 +61,8 @@ def ragged_dot_general(
     rhs: ArrayLike,
     group_sizes: ArrayLike,
     ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike = None,
     group_offset: None = None,
 ) -> Array:
     """A product in which one axis of lhs is in consecutive groups.

@@ -32,7 +32,8 @@ def igamma(a: ArrayLike, x: ArrayLike) -> Array:
     """
     from stagec.scipy import incomplete_gamma
 
-    return incomplete_gamma.lower(*_operands("igamma", a, x))
+    found: Array = incomplete_gamma.lower(*_operands("igamma", a, x))
+    return found
 
 
 def igammac(a: ArrayLike, x: ArrayLike) -> Array:
@@ -43,7 +44,8 @@ def igammac(a: ArrayLike, x: ArrayLike) -> Array:
     """
     from stagec.scipy import incomplete_gamma
 
-    return incomplete_gamma.upper(*_operands("igammac", a, x))
+    found: Array = incomplete_gamma.upper(*_operands("igammac", a, x))
+    return found
 
 
 def igamma_grad_a(a: ArrayLike, x: ArrayLike) -> Array:
@@ -54,7 +56,8 @@ def igamma_grad_a(a: ArrayLike, x: ArrayLike) -> Array:
     """
     from stagec.scipy import incomplete_gamma
 
-    return incomplete_gamma.slope_by_parameter(*_operands("igamma_grad_a", a, x))
+    found: Array = incomplete_gamma.slope_by_parameter(*_operands("igamma_grad_a", a, x))
+    return found
 
 
 def random_gamma_grad(a: ArrayLike, x: ArrayLike) -> Array:
@@ -65,7 +68,8 @@ def random_gamma_grad(a: ArrayLike, x: ArrayLike) -> Array:
     """
     from stagec.scipy import gamma_grad
 
-    return gamma_grad.random_gamma_grad(*_operands("random_gamma_grad", a, x))
+    found: Array = gamma_grad.random_gamma_grad(*_operands("random_gamma_grad", a, x))
+    return found
 
 
 def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
@@ -76,4 +80,5 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """
     from stagec.scipy import incomplete_beta
 
-    return incomplete_beta.regularized(*_operands("betainc", a, b, x))
+    found: Array = incomplete_beta.regularized(*_operands("betainc", a, b, x))
+    return found

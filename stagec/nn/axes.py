@@ -31,7 +31,7 @@ from stagec.scipy.sums import logsumexp as logsumexp
 from stagec.typing import ArrayLike, DTypeLike
 
 
-def _kept(reduce: Any, x: Operand, axes: tuple[int, ...]) -> Any:
+def _kept(reduce: Any, x: Operand, axes: tuple[int, ...]) -> Array:
     return expand_dims(reduce(x, axes), axes)
 
 

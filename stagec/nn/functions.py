@@ -64,7 +64,7 @@ def sigmoid(x: ArrayLike) -> Array:
     >>> round(float(sigmoid(0.5)), 4)
     0.6225
     """
-    return tr.logistic(*promote_inexact(x))
+    return tr.logistic(promote_inexact(x)[0])
 
 
 def softplus(x: ArrayLike) -> Array:

@@ -6,7 +6,7 @@ An initializer is a function `(key, shape, dtype)`. Its numbers are those of JAX
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from stagec import numpy as snp, random
@@ -228,7 +228,7 @@ def _turned(key: Any, shape: tuple[int, ...], dtype: Any, radius: Any) -> Any:
     return size * snp.exp(1j * angle)
 
 
-_DRAWS = {
+_DRAWS: dict[str, Callable[..., Array]] = {
     "truncated_normal": _truncated,
     "normal": lambda key, shape, dtype, variance: random.normal(key, shape, dtype) * snp.sqrt(variance),
     "uniform": _uniform,

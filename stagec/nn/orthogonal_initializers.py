@@ -11,7 +11,7 @@ from stagec.core import errors, location
 from stagec.core.array import Array
 from stagec.nn.initializer import Initializer, weights_dtype
 from stagec.primitives.axes import as_shape, canonical_axis
-from stagec.typing import DTypeLike
+from stagec.typing import ArrayLike, DTypeLike
 
 
 def _weights(key: Any, shape: tuple[int, ...], scale: Any, column_axis: int, dtype: Any) -> Array:
@@ -23,7 +23,7 @@ def _weights(key: Any, shape: tuple[int, ...], scale: Any, column_axis: int, dty
     return snp.array(scale, dtype) * snp.moveaxis(found, -1, axis)
 
 
-def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: DTypeLike = None) -> Initializer:
+def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike = None) -> Initializer:
     """An initializer of orthonormal columns, or rows if there are fewer of these, from the uniform distribution.
 
     Args:
@@ -51,7 +51,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: DTypeLike = None)
     return init
 
 
-def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: DTypeLike = None) -> Initializer:
+def delta_orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike = None) -> Initializer:
     """An initializer of convolutions that pass on the center of the window, times an orthogonal matrix.
 
     Source: Xiao et al., "Dynamical isometry and a mean field theory of CNNs" (2018).

@@ -141,7 +141,7 @@ def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return ar.rem(x, nonzero_divisor(y) if dtypes.is_integer(dtype_of(x)) else y)
 
 
-def _on_side(left: Operand, y: Operand) -> Any:
+def _on_side(left: Operand, y: Operand) -> Array:
     """A remainder that has the sign of the divisor, made of one that has the sign of the dividend."""
     zero = logic.eq(left, 0)
     wrong_side = logic.ne(logic.lt(left, 0), logic.lt(y, 0))
@@ -199,7 +199,7 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 pow = power
 
 
-def _integer_power(x: Operand, y: Operand) -> Any:
+def _integer_power(x: Operand, y: Operand) -> Array:
     # Six bits suffice: a larger power of anything but -1, 0 and 1 has left 64 bits, and -1 needs the lowest only.
     zero_base = logic.bitwise_and(logic.eq(x, 0), logic.ne(y, 0))
     dtype = dtype_of(x)
@@ -294,7 +294,7 @@ def sqrt(x: ArrayLike, /) -> Array:
     >>> round(float(sqrt(9.0)), 4)
     3.0
     """
-    return ar.sqrt(*promote_inexact(x))
+    return ar.sqrt(promote_inexact(x)[0])
 
 
 def cbrt(x: ArrayLike, /) -> Array:
@@ -303,7 +303,7 @@ def cbrt(x: ArrayLike, /) -> Array:
     >>> round(float(cbrt(27.0)), 4)
     3.0
     """
-    return ar.cbrt(*promote_inexact(x))
+    return ar.cbrt(promote_inexact(x)[0])
 
 
 def reciprocal(x: ArrayLike, /) -> Array:

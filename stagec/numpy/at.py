@@ -10,6 +10,7 @@ import numpy as np
 
 from stagec.control.loops import while_loop
 from stagec.core import dtypes, errors, location, missing
+from stagec.core.array import Array
 from stagec.core.boundary import shorten
 from stagec.core.graph import Literal
 from stagec.core.trace import Tracer
@@ -165,7 +166,7 @@ class AtIndex:
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: Any = None,
-    ) -> Any:
+    ) -> Array:
         """`x[index] = func(x[index])`, once for each time that an index occurs, as `ufunc.at` does.
 
         Args:

@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from stagec.core import dtypes, errors, location
-from stagec.core.array import Array
+from stagec.core.array import Array, Axis
 from stagec.numpy import reductions as rd
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
 from stagec.numpy.promotion import broadcast_to_shape, truth
@@ -22,8 +22,6 @@ from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.reduce import HALF, reduce_sum
 from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
 from stagec.typing import ArrayLike, DTypeLike
-
-Axis = Any
 
 
 def mean_dtypes(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], np.dtype[Any]]:

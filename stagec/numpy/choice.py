@@ -195,7 +195,7 @@ def allclose(
     return _all(isclose(a, b, rtol, atol, equal_nan))
 
 
-def _all(x: Any) -> Any:
+def _all(x: Any) -> Array:
     return reduce_and(x, tuple(range(aval_of(x).ndim)))
 
 

@@ -76,7 +76,7 @@ def _fill(fill_value: Any) -> Any:
     return promotable(fill_value, "fill_value") if is_array_like(fill_value) else array(fill_value)
 
 
-def _like(name: str, a: Any, fill_value: Any, dtype: Any, shape: Any) -> Any:
+def _like(name: str, a: Any, fill_value: Any, dtype: Any, shape: Any) -> Array:
     aval = a if hasattr(a, "dtype") and hasattr(a, "shape") else aval_of(as_operand(a))
     weak = dtype is None and getattr(aval, "weak_type", False)
     wanted = dtypes.canonicalize(aval.dtype) if dtype is None else requested_dtype(dtype, name)
@@ -229,7 +229,7 @@ def arange(
     return from_numpy(value, wanted)
 
 
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Array]:
+def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Array]:
     """Coordinate matrices from coordinate vectors.
 
     Args:

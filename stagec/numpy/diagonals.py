@@ -113,7 +113,7 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
     return _triangle(m, k, False, "triu")
 
 
-def _triangle(m: Any, k: int, lower: bool, name: str) -> Any:
+def _triangle(m: Any, k: int, lower: bool, name: str) -> Array:
     m = array_argument(m, "m")
     if m.ndim < 2:
         raise shape_error(name, f"{m.aval.long()} has less than two axes", "add an axis with x[None]")

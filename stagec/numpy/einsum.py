@@ -19,7 +19,7 @@ from stagec.primitives.convert import convert_element_type
 from stagec.primitives.dot import dot_general
 from stagec.primitives.precision import PrecisionLike
 from stagec.primitives.shape import squeeze, transpose
-from stagec.typing import DTypeLike
+from stagec.typing import ArrayLike, DTypeLike
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -138,9 +138,9 @@ def _path(terms: list[str], result: str, sizes: dict[str, int], optimize: Any) -
 
 
 def einsum(
-    subscripts: Any,
+    subscripts: str | ArrayLike | Sequence[ArrayLike],
     /,
-    *operands: Any,
+    *operands: ArrayLike | Sequence[Any],
     out: None = None,
     optimize: str | bool | Sequence[Any] = "auto",
     precision: PrecisionLike = None,
@@ -206,7 +206,7 @@ def einsum(
 
 
 def einsum_path(
-    subscripts: str, /, *operands: Any, optimize: str | bool | Sequence[Any] = "auto"
+    subscripts: str, /, *operands: ArrayLike, optimize: str | bool | Sequence[Any] = "auto"
 ) -> tuple[list[Any], Any]:
     """The order of contractions that `einsum` takes, and a report on it, as `opt_einsum` gives them.
 

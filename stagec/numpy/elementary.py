@@ -10,6 +10,7 @@ from stagec.core.array import Array
 from stagec.numpy.arithmetic import dtype_of
 from stagec.numpy.promotion import promote_floating, promote_inexact
 from stagec.primitives import arithmetic as ar, complex as cplx, logic, special, transcendental as tr
+from stagec.primitives.operand import Operand
 from stagec.typing import ArrayLike
 
 
@@ -19,7 +20,7 @@ def exp(x: ArrayLike, /) -> Array:
     >>> round(float(exp(0.5)), 4)
     1.6487
     """
-    return tr.exp(*promote_inexact(x))
+    return tr.exp(promote_inexact(x)[0])
 
 
 def exp2(x: ArrayLike, /) -> Array:
@@ -28,7 +29,7 @@ def exp2(x: ArrayLike, /) -> Array:
     >>> round(float(exp2(3.0)), 4)
     8.0
     """
-    return tr.exp2(*promote_inexact(x))
+    return tr.exp2(promote_inexact(x)[0])
 
 
 def expm1(x: ArrayLike, /) -> Array:
@@ -37,7 +38,7 @@ def expm1(x: ArrayLike, /) -> Array:
     >>> round(float(expm1(0.5)), 4)
     0.6487
     """
-    return tr.expm1(*promote_inexact(x))
+    return tr.expm1(promote_inexact(x)[0])
 
 
 def log(x: ArrayLike, /) -> Array:
@@ -46,7 +47,7 @@ def log(x: ArrayLike, /) -> Array:
     >>> round(float(log(0.5)), 4)
     -0.6931
     """
-    return tr.log(*promote_inexact(x))
+    return tr.log(promote_inexact(x)[0])
 
 
 def log1p(x: ArrayLike, /) -> Array:
@@ -55,7 +56,7 @@ def log1p(x: ArrayLike, /) -> Array:
     >>> round(float(log1p(0.5)), 4)
     0.4055
     """
-    return tr.log1p(*promote_inexact(x))
+    return tr.log1p(promote_inexact(x)[0])
 
 
 def log2(x: ArrayLike, /) -> Array:
@@ -76,7 +77,7 @@ def log10(x: ArrayLike, /) -> Array:
     return _log_to_base(x, 1 / math.log(10))
 
 
-def _log_to_base(x: Any, factor: float) -> Any:
+def _log_to_base(x: Any, factor: float) -> Array:
     (x,) = promote_inexact(x)
     out = tr.log(x)
     if not dtypes.is_complex(dtype_of(x)):
@@ -90,7 +91,7 @@ def sin(x: ArrayLike, /) -> Array:
     >>> round(float(sin(0.5)), 4)
     0.4794
     """
-    return tr.sin(*promote_inexact(x))
+    return tr.sin(promote_inexact(x)[0])
 
 
 def cos(x: ArrayLike, /) -> Array:
@@ -99,7 +100,7 @@ def cos(x: ArrayLike, /) -> Array:
     >>> round(float(cos(0.5)), 4)
     0.8776
     """
-    return tr.cos(*promote_inexact(x))
+    return tr.cos(promote_inexact(x)[0])
 
 
 def tan(x: ArrayLike, /) -> Array:
@@ -108,7 +109,7 @@ def tan(x: ArrayLike, /) -> Array:
     >>> round(float(tan(0.5)), 4)
     0.5463
     """
-    return tr.tan(*promote_inexact(x))
+    return tr.tan(promote_inexact(x)[0])
 
 
 def arcsin(x: ArrayLike, /) -> Array:
@@ -171,7 +172,7 @@ def tanh(x: ArrayLike, /) -> Array:
     >>> round(float(tanh(0.5)), 4)
     0.4621
     """
-    return tr.tanh(*promote_inexact(x))
+    return tr.tanh(promote_inexact(x)[0])
 
 
 def arcsinh(x: ArrayLike, /) -> Array:
@@ -243,7 +244,17 @@ def sinc(x: ArrayLike, /) -> Array:
     series = _SINC[-1]
     for coefficient in _SINC[-2::-1]:
         series = ar.add(ar.mul(series, square), coefficient)
-    return logic.select(near, series, ar.div(tr.sin(far), far))
+    return logic.select(near, series, ar.div(_sine_of_half_turns(x, far), far))
+
+
+def _sine_of_half_turns(x: Operand, angle: Operand) -> Operand:
+    """`sin(pi x)`, whose `angle` is `pi x`: near whole numbers from the distance to the next one, which is exact."""
+    if dtypes.is_complex(dtype_of(x)):
+        return tr.sin(angle)
+    whole = ar.round(x, ar.RoundingMethod.TO_NEAREST_EVEN)
+    odd = logic.ne(ar.mul(ar.floor(ar.mul(whole, 0.5)), 2.0), whole)
+    part = tr.sin(ar.mul(ar.sub(x, whole), math.pi))
+    return logic.select(odd, ar.neg(part), part)
 
 
 # sin(a) / a as a power series in the square of a; enough of it for an angle of 1 and its derivatives in float64.
@@ -258,4 +269,5 @@ def i0(x: ArrayLike) -> Array:
     """
     (x,) = promote_inexact(x)
     # Not the absolute value, whose derivative at 0 is 1.
-    return ar.mul(tr.exp(ar.mul(x, ar.sign(x))), special.bessel_i0e(x))
+    half = tr.exp(ar.mul(ar.mul(x, ar.sign(x)), 0.5))  # twice, so that only the result overflows
+    return ar.mul(ar.mul(half, special.bessel_i0e(x)), half)

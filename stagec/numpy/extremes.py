@@ -204,7 +204,7 @@ def _weighted(
     return [out], [ar.add(*parts)]
 
 
-def _complex_logaddexp(x: Operand, y: Operand) -> Any:
+def _complex_logaddexp(x: Operand, y: Operand) -> Array:
     first = _keeps(logic.gt, logic.ge, x, y)
     top, low = logic.select(first, x, y), logic.select(first, y, x)
     return ar.add(top, tr.log1p(tr.exp(ar.sub(low, top))))

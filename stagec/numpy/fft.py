@@ -203,7 +203,7 @@ def ifftn(
     return _several("ifftn", ifft, a, s, axes, norm)
 
 
-def _several(name: str, one: Any, a: Any, s: Any, axes: Any, norm: Any) -> Any:
+def _several(name: str, one: Any, a: Any, s: Any, axes: Any, norm: Any) -> Array:
     x = complex_argument(name, listed(a))
     for place, points in reversed([*zip(*chosen_axes(name, x, s, axes))]):
         x = one(x, points, place, norm)
@@ -325,7 +325,7 @@ def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike = None, device: Dev
     return _frequencies("rfftfreq", np.fft.rfftfreq, n, d, dtype)
 
 
-def _frequencies(name: str, of: Any, n: Any, d: Any, dtype: Any) -> Any:
+def _frequencies(name: str, of: Any, n: Any, d: Any, dtype: Any) -> Array:
     wanted = dtypes.default_float() if dtype is None else requested_dtype(dtype, name)
     return from_numpy(of(length(name, n, 0)), wanted) / d
 
@@ -348,7 +348,7 @@ def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     return _shifted("ifftshift", x, axes, lambda n: -(n // 2))
 
 
-def _shifted(name: str, x: Any, axes: Any, by: Any) -> Any:
+def _shifted(name: str, x: Any, axes: Any, by: Any) -> Array:
     values = array_argument(listed(x), name)
     places = canonical_axes(range(values.ndim) if axes is None else axes, values.ndim, name)
     return roll(values, [by(values.shape[p]) for p in places], places)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import IO, Any
 
 import ml_dtypes
 import numpy as np
@@ -15,8 +15,11 @@ from stagec.numpy.arguments import array_argument
 from stagec.numpy.values import asarray
 from stagec.typing import ArrayLike, DTypeLike
 
+# Where a file is.
+Path = str | os.PathLike[str]
 
-def save(file: Any, arr: ArrayLike, allow_pickle: bool = False) -> None:
+
+def save(file: Path | IO[bytes], arr: ArrayLike, allow_pickle: bool = False) -> None:
     """Write an array to a file of NumPy's `.npy` format.
 
     Args:
@@ -33,7 +36,7 @@ def save(file: Any, arr: ArrayLike, allow_pickle: bool = False) -> None:
     np.save(file, np.asarray(array_argument(arr, "save")), allow_pickle=False)
 
 
-def savez(file: Any, *args: Any, allow_pickle: bool = False, **kwds: Any) -> None:
+def savez(file: Path | IO[bytes], *args: ArrayLike, allow_pickle: bool = False, **kwds: ArrayLike) -> None:
     """Write arrays to one file of NumPy's `.npz` format.
 
     Args:
@@ -82,7 +85,7 @@ class Archive(Mapping[str, Any]):
         self.close()
 
 
-def load(file: Any, mmap_mode: str | None = None, allow_pickle: bool = False, **options: Any) -> Any:
+def load(file: Path | IO[bytes], mmap_mode: str | None = None, allow_pickle: bool = False, **options: Any) -> Any:
     """Read an array from a file of NumPy's `.npy` format, or arrays by their names from an `.npz` file.
 
     Args:
@@ -130,7 +133,7 @@ def _read(value: np.ndarray[Any, Any]) -> Any:
     return asarray(value.view(ml_dtypes.bfloat16) if value.dtype == np.dtype("V2") else value)
 
 
-def fromfile(file: Any, dtype: DTypeLike = float, count: int = -1, sep: str = "", offset: int = 0) -> Array:
+def fromfile(file: Path | IO[Any], dtype: DTypeLike = float, count: int = -1, sep: str = "", offset: int = 0) -> Array:
     """Read numbers from a file that has nothing else.
 
     Args:

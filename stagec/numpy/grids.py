@@ -61,17 +61,19 @@ def shape(a: ArrayLike | Sequence[Any]) -> tuple[int, ...]:
     return _attributes(a).shape
 
 
-def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
+def size(a: ArrayLike | Sequence[Any], axis: int | Sequence[int] | None = None) -> int:
     """The number of elements, of all or along some axes.
 
     >>> size([[1, 2]], 0), size([[1, 2]], (0, 1))
     (1, 2)
     """
-    a = _attributes(a)
-    return a.size if axis is None else math.prod(a.shape[i] for i in canonical_axes(axis, a.ndim, "size"))
+    x = _attributes(a)
+    if axis is None:
+        return int(x.size)
+    return math.prod(int(x.shape[i]) for i in canonical_axes(axis, x.ndim, "size"))
 
 
-def iterable(y: Any) -> bool:
+def iterable(y: object) -> bool:
     """Whether `iter(y)` works.
 
     >>> iterable([1, 2]), iterable(2)

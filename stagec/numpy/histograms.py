@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from stagec.core.array import Array
@@ -15,14 +16,14 @@ from stagec.numpy.promotion import promote_inexact
 from stagec.numpy.reductions import strong
 from stagec.numpy.statistics import edges_of, places_in, totals
 from stagec.primitives.axes import shape_error
-from stagec.typing import ArrayLike
+from stagec.typing import ArrayLike, Arrays
 
 
 def histogram2d(
     x: ArrayLike,
     y: ArrayLike,
-    bins: Any = 10,
-    range: Any = None,
+    bins: ArrayLike | Sequence[ArrayLike] = 10,
+    range: Sequence[Sequence[float]] | None = None,
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, Array, Array]:
@@ -53,15 +54,17 @@ def histogram2d(
             f"x is {points[0].aval.long()}, y is {points[1].aval.long()}",
             "pass two vectors of one size",
         )
-    is_pair = isinstance(bins, (tuple, list)) and len(bins) == 2
-    counts, (along_x, along_y) = _histogram(
-        "histogram2d", points, list(bins) if is_pair else [bins, bins], range, weights, density
-    )
+    pair = list(bins) if isinstance(bins, (tuple, list)) and len(bins) == 2 else [bins, bins]
+    counts, (along_x, along_y) = _histogram("histogram2d", points, pair, range, weights, density)
     return counts, along_x, along_y
 
 
 def histogramdd(
-    sample: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike | None = None, density: bool | None = None
+    sample: Arrays,
+    bins: ArrayLike | Sequence[ArrayLike] = 10,
+    range: Sequence[Sequence[float] | None] | None = None,
+    weights: ArrayLike | None = None,
+    density: bool | None = None,
 ) -> tuple[Any, list[Any]]:
     """How many points are in each box of a grid.
 
@@ -90,7 +93,8 @@ def histogramdd(
         whole = whole if whole.ndim == 2 else whole.reshape(-1, 1)
         points = [whole[:, i] for i in builtins.range(whole.shape[1])]
     is_many = isinstance(bins, (tuple, list)) or getattr(bins, "ndim", 0) > 0
-    return _histogram("histogramdd", points, list(bins) if is_many else [bins] * len(points), range, weights, density)
+    each: Any = bins if is_many else [bins] * len(points)
+    return _histogram("histogramdd", points, list(each), range, weights, density)
 
 
 def _histogram(

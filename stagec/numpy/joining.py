@@ -176,7 +176,7 @@ def block(arrays: Any) -> Array:
 
     full = max(levels, rank(arrays))
 
-    def join(nested: Any, level: int) -> Any:
+    def join(nested: Any, level: int) -> Array:
         if isinstance(nested, list):
             return concatenate([join(n, level - 1) for n in nested], full - level)
         x = array_argument(nested, "arrays")

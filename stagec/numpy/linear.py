@@ -30,7 +30,7 @@ def _pair(a: Any, b: Any) -> tuple[Any, Any]:
     return x, y
 
 
-def _times(x: Any, y: Any) -> Any:
+def _times(x: Any, y: Any) -> Array:
     """The product of operands of one dtype; logical and for bools."""
     return (bitwise_and if x.dtype == dtypes.bool_ else arithmetic.mul)(x, y)
 
@@ -325,7 +325,7 @@ def cross(
     )
     xs, ys = ([getitem(v, (..., i)) for i in range(3)] for v in (x, y))
 
-    def component(i: int, j: int) -> Any:
+    def component(i: int, j: int) -> Array:
         return arithmetic.sub(arithmetic.mul(xs[i], ys[j]), arithmetic.mul(xs[j], ys[i]))
 
     if planar:

@@ -78,7 +78,7 @@ def greater_equal(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return _compared("greater_equal", logic.ge, x1, x2)
 
 
-def _compared(name: str, compare: Callable[..., Any], x1: Any, x2: Any) -> Any:
+def _compared(name: str, compare: Callable[..., Any], x1: Any, x2: Any) -> Array:
     first, second = _beyond(x1, x2), _beyond(x2, x1)
     if first or second:
         return filled(as_operand(x2 if first else x1), bool(getattr(np, name)(first, second)))
@@ -256,7 +256,9 @@ def isinf(x: ArrayLike, /) -> Array:
     return _of_parts("isinf", x, lambda v: logic.eq(ar.abs(v), float("inf")), logic.bitwise_or, False)
 
 
-def _of_parts(name: str, x: Any, test: Callable[[Any], Any], join: Callable[[Any, Any], Any], of_integers: bool) -> Any:
+def _of_parts(
+    name: str, x: Any, test: Callable[[Any], Any], join: Callable[[Any, Any], Any], of_integers: bool
+) -> Array:
     x = as_operand(x, f"{name}'s argument")
     dtype = dtype_of(x)
     if dtypes.is_complex(dtype):
@@ -282,7 +284,7 @@ def isneginf(x: ArrayLike, /) -> Array:
     return _is_infinity("isneginf", x, -float("inf"))
 
 
-def _is_infinity(name: str, x: Any, infinity: float) -> Any:
+def _is_infinity(name: str, x: Any, infinity: float) -> Array:
     x = as_operand(x, f"{name}'s argument")
     dtype = dtype_of(x)
     if dtypes.is_complex(dtype):
@@ -331,7 +333,7 @@ def isrealobj(x: ArrayLike) -> bool:
     return not iscomplexobj(x)
 
 
-def isscalar(element: Any) -> bool:
+def isscalar(element: object) -> bool:
     """Whether `element` is a number, or an array of rank 0.
 
     >>> isscalar(2.5)

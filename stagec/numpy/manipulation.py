@@ -209,7 +209,7 @@ def broadcast_to(array: ArrayLike, shape: Shape) -> Array:
     return promotion.broadcast_to_shape(array, sizes)
 
 
-def broadcast_arrays(*args: Any) -> list[Array]:
+def broadcast_arrays(*args: ArrayLike) -> list[Array]:
     """Stretch arrays to one shape.
 
     >>> import stagec.numpy as snp

@@ -224,7 +224,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *arg
     return as_array(moveaxis(out, places, [axis + k for k in range(extra)]))
 
 
-def apply_over_axes(func: Callable[[Any, int], Any], a: ArrayLike, axes: Any) -> Array:
+def apply_over_axes(func: Callable[[Any, int], Any], a: ArrayLike, axes: int | Sequence[int]) -> Array:
     """Apply a function of an array and an axis for one axis after the other.
 
     Args:

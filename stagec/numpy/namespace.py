@@ -10,6 +10,7 @@ import numpy as np
 from stagec.core import dtype_info, dtypes, errors, location
 from stagec.primitives.operand import aval_of, is_array_like
 from stagec.runtime import device as _device
+from stagec.typing import ArrayLike, DTypeLike
 
 __array_api_version__ = "2024.12"
 
@@ -18,7 +19,7 @@ __array_api_version__ = "2024.12"
 Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 
 
-def can_cast(from_: Any, to: Any, casting: Casting = "safe") -> bool:
+def can_cast(from_: ArrayLike | DTypeLike, to: DTypeLike, casting: Casting = "safe") -> bool:
     """Whether NumPy's rules convert one dtype, or an array's, to another.
 
     >>> can_cast("int8", "int32"), can_cast("float32", "int32")

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from stagec.core import dtypes
-from stagec.core.array import Array
+from stagec.core.array import Array, Axis
 from stagec.numpy import averages as av, reductions as rd
 from stagec.numpy.arguments import array_argument, refuse_out
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.logic import bitwise_and, eq, select
 from stagec.primitives.operand import aval_of, literal
 from stagec.typing import ArrayLike, DTypeLike
-
-Axis = Any
 
 
 def _is_number(x: Any) -> Any:
@@ -66,7 +64,7 @@ def nanprod(
 
 def _nan_extreme(
     name: str, a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, where: Any, largest: bool
-) -> Any:
+) -> Array:
     refuse_out(out, name)
     x = array_argument(a, name)
     reduction = rd.max if largest else rd.min
@@ -115,7 +113,7 @@ def nanmin(
     return _nan_extreme("nanmin", a, axis, out, keepdims, initial, where, False)
 
 
-def _nan_position(name: str, a: Any, axis: int | None, out: None, keepdims: bool | None, largest: bool) -> Any:
+def _nan_position(name: str, a: Any, axis: int | None, out: None, keepdims: bool | None, largest: bool) -> Array:
     x = array_argument(a, name)
     position = rd.argmax if largest else rd.argmin
     if not dtypes.is_inexact(aval_of(x).dtype):

@@ -33,7 +33,7 @@ def _root_of_squares(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     return arithmetic.sqrt(squares.sum(axes, keepdims=keepdims))
 
 
-def _vector(x: Any, axis: int | tuple[int, ...], ord: Any, keepdims: bool) -> Any:
+def _vector(x: Any, axis: int | tuple[int, ...], ord: Any, keepdims: bool) -> Array:
     axes = axis if isinstance(axis, tuple) else (axis,)
     if ord is None or ord == 2:
         return _root_of_squares(x, axes, keepdims)
@@ -55,7 +55,7 @@ def _bad_order(kind: str, ord: Any, allowed: str) -> ValueError:
     return location.error(ValueError, f"norm: {ord!r} is not an order of a {kind} norm", fix=f"use {allowed}")
 
 
-def _matrix(x: Any, axes: tuple[int, int], ord: Any, keepdims: bool) -> Any:
+def _matrix(x: Any, axes: tuple[int, int], ord: Any, keepdims: bool) -> Array:
     rows, columns = axes
     if ord in (None, "fro"):
         return _root_of_squares(x, axes, keepdims)

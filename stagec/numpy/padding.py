@@ -229,7 +229,7 @@ def _mirrored(x: Any, axis: int, before: int, after: int, mode: str, settings: d
     return x
 
 
-def _pad_function(x: Any, width: Sequence[tuple[int, int]], function: Callable[..., Any], kwargs: Any) -> Any:
+def _pad_function(x: Any, width: Sequence[tuple[int, int]], function: Callable[..., Any], kwargs: Any) -> Array:
     """NumPy's interface for a user's function, which returns the new line here."""
     x = _joining.pad(x, np.zeros((), x.dtype), [(a, b, 0) for a, b in width])
     for axis in range(x.ndim):

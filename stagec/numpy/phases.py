@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from stagec.core import dtypes
 from stagec.core.array import Array
@@ -18,7 +17,7 @@ from stagec.primitives.slicing import slice_in_dim
 from stagec.typing import ArrayLike
 
 
-def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Array:
+def unwrap(p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1, period: ArrayLike = 2 * math.pi) -> Array:
     """Angles without jumps: multiples of the period are added, so that no step is larger than half of it.
 
     Args:

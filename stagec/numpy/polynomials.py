@@ -43,7 +43,7 @@ def _trimmed(name: str, x: Any, keep: int = 1) -> Any:
     return x[min(int(nonzero[0]) if len(nonzero) else aval_of(x).size, aval_of(x).size - keep) :]
 
 
-def _sum(name: str, a1: Any, a2: Any, sign: int) -> Any:
+def _sum(name: str, a1: Any, a2: Any, sign: int) -> Array:
     x, y = _vectors(name, a1, a2)
     size = max(aval_of(x).size, aval_of(y).size)
     x, y = (pad(v, (size - aval_of(v).size, 0)) for v in (x, y))

@@ -198,7 +198,7 @@ def ravel_multi_index(
     return total if dtype is None else convert_element_type(total, requested_dtype(dtype, "ravel_multi_index"))
 
 
-def ix_(*args: Any) -> tuple[Array, ...]:
+def ix_(*args: ArrayLike | Sequence[Any]) -> tuple[Array, ...]:
     """Vectors as index arrays that span a grid; masks become positions.
 
     >>> import stagec.numpy as snp

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
-from stagec.core.array import Array
+from stagec.core.array import Array, Axis
 from stagec.core.graph import Literal
 from stagec.numpy.arguments import array_argument, is_traced, refuse_out
 from stagec.numpy.promotion import broadcast_to_shape, promote_inexact
@@ -27,7 +27,6 @@ from stagec.primitives.slicing import index_in_dim
 from stagec.primitives.sort import sort
 from stagec.typing import ArrayLike
 
-Axis = Any
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
 
 
@@ -169,7 +168,7 @@ def _unsupported(name: str, what: str, fix: str) -> errors.UnsupportedError:
 
 def _quantile(
     name: str, a: Any, q: Any, axis: Axis, out: None, method: str, keepdims: bool, weights: Any, skip_nan: bool
-) -> Any:
+) -> Array:
     refuse_out(out, name)
     if method not in METHODS:
         raise _unsupported(name, f"method {method!r} is not supported", f"use one of {', '.join(METHODS)}")

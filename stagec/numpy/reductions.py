@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
-from stagec.core.array import Array
+from stagec.core.array import Array, Axis
 from stagec.numpy import complex_order
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
 from stagec.numpy.extremes import maximum, minimum
@@ -23,10 +23,8 @@ from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.shape import expand_dims, reshape
 from stagec.typing import ArrayLike, DTypeLike
 
-Axis = Any
 
-
-def strong(x: Any, dtype: Any = None) -> Any:
+def strong(x: Any, dtype: Any = None) -> Array:
     """The operand in `dtype` (its own by default), not weakly typed."""
     return convert_element_type(x, aval_of(x).dtype if dtype is None else dtype, False)
 
@@ -74,7 +72,7 @@ def _reduction(
     initial: Any,
     where: Any,
     identity: Any,
-) -> Any:
+) -> Array:
     """Reduce `a`, already of the dtype to compute in; `identity` is for the elements that `where` leaves out."""
     shape = aval_of(a).shape
     dtype = aval_of(a).dtype
@@ -151,7 +149,7 @@ def prod(
     return _reduction("prod", rd.reduce_prod, ar.mul, x, axis, keepdims, initial, where, 1)
 
 
-def _extreme(name: str, a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, where: Any) -> Any:
+def _extreme(name: str, a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, where: Any) -> Array:
     refuse_out(out, name)
     x = array_argument(a, name)
     shape = aval_of(x).shape
@@ -280,7 +278,7 @@ def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
     return ar.sub(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
 
 
-def _position(name: str, row: Callable[..., Any], a: Any, axis: Any, out: None, keepdims: bool | None) -> Any:
+def _position(name: str, row: Callable[..., Any], a: Any, axis: Any, out: None, keepdims: bool | None) -> Array:
     refuse_out(out, name)
     x = array_argument(a, name)
     rank = aval_of(x).ndim

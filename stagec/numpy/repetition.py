@@ -93,7 +93,7 @@ def repeat(
     return getitem(a, (*[slice(None)] * axis, source.astype(np.int32)))
 
 
-def _repeat_traced(a: Any, repeats: Any, axis: int, total: int) -> Any:
+def _repeat_traced(a: Any, repeats: Any, axis: int, total: int) -> Array:
     size = a.shape[axis]
     counts = promotion.broadcast_to_shape(convert_element_type(repeats, dtypes.int32), (size,))
     # Element i starts where the counts before it end. A mark at each start, summed up, numbers the elements.

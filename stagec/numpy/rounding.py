@@ -18,7 +18,7 @@ from stagec.primitives.shape import broadcast_in_dim
 from stagec.typing import ArrayLike
 
 
-def _round_with(name: str, x: Any, function: Any) -> Any:
+def _round_with(name: str, x: Any, function: Any) -> Array:
     x = as_operand(x, f"{name}'s argument")
     dtype = dtype_of(x)
     if not dtypes.is_inexact(dtype):
@@ -79,7 +79,7 @@ def rint(x: ArrayLike, /) -> Array:
     return _each_part(x, lambda v: ar.round(v, ar.RoundingMethod.TO_NEAREST_EVEN))
 
 
-def _each_part(x: Operand, function: Any) -> Any:
+def _each_part(x: Operand, function: Any) -> Array:
     if dtypes.is_complex(dtype_of(x)):
         return cplx.complex(function(cplx.real(x)), function(cplx.imag(x)))
     return function(x)
@@ -125,7 +125,7 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
 around = round
 
 
-def _round_integer(x: Operand, unit: int) -> Any:
+def _round_integer(x: Operand, unit: int) -> Array:
     dtype = dtype_of(x)
     if unit > 2 * iinfo(dtype).max:
         return ar.mul(x, 0)

@@ -25,7 +25,7 @@ from stagec.typing import ArrayLike, DTypeLike
 
 def _running(
     name: str, row: Callable[..., Any], a: Any, axis: int | None, dtype: Any, nan_as: int | None = None
-) -> Any:
+) -> Array:
     x = array_argument(a, name)
     found = aval_of(x).dtype if dtype is None else requested_dtype(dtype, name)
     if dtypes.is_bool(found):
@@ -87,7 +87,7 @@ def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, o
     return _running("nancumprod", cu.cumprod, a, axis, dtype, nan_as=1)
 
 
-def _cumulative(name: str, row: Any, x: Any, axis: int | None, dtype: Any, include_initial: bool, start: int) -> Any:
+def _cumulative(name: str, row: Any, x: Any, axis: int | None, dtype: Any, include_initial: bool, start: int) -> Array:
     x = array_argument(x, name)
     rank = aval_of(x).ndim
     if axis is None:
@@ -140,7 +140,7 @@ def cumulative_prod(
     return _cumulative("cumulative_prod", cu.cumprod, x, axis, dtype, include_initial, 1)
 
 
-def _cut(x: Any, start: int | None, stop: int | None, axis: int) -> Any:
+def _cut(x: Any, start: int | None, stop: int | None, axis: int) -> Array:
     return slice_in_dim(x, start, stop, 1, axis)
 
 
@@ -238,7 +238,7 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
     return ar.mul(sum(area, axis), literal(0.5, aval_of(area).dtype))
 
 
-def gradient(f: ArrayLike, *varargs: Any, axis: Axis = None, edge_order: int | None = None) -> Any:
+def gradient(f: ArrayLike, *varargs: ArrayLike, axis: Axis = None, edge_order: int | None = None) -> Any:
     """The slope along each axis: central differences inside, one-sided ones at the ends.
 
     Args:

@@ -298,7 +298,7 @@ def _distinct(x: Any) -> tuple[Any, Any, Any]:
     return values, places, counts != 0
 
 
-def _kept(mask: Any, values: Any, size: Any, fill_value: Any, smallest: bool) -> Any:
+def _kept(mask: Any, values: Any, size: Any, fill_value: Any, smallest: bool) -> Array:
     """The values where the mask is true, in order, padded to a size."""
     kind = values.dtype
     if fill_value is None:

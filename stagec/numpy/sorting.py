@@ -135,7 +135,7 @@ def lexsort(keys: Arrays, axis: int = -1) -> Array:
     return strong(out[-1], dtypes.default_int())
 
 
-def _only_position() -> Any:
+def _only_position() -> Array:
     """The position of the only element."""
     return full((), 0, dtypes.default_int())
 

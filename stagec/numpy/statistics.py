@@ -32,7 +32,7 @@ from stagec.primitives.slicing import slice_in_dim
 from stagec.typing import ArrayLike, DTypeLike
 
 
-def totals(places: Any, amounts: Any, length: int) -> Any:
+def totals(places: Any, amounts: Any, length: int) -> Array:
     """Sums of `amounts` at each place; places outside of `0..length-1` are dropped."""
     numbers = ScatterDimensionNumbers(
         update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)
@@ -88,7 +88,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
     return totals(values, amounts, length)
 
 
-def edges_of(name: str, x: Any, bins: Any, range: Any) -> Any:
+def edges_of(name: str, x: Any, bins: Any, range: Any) -> Array:
     """The edges that `bins` means for the elements of `x`."""
     if not isinstance(bins, (int, np.integer)) and not (hasattr(bins, "ndim") and bins.ndim == 0):
         (edges,) = promote_inexact(array_argument(bins, f"{name}'s bins"))
@@ -287,7 +287,7 @@ def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtyp
     return clamp(literal(-1, kind), c, literal(1, kind))
 
 
-def _slide(name: str, a: Any, v: Any, mode: str, correlated: bool, preferred_element_type: Any) -> Any:
+def _slide(name: str, a: Any, v: Any, mode: str, correlated: bool, preferred_element_type: Any) -> Array:
     x, kernel = promote_inexact(array_argument(a, name), array_argument(v, name))
     m, n = aval_of(x).size, aval_of(kernel).size
     if aval_of(x).ndim != 1 or aval_of(kernel).ndim != 1 or not m or not n:

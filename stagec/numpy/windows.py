@@ -13,9 +13,10 @@ from stagec.numpy.arguments import from_numpy
 from stagec.numpy.arithmetic import divide, multiply
 from stagec.numpy.elementary import i0
 from stagec.primitives.axes import as_int
+from stagec.typing import ArrayLike
 
 
-def _window(name: str, M: Any, compute: Callable[[int], np.ndarray[Any, Any]]) -> Any:
+def _window(name: str, M: Any, compute: Callable[[int], np.ndarray[Any, Any]]) -> Array:
     return from_numpy(compute(as_int(M, name, "M")), dtypes.default_float())
 
 
@@ -55,7 +56,7 @@ def hanning(M: int) -> Array:
     return _window("hanning", M, np.hanning)
 
 
-def kaiser(M: int, beta: Any) -> Array:
+def kaiser(M: int, beta: ArrayLike) -> Array:
     """A window of `M` points made of Bessel functions.
 
     Args:

@@ -15,7 +15,7 @@ from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Absent, Primit
 from stagec.core.zero import zero_of
 from stagec.primitives.axes import as_int
 from stagec.primitives.operand import as_operand, aval_of, literal, uniform
-from stagec.primitives.precision import check_accuracy
+from stagec.primitives.precision import Accuracy, check_accuracy
 from stagec.primitives.rules import batch_elementwise, cotangents, each, linear, spread_to, zeros
 from stagec.primitives.table import check_dtype, computed_in_float32, elementwise, spread
 from stagec.typing import ArrayLike
@@ -450,19 +450,19 @@ def square(x: ArrayLike) -> Array:
     return square_p(as_operand(x))
 
 
-def sqrt(x: ArrayLike, accuracy: Any = None) -> Array:
+def sqrt(x: ArrayLike, accuracy: Accuracy = None) -> Array:
     """The square root of each element; NaN for negative real numbers."""
     check_accuracy("sqrt", accuracy)
     return sqrt_p(as_operand(x))
 
 
-def rsqrt(x: ArrayLike, accuracy: Any = None) -> Array:
+def rsqrt(x: ArrayLike, accuracy: Accuracy = None) -> Array:
     """`1 / sqrt(x)` for each element."""
     check_accuracy("rsqrt", accuracy)
     return rsqrt_p(as_operand(x))
 
 
-def cbrt(x: ArrayLike, accuracy: Any = None) -> Array:
+def cbrt(x: ArrayLike, accuracy: Accuracy = None) -> Array:
     """The real cube root of each element."""
     check_accuracy("cbrt", accuracy)
     return cbrt_p(as_operand(x))

@@ -64,7 +64,7 @@ def _dot_eval(
     x: Any,
     y: Any,
     *,
-    dimension_numbers: DotDimensionNumbers,
+    dimension_numbers: DotDimensionNumbers | Sequence[Sequence[Sequence[int]]],
     precision: str | None,
     preferred_element_type: np.dtype[Any] | None,
 ) -> Any:
@@ -212,7 +212,7 @@ dot_general_p = Primitive(
 def dot_general(
     lhs: ArrayLike,
     rhs: ArrayLike,
-    dimension_numbers: Any,
+    dimension_numbers: DotDimensionNumbers | Sequence[Sequence[Sequence[int]]],
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike = None,
 ) -> Array:

@@ -389,6 +389,8 @@ gather_p = Primitive(
 def along_axis(x: Any, places: Any, axis: int) -> Operand:
     """The elements of `x` at `places` along an axis, all of them in range and different; the shapes agree elsewhere."""
     aval = aval_of(places)
+    if not aval.size:  # a gather's window of one element does not fit in an operand without any
+        return zeros(aval_of(x).update(shape=aval.shape))
     others = tuple([i for i in range(aval.ndim) if i != axis])
     return gather_p(
         x,

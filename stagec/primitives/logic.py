@@ -386,7 +386,7 @@ def is_finite(x: ArrayLike) -> Array:
     return is_finite_p(as_operand(x))
 
 
-def select_n(which: ArrayLike, *cases: Any) -> Array:
+def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
     """`cases[which]` for each element.
 
     Args:

@@ -80,6 +80,9 @@ class Tolerance(NamedTuple):
     ulps: int = 0
 
 
+# What `accuracy=` of functions may be.
+Accuracy = AccuracyMode | Tolerance | None
+
 _PRECISIONS: dict[str | None, str | None] = {
     None: None,
     "default": None,

@@ -94,7 +94,7 @@ class Ref:
         return f"Ref({self.aval.long()})"
 
 
-def new_ref(init_val: ArrayLike, *, memory_space: Any = None, kind: Any = None) -> Ref:
+def new_ref(init_val: ArrayLike, *, memory_space: None = None, kind: None = None) -> Ref:
     """A reference that holds an array, and can be written.
 
     Args:

@@ -50,11 +50,33 @@ def erf_inv(x: float) -> float:
     return math.copysign(y - error * math.sqrt(math.pi) / 2 * math.exp(y * y), x)
 
 
+def _lgamma_near_2(z: float) -> float:
+    """`lgamma(2 + z)` for |z| < 1/4: the power series, which keeps its digits near the zero at 2."""
+    total = 0.0
+    for k in range(20, 1, -1):
+        total = (total + (-1) ** k * _zeta_less_1()[k - 2] / k) * z
+    return (total + _ONE_LESS_EULER) * z
+
+
+_ONE_LESS_EULER = 0.42278433509846713
+
+
+@functools.cache
+def _zeta_less_1() -> list[float]:
+    """`zeta(k) - 1` for k = 2, 3, ..., 20."""
+    found: list[float] = zeta(np.arange(2.0, 21.0), 2.0).tolist()
+    return found
+
+
 @_each
 def lgamma(x: float) -> float:
     """The logarithm of |gamma(x)|; infinite at 0, -1, -2, ..."""
     if math.isinf(x) or (x <= 0 and x == math.floor(x)):
         return math.inf
+    if abs(x - 2) < 0.25:
+        return _lgamma_near_2(x - 2)
+    if abs(x - 1) < 0.25:
+        return _lgamma_near_2(x - 1) - math.log1p(x - 1)
     try:
         return math.lgamma(x)
     except OverflowError:
@@ -144,6 +166,14 @@ def _bessel_e(order: int, x: Any) -> Any:
         cosine = math.cos(2 * math.pi * k / nodes)
         total = total + np.exp(size * (cosine - 1)) * (cosine if order else 1.0)
     near = total / nodes
+    # The sum's terms cancel where the argument is small; the power series has none that do.
+    square = np.minimum(np.abs(x), 1.0) ** 2 / 4
+    power, rest = np.ones(np.shape(x)), np.ones(np.shape(x))
+    for k in range(1, 12):
+        rest = rest * square / (k * (k + order))
+        power = power + rest
+    power = power * np.exp(-np.minimum(np.abs(x), 1.0)) * (np.abs(x) / 2 if order else 1.0)
+    near = np.where(np.abs(x) <= 1, power, near)
     large = np.maximum(np.abs(x), 40.0)
     series, term = np.ones(np.shape(x)), np.ones(np.shape(x))
     for k in range(1, 16):

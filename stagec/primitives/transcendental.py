@@ -14,7 +14,7 @@ from stagec.core.dtypes import FLOATING, INEXACT
 from stagec.core.primitive import NOT_LINEAR, Primitive
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.operand import as_operand, uniform
-from stagec.primitives.precision import check_accuracy
+from stagec.primitives.precision import Accuracy, check_accuracy
 from stagec.primitives.rules import each
 from stagec.primitives.table import computed_in_float32, elementwise, spread
 from stagec.typing import ArrayLike
@@ -125,7 +125,7 @@ atan2_p = elementwise(
 )
 
 
-def exp(x: ArrayLike, accuracy: Any = None) -> Array:
+def exp(x: ArrayLike, accuracy: Accuracy = None) -> Array:
     """e to the power of each element.
 
     >>> round(float(exp(0.5)), 4)
@@ -135,7 +135,7 @@ def exp(x: ArrayLike, accuracy: Any = None) -> Array:
     return exp_p(as_operand(x))
 
 
-def exp2(x: ArrayLike, accuracy: Any = None) -> Array:
+def exp2(x: ArrayLike, accuracy: Accuracy = None) -> Array:
     """2 to the power of each element.
 
     >>> round(float(exp2(3.0)), 4)
@@ -145,7 +145,7 @@ def exp2(x: ArrayLike, accuracy: Any = None) -> Array:
     return exp2_p(as_operand(x))
 
 
-def log(x: ArrayLike, accuracy: Any = None) -> Array:
+def log(x: ArrayLike, accuracy: Accuracy = None) -> Array:
     """The natural logarithm of each element; NaN for negative real numbers.
 
     >>> round(float(log(0.5)), 4)
@@ -155,7 +155,7 @@ def log(x: ArrayLike, accuracy: Any = None) -> Array:
     return log_p(as_operand(x))
 
 
-def expm1(x: ArrayLike, accuracy: Any = None) -> Array:
+def expm1(x: ArrayLike, accuracy: Accuracy = None) -> Array:
     """`exp(x) - 1` for each element, accurate near 0.
 
     >>> round(float(expm1(0.5)), 4)
@@ -165,7 +165,7 @@ def expm1(x: ArrayLike, accuracy: Any = None) -> Array:
     return expm1_p(as_operand(x))
 
 
-def log1p(x: ArrayLike, accuracy: Any = None) -> Array:
+def log1p(x: ArrayLike, accuracy: Accuracy = None) -> Array:
     """`log(1 + x)` for each element, accurate near 0.
 
     >>> round(float(log1p(0.5)), 4)
@@ -175,7 +175,7 @@ def log1p(x: ArrayLike, accuracy: Any = None) -> Array:
     return log1p_p(as_operand(x))
 
 
-def logistic(x: ArrayLike, accuracy: Any = None) -> Array:
+def logistic(x: ArrayLike, accuracy: Accuracy = None) -> Array:
     """The logistic function `1 / (1 + exp(-x))` of each element.
 
     >>> round(float(logistic(0.5)), 4)
@@ -185,7 +185,7 @@ def logistic(x: ArrayLike, accuracy: Any = None) -> Array:
     return logistic_p(as_operand(x))
 
 
-def sin(x: ArrayLike, accuracy: Any = None) -> Array:
+def sin(x: ArrayLike, accuracy: Accuracy = None) -> Array:
     """The sine of each element, in radians.
 
     >>> round(float(sin(0.5)), 4)
@@ -195,7 +195,7 @@ def sin(x: ArrayLike, accuracy: Any = None) -> Array:
     return sin_p(as_operand(x))
 
 
-def cos(x: ArrayLike, accuracy: Any = None) -> Array:
+def cos(x: ArrayLike, accuracy: Accuracy = None) -> Array:
     """The cosine of each element, in radians.
 
     >>> round(float(cos(0.5)), 4)
@@ -205,7 +205,7 @@ def cos(x: ArrayLike, accuracy: Any = None) -> Array:
     return cos_p(as_operand(x))
 
 
-def tan(x: ArrayLike, accuracy: Any = None) -> Array:
+def tan(x: ArrayLike, accuracy: Accuracy = None) -> Array:
     """The tangent of each element, in radians.
 
     >>> round(float(tan(0.5)), 4)
@@ -215,7 +215,7 @@ def tan(x: ArrayLike, accuracy: Any = None) -> Array:
     return tan_p(as_operand(x))
 
 
-def tanh(x: ArrayLike, accuracy: Any = None) -> Array:
+def tanh(x: ArrayLike, accuracy: Accuracy = None) -> Array:
     """The hyperbolic tangent of each element.
 
     >>> round(float(tanh(0.5)), 4)

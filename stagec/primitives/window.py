@@ -26,6 +26,8 @@ from stagec.primitives.table import check_dtype, i64_array, same_dtype
 from stagec.typing import ArrayLike
 
 Pairs = tuple[tuple[int, int], ...]
+# `"SAME"`, `"VALID"`, or how many elements before and after, for each axis.
+Padding = str | Sequence[tuple[int, int]]
 
 
 def dilated(size: int, step: int) -> int:
@@ -39,7 +41,7 @@ def strided(size: int, window: int, stride: int) -> int:
 
 
 def padtype_to_pads(
-    in_shape: Sequence[int], window_shape: Sequence[int], window_strides: Sequence[int], padding: Any
+    in_shape: Sequence[int], window_shape: Sequence[int], window_strides: Sequence[int], padding: Padding
 ) -> list[tuple[int, int]]:
     """The padding that `"SAME"`, `"SAME_LOWER"` or `"VALID"` stands for.
 
@@ -405,7 +407,7 @@ def reduce_window(
 
 
 def explicit_padding(
-    in_shape: Sequence[int], window_shape: Sequence[int], strides: Sequence[int], padding: Any, name: str
+    in_shape: Sequence[int], window_shape: Sequence[int], strides: Sequence[int], padding: Padding, name: str
 ) -> Pairs:
     """Padding by name or by pairs, as pairs."""
     if isinstance(padding, str):

@@ -366,7 +366,7 @@ def local_device_count(backend: str | None = None) -> int:
     return len(devices(backend))
 
 
-def find(device: Any) -> Device:
+def find(device: Device | str | None) -> Device:
     """A device from itself, or from a description such as `cpu`, `vulkan`, `gpu` or `cuda:1`.
 
     Raises:
@@ -402,7 +402,7 @@ def default() -> Device:
     return cpu() if first == "cpu" else devices(first)[0]
 
 
-def default_device(device: Any) -> contextlib.AbstractContextManager[None]:
+def default_device(device: Device | str | None) -> contextlib.AbstractContextManager[None]:
     """Run on another device what is not bound to one, for a block and in this thread.
 
     Args:

@@ -36,7 +36,7 @@ def _operands(name: str, promote: Any, in1: Any, in2: Any) -> list[Any]:
     return [a, b]
 
 
-def _cut(name: str, full: Any, first: Sequence[int], second: Sequence[int], mode: str, axes: Sequence[int]) -> Any:
+def _cut(name: str, full: Any, first: Sequence[int], second: Sequence[int], mode: str, axes: Sequence[int]) -> Array:
     """The part of a full convolution that a mode is."""
     if mode == "full":
         return full

@@ -31,7 +31,7 @@ def _exp_square(x: Any, sign: int) -> Any:
 
 
 @derived(lambda value, x: 2 * x * value - 2 / _ROOT_PI, name="erfcx")
-def _erfcx(x: Any) -> Any:
+def _erfcx(x: Any) -> Array:
     size = snp.where(snp.isfinite(x), abs(x), 1)
     # Shepherd and Laframboise, Math. Comp. 36 (1981): (1 + 2x) erfcx(x) is smooth in (x - k) / (x + k).
     above = series("ERFCX", (size - 3.75) / (size + 3.75)) / (1 + 2 * size)
@@ -52,7 +52,7 @@ def erfcx(x: ArrayLike) -> Array:
 
 
 @derived(lambda value, x: 1 - 2 * x * value, name="dawsn")
-def _dawsn(x: Any) -> Any:
+def _dawsn(x: Any) -> Array:
     size = abs(x)
     large = snp.maximum(size, 3)
     middle = series("DAWSN_MID", large)
@@ -84,7 +84,7 @@ def _weideman(count: int) -> tuple[float, tuple[float, ...]]:
 
 
 @derived(lambda value, z: -2 * z * value + 2j / _ROOT_PI, name="wofz")
-def _wofz(z: Any) -> Any:
+def _wofz(z: Any) -> Array:
     scale, coefficients = _weideman(48 if dtype_of(z) == dtypes.complex128 else 16)
     low = snp.imag(z) < 0
     up = snp.where(low, -z, z)
@@ -140,7 +140,7 @@ def _owens_by_a(value: Any, h: Any, a: Any) -> Any:
 
 
 @derived(_owens_by_h, _owens_by_a, name="owens_t")
-def _owens_t(h: Any, a: Any) -> Any:
+def _owens_t(h: Any, a: Any) -> Array:
     height, slope = abs(h), abs(a)
     steep = slope > 1
     first = snp.where(steep, slope * height, height)

@@ -45,7 +45,7 @@ def _ei_positive(x: Any) -> Any:
 
 
 @derived(lambda value, x: snp.exp(x) / x, name="expi")
-def _expi(x: Any) -> Any:
+def _expi(x: Any) -> Array:
     size = abs(x)
     out = snp.where(x > 0, _ei_positive(snp.where(x > 0, x, 1)), -_e1_positive(snp.where(x < 0, size, 1)))
     out = snp.where(x == 0, -math.inf, out)
@@ -77,7 +77,7 @@ def exp1(x: ArrayLike) -> Array:
 
 
 @derived(no_derivative("expn", "its order"), lambda value, n, x: -expn(n - 1, x))
-def _expn(n: Any, x: Any) -> Any:
+def _expn(n: Any, x: Any) -> Array:
     tail = x > 1
     used = (x > 0) & (n > 0) & snp.isfinite(x)
     # Lanes that a sum is not for get harmless operands, and end at once.

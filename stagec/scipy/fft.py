@@ -183,7 +183,7 @@ def idctn(
     return _several("idctn", idct, x, type, s, axes, norm)
 
 
-def _several(name: str, one: Any, x: Any, type: int, s: Any, axes: Any, norm: Any) -> Any:
+def _several(name: str, one: Any, x: Any, type: int, s: Any, axes: Any, norm: Any) -> Array:
     values = real_argument(name, listed(x))
     for place, points in zip(*chosen_axes(name, values, s, axes)):
         values = one(values, type, points, place, norm)

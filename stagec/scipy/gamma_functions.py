@@ -49,7 +49,7 @@ def _log_sine(z: Any) -> Any:
 
 
 @derived(lambda value, z: _digamma(z), name="loggamma")
-def _loggamma(z: Any) -> Any:
+def _loggamma(z: Any) -> Array:
     # The lower half plane mirrors the upper one.
     lower = snp.signbit(snp.imag(z))
     up = snp.where(lower, snp.conj(z), z)
@@ -132,7 +132,7 @@ def _spence_slope(value: Any, x: Any) -> Any:
 
 
 @derived(_spence_slope, name="spence")
-def _spence(x: Any) -> Any:
+def _spence(x: Any) -> Array:
     # 1/x for large numbers, 1 - x for small ones: DLMF 25.12.4 and 25.12.6.
     large, small = x > 1.5, x < 0.5
     positive = snp.where(x > 0, x, 1)

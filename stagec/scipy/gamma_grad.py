@@ -8,6 +8,7 @@ import numpy as np
 
 from stagec.control.loops import while_loop
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
 from stagec.core.graph import Literal
 from stagec.core.primitive import NOT_LINEAR, Primitive
@@ -22,7 +23,7 @@ from stagec.primitives.special import digamma
 _LIMIT = 2000
 
 
-def random_gamma_grad(a: Any, x: Any) -> Operand:
+def random_gamma_grad(a: Any, x: Any) -> Array:
     """The derivative of a gamma number `x` by the parameter `a` it was drawn with.
 
     With P(a, x) the distribution function, it is -(dP/da) / (dP/dx): the number that stays at its

@@ -70,7 +70,7 @@ def _hyp1f1_parts(a: Any, b: Any, x: Any) -> tuple[Any, Any, Any]:
     lambda value, a, b, x: a / b * _hyp1f1(a + 1, b + 1, x),
     name="hyp1f1",
 )
-def _hyp1f1(a: Any, b: Any, x: Any) -> Any:
+def _hyp1f1(a: Any, b: Any, x: Any) -> Array:
     found = _hyp1f1_parts(a, b, x)[0]
     return snp.where(snp.isnan(a) | snp.isnan(b) | snp.isnan(x), math.nan, found)
 

@@ -59,7 +59,7 @@ def _density(value: Any, a: Any, b: Any, x: Any) -> Any:
 @derived(
     no_derivative("betainc", "its parameters"), no_derivative("betainc", "its parameters"), _density, name="betainc"
 )
-def regularized(a: Any, b: Any, x: Any) -> Any:
+def regularized(a: Any, b: Any, x: Any) -> Array:
     """The regularized incomplete beta function."""
     usable = (a > 0) & (b > 0) & (x > 0) & (x < 1) & snp.isfinite(a) & snp.isfinite(b)
     a_safe, b_safe, x_safe = snp.where(usable, a, 1), snp.where(usable, b, 1), snp.where(usable, x, 0.5)

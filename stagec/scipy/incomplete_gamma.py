@@ -171,7 +171,7 @@ def _slope(value: Any, a: Any, x: Any) -> Any:
 
 
 @derived(_slope, lambda value, a, x: density(a, x), name="igamma")
-def lower(a: Any, x: Any) -> Any:
+def lower(a: Any, x: Any) -> Array:
     """The regularized lower incomplete gamma function P."""
     usable, p, _ = _parts(a, x)
     return _at_ends(a, x, p, usable, False)
@@ -182,13 +182,13 @@ def lower(a: Any, x: Any) -> Any:
     lambda value, a, x: -density(a, x),
     name="igammac",
 )
-def upper(a: Any, x: Any) -> Any:
+def upper(a: Any, x: Any) -> Array:
     """The regularized upper incomplete gamma function Q = 1 - P."""
     usable, _, q = _parts(a, x)
     return _at_ends(a, x, q, usable, True)
 
 
-def slope_by_parameter(a: Any, x: Any) -> Any:
+def slope_by_parameter(a: Any, x: Any) -> Array:
     """The derivative of P by a."""
     return _slope(None, a, x)
 

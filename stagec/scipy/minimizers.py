@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from stagec.control.loops import fori_loop, while_loop
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.zero import Linear
 from stagec.numpy.choice import where
@@ -137,7 +138,7 @@ def lbfgs(
     return last, where(last.converged, 0, where(last.stopped != 0, last.stopped, limit))
 
 
-def _times(pairs: _Pairs, vector: Any, count: int, aval: ShapedArray) -> Any:
+def _times(pairs: _Pairs, vector: Any, count: int, aval: ShapedArray) -> Array:
     """The inverse Hessian that the pairs stand for, times a vector: the two-loop recursion."""
 
     def down(i: Any, state: Any) -> Any:

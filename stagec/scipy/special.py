@@ -35,7 +35,6 @@ from stagec.scipy.sums import (
 from stagec.typing import ArrayLike
 
 __all__ = [
-    "as_float",
     "bernoulli",
     "bessel_jn",
     "beta",
@@ -140,14 +139,14 @@ def gammasgn(x: ArrayLike) -> Array:
     (x,) = _real("gammasgn", x)
     whole = ar.floor(x)
     odd = logic.ne(ar.rem(whole, 2.0), 0.0)
-    sign = logic.select(logic.bitwise_and(logic.lt(x, 0.0), odd), -1.0, ar.add(ar.mul(as_float(x), 0.0), 1.0))
+    sign = logic.select(logic.bitwise_and(logic.lt(x, 0.0), odd), -1.0, ar.add(ar.mul(_as_float(x), 0.0), 1.0))
     pole = logic.bitwise_and(logic.lt(x, 0.0), logic.eq(x, whole))
     sign = logic.select(pole, math.nan, sign)
     # 1 / x tells the two zeros apart.
     return logic.select(logic.eq(x, 0.0), ar.sign(ar.div(1.0, x)), sign)
 
 
-def as_float(x: ArrayLike) -> Array:
+def _as_float(x: ArrayLike) -> Array:
     """Finite numbers of the operand's shape and dtype."""
     return logic.select(logic.is_finite(x), x, 0.0)
 
@@ -263,7 +262,7 @@ def expit(x: ArrayLike) -> Array:
     >>> round(float(expit(0.5)), 4)
     0.6225
     """
-    return tr.logistic(*promote_inexact(x))
+    return tr.logistic(promote_inexact(x)[0])
 
 
 def logit(x: ArrayLike) -> Array:
@@ -273,7 +272,11 @@ def logit(x: ArrayLike) -> Array:
     0.8473
     """
     (x,) = promote_inexact(x)
-    return tr.log(ar.div(x, ar.sub(1.0, x)))
+    # Near 1/2, where the logarithm is near 0, from the distance.
+    near = logic.lt(ar.abs(ar.sub(x, 0.5)), 0.25)
+    twice = ar.mul(logic.select(near, ar.sub(x, 0.5), 0.0), 2.0)
+    far = logic.select(near, 0.75, x)
+    return logic.select(near, ar.sub(tr.log1p(twice), tr.log1p(ar.neg(twice))), tr.log(ar.div(far, ar.sub(1.0, far))))
 
 
 def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
@@ -296,7 +299,7 @@ def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
     return _zero_wins(x, y, tr.log1p)
 
 
-def _zero_wins(x: Operand, y: Operand, function: Any) -> Any:
+def _zero_wins(x: Operand, y: Operand, function: Any) -> Array:
     zero = logic.bitwise_and(logic.eq(x, 0.0), logic.eq(y, y))
     # The logarithm of 1 has a finite derivative where its value is not used.
     safe = logic.select(zero, 1.0, y)
@@ -368,7 +371,7 @@ def _log_ndtr_slope(value: Any, x: Any) -> Any:
 
 
 @derived(_log_ndtr_slope, name="log_ndtr")
-def _log_ndtr(x: Any) -> Any:
+def _log_ndtr(x: Any) -> Array:
     low = x < -1
     # erfc(-z) = exp(-z^2) erfcx(-z), with z = x / sqrt(2).
     far = logic.select(low, x, -1.0)
@@ -419,7 +422,8 @@ def i1(x: ArrayLike) -> Array:
     0.2579
     """
     (x,) = _real("i1", x)
-    return ar.mul(tr.exp(ar.abs(x)), sp.bessel_i1e(x))
+    half = tr.exp(ar.mul(ar.abs(x), 0.5))  # twice, so that only the result overflows
+    return ar.mul(ar.mul(half, sp.bessel_i1e(x)), half)
 
 
 def i1e(x: ArrayLike) -> Array:
@@ -451,7 +455,7 @@ def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
     return _boxcox(tr.log1p(x), lmbda)
 
 
-def _boxcox(log_x: Operand, lmbda: Operand) -> Any:
+def _boxcox(log_x: Operand, lmbda: Operand) -> Array:
     zero = logic.eq(lmbda, 0.0)
     safe = logic.select(zero, 1.0, lmbda)
     return logic.select(zero, log_x, ar.div(tr.expm1(ar.mul(safe, log_x)), safe))

@@ -85,7 +85,7 @@ def circulant(c: ArrayLike) -> Array:
     return c[..., (np.arange(n)[:, None] - np.arange(n)) % n] if n else zeros((*c.shape[:-1], 0, 0), c.dtype)
 
 
-def block_diag(*arrs: Any) -> Array:
+def block_diag(*arrs: ArrayLike) -> Array:
     """Matrices along the diagonal of a larger one; vectors are rows.
 
     >>> import stagec.numpy as snp

@@ -21,7 +21,7 @@ from stagec.typing import ArrayLike
 _WINDOWS = {"boxcar": (1.0,), "hann": (0.5, 0.5), "hamming": (0.54, 0.46), "blackman": (0.42, 0.5, 0.08)}
 
 
-def _window(window: Any, length: int) -> Any:
+def _window(window: Any, length: int) -> Array:
     """The weights of a segment: of a name, the periodic form."""
     if not isinstance(window, str):
         found = snp.asarray(window)
@@ -104,7 +104,7 @@ def _lengths(name: str, nperseg: Any, noverlap: Any, nfft: Any, size: int) -> tu
     return segment, overlap, points
 
 
-def _segments(x: Any, length: int, step: int) -> Any:
+def _segments(x: Any, length: int, step: int) -> Array:
     """The overlapping segments of the last axis, along a new axis before it."""
     count = (x.shape[-1] - length) // step + 1
     return x[..., np.arange(count)[:, None] * step + np.arange(length)]
@@ -118,7 +118,7 @@ def _transforms(x: Any, window: Any, points: int, step: int, trend: Any, oneside
     return snp.fft.rfft(parts, points) if onesided else snp.fft.fft(parts, points)
 
 
-def _frequencies(points: int, fs: Any, onesided: bool) -> Any:
+def _frequencies(points: int, fs: Any, onesided: bool) -> Array:
     found = np.fft.rfftfreq(points) if onesided else np.fft.fftfreq(points)
     return snp.asarray(found) * fs
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 from stagec.core import dtypes
 from stagec.core.array import Array, Axis
@@ -111,13 +111,13 @@ def log_softmax(x: ArrayLike, axis: Axis = None) -> Array:
     return _log_shares(x, canonical_axes(axis, aval_of(x).ndim, "log_softmax"))
 
 
-def _shares(x: Operand, axes: tuple[int, ...]) -> Any:
+def _shares(x: Operand, axes: tuple[int, ...]) -> Array:
     top = expand_dims(reduce_max(x, axes), axes)
     terms = tr.exp(subtract(x, stop_gradient(top)))
     return divide(terms, expand_dims(reduce_sum(terms, axes), axes))
 
 
-def _log_shares(x: Operand, axes: tuple[int, ...]) -> Any:
+def _log_shares(x: Operand, axes: tuple[int, ...]) -> Array:
     top = expand_dims(reduce_max(x, axes), axes)
     shifted = subtract(x, stop_gradient(top))
     return subtract(shifted, tr.log(expand_dims(reduce_sum(tr.exp(shifted), axes), axes)))

@@ -27,7 +27,7 @@ def eigh_tridiagonal(
     select: str = "a",
     select_range: tuple[float, float] | None = None,
     tol: float | None = None,
-    key: Any = None,
+    key: object = None,
 ) -> tuple[Array, Array]: ...
 @overload
 def eigh_tridiagonal(
@@ -38,7 +38,7 @@ def eigh_tridiagonal(
     select: str = "a",
     select_range: tuple[float, float] | None = None,
     tol: float | None = None,
-    key: Any = None,
+    key: object = None,
 ) -> Array: ...
 def eigh_tridiagonal(
     d: ArrayLike,
@@ -48,7 +48,7 @@ def eigh_tridiagonal(
     select: str = "a",
     select_range: tuple[float, float] | None = None,
     tol: float | None = None,
-    key: Any = None,
+    key: object = None,
 ) -> Array | tuple[Array, Array]:
     """Eigenvalues in ascending order, and eigenvectors as columns, of a Hermitian tridiagonal matrix.
 

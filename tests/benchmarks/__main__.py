@@ -1,7 +1,7 @@
 """Measure and print: `python -m tests.benchmarks [case ...] [--repeat N] [--json]`.
 
 `python -m tests.benchmarks gpu [--device D]` checks and measures a device instead, and `python -m tests.benchmarks
-loops` loops, beside JAX.
+loops` loops, and `libraries` random numbers, factorizations and transforms, beside JAX.
 
 Each library has a process of its own. Their turns alternate, so that a slow
 moment of the machine meets all of them, and the fastest turn counts.
@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tests.benchmarks import gpu, loops, start
+from tests.benchmarks import gpu, library_programs, loops, start
 from tests.benchmarks.case import Case
 from tests.benchmarks.cases import CASES
 from tests.benchmarks.libraries import NAMES
@@ -216,6 +216,9 @@ def main() -> None:
         return
     if sys.argv[1:2] == ["loops"]:
         loops.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["libraries"]:
+        loops.main(sys.argv[2:], library_programs.PROGRAMS)
         return
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("case", nargs="*", help=f"a group ({', '.join(GROUPS)}), or a part of a case's name")

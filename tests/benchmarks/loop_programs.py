@@ -15,6 +15,7 @@ class Names(NamedTuple):
     lax: Any
     grad: Any
     vmap: Any
+    random: Any
 
 
 class Program(NamedTuple):

@@ -1,5 +1,8 @@
 """Loops beside JAX: `python -m tests.benchmarks loops [part of a name ...] [--repeat N] [--json]`.
 
+`python -m tests.benchmarks libraries` measures random numbers, factorizations and transforms in the same way, in
+float32 and complex64.
+
 Each library has a process of its own, without a cache on disk. The first call is measured once, the following
 ones in turns, the fastest of which counts. Ratios are stagec's time over JAX's: below 1, stagec is the faster one.
 """
@@ -20,10 +23,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from tests.benchmarks.loop_programs import PROGRAMS, Names, Program
+from tests.benchmarks import library_programs, loop_programs
+from tests.benchmarks.loop_programs import Names, Program
 
 LIBRARIES = ("stagec", "jax")
 _SECONDS = 0.02
+PROGRAMS = [*loop_programs.PROGRAMS, *library_programs.PROGRAMS]
 
 
 class Worker:
@@ -93,7 +98,7 @@ def geometric_mean(numbers: Sequence[float]) -> float:
 
 def table(rows: Sequence[dict[str, Any]]) -> Table:
     """Times and ratios."""
-    out = Table(title="Loops: stagec's time over JAX's (below 1: stagec is faster)")
+    out = Table(title="stagec's time over JAX's (below 1: stagec is faster)")
     out.add_column("program", no_wrap=True)
     for name in ("steady", "first call", "stagec ms", "jax ms", "stagec first ms", "jax first ms"):
         out.add_column(name, justify="right")
@@ -116,7 +121,7 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
     return out
 
 
-def main(arguments: Sequence[str]) -> None:
+def main(arguments: Sequence[str], programs: Sequence[Program] = loop_programs.PROGRAMS) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks loops", description=__doc__)
     parser.add_argument("program", nargs="*", help="a part of a program's name")
@@ -125,7 +130,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--json", action="store_true", help="print seconds as JSON instead of a table")
     parser.add_argument("--tiny", action="store_true", help="small inputs, one turn: does every program run?")
     options = parser.parse_args(arguments)
-    programs = [p for p in PROGRAMS if not options.program or any(part in p.name for part in options.program)]
+    programs = [p for p in programs if not options.program or any(part in p.name for part in options.program)]
     rows = run(programs, options.libraries.split(","), options.repeat, options.tiny)
     if options.json:
         print(json.dumps(rows))
@@ -139,10 +144,10 @@ def _names(library: str) -> tuple[Names, Any]:
         import jax
         import jax.numpy
 
-        return Names(jax.numpy, jax.lax, jax.grad, jax.vmap), jax.jit
+        return Names(jax.numpy, jax.lax, jax.grad, jax.vmap, jax.random), jax.jit
     import stagec
 
-    return Names(stagec.numpy, stagec.lax, stagec.grad, stagec.vmap), stagec.jit
+    return Names(stagec.numpy, stagec.lax, stagec.grad, stagec.vmap, stagec.random), stagec.jit
 
 
 def serve(library: str) -> None:

@@ -18,7 +18,7 @@ from stagec.typing import ArrayLike
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
 
-def _quantile(q: Any) -> Any:
+def _quantile(q: Any) -> Array:
     p = st.within_unit(q)
     # By the nearer end: the tangent grows without bound there.
     middle, low = abs(p - 0.5) < 0.25, p < 0.5

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from stagec import numpy as snp
+from stagec.core.array import Array
 from stagec.scipy.arguments import real_arrays
 
 
@@ -27,12 +28,12 @@ def inside_of(inside: Any, z: Any, otherwise: Any) -> Any:
     return snp.where(inside, z, otherwise)
 
 
-def supported(inside: Any, z: Any, value: Any, outside: Any) -> Any:
+def supported(inside: Any, z: Any, value: Any, outside: Any) -> Array:
     """A function's value inside of the support, and what it is outside; NaN for NaN."""
     return snp.where(inside, value, snp.where(snp.isnan(z), math.nan, outside))
 
 
-def valid(condition: Any, value: Any) -> Any:
+def valid(condition: Any, value: Any) -> Array:
     """A function's value, or NaN where the parameters are none of the distribution's."""
     return snp.where(condition, value, math.nan)
 
@@ -42,19 +43,19 @@ def is_count(k: Any) -> Any:
     return (k >= 0) & (k == snp.floor(k)) & snp.isfinite(k)
 
 
-def log_of(value: Any) -> Any:
+def log_of(value: Any) -> Array:
     """The logarithm, and minus infinity for 0, whose derivative is 0 and not NaN."""
     positive = value > 0
     return snp.where(positive, snp.log(snp.where(positive, value, 1)), snp.where(snp.isnan(value), value, -math.inf))
 
 
-def log_one_minus_exp(x: Any) -> Any:
+def log_one_minus_exp(x: Any) -> Array:
     """`log(1 - exp(x))` for negative numbers, accurate close to 0 and far from it (Maechler, 2012)."""
     near = x > -math.log(2)
     return snp.where(near, log_of(-snp.expm1(snp.where(near, x, -1))), snp.log1p(-snp.exp(snp.where(near, -1, x))))
 
 
-def quantile(q: Any, low: Any, high: Any, value: Any) -> Any:
+def quantile(q: Any, low: Any, high: Any, value: Any) -> Array:
     """A quantile inside of (0, 1), the ends of the support at 0 and 1, and NaN outside."""
     inside = (q > 0) & (q < 1)
     return snp.where(inside, value, snp.where(q == 0, low, snp.where(q == 1, high, math.nan)))
