@@ -205,7 +205,9 @@ ANYTHING = {
         """.split(),
         TREE,
     ),
-    **dict.fromkeys("a exported identity nodetype passes axis_name spmd_axis_name".split(), VALUE),
+    **dict.fromkeys(
+        "_ a dimension_numbers exported identity nodetype passes axis_name shardings spmd_axis_name".split(), VALUE
+    ),
 }
 
 

@@ -76,9 +76,8 @@ _JAX = {
     "stagec": "NamedSharding P check_tracer_leaks checking_leaks distributed dlpack "
     "ffi float0 fwd_and_bwd host_count make_mesh pmap profiler "
     "set_mesh shard_map sharding stages transfer_guard version",
-    "stagec.lax": "all_to_all pbroadcast ppermute pshuffle psum_scatter pswapaxes rng_bit_generator rng_uniform",
     "stagec.numpy": " ".join(_SMALL_DTYPES),
-    "stagec.nn": "scaled_dot_general scaled_matmul",
+    "stagec.nn": "scaled_dot_general",
     "stagec.scipy": "spatial",
     "stagec.debug": "inspect_array_sharding visualize_array_sharding",
 }

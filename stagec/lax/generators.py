@@ -174,4 +174,5 @@ def rng_uniform(a: ArrayLike, b: ArrayLike, shape: Sequence[int]) -> Array:
             fix="draw from 0 to 1, and scale what is drawn",
         )
     size = as_shape(shape, "rng_uniform")
-    return io_callback(lambda x, y: _draw(x, y, size), ShapedArray.of(size, dtype), low, high)
+    drawn: Array = io_callback(lambda x, y: _draw(x, y, size), ShapedArray.of(size, dtype), low, high)
+    return drawn

@@ -72,4 +72,5 @@ def with_sharding_constraint(x: X, shardings: Any) -> X:
             "with_sharding_constraint: None is no sharding",
             fix="leave the call out, or pass a device",
         )
-    return pytree.map_leaves(lambda leaf: array_argument(leaf, "with_sharding_constraint"), x)
+    found: X = pytree.map_leaves(lambda leaf: array_argument(leaf, "with_sharding_constraint"), x)
+    return found
