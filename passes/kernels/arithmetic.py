@@ -11,23 +11,25 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from passes import attributes as attrs
+from passes.kernels import conversions
 from passes.kernels.builder import Builder
-from passes.kernels.values import BOOLEAN, Element, Item, RefusedError
+from passes.kernels.elements import BOOLEAN, Element, RefusedError
+from passes.kernels.values import Item
 
-# name: (floats, signed integers, unsigned integers, booleans)
-_BINARY: dict[str, tuple[str | None, str | None, str | None, str | None]] = {
-    "add": ("arith.addf", "arith.addi", "arith.addi", "arith.ori"),
-    "subtract": ("arith.subf", "arith.subi", "arith.subi", None),
-    "multiply": ("arith.mulf", "arith.muli", "arith.muli", "arith.andi"),
-    "divide": ("arith.divf", None, None, None),
-    "remainder": ("arith.remf", None, None, None),
-    "maximum": ("arith.maximumf", "arith.maxsi", "arith.maxui", "arith.ori"),
-    "minimum": ("arith.minimumf", "arith.minsi", "arith.minui", "arith.andi"),
-    "and": (None, "arith.andi", "arith.andi", "arith.andi"),
-    "or": (None, "arith.ori", "arith.ori", "arith.ori"),
-    "xor": (None, "arith.xori", "arith.xori", "arith.xori"),
-    "power": ("math.powf", None, None, None),
-    "atan2": ("math.atan2", None, None, None),
+# name: (floats, signed integers, unsigned integers, booleans, complex numbers)
+_BINARY: dict[str, tuple[str | None, ...]] = {
+    "add": ("arith.addf", "arith.addi", "arith.addi", "arith.ori", "arith.addf"),
+    "subtract": ("arith.subf", "arith.subi", "arith.subi", None, "arith.subf"),
+    "multiply": ("arith.mulf", "arith.muli", "arith.muli", "arith.andi", None),
+    "divide": ("arith.divf", None, None, None, None),
+    "remainder": ("arith.remf", None, None, None, None),
+    "maximum": ("arith.maximumf", "arith.maxsi", "arith.maxui", "arith.ori", None),
+    "minimum": ("arith.minimumf", "arith.minsi", "arith.minui", "arith.andi", None),
+    "and": (None, "arith.andi", "arith.andi", "arith.andi", None),
+    "or": (None, "arith.ori", "arith.ori", "arith.ori", None),
+    "xor": (None, "arith.xori", "arith.xori", "arith.xori", None),
+    "power": ("math.powf", None, None, None, None),
+    "atan2": ("math.atan2", None, None, None, None),
 }
 _UNARY_FLOAT = {
     "abs": "math.absf",
@@ -51,7 +53,7 @@ _UNARY_FLOAT = {
 # Functions that have no code for float64 once kernels are not the compiler's own; the legalizing passes expand them.
 _SINGLE_ONLY = frozenset("math.cbrt math.cos math.sin math.tan math.tanh math.atan2 arith.remf".split())
 _UNARY_INTEGER = {"abs": "math.absi", "popcnt": "math.ctpop", "count_leading_zeros": "math.ctlz"}
-_COLUMN = {"f": 0, "i": 1, "u": 2, "b": 3}
+_COLUMN = {"f": 0, "i": 1, "u": 2, "b": 3, "c": 4}
 
 Rule = Callable[["Operation"], str]
 
@@ -79,11 +81,9 @@ class Operation:
         """An operation whose operands and result have one type."""
         return self.builder.op(f"{name} {', '.join(names)} : {self.type(element)}")
 
-    def constant(self, number: Any, element: Element | None = None) -> str:
+    def constant(self, number: Any) -> str:
         """A number like the operands."""
-        element = element or self.element
-        scalar = Item(self.builder.constant(number, element))
-        return self.builder.vector(scalar, element) if self.is_vector else scalar.name
+        return self.builder.full(number, self.element, self.is_vector)
 
     def compare(self, predicate: str, a: str, b: str) -> str:
         """A comparison, by its predicate in `arith.cmpf` or `arith.cmpi`."""
@@ -92,13 +92,17 @@ class Operation:
 
     def select(self, chosen: str, a: str, b: str, element: Element | None = None) -> str:
         """The first value where a boolean holds, else the second."""
-        type_ = self.type(element)
-        both = f"{self.type(BOOLEAN)}, {type_}" if self.is_vector else type_
-        return self.builder.op(f"arith.select {chosen}, {a}, {b} : {both}")
+        return conversions.select(self.builder, chosen, a, b, element or self.element, self.is_vector)
 
-    def cast(self, name: str, value: str, source: Element, target: Element) -> str:
-        """A conversion between two types."""
-        return self.builder.op(f"{name} {value} : {self.type(source)} to {self.type(target)}")
+    def part(self, name: str, number: int) -> str:
+        """The real parts of complex numbers, 0, or the imaginary ones, 1."""
+        return conversions.part(self.builder, name, number, self.element, self.is_vector)
+
+    def shuffled(self, a: str, b: str, order: Sequence[int]) -> str:
+        """Two numbers for each pair, by their places in the first pair of `a`; the numbers of `b` come after."""
+        type_ = self.type()
+        places = [2 * lane + place for lane in range(self.builder.width if self.is_vector else 1) for place in order]
+        return self.builder.op(f"vector.shuffle {a}, {b} {places} : {type_}, {type_}")
 
 
 def apply(
@@ -106,28 +110,35 @@ def apply(
 ) -> Item:
     """The result of an elementwise op for the items of its operands.
 
+    What is computed for a narrow type is rounded to it after each operation.
+
     Raises:
       RefusedError: kernels do not have the operation, or not for these elements.
     """
     name = name or op.name.removeprefix("stablehlo.")
     names, is_vector = builder.unify(items, elements)
     operation = Operation(builder, names, is_vector, elements, result, op)
-    rule = _RULES.get(name)
+    kind = operation.element.kind
+    rule = (_COMPLEX_RULES if kind == "c" else _RULES).get(name)
     if rule is not None:
-        return Item(rule(operation), is_vector)
-    found = None
-    if name in _BINARY:
-        found = _BINARY[name][_COLUMN[operation.element.kind]]
-    elif operation.element.is_float:
-        found = _UNARY_FLOAT.get(name)
-    elif operation.element.kind in "iu":
-        found = _UNARY_INTEGER.get(name)
-    if found is None or (found in _SINGLE_ONLY and operation.element.bits == 64):
-        raise RefusedError(f"{name} of {operation.element.name}")
-    return Item(operation.op(found, *names), is_vector)
+        found = rule(operation)
+    else:
+        text = None
+        if name in _BINARY:
+            text = _BINARY[name][_COLUMN[kind]]
+        elif kind == "f":
+            text = _UNARY_FLOAT.get(name)
+        elif kind in "iu":
+            text = _UNARY_INTEGER.get(name)
+        if text is None or (text in _SINGLE_ONLY and operation.element.bits == 64):
+            raise RefusedError(f"{name} of {operation.element.name}")
+        found = operation.op(text, *names)
+    if result.is_narrow and name not in _EXACT:
+        found = conversions.rounded(builder, found, result, is_vector)
+    return Item(found, is_vector)
 
 
-def can(name: str, elements: Sequence[Element]) -> bool:
+def can(name: str) -> bool:
     """Whether an op is elementwise and has a form in kernels."""
     return name in _RULES or name in _BINARY or name in _UNARY_FLOAT or name in _UNARY_INTEGER
 
@@ -177,7 +188,7 @@ def _shift(name: str) -> Rule:
 
 
 def _negate(o: Operation) -> str:
-    if o.element.is_float:
+    if o.element.kind in "fc":
         return o.op("arith.negf", *o.names)
     return o.op("arith.subi", o.constant(0), *o.names)
 
@@ -235,39 +246,51 @@ def _clamp(o: Operation) -> str:
 
 
 def _convert(o: Operation) -> str:
-    (x,), a, b = o.names, o.element, o.result
-    if a.text == b.text and a.kind != "b" != b.kind:
-        return x
-    if a == b:
-        return x
-    if b.kind == "b":
-        return o.compare("une" if a.is_float else "ne", x, o.constant(0))
-    unsigned = a.kind in "ub"
-    if a.is_float and b.is_float:
-        name = "arith.extf" if b.bits > a.bits else "arith.truncf"
-    elif a.is_float:
-        name = "arith.fptoui" if b.kind == "u" else "arith.fptosi"
-    elif b.is_float:
-        name = "arith.uitofp" if unsigned else "arith.sitofp"
-    elif b.bits < a.bits:
-        name = "arith.trunci"
-    else:
-        name = "arith.extui" if unsigned else "arith.extsi"
-    return o.cast(name, x, a, b)
+    return conversions.converted(o.builder, o.names[0], o.element, o.result, o.is_vector)
 
 
 def _bitcast(o: Operation) -> str:
-    if o.element.bits != o.result.bits:
+    a, b = o.element, o.result
+    if a.bits != b.bits or a.parts != b.parts:
         raise RefusedError("bitcasts between widths")
-    return o.names[0] if o.element.text == o.result.text else o.cast("arith.bitcast", o.names[0], o.element, o.result)
+    name = conversions.stored(o.builder, o.names[0], a, o.is_vector)
+    if a.stored != b.stored:
+        types = (o.builder.memory(element, o.is_vector) for element in (a, b))
+        name = o.builder.op(f"arith.bitcast {name} : {' to '.join(types)}")
+    return conversions.loaded(o.builder, name, b, o.is_vector)
 
 
 def _real(o: Operation) -> str:
-    return o.names[0]
+    return o.names[0] if o.element.parts == 1 else o.part(o.names[0], 0)
 
 
 def _imag(o: Operation) -> str:
-    return o.constant(0.0)
+    return o.constant(0.0) if o.element.parts == 1 else o.part(o.names[0], 1)
+
+
+def _complex(o: Operation) -> str:
+    real, imaginary = o.names
+    return conversions.paired(o.builder, real, imaginary, o.result, o.is_vector)
+
+
+def _complex_multiply(o: Operation) -> str:
+    """(a + bi)(c + di): a(c, d) and b(d, c), of which the first is subtracted from a(c, d), and the second added."""
+    x, y = o.names
+    real, imaginary = o.shuffled(x, x, [0, 0]), o.shuffled(x, x, [1, 1])
+    along, across = o.op("arith.mulf", real, y), o.op("arith.mulf", imaginary, o.shuffled(y, y, [1, 0]))
+    width = o.builder.width if o.is_vector else 1
+    return o.shuffled(o.op("arith.subf", along, across), o.op("arith.addf", along, across), [0, 2 * width + 1])
+
+
+def _complex_compare(o: Operation) -> str:
+    direction = attrs.word(o.source, "comparison_direction")
+    if direction not in ("EQ", "NE"):
+        raise RefusedError(f"comparisons of {o.element.name} by size")
+    both = [
+        o.builder.op(f"arith.cmpf {'oeq' if direction == 'EQ' else 'une'}, {a}, {b} : {o.type(o.element.part)}")
+        for a, b in ((o.part(o.names[0], part), o.part(o.names[1], part)) for part in (0, 1))
+    ]
+    return o.op("arith.andi" if direction == "EQ" else "arith.ori", *both, element=BOOLEAN)
 
 
 _RULES: dict[str, Rule] = {
@@ -288,4 +311,19 @@ _RULES: dict[str, Rule] = {
     "bitcast_convert": _bitcast,
     "real": _real,
     "imag": _imag,
+    "complex": _complex,
 }
+_COMPLEX_RULES: dict[str, Rule] = {
+    "negate": _negate,
+    "multiply": _complex_multiply,
+    "compare": _complex_compare,
+    "convert": _convert,
+    "bitcast_convert": _bitcast,
+    "real": _real,
+    "imag": _imag,
+}
+# What a narrow type already has.
+_EXACT = frozenset(
+    """abs bitcast_convert ceil clamp convert floor imag maximum minimum negate real round_nearest_afz
+    round_nearest_even select sign""".split()
+)

@@ -7,9 +7,11 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from passes.kernels import conversions
+from passes.kernels.elements import INT64, Element
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.squares import transposed
-from passes.kernels.values import Buffer, Element, Index, Item, NotVectorsError, Value, View
+from passes.kernels.values import Buffer, Index, Item, NotVectorsError, Value, View
 from passes.kernels.writer import Writer, spelled_float
 
 # Distances of elements from lane to lane at which vectors are put together of whole ones, by shuffles.
@@ -117,12 +119,11 @@ class Builder(abc.ABC):
             return Item(self.op(f"arith.select {test}, {names[0]}, {names[1]} : {type_}"), is_vector)
         number = Element.parse("i32")
         lanes = [self.constant(-form.stride * lane, number) for lane in range(self.width)]
-        offsets, type_ = self.from_elements(lanes, number.of(self.width)).name, number.of(self.width)
+        offsets, type_ = self.from_elements(lanes, number.text).name, number.of(self.width)
         first = self.vector(Item(self.number(Linear(form.constant - place, form.terms), number)), number)
         test = self.op(f"arith.cmpi eq, {first}, {offsets} : {type_}")
         names = [self.vector(item, element) for item in (inside, outside)]
-        masks = f"vector<{self.width}xi1>"
-        return Item(self.op(f"arith.select {test}, {names[0]}, {names[1]} : {masks}, {element.of(self.width)}"), True)
+        return Item(conversions.select(self, test, names[0], names[1], element, True), True)
 
     def get(self, value: Value, index: Index) -> Item:
         """An element of a value, or a vector of them if the index has lanes."""
@@ -157,6 +158,9 @@ class Builder(abc.ABC):
         """An item as a vector."""
         if item.is_vector or self.width == 1:
             return item.name
+        if element.parts > 1:
+            order = [*range(element.parts)] * self.width
+            return self.op(f"vector.shuffle {item.name}, {item.name} {order} : {element.text}, {element.text}")
         return self.op(f"vector.broadcast {item.name} : {element.text} to {element.of(self.width)}")
 
     def unify(self, items: Sequence[Item], elements: Sequence[Element]) -> tuple[list[str], bool]:
@@ -169,14 +173,23 @@ class Builder(abc.ABC):
         """The type of an item."""
         return element.of(self.width) if is_vector else element.text
 
+    def memory(self, element: Element, is_vector: bool) -> str:
+        """The type of an item as it is loaded and stored."""
+        return element.memory(self.width if is_vector else 1)
+
+    def full(self, number: Any, element: Element, is_vector: bool) -> str:
+        """A number as an item."""
+        scalar = Item(self.constant(number, element))
+        return self.vector(scalar, element) if is_vector else scalar.name
+
     def number(self, form: Linear, element: Element) -> str:
         """A form without lanes as a number of an element type."""
         if form.is_constant:
             return self.constant(form.constant, element)
         name = self.position(form)
-        if element.is_float:
+        if element.is_float or element.parts > 1:
             wide = self.op(f"arith.index_cast {name} : index to i64")
-            return self.op(f"arith.sitofp {wide} : i64 to {element.text}")
+            return conversions.converted(self, wide, INT64, element, False)
         return self.op(f"arith.index_cast {name} : index to {element.text}")
 
     def index_of(self, item: Item, element: Element, low: int = 0, high: int | None = None) -> Linear:
@@ -195,11 +208,18 @@ class Builder(abc.ABC):
     def lane_by_lane(self, value: Value, index: Index) -> Item:
         """A vector of elements that are computed one after the other."""
         parts = [self.get(value, tuple(i.at_lane(j) for i in index)).name for j in range(self.width)]
-        return self.from_elements(parts, value.element.of(self.width))
+        return self.from_elements(parts, value.element.text)
 
     def from_elements(self, parts: Sequence[str], type_: str) -> Item:
-        """A vector of scalars."""
-        return Item(self.op(f"vector.from_elements {', '.join(parts)} : {type_}"), True)
+        """A vector of elements of one type, which are pairs if they are complex."""
+        if not type_.startswith("vector"):
+            return Item(self.op(f"vector.from_elements {', '.join(parts)} : vector<{len(parts)}x{type_}>"), True)
+        names, number, size = list(parts), type_.partition("x")[2].rstrip(">"), 2
+        while len(names) > 1:
+            order, both = [*range(2 * size)], f"vector<{size}x{number}>, vector<{size}x{number}>"
+            names = [self.op(f"vector.shuffle {a}, {b} {order} : {both}") for a, b in zip(names[::2], names[1::2])]
+            size *= 2
+        return Item(names[0], True)
 
     def divided(self, form: Linear, size: int) -> tuple[Linear, Linear]:
         """Quotient and remainder of a form that is not negative."""
@@ -261,7 +281,8 @@ class Code(Builder):
 
     def constant(self, number: Any, element: Element) -> str:
         """A constant at the head of the function."""
-        name = self.writer.constant(spelled(number, element), element.text)
+        text = spelled(number, element)
+        name = self.writer.constant(f"dense<[{text}]>" if element.parts > 1 else text, element.text)
         self._splats[name] = (number, element)
         return name
 
@@ -269,7 +290,9 @@ class Code(Builder):
         """An item as a vector; constants as constants."""
         known = self._splats.get(item.name)
         if known is not None and not item.is_vector and self.width > 1:
-            return self.writer.constant(f"dense<{spelled(*known)}>", element.of(self.width))
+            text = spelled(*known)
+            text = f"[{', '.join([text] * self.width)}]" if element.parts > 1 else text
+            return self.writer.constant(f"dense<{text}>", element.of(self.width))
         return super().vector(item, element)
 
     def position(self, form: Linear) -> str:
@@ -318,56 +341,59 @@ class Code(Builder):
         buffer, place = view.buffer, view.address(index)
         element = buffer.element
         if not place.stride or self.width == 1:
-            at = self.position(Linear(place.constant, place.terms))
-            name = self.op(f"memref.load {buffer.name}[{at}] : {buffer.type}")
-            if element.kind == "b":
-                name = self.op(f"arith.trunci {name} : i8 to i1")
-            return Item(name)
-        vector = f"vector<{self.width}x{element.stored}>"
+            name = self._loaded(buffer, Linear(place.constant, place.terms), 1)
+            return Item(conversions.loaded(self, name, element, False))
         if place.stride in (1, -1):
-            first = place.at_lane(0 if place.stride > 0 else self.width - 1)
-            name = self.op(f"vector.load {buffer.name}[{self.position(first)}] : {buffer.type}, {vector}")
+            name = self._loaded(buffer, place.at_lane(0 if place.stride > 0 else self.width - 1), self.width)
             if place.stride < 0:
-                order = list(range(self.width))[::-1]
-                name = self.op(f"vector.shuffle {name}, {name} {order} : {vector}, {vector}")
+                name = self._shuffled(name, name, range(self.width)[::-1], element)
         elif (buffer, place) in self.turned:
             name = self.turned[buffer, place]
         elif place.stride in STEPS and place.stride <= self.width:
-            name = self._stepped(buffer, place, vector)
+            name = self._stepped(buffer, place)
         else:
-            places = [self.position(place.at_lane(j)) for j in range(self.width)]
-            parts = [self.op(f"memref.load {buffer.name}[{at}] : {buffer.type}") for at in places]
-            name = self.from_elements(parts, vector).name
-        if element.kind == "b":
-            name = self.op(f"arith.trunci {name} : {vector} to {element.of(self.width)}")
-        return Item(name, True)
+            lanes = [self._loaded(buffer, place.at_lane(j), 1) for j in range(self.width)]
+            name = self.from_elements(lanes, element.memory(1)).name
+        return Item(conversions.loaded(self, name, element, True), True)
 
-    def _stepped(self, buffer: Buffer, place: Linear, vector: str) -> str:
+    def _at(self, buffer: Buffer, place: Linear) -> str:
+        """Where the first number of an element lies in the memory of a buffer."""
+        return f"{buffer.name}[{self.position(place * buffer.element.parts)}] : {buffer.type}"
+
+    def _loaded(self, buffer: Buffer, place: Linear, width: int) -> str:
+        type_ = buffer.element.memory(width)
+        if type_ == buffer.element.stored:
+            return self.op(f"memref.load {self._at(buffer, place)}")
+        return self.op(f"vector.load {self._at(buffer, place)}, {type_}")
+
+    def _shuffled(self, a: str, b: str, order: Sequence[int], element: Element) -> str:
+        """Elements of two vectors as they are in memory, by their numbers in the first one and after it."""
+        vector = element.memory(self.width)
+        places = [j * element.parts + part for j in order for part in range(element.parts)]
+        return self.op(f"vector.shuffle {a}, {b} {places} : {vector}, {vector}")
+
+    def _stepped(self, buffer: Buffer, place: Linear) -> str:
         """Every second element, or third and so on, of vectors that follow one another; the last ends with the last."""
         width, step = self.width, place.stride
         last = step * (width - 1)
         found, lanes = "", 0
         for number in range(step):
             start = min(number * width, last - (width - 1))
-            at = self.position(place.at_lane(0) + start)
-            part = self.op(f"vector.load {buffer.name}[{at}] : {buffer.type}, {vector}")
+            part = self._loaded(buffer, place.at_lane(0) + start, width)
             # The lanes that this vector has and those before it had not.
             upto = sum(step * j < start + width for j in range(width))
             order = [j if j < lanes else width + step * j - start if j < upto else 0 for j in range(width)]
             if not number:
                 order = [step * j if j < upto else 0 for j in range(width)]
-            found = self.op(f"vector.shuffle {found or part}, {part} {order} : {vector}, {vector}")
+            found = self._shuffled(found or part, part, order, buffer.element)
             lanes = upto
         return found
 
     def turn(self, buffer: Buffer, place: Linear) -> None:
         """Load a square whose rows begin where the lanes of a place are, and have its columns at hand as vectors."""
-        stored = f"vector<{self.width}x{buffer.element.stored}>"
-        rows = [
-            self.op(f"vector.load {buffer.name}[{self.position(place.at_lane(j))}] : {buffer.type}, {stored}")
-            for j in range(self.width)
-        ]
-        for number, name in enumerate(transposed(self.writer, rows, stored)):
+        element = buffer.element
+        rows = [self._loaded(buffer, place.at_lane(j), self.width) for j in range(self.width)]
+        for number, name in enumerate(transposed(self.writer, rows, element.memory(self.width), element.parts)):
             self.turned[buffer, place + number] = name
 
     def store(self, view: View, index: Index, item: Item) -> None:
@@ -378,19 +404,27 @@ class Code(Builder):
         if is_vector:
             name = self.vector(item, element)
         assert is_vector or not item.is_vector, "a vector needs a place for each lane"
-        stored = f"vector<{self.width}x{element.stored}>" if is_vector else element.stored
-        if element.kind == "b":
-            name = self.op(f"arith.extui {name} : {self.type(element, is_vector)} to {stored}")
+        name = conversions.stored(self, name, element, is_vector)
         if not is_vector:
-            at = self.position(Linear(place.constant, place.terms))
-            self.writer.do(f"memref.store {name}, {buffer.name}[{at}] : {buffer.type}")
+            self._stored(name, buffer, Linear(place.constant, place.terms), 1)
         elif place.stride == 1:
-            at = self.position(place.at_lane(0))
-            self.writer.do(f"vector.store {name}, {buffer.name}[{at}] : {buffer.type}, {stored}")
+            self._stored(name, buffer, place.at_lane(0), self.width)
         else:
+            vector = element.memory(self.width)
             for j in range(self.width):
-                part = self.op(f"vector.extract {name}[{j}] : {element.stored} from {stored}")
-                self.writer.do(f"memref.store {part}, {buffer.name}[{self.position(place.at_lane(j))}] : {buffer.type}")
+                if element.parts == 1:
+                    part = self.op(f"vector.extract {name}[{j}] : {element.stored} from {vector}")
+                else:
+                    order = [j * element.parts + part for part in range(element.parts)]
+                    part = self.op(f"vector.shuffle {name}, {name} {order} : {vector}, {vector}")
+                self._stored(part, buffer, place.at_lane(j), 1)
+
+    def _stored(self, name: str, buffer: Buffer, place: Linear, width: int) -> None:
+        type_ = buffer.element.memory(width)
+        if type_ == buffer.element.stored:
+            self.writer.do(f"memref.store {name}, {self._at(buffer, place)}")
+        else:
+            self.writer.do(f"vector.store {name}, {self._at(buffer, place)}, {type_}")
 
     def loop(
         self,
@@ -424,16 +458,20 @@ class Code(Builder):
 
 
 def spelled(number: Any, element: Element) -> str:
-    """A number as MLIR writes it in an attribute of an element type.
+    """A number as MLIR writes it in an attribute of an element type; both parts of a complex one.
 
     >>> spelled(255, Element.parse("ui8")), spelled(float("inf"), Element.parse("f32"))
     ('-1', '0x7F800000')
     >>> spelled(1, Element.parse("f64"))
     '1.00000000000000000e+00'
+    >>> spelled(2j, Element.parse("complex<f32>"))
+    '0.00000000000000000e+00, 2.00000000000000000e+00'
     """
     if element.kind == "b":
         return "true" if number else "false"
+    if element.kind == "c":
+        return ", ".join(spelled(part, element.part) for part in (number.real, number.imag))
     if element.is_float:
-        return spelled_float(float(number), element.name)
+        return spelled_float(float(number), element.computed)
     bits = int(number) % (1 << element.bits)
     return str(bits - (1 << element.bits) if bits >= 1 << (element.bits - 1) else bits)

@@ -16,13 +16,14 @@ import numpy as np
 from passes import attributes as attrs
 from passes.kernels.arithmetic import apply
 from passes.kernels.builder import Builder
+from passes.kernels.elements import Element, RefusedError
 from passes.kernels.kernel import Lowering, Rule, element_type
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import lanes_of, nest
 from passes.kernels.record import Recorder
 from passes.kernels.regions import region
 from passes.kernels.scalars import limits
-from passes.kernels.values import Element, Index, Item, NotVectorsError, RefusedError, Value, View
+from passes.kernels.values import Index, Item, NotVectorsError, Value, View
 from passes.match import combinations
 
 # A product of more multiply-adds and results than these is faster in tiles of its own (`products`).

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from passes import attributes as attrs
+from passes.kernels.elements import RefusedError
 from passes.kernels.hazards import Order
 from passes.kernels.kernel import Lowering, Rule, element_type
 from passes.kernels.linear import Linear
 from passes.kernels.nests import Write
 from passes.kernels.scalars import limits
-from passes.kernels.values import Buffer, RefusedError, Value, View
+from passes.kernels.values import Buffer, Value, View
 from passes.match import producer, splat_of
 
 # Loop-invariant values that cost more are computed once, before the loop.

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from passes.attributes import dot_dimensions
+from passes.kernels.elements import RefusedError
 from passes.kernels.processor import Processor
-from passes.kernels.values import RefusedError
 from passes.match import is_static
 
 # Nanoseconds for an addition of one byte, in vectors and from the second cache: a stencil of 10^6 floats takes 640 us.

@@ -14,8 +14,9 @@ from typing import Any
 
 from passes import bindings, build
 from passes.analysis.in_place import OWN_PLACES
+from passes.kernels.elements import Element
 from passes.kernels.plan import Plan
-from passes.kernels.writer import Buffer, Writer, stored
+from passes.kernels.writer import Buffer, Writer
 from passes.match import host_operations
 from passes.types import spelled
 
@@ -165,11 +166,12 @@ def _symbol(op: Any) -> str:
 
 
 def _stored_type(type_: Any) -> Any:
-    element = spelled(type_.element_type)
-    # Booleans are bytes in the memory of tensors too.
-    if element == "i1" or stored(element) == element:
+    """The type of a tensor at the border of a kernel: booleans as bytes, and integers without a sign."""
+    element = Element.parse(spelled(type_.element_type))
+    if element.kind != "u":
+        # Booleans are bytes in the memory of tensors too.
         return type_
-    return build.tensor_type(type_.shape, bindings.ir.Type.parse(stored(element)))
+    return build.tensor_type(type_.shape, bindings.ir.Type.parse(element.stored))
 
 
 def _as_stored(value: Any) -> Any:

@@ -10,12 +10,13 @@ from typing import Any
 from passes import bindings
 from passes.kernels import cost, scalars
 from passes.kernels.builder import Code, Symbols
+from passes.kernels.elements import Element, RefusedError
 from passes.kernels.hazards import Order, are_apart, compare
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import Space, Write, fill
 from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
-from passes.kernels.values import Buffer, Element, Index, Item, RefusedError, Value, View, row_major
+from passes.kernels.values import Buffer, Index, Item, Value, View, row_major
 from passes.kernels.writer import Writer
 from passes.types import spelled
 
@@ -40,7 +41,10 @@ def element_type(type_: Any) -> tuple[tuple[int, ...], Element]:
     shape = tuple(type_.shape)
     if 0 in shape:
         raise RefusedError("arrays without elements")
-    return shape, Element.parse(spelled(type_.element_type))
+    element = Element.parse(spelled(type_.element_type))
+    if element.is_narrow or element.parts > 1:
+        raise RefusedError(f"elements of type {element.name}")
+    return shape, element
 
 
 class _Block:

@@ -9,11 +9,12 @@ from passes import bindings
 from passes.kernels import contractions, control, cost, updates, views
 from passes.kernels.arithmetic import apply, can
 from passes.kernels.dispatch import Kernel, Kernels
+from passes.kernels.elements import RefusedError
 from passes.kernels.kernel import Lowering, Rule, element_type
 from passes.kernels.linear import ZERO
 from passes.kernels.nests import Write
 from passes.kernels.processor import Processor
-from passes.kernels.values import Buffer, RefusedError, Value, row_major
+from passes.kernels.values import Buffer, Value, row_major
 from passes.kernels.writer import Buffer as Binding
 from passes.legalize import PATTERNS_CPU
 from passes.match import functions, operations, splat_of
@@ -30,7 +31,7 @@ def _elementwise(k: Lowering, op: Any) -> None:
     shape, element = element_type(op.results[0].type)
     values = [k.env[v] for v in op.operands]
     elements = [v.element for v in values]
-    if not can(op.name.removeprefix("stablehlo."), elements):
+    if not can(op.name.removeprefix("stablehlo.")):
         raise RefusedError(f"{op.name.removeprefix('stablehlo.')} has no form in kernels")
     if any(v.shape not in (shape, ()) for v in values):
         raise RefusedError("bitcasts that change the number of axes")
@@ -204,14 +205,14 @@ def _dispatch(
     kernel = Kernel.written(name, k.writer, inputs, [_binding(b) for b in (*outputs, *spilled)], (1,))
     types = [value.type for value in results]
     with ir.InsertionPoint(before), before.location:
-        types += [tensor_type((b.size,), ir.Type.parse(b.element.stored)) for b in spilled]
+        types += [tensor_type((b.numbers,), ir.Type.parse(b.element.stored)) for b in spilled]
         made = kernels.dispatch(kernel, [value for value, _ in k.operands], types)
     kernels.plan.accept(name, before.location, len(k.writer.lines), sum(b.bytes for b in scratch))
     return made[: len(results)]
 
 
 def _binding(buffer: Buffer) -> Binding:
-    return Binding(buffer.name, buffer.size, buffer.element.stored)
+    return Binding(buffer.name, buffer.numbers, buffer.element.stored)
 
 
 def _erase_unused(operations: Sequence[Any]) -> None:

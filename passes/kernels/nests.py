@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from passes.kernels.builder import Code, Symbols
+from passes.kernels.elements import Element
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.record import Recorder
-from passes.kernels.values import Element, Index, NotVectorsError, Value, View
+from passes.kernels.values import Index, NotVectorsError, Value, View
 
 # Bodies of more operations are written once for vectors and once for single elements, not for each width between.
 _LARGE_BODY = 48
@@ -49,7 +50,7 @@ class Plan(NamedTuple):
 
 def lanes_of(elements: Sequence[Element], vector_bytes: int, size: int) -> int:
     """How many elements a vector has along an axis of that size."""
-    width = min(vector_bytes // max(element.size for element in elements), _MAX_LANES)
+    width = min(vector_bytes // max(element.lane for element in elements), _MAX_LANES)
     while width > size:
         width //= 2
     return max(width, 1)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-# Bits of the elements that a kernel computes with.
-_BITS = {"f64": 64, "f32": 32, "i64": 64, "i32": 32, "i16": 16, "i8": 8, "f16": 16, "bf16": 16, "index": 64}
+from passes.kernels.elements import ELEMENTS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Processor:
         >>> Processor(vector_bytes=32).lanes("f64")
         4
         """
-        return self.vector_bytes * 8 // _BITS[element]
+        return self.vector_bytes // ELEMENTS[element].size
 
     @classmethod
     def of(cls, machine: str, features: frozenset[str]) -> Processor:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from passes.kernels.builder import STEPS, Builder, Symbols
+from passes.kernels.elements import Element
 from passes.kernels.linear import Linear
-from passes.kernels.values import Buffer, Element, Index, Item, NotVectorsError, Value, View
+from passes.kernels.values import Buffer, Index, Item, NotVectorsError, Value, View
 
 # Operations that take as long as about so many additions.
 _COSTLY = {

@@ -9,8 +9,9 @@ from passes import bindings
 from passes.kernels import structure
 from passes.kernels.arithmetic import apply
 from passes.kernels.builder import Builder
+from passes.kernels.elements import Element, RefusedError
 from passes.kernels.kernel import Lowering, element_type
-from passes.kernels.values import Element, Item, RefusedError
+from passes.kernels.values import Item
 from passes.match import splat_of
 
 

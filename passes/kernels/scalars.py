@@ -7,8 +7,9 @@ from typing import Any
 
 from passes import attributes as attrs
 from passes.kernels.builder import Symbols
+from passes.kernels.elements import Element
 from passes.kernels.linear import Linear
-from passes.kernels.values import Element, Value
+from passes.kernels.values import Value
 
 
 def limits(element: Element) -> tuple[int, int]:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from passes.kernels.writer import Writer
 
 
-def transposed(w: Writer, rows: Sequence[str], type_: str) -> list[str]:
+def transposed(w: Writer, rows: Sequence[str], type_: str, parts: int = 1) -> list[str]:
     """Vectors with rows for columns: exchanges of ever larger blocks.
 
     Args:
       rows: as many vectors as each has lanes, a power of two.
       type_: of each vector.
+      parts: how many numbers an element is.
 
     >>> w = Writer()
     >>> transposed(w, ["%a", "%b"], "vector<2xf32>")
@@ -23,12 +24,16 @@ def transposed(w: Writer, rows: Sequence[str], type_: str) -> list[str]:
     """
     found, lanes, step = list(rows), len(rows), 1
     while step < lanes:
-        lower = ", ".join(str(i if not i & step else lanes + (i ^ step)) for i in range(lanes))
-        upper = ", ".join(str(i | step if not i & step else lanes + i) for i in range(lanes))
+        lower = _numbers([i if not i & step else lanes + (i ^ step) for i in range(lanes)], parts)
+        upper = _numbers([i | step if not i & step else lanes + i for i in range(lanes)], parts)
         exchanged = list(found)
         for i in (i for i in range(lanes) if not i & step):
             a, b = found[i], found[i | step]
-            exchanged[i] = w.op(f"vector.shuffle {a}, {b} [{lower}] : {type_}, {type_}")
-            exchanged[i | step] = w.op(f"vector.shuffle {a}, {b} [{upper}] : {type_}, {type_}")
+            exchanged[i] = w.op(f"vector.shuffle {a}, {b} {lower} : {type_}, {type_}")
+            exchanged[i | step] = w.op(f"vector.shuffle {a}, {b} {upper} : {type_}, {type_}")
         found, step = exchanged, step * 2
     return found
+
+
+def _numbers(elements: Sequence[int], parts: int) -> list[int]:
+    return [element * parts + part for element in elements for part in range(parts)]

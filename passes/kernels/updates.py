@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from passes import attributes as attrs
+from passes.kernels.elements import RefusedError
 from passes.kernels.hazards import Order
 from passes.kernels.kernel import Lowering, Rule
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import Write, lanes_of, nest
 from passes.kernels.regions import region
-from passes.kernels.values import Index, Item, NotVectorsError, RefusedError, Value, View
+from passes.kernels.values import Index, Item, NotVectorsError, Value, View
 
 
 def target(k: Lowering, value: Value) -> View:

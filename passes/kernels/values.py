@@ -7,71 +7,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from passes.kernels.elements import Element
 from passes.kernels.linear import ZERO, Linear, address
 
 Index = tuple[Linear, ...]
 
 
-class RefusedError(Exception):
-    """The operation stays outside of kernels; the message says why."""
-
-
 class NotVectorsError(Exception):
     """This computation has no form in vectors along the chosen axis."""
-
-
-class Element(NamedTuple):
-    """An element type: `name` as StableHLO spells it, and its kind, one of `f i u b`."""
-
-    name: str
-    kind: str
-    bits: int
-
-    @staticmethod
-    def parse(name: str) -> Element:
-        """The element type of that name; `RefusedError` for one that kernels do not have.
-
-        >>> Element.parse("ui8")
-        Element(name='ui8', kind='u', bits=8)
-        """
-        try:
-            return _ELEMENTS[name]
-        except KeyError:
-            raise RefusedError(f"elements of type {name}") from None
-
-    @property
-    def text(self) -> str:
-        """The type of a value in a kernel: integers are signless there."""
-        return self.name.replace("ui", "i")
-
-    @property
-    def stored(self) -> str:
-        """The type in memory: booleans are bytes."""
-        return "i8" if self.kind == "b" else self.text
-
-    @property
-    def size(self) -> int:
-        """Bytes in memory."""
-        return max(1, self.bits // 8)
-
-    @property
-    def is_float(self) -> bool:
-        """Whether it is a floating-point number."""
-        return self.kind == "f"
-
-    def of(self, width: int) -> str:
-        """The type of a vector of so many, or of one."""
-        return f"vector<{width}x{self.text}>" if width > 1 else self.text
-
-
-_ELEMENTS = {
-    "i1": Element("i1", "b", 1),
-    "f32": Element("f32", "f", 32),
-    "f64": Element("f64", "f", 64),
-    **{f"i{bits}": Element(f"i{bits}", "i", bits) for bits in (8, 16, 32, 64)},
-    **{f"ui{bits}": Element(f"ui{bits}", "u", bits) for bits in (8, 16, 32, 64)},
-}
-BOOLEAN, INT64 = _ELEMENTS["i1"], _ELEMENTS["i64"]
 
 
 @dataclasses.dataclass(eq=False)
@@ -92,7 +35,12 @@ class Buffer:
     @property
     def type(self) -> str:
         """Its type in the kernel."""
-        return f"memref<{self.size}x{self.element.stored}>"
+        return f"memref<{self.numbers}x{self.element.stored}>"
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers it holds: complex elements have two."""
+        return self.size * self.element.parts
 
     @property
     def bytes(self) -> int:

@@ -11,11 +11,13 @@ import numpy as np
 
 from passes import attributes as attrs
 from passes.kernels.builder import Builder
+from passes.kernels.conversions import converted
+from passes.kernels.elements import Element, RefusedError
 from passes.kernels.kernel import Lowering, Rule, element_type
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import Write
 from passes.kernels.regions import region
-from passes.kernels.values import Element, Index, Item, NotVectorsError, RefusedError, Value, View
+from passes.kernels.values import Index, Item, NotVectorsError, Value, View
 from passes.match import constant_of, splat_of
 
 # Constants and concatenations of scalars of at most so many elements are chosen from, not kept in memory.
@@ -187,15 +189,16 @@ def _iota(k: Lowering, op: Any) -> None:
     axis = attrs.integer(op, "iota_dimension")
 
     def count(builder: Builder, at: Index) -> Item:
-        i = at[axis]
-        first = builder.number(Linear(i.constant, i.terms), element)
+        i, number = at[axis], element.part.wide
+        first = builder.number(Linear(i.constant, i.terms), number)
         if not i.stride:
-            return Item(first)
-        base = builder.vector(Item(first), element)
-        steps = [builder.constant(i.stride * lane, element) for lane in range(builder.width)]
-        offsets = builder.from_elements(steps, element.of(builder.width))
-        add = "arith.addf" if element.is_float else "arith.addi"
-        return Item(builder.op(f"{add} {base}, {offsets.name} : {element.of(builder.width)}"), True)
+            return Item(converted(builder, first, number, element, False))
+        base = builder.vector(Item(first), number)
+        steps = [builder.constant(i.stride * lane, number) for lane in range(builder.width)]
+        offsets = builder.from_elements(steps, number.text)
+        add = "arith.addf" if number.is_float else "arith.addi"
+        counted = builder.op(f"{add} {base}, {offsets.name} : {number.of(builder.width)}")
+        return Item(converted(builder, counted, number, element, True), True)
 
     k.define(op, k.function(shape, element, count))
 

@@ -22,7 +22,7 @@ class Buffer(NamedTuple):
     Attributes:
       name: the SSA value of the memref.
       size: how many elements it has.
-      element: their type in memory: booleans are bytes, and integers have no sign (`stored`).
+      element: their type in memory: booleans are bytes, and integers have no sign (`Element.stored`).
     """
 
     name: str
@@ -33,16 +33,6 @@ class Buffer(NamedTuple):
     def type(self) -> str:
         """The memref's type."""
         return f"memref<{self.size}x{self.element}>"
-
-
-def stored(element: str) -> str:
-    """The element type in memory of a tensor's element type.
-
-    >>> stored("i1"), stored("ui16"), stored("f32")
-    ('i8', 'i16', 'f32')
-    """
-    # A memref of i1 has one byte for each element, but `vector.load` takes it for bits.
-    return "i8" if element == "i1" else element.removeprefix("u") if element.startswith("ui") else element
 
 
 def spelled_float(value: float, element: str) -> str:

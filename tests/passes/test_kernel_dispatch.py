@@ -8,8 +8,9 @@ from passes import PassOptions, bindings, kernels
 from passes.analysis.alias import returned_arguments
 from passes.analysis.clobber import clobbered_arguments
 from passes.kernels.dispatch import Kernel
+from passes.kernels.elements import ELEMENTS
 from passes.kernels.processor import Processor
-from passes.kernels.writer import Buffer, Writer, stored
+from passes.kernels.writer import Buffer, Writer
 from passes.match import operations
 from stagec.compiler import direct, driver, log
 from stagec.compiler.flags import CompileOptions
@@ -21,7 +22,7 @@ CPU = Target.parse("cpu")
 def copying(size, element, name="copy"):
     """A kernel that copies its input, in two workgroups."""
     w = Writer()
-    source, target = Buffer("%x", size, stored(element)), Buffer("%y", size, stored(element))
+    source, target = (Buffer(name, size, ELEMENTS[element].stored) for name in ("%x", "%y"))
     half = size // 2
     with w.at('loc("user.py":7:3)'):
         start = w.mul(w.workgroup(0, 2), half)

@@ -9,8 +9,8 @@ import stagec.numpy as snp
 from passes import PassOptions, bindings, kernels
 from passes.kernels.processor import Processor
 from passes.kernels.products import shapes, tiled
-from passes.kernels.products.elementwise import number
 from passes.kernels.products.tiles import tiling
+from passes.kernels.writer import spelled_float
 from passes.match import constant_of, operations
 from passes.types import numpy_dtype
 from stagec import lax
@@ -145,6 +145,39 @@ def test_what_follows_a_product_is_part_of_its_kernel():
     np.testing.assert_array_equal(positive, hidden > 0)
 
 
+def test_sums_of_integers_are_scaled_in_their_kernel():
+    """What a quantized layer does: products of bytes in 32 bits, converted and scaled."""
+    numbers = np.random.default_rng(0)
+    x, w = (numbers.integers(-100, 100, shape).astype(np.int8) for shape in ((33, 40), (40, 37)))
+    scale = np.linspace(0.5, 1, 37).astype(np.float32)
+
+    def layer(x, w, scale):
+        sums = lax.dot_general(x, w, (((1,), (0,)), ((), ())), preferred_element_type=np.int32)
+        return snp.maximum(sums.astype(np.float32) * scale, 0), sums > 5
+
+    lowered = stagec.jit(layer).lower(x, w, scale)
+    assert lowered.as_text("kernels").count("a kernel of") == 1
+    sums = x.astype(np.int32) @ w
+    found = lowered.compile()(x, w, scale)
+    np.testing.assert_array_equal(found[0], np.maximum(sums.astype(np.float32) * scale, 0))
+    np.testing.assert_array_equal(found[1], sums > 5)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_float64_is_rounded_to_a_narrow_type_as_numpy_does(dtype):
+    """Once to float16: by way of float32, numbers near the middle of two others would become the wrong one."""
+    x = np.random.default_rng(0).normal(size=(50, 1))
+    # Slightly above the middle of two neighbours, by less than float32 can tell.
+    one = np.ones((1, 40))
+    x[:3, 0] = 1 + np.array([2.0**-11, 2.0**-8, -(2.0**-12)]) + 2.0**-40
+    x[3:6, 0] = [np.inf, np.nan, 1e300]
+    narrow = stagec.jit(lambda x, y: (x @ y).astype(dtype))
+    with stagec.enable_x64(), np.errstate(over="ignore"):
+        assert narrow.lower(x, one).as_text("kernels").count("stablehlo.convert") == 0
+        found, wanted = np.asarray(narrow(x, one)), (x @ one).astype(dtype)
+    np.testing.assert_array_equal(found.astype(np.float32), wanted.astype(np.float32))
+
+
 def test_operands_are_widened_where_they_are_loaded():
     def f(x, w):
         return x @ w.astype(np.float32)
@@ -240,7 +273,8 @@ def test_every_operation_of_a_products_kernel_has_the_users_line():
 @pytest.mark.parametrize("element", ["f16", "bf16", "f32", "f64"])
 @pytest.mark.parametrize("value", [0.0, -0.0, 1.0, -2.5e-30, 1e30, np.inf, -np.inf, np.nan])
 def test_numbers_are_written_so_that_they_are_read_again(element, value):
-    text = f"func.func @f() {{ %0 = stablehlo.constant dense<{number(value, element)}> : tensor<1x{element}> return }}"
+    number = spelled_float(value, element)
+    text = f"func.func @f() {{ %0 = stablehlo.constant dense<{number}> : tensor<1x{element}> return }}"
     module = bindings.ir.Module.parse(text, bindings.new_context())
     (constant,) = (op for op in operations(module.operation) if op.name == "stablehlo.constant")
     dtype = numpy_dtype(constant.results[0].type.element_type)

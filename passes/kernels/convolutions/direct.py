@@ -13,9 +13,10 @@ from typing import Any, TypeAlias
 from passes.kernels.convolutions.shapes import Axis, Convolution
 from passes.kernels.convolutions.tiles import Tiling
 from passes.kernels.dispatch import Kernel
+from passes.kernels.elements import ELEMENTS
 from passes.kernels.products.epilogue import Epilogue
 from passes.kernels.products.vectors import Vectors
-from passes.kernels.writer import Buffer, Index, stored
+from passes.kernels.writer import Buffer, Index
 
 _Term: TypeAlias = Callable[[Index, Index, list[str]], list[str]]
 
@@ -34,8 +35,8 @@ class _Direct:
     def __init__(self, convolution: Convolution, tiling: Tiling, vectors: Vectors, epilogue: Epilogue) -> None:
         self.convolution, self.tiling, self.v, self.w = convolution, tiling, vectors, vectors.w
         self.epilogue = epilogue
-        self.lhs = Buffer("%lhs", convolution.lhs, stored(convolution.kind))
-        self.rhs = Buffer("%rhs", convolution.rhs, stored(convolution.kind))
+        self.lhs = Buffer("%lhs", convolution.lhs, ELEMENTS[convolution.kind].stored)
+        self.rhs = Buffer("%rhs", convolution.rhs, ELEMENTS[convolution.kind].stored)
 
     def write(self) -> tuple[int, int, int]:
         """Write the kernel's body; returns the workgroups' counts.

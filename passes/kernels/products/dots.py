@@ -8,19 +8,20 @@ from __future__ import annotations
 from typing import Any
 
 from passes.kernels.dispatch import Kernel
+from passes.kernels.elements import ELEMENTS
 from passes.kernels.products.epilogue import Epilogue
 from passes.kernels.products.packing import batch_offset
 from passes.kernels.products.shapes import Product
 from passes.kernels.products.tiles import Tiling
 from passes.kernels.products.vectors import Vectors
-from passes.kernels.writer import Buffer, Index, stored
+from passes.kernels.writer import Buffer, Index
 
 
 def kernel(product: Product, tiling: Tiling, vectors: Vectors, epilogue: Epilogue, location: Any) -> Kernel:
     """The kernel; its inputs are the operands, then the epilogue's."""
     w = vectors.w
-    lhs = Buffer("%lhs", product.lhs.size, stored(product.lhs.element))
-    rhs = Buffer("%rhs", product.rhs.size, stored(product.rhs.element))
+    lhs = Buffer("%lhs", product.lhs.size, ELEMENTS[product.lhs.element].stored)
+    rhs = Buffer("%rhs", product.rhs.size, ELEMENTS[product.rhs.element].stored)
     # Results that follow one another are stored together, so the many run along the columns if they can.
     along_columns = product.n > product.m
     many = product.n if along_columns else product.m

@@ -12,18 +12,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from passes import attributes as attrs, bindings
-from passes.kernels import structure
-from passes.kernels.products import elementwise
+from passes.kernels import arithmetic, structure
+from passes.kernels.builder import Builder, Symbols
+from passes.kernels.elements import Element, RefusedError
 from passes.kernels.products.packing import batch_offset
 from passes.kernels.products.shapes import Product, merged
 from passes.kernels.products.vectors import Vectors
-from passes.kernels.values import row_major
-from passes.kernels.writer import Buffer, Index, Writer, stored
+from passes.kernels.record import Recorder
+from passes.kernels.values import Item, row_major
+from passes.kernels.writer import Buffer, Index, Writer
 from passes.match import element_name, is_static, producer, shape_of, size_of, splat_of
 
 _MOST_OPERATIONS, _MOST_RESULTS, _MOST_INPUTS = 16, 3, 6
 _SAME_ELEMENTS = "stablehlo.reshape"
-_INPUT_ELEMENTS = ("i1", "f16", "bf16", "f32", "f64")
+# Additions that an operation does not take as long as: its code is written for each vector of the register tile.
+_COSTLY = 40
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,10 +71,10 @@ class Epilogue:
         distinct = {source.value: source for source in self.sources.values()}
         self.operands = list(distinct)
         self.inputs = [
-            Buffer(f"%input{i}", size_of(value), stored(element_name(value))) for i, value in enumerate(self.operands)
+            Buffer(f"%input{i}", size_of(value), _element(value).stored) for i, value in enumerate(self.operands)
         ]
         self.outputs = [
-            Buffer(f"%result{i}", size_of(value), stored(element_name(value))) for i, value in enumerate(self.results)
+            Buffer(f"%result{i}", size_of(value), _element(value).stored) for i, value in enumerate(self.results)
         ]
         self._buffers = dict(zip(self.operands, self.inputs))
         self._offsets: dict[Any, Index] = {}
@@ -110,14 +113,13 @@ class Epilogue:
           m, n: its row and column.
           count: how many lanes there are.
         """
-        values = {self.result: v.cast(sums, v.element, element_name(self.result))}
+        values = {self.result: v.cast(sums, v.kind, _element(self.result))}
 
         def value_of(value: Any) -> str:
             if value not in values:
                 number = splat_of(value)
                 if number is not None:
-                    element = element_name(value)
-                    values[value] = v.full(elementwise.number(float(number), element), element)
+                    values[value] = v.code.full(number.item(), _element(value), True)
                 else:
                     values[value] = self._input(v, value, m, n, count)
             return values[value]
@@ -125,17 +127,43 @@ class Epilogue:
         for op in self.operations:
             operands = [value_of(operand) for operand in op.operands]
             same = op.name == _SAME_ELEMENTS
-            values[op.results[0]] = operands[0] if same else elementwise.apply(v, op, operands)
+            values[op.results[0]] = operands[0] if same else _applied(v.code, op, operands)
         for value, buffer in zip(self.results, self.outputs):
-            v.write(values[value], element_name(value), buffer, at, count)
+            v.write(values[value], _element(value), buffer, at, count)
 
     def _input(self, v: Vectors, value: Any, m: Index, n: Index, count: int) -> str:
         source, w = self.sources[value], v.w
-        memory, element = self._buffers[source.value], element_name(source.value)
+        memory, element = self._buffers[source.value], _element(source.value)
         at = w.add(self._offsets[value], w.add(w.mul(m, source.row), w.mul(n, source.column)))
         if source.column == 0:
             return v.repeated(memory, at, element)
         return v.read(memory, at, element, count)
+
+
+def _element(value: Any) -> Element:
+    return Element.parse(element_name(value))
+
+
+def _applied(code: Builder, op: Any, values: Sequence[str]) -> str:
+    """The result of an elementwise operation on vectors."""
+    elements, result = [_element(value) for value in op.operands], _element(op.results[0])
+    if any(element.parts > 1 for element in (*elements, result)):
+        raise RefusedError("complex numbers in an epilogue")
+    return arithmetic.apply(code, op, [Item(value, True) for value in values], elements, result).name
+
+
+def _is_taken(op: Any) -> bool:
+    """Whether an operation is elementwise, makes floats or booleans, and is short enough for an epilogue."""
+    if not arithmetic.can(op.name.removeprefix("stablehlo.")):
+        return False
+    if _element(op.results[0]).kind not in "fb":
+        return False
+    recorder = Recorder(Symbols(), 2)
+    try:
+        _applied(recorder, op, [""] * len(op.operands))
+    except RefusedError:
+        return False
+    return recorder.cost < _COSTLY
 
 
 def find(op: Any, product: Product) -> Epilogue:
@@ -174,7 +202,7 @@ def _taken(
         return None
     if size_of(user.results[0]) != size_of(result):
         return None
-    if user.name != _SAME_ELEMENTS and not elementwise.can(user):
+    if user.name != _SAME_ELEMENTS and not _is_taken(user):
         return None
     inside = {result, *(member.results[0] for member in group)}
     found = dict(inputs)
@@ -229,8 +257,6 @@ def _input(value: Any, product: Product) -> Input | None:
         for axis, target in enumerate(attrs.ints(broadcast, "broadcast_dimensions")):
             if shape_of(value)[axis] > 1:
                 steps[target] = own[axis]
-    if element_name(value) not in _INPUT_ELEMENTS:
-        return None
     groups = _split(shape, steps, [product.n, product.m, *reversed(product.batch)])
     if groups is None or groups[0] not in (0, 1):
         return None

@@ -12,9 +12,10 @@ import dataclasses
 from collections.abc import Sequence
 
 from passes.kernels.dispatch import Kernel
+from passes.kernels.elements import ELEMENTS
 from passes.kernels.products.shapes import Matrix
 from passes.kernels.products.vectors import Vectors
-from passes.kernels.writer import Buffer, Index, Writer, stored
+from passes.kernels.writer import Buffer, Index, Writer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Panels:
 def packing(panels: Panels, batch: Sequence[int], batches: int, vectors: Vectors, location: object) -> Kernel:
     """The kernel that packs an operand; a workgroup has one panel of one matrix."""
     w, step = vectors.w, panels.matrix.column
-    source = Buffer("%source", panels.matrix.size, stored(panels.matrix.element))
+    source = Buffer("%source", panels.matrix.size, ELEMENTS[panels.matrix.element].stored)
     packed = Buffer("%packed", panels.size * batches, vectors.element)
     with w.at(location):
         panel = w.workgroup(0, panels.count)
@@ -110,7 +111,7 @@ def _copy(
 
 
 def _gathered(v: Vectors, source: Buffer, begin: Index, step: int, count: int, element: str) -> str:
-    zero = v.w.constant("0.0" if "f" in v.element else "0", v.element)
+    zero = v.code.constant(0, v.kind)
     items = [v.scalar(source, v.w.add(begin, i * step), element) if i < count else zero for i in range(v.lanes)]
     return v.w.op(f"vector.from_elements {', '.join(items)} : {v.type}")
 

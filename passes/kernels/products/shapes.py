@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from passes import attributes as attrs
+from passes.kernels.elements import ELEMENTS
 from passes.kernels.values import row_major
-from passes.kernels.writer import stored
 from passes.match import element_name, is_static, producer, shape_of
 
 # What elements are multiplied and added up in, to a result of the same type.
@@ -28,7 +28,7 @@ def computed(operand: str, result: str) -> str:
     if result == operand:
         return _COMPUTED.get(operand, "")
     wide = _WIDENED.get(operand, "")
-    return wide if wide and stored(result) == wide else ""
+    return wide if wide and ELEMENTS[result].stored == wide else ""
 
 
 def computed_in(op: Any) -> str:

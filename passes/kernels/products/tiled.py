@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from passes.kernels.dispatch import Kernel
+from passes.kernels.elements import ELEMENTS
 from passes.kernels.products.epilogue import Epilogue
 from passes.kernels.products.packing import Panels, batch_offset, fill
 from passes.kernels.products.shapes import Matrix, Product
 from passes.kernels.products.tiles import Tiling
 from passes.kernels.products.vectors import Vectors
-from passes.kernels.writer import Buffer, Index, stored
+from passes.kernels.writer import Buffer, Index
 
 # How many steps of the sum ahead of the one in use operands are fetched.
 _AHEAD_LHS, _AHEAD_RHS = 16, 8
@@ -220,7 +221,7 @@ class Tiled:
 def _operand(name: str, matrix: Matrix, panels: Panels | None, product: Product) -> Buffer:
     if panels is not None:
         return Buffer(name, panels.size * product.batches, product.element)
-    return Buffer(name, matrix.size, stored(matrix.element))
+    return Buffer(name, matrix.size, ELEMENTS[matrix.element].stored)
 
 
 def _prefetch(w: Any, memory: Buffer, at: Index, use: str) -> str:

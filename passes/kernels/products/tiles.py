@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 
+from passes.kernels.elements import ELEMENTS
 from passes.kernels.processor import Processor
 from passes.kernels.products.shapes import Product
-from passes.kernels.products.vectors import bits
 
 # Seconds of one core that a share of the work should take at least: less is lost in handing it out.
 _SHARE = 100e-6
@@ -66,7 +66,7 @@ class Tiling:
 
 def tiling(product: Product, processor: Processor) -> Tiling | None:
     """How to compute a product; None where the compiler's own code is better."""
-    size = bits(product.element) // 8
+    size = ELEMENTS[product.element].size
     lanes = processor.lanes(product.element)
     m, n, k = product.m, product.n, product.k
     if product.lhs.column == 1 and product.rhs.row == 1 and min(m, n) <= 8 and k >= 2 * lanes:
@@ -101,7 +101,7 @@ def _dots(product: Product, processor: Processor) -> Tiling:
     many = max(product.m, product.n)
     rows = min(8 if few <= 2 else max(1, (processor.registers - 8) // few), many)
     panels = -(-many // rows)
-    share = int(many * product.k * bits(product.lhs.element) / 8 / _BYTES / _ROW_SHARE)
+    share = int(many * product.k * ELEMENTS[product.lhs.element].size / _BYTES / _ROW_SHARE)
     groups = max(1, min(share, processor.cores, panels)) if product.batches < processor.cores else 1
     return Tiling("dots", rows, 1, processor.lanes(product.element), row_blocks=-(-panels // groups))
 
@@ -146,7 +146,7 @@ def register_tile(m: int, n: int, lanes: int, size: int, processor: Processor, s
 
 def _blocks(product: Product, processor: Processor, rows: int, width: int, depth: int) -> tuple[int, int]:
     """Panels of rows and of columns in a block: the left operand's share fits the cache, and cores get even shares."""
-    size = bits(product.element) // 8
+    size = ELEMENTS[product.element].size
     row_panels, column_panels = -(-product.m // rows), -(-product.n // width)
     m, n = row_panels, column_panels
     # The rest of the cache is for panels of columns and for the result.

@@ -12,6 +12,7 @@ from typing import Any
 from passes import bindings, build
 from passes.kernels import cost
 from passes.kernels.dispatch import HOST, Kernel, Kernels
+from passes.kernels.elements import RefusedError
 from passes.kernels.loops import RULES
 from passes.kernels.processor import Processor
 from passes.kernels.straight.equal import Reach, Written, key_of
@@ -20,7 +21,7 @@ from passes.kernels.straight.lazy import has_effects, operands_of
 from passes.kernels.straight.nodes import Node, Reading
 from passes.kernels.straight.reduced import untranspose
 from passes.kernels.straight.writing import Writing
-from passes.kernels.values import Buffer, NotVectorsError, RefusedError
+from passes.kernels.values import Buffer, NotVectorsError
 from passes.kernels.writer import Buffer as Binding
 from passes.match import functions
 
@@ -85,7 +86,7 @@ class _Block:
         outputs = [(places[n], buffer) for n, buffer in written.outputs]
         with ir.InsertionPoint(reading.end), location:
             types = [self._type(reading, known, buffer) for known, buffer in outputs]
-            types += [build.tensor_type((b.size,), ir.Type.parse(b.element.stored)) for b in written.spilled]
+            types += [build.tensor_type((b.numbers,), ir.Type.parse(b.element.stored)) for b in written.spilled]
             results = self.kernels.dispatch(written.kernel, inputs, types, written.own_places)
         for (known, _), result in zip(outputs, results):
             self.made[known] = result
@@ -192,7 +193,7 @@ def _name(group: Group) -> str:
 
 
 def _binding(buffer: Buffer) -> Binding:
-    return Binding(buffer.name, buffer.size, buffer.element.stored)
+    return Binding(buffer.name, buffer.numbers, buffer.element.stored)
 
 
 def _depends_on_arguments(value: Any) -> bool:

@@ -9,12 +9,13 @@ from typing import Any
 from passes import attributes as attrs
 from passes.kernels import contractions
 from passes.kernels.arithmetic import can
+from passes.kernels.elements import RefusedError
 from passes.kernels.kernel import element_type
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
 from passes.kernels.straight.lazy import MOVES, Lazy, is_single, operands_of
-from passes.kernels.values import Buffer, NotVectorsError, RefusedError, Value, View, row_major
+from passes.kernels.values import Buffer, NotVectorsError, Value, View, row_major
 from passes.match import combinations, splat_of
 
 # Additions, loads among them, that are done again by each reader.
@@ -140,11 +141,7 @@ class Reading:
             name = op.name
             if name == "stablehlo.reduce" and not is_single(op):
                 self._reduce(op)
-            elif (
-                name in MOVES
-                or is_single(op)
-                or can(name.removeprefix("stablehlo."), [v.element for v in map(self._of, op.operands)])
-            ):
+            elif name in MOVES or is_single(op) or can(name.removeprefix("stablehlo.")):
                 self._check(op)
                 # What starts and places of slices are computed from is of no interest yet.
                 self.k.tainted.update(op.operands)
@@ -167,9 +164,6 @@ class Reading:
         """A value as a kernel has written it, or itself if none has."""
         node = self.root(value)
         return value if node is None else made.get(node.buffers[node.results.index(value)], value)
-
-    def _of(self, value: Any) -> Value:
-        return self.k.env[value]
 
     def _check(self, op: Any) -> None:
         for result in op.results:

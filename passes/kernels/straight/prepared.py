@@ -8,6 +8,7 @@ from typing import Any
 
 from passes.kernels import contractions
 from passes.kernels.builder import Builder, Code
+from passes.kernels.elements import RefusedError
 from passes.kernels.linear import address
 from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
@@ -16,7 +17,7 @@ from passes.kernels.straight.groups import Group
 from passes.kernels.straight.lazy import Lazy
 from passes.kernels.straight.nodes import GATHERED, Node, Reading
 from passes.kernels.straight.sweep import Part
-from passes.kernels.values import Buffer, Index, Item, NotVectorsError, RefusedError, Value, View, row_major
+from passes.kernels.values import Buffer, Index, Item, NotVectorsError, Value, View, row_major
 
 # Bytes of a row that a workgroup keeps on its stack between sweeps.
 _STACK = 64 << 10
@@ -124,7 +125,7 @@ class Prepared:
                 recorder.get(value, index)
         self.cost = sum(part.node.cost for part in self.parts.values())
         values = list(k.env.values())
-        largest = max((v.element.size for v in values if v.size > 1), default=8)
+        largest = max((v.element.lane for v in values if v.size > 1), default=8)
         self.lanes = self.processor.vector_bytes // largest
         self.sizes = dict(enumerate(group.sizes)) or {0: 1}
         if group.nodes[0].source is not None:
@@ -245,8 +246,8 @@ class Prepared:
             buffer = Buffer(f"%spilled{len(self.spilled)}", value.size, value.element)
             self.spilled.append(buffer)
             return View(buffer, row_major(value.shape))
-        name = self.k.writer.scratch(step, value.element.stored).name
-        made = Buffer(name, step, value.element)
+        made = Buffer("%none", step, value.element)
+        made.name = self.k.writer.scratch(made.numbers, value.element.stored).name
         self.scratch.append(made)
         return View(made, tuple(strides))
 

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 from passes.kernels.builder import Code
 from passes.kernels.contractions import neutral
+from passes.kernels.elements import Element
 from passes.kernels.kernel import Lowering
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.regions import region
-from passes.kernels.values import Element, Index, Item, Value, View
+from passes.kernels.values import Index, Item, Value, View
 
 # The part of each axis that is swept: from the first number up to the second.
 Ranges = Mapping[int, tuple[int, int]]

@@ -7,11 +7,12 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from passes.kernels.elements import RefusedError
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.straight.nodes import MOST, SHORT
 from passes.kernels.straight.sweep import Part, Span, Sweep, strands_of
 from passes.kernels.straight.turned import Turned
-from passes.kernels.values import Buffer, Index, Item, RefusedError, Value, View
+from passes.kernels.values import Buffer, Index, Item, Value, View
 
 # Vectors of columns that a strip has.
 _STRIP = 4

@@ -11,12 +11,12 @@ import numpy as np
 
 from passes.analysis.in_place import ATTRIBUTE as OUTPUT
 from passes.kernels.dispatch import BYTES
+from passes.kernels.elements import Element, RefusedError
 from passes.match import functions
 from passes.types import spelled
 
 # Constants that are written out; larger ones with one value are better made by the compiler.
 _SPLAT_BYTES = 1 << 16
-_BITS = {"i1": 8, "bf16": 16, "complex<f32>": 64, "complex<f64>": 128}
 
 
 class NotDirectError(Exception):
@@ -44,12 +44,15 @@ class Tensor:
     @property
     def bytes(self) -> int:
         """The size in memory."""
-        return math.prod(self.shape) * bits(self.element) // 8
+        return math.prod(self.shape) * _size(self.element)
 
 
-def bits(element: str) -> int:
-    """The width of an element type in memory."""
-    return _BITS[element] if element in _BITS else int(element.lstrip("uif"))
+def _size(element: str) -> int:
+    """Bytes of an element in memory."""
+    try:
+        return Element.parse(element).size
+    except RefusedError as error:
+        raise NotDirectError(str(error)) from None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,7 +170,7 @@ class _Reader:
 def _is_same_memory(op: Any) -> bool:
     """Whether an op gives bytes another type: integers with and without a sign, booleans for kernels and from them."""
     if op.name == "stablehlo.bitcast_convert":
-        return bool(bits(str(op.operands[0].type.element_type)) == bits(str(op.results[0].type.element_type)))
+        return _size(str(op.operands[0].type.element_type)) == _size(str(op.results[0].type.element_type))
     return op.name == "stablehlo.convert" and BYTES in op.attributes
 
 

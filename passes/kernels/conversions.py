@@ -1,0 +1,166 @@
+"""Numbers of one type as those of another: between memory and registers, and by rounding."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from passes.kernels.elements import BOOLEAN, FLOAT32, FLOAT64, INT32, Element, RefusedError
+
+
+class Emitter(Protocol):
+    """What code is written with: scalars, or vectors of `width` lanes."""
+
+    width: int
+
+    def op(self, text: str) -> str:
+        """An operation with one result, whose name is returned."""
+
+    def full(self, number: int | float, element: Element, is_vector: bool) -> str:
+        """A number, or a vector of it."""
+
+    def type(self, element: Element, is_vector: bool) -> str:
+        """The type of elements in registers."""
+
+    def memory(self, element: Element, is_vector: bool) -> str:
+        """The type of elements as they are loaded and stored."""
+
+
+def loaded(e: Emitter, name: str, element: Element, is_vector: bool) -> str:
+    """What was read from memory, as it is in registers."""
+    if element.stored == element.computed:
+        return name
+    memory, type_ = e.memory(element, is_vector), e.type(element, is_vector)
+    if element.kind == "b":
+        return e.op(f"arith.trunci {name} : {memory} to {type_}")
+    if element.stored == "f16":
+        return e.op(f"arith.extf {name} : {memory} to {type_}")
+    # bfloat16 is the upper half of float32.
+    bits = e.type(INT32, is_vector)
+    name = e.op(f"arith.extui {name} : {memory} to {bits}")
+    name = e.op(f"arith.shli {name}, {e.full(16, INT32, is_vector)} : {bits}")
+    return e.op(f"arith.bitcast {name} : {bits} to {type_}")
+
+
+def stored(e: Emitter, name: str, element: Element, is_vector: bool) -> str:
+    """What is in registers, as it is written to memory."""
+    if element.stored == element.computed:
+        return name
+    memory, type_ = e.memory(element, is_vector), e.type(element, is_vector)
+    if element.kind == "b":
+        return e.op(f"arith.extui {name} : {type_} to {memory}")
+    if element.stored == "f16":
+        return e.op(f"arith.truncf {name} : {type_} to {memory}")
+    bits = e.type(INT32, is_vector)
+    name = e.op(f"arith.bitcast {name} : {type_} to {bits}")
+    name = e.op(f"arith.shrui {name}, {e.full(16, INT32, is_vector)} : {bits}")
+    return e.op(f"arith.trunci {name} : {bits} to {memory}")
+
+
+def rounded(e: Emitter, name: str, element: Element, is_vector: bool) -> str:
+    """What was computed for a narrow type, as a number that this type has: to nearest, ties to even; NaN stays."""
+    if not element.is_narrow:
+        return name
+    if element.stored == "f16":
+        return loaded(e, stored(e, name, element, is_vector), element, is_vector)
+    floats, bits = e.type(element, is_vector), e.type(INT32, is_vector)
+    whole = e.op(f"arith.bitcast {name} : {floats} to {bits}")
+    odd = e.op(f"arith.shrui {whole}, {e.full(16, INT32, is_vector)} : {bits}")
+    odd = e.op(f"arith.andi {odd}, {e.full(1, INT32, is_vector)} : {bits}")
+    half = e.op(f"arith.addi {odd}, {e.full(0x7FFF, INT32, is_vector)} : {bits}")
+    upper = e.op(f"arith.addi {whole}, {half} : {bits}")
+    upper = e.op(f"arith.andi {upper}, {e.full(-0x10000, INT32, is_vector)} : {bits}")
+    found = e.op(f"arith.bitcast {upper} : {bits} to {floats}")
+    unordered = e.op(f"arith.cmpf uno, {name}, {name} : {floats}")
+    return select(e, unordered, name, found, element, is_vector)
+
+
+def converted(e: Emitter, name: str, source: Element, target: Element, is_vector: bool) -> str:
+    """A number of one type as one of another, both in registers."""
+    if source == target or (source.computed == target.computed and source.kind in "iu" and target.kind in "iu"):
+        return name
+    if target.kind == "c":
+        return _complex(e, name, source, target, is_vector)
+    if source.kind == "c":
+        raise RefusedError("a conversion of complex numbers to real ones")
+    if target.kind == "b":
+        kind, predicate = ("f", "une") if source.is_float else ("i", "ne")
+        zero = e.full(0, source.wide, is_vector)
+        return e.op(f"arith.cmp{kind} {predicate}, {name}, {zero} : {e.type(source, is_vector)}")
+    a, b = source.wide, target.wide
+    if a.is_float and b.is_float and a != b:
+        if target.stored == "f16":
+            name = _to_odd(e, name, is_vector)
+        else:
+            operation = "arith.extf" if b.bits > a.bits else "arith.truncf"
+            name = e.op(f"{operation} {name} : {e.type(a, is_vector)} to {e.type(b, is_vector)}")
+    elif a != b:
+        if a.is_float:
+            operation = "arith.fptoui" if b.kind == "u" else "arith.fptosi"
+        elif b.is_float:
+            operation = "arith.uitofp" if a.kind in "ub" else "arith.sitofp"
+        elif b.bits < a.bits:
+            operation = "arith.trunci"
+        else:
+            operation = "arith.extui" if a.kind in "ub" else "arith.extsi"
+        name = e.op(f"{operation} {name} : {e.type(a, is_vector)} to {e.type(b, is_vector)}")
+    return rounded(e, name, target, is_vector)
+
+
+def _complex(e: Emitter, name: str, source: Element, target: Element, is_vector: bool) -> str:
+    if source.kind == "c":
+        operation = "arith.extf" if target.bits > source.bits else "arith.truncf"
+        return e.op(f"{operation} {name} : {e.type(source, is_vector)} to {e.type(target, is_vector)}")
+    real = converted(e, name, source, target.part, is_vector)
+    return paired(e, real, e.full(0, target.part, is_vector), target, is_vector)
+
+
+def paired(e: Emitter, real: str, imaginary: str, element: Element, is_vector: bool) -> str:
+    """Complex numbers of their parts."""
+    if not is_vector:
+        return e.op(f"vector.from_elements {real}, {imaginary} : {element.text}")
+    type_ = e.type(element.part, True)
+    order = [place for lane in range(e.width) for place in (lane, e.width + lane)]
+    return e.op(f"vector.shuffle {real}, {imaginary} {order} : {type_}, {type_}")
+
+
+def part(e: Emitter, name: str, number: int, element: Element, is_vector: bool) -> str:
+    """The real parts of complex numbers, 0, or the imaginary ones, 1."""
+    type_ = e.type(element, is_vector)
+    if not is_vector:
+        return e.op(f"vector.extract {name}[{number}] : {element.part.text} from {type_}")
+    order = [2 * lane + number for lane in range(e.width)]
+    return e.op(f"vector.shuffle {name}, {name} {order} : {type_}, {type_}")
+
+
+def _to_odd(e: Emitter, name: str, is_vector: bool) -> str:
+    """float64 as float32, of which the last bit is one where anything is cut off: it can be rounded once more.
+
+    NumPy rounds to float16 once, and to bfloat16 by way of float32.
+    """
+    wide, narrow, bits = (e.type(element, is_vector) for element in (FLOAT64, FLOAT32, INT32))
+    near = e.op(f"arith.truncf {name} : {wide} to {narrow}")
+    back = e.op(f"arith.extf {near} : {narrow} to {wide}")
+    whole = e.op(f"arith.bitcast {near} : {narrow} to {bits}")
+    lengths = [e.op(f"math.absf {value} : {wide}") for value in (back, name)]
+    # A number that was rounded away from zero lies between the float before and itself.
+    outward = e.op(f"arith.cmpf ogt, {lengths[0]}, {lengths[1]} : {wide}")
+    one = e.full(1, INT32, is_vector)
+    before = e.op(f"arith.subi {whole}, {one} : {bits}")
+    cut = select(e, outward, before, whole, INT32, is_vector)
+    odd = e.op(f"arith.ori {cut}, {one} : {bits}")
+    inexact = e.op(f"arith.cmpf one, {back}, {name} : {wide}")
+    found = select(e, inexact, odd, whole, INT32, is_vector)
+    return e.op(f"arith.bitcast {found} : {bits} to {narrow}")
+
+
+def select(e: Emitter, chosen: str, a: str, b: str, element: Element, is_vector: bool) -> str:
+    """The first value where a boolean holds, else the second."""
+    type_ = e.type(element, is_vector)
+    if not is_vector:
+        return e.op(f"arith.select {chosen}, {a}, {b} : {type_}")
+    masks = e.type(BOOLEAN, True)
+    if element.parts > 1:
+        order = [lane for lane in range(e.width) for _ in range(element.parts)]
+        chosen = e.op(f"vector.shuffle {chosen}, {chosen} {order} : {masks}, {masks}")
+        masks = f"vector<{len(order)}xi1>"
+    return e.op(f"arith.select {chosen}, {a}, {b} : {masks}, {type_}")
