@@ -5,6 +5,7 @@ import os
 import random
 import time
 
+import ml_dtypes  # noqa: F401 (names bfloat16)
 import numpy as np
 import pytest
 from forming import without_failures
@@ -154,6 +155,8 @@ MOVES = {
     "a diagonal": lambda m, a: m.diagonal(a, axis1=0, axis2=-1),
     "as it is": lambda m, a: a,
 }
+# How far from NumPy's numbers of float64 rounding leads, for numbers about 1.
+SHARES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
 WHOLE_DTYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 
 
@@ -182,7 +185,7 @@ class Program:
         return [MOVES[move](m, a) if a.ndim > 1 else a for move, a in zip(self.moves, values)]
 
     def arguments(self, numbers):
-        if self.dtype.kind == "f":
+        if self.dtype.kind not in "iu":
             return [numbers.normal(size=self.shape).astype(self.dtype) for _ in range(2)]
         info = np.iinfo(self.dtype)
         some = np.array([info.min, info.max, 0, 1, 2, 3, 7, 100, info.max - 1], self.dtype)
@@ -219,7 +222,7 @@ def random_program(rng, wide):
             operands = [rng.choice(narrow if kind is NARROW else near)]
         (narrow if is_narrow else full).append(place)
         steps.append((kind, name, axis, operands))
-    dtype = np.dtype("float64" if wide else "float32")
+    dtype = np.dtype(rng.choice(("float64",) if wide else ("float32", "float32", "float16", "bfloat16")))
     returned, moves = _returned(rng, len(steps) + 1)
     return Program(steps, returned, moves, rng.choice(SHAPES), dtype)
 
@@ -243,11 +246,11 @@ def failures(monkeypatch):
 def expected_of(program, x, y):
     """What a program returns, and how far from it rounding may lead; NumPy's own rounding is a measure of that."""
     with np.errstate(all="ignore"):
-        if program.dtype.kind != "f":
+        if program.dtype.kind in "iu":
             return [(want, 0) for want in program.values(np, x, y)]
         want = program.values(np, x.astype(np.float64), y.astype(np.float64))
         near = want if program.dtype == np.float64 else program.values(np, x, y)
-    share = 1e-9 if program.dtype == np.float64 else 1e-4
+    share = SHARES[program.dtype.name]
     if program.dtype == np.float32 and any(name == "product" for _, name, *_ in program.steps):
         # If all factors are the same, each is rounded in the same direction.
         share = max(share, 1e-7 * x.size)

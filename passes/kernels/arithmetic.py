@@ -133,9 +133,21 @@ def apply(
         if text is None or (text in _SINGLE_ONLY and operation.element.bits == 64):
             raise RefusedError(f"{name} of {operation.element.name}")
         found = operation.op(text, *names)
-    if result.is_narrow and name not in _EXACT:
-        found = conversions.rounded(builder, found, result, is_vector)
+    if result.is_narrow and not _is_exact(builder, name, items, result):
+        found = conversions.rounded(builder, found, result, is_vector, name in _SHORT)
     return Item(found, is_vector)
+
+
+def _is_exact(builder: Builder, name: str, items: Sequence[Item], element: Element) -> bool:
+    """Whether the result of an operation on numbers of a narrow type is one, without being rounded."""
+    if name == "multiply" and element.name == "bf16":
+        # bfloat16 has the exponents of float32.
+        return any(_is_power_of_two(builder.known(item)) for item in items)
+    return name in _EXACT
+
+
+def _is_power_of_two(number: Any) -> bool:
+    return isinstance(number, float) and abs(math.frexp(number)[0]) == 0.5
 
 
 def can(name: str) -> bool:
@@ -322,6 +334,8 @@ _COMPLEX_RULES: dict[str, Rule] = {
     "real": _real,
     "imag": _imag,
 }
+# Instructions that make no NaN of their own, but for one.
+_SHORT = frozenset(("add", "subtract", "multiply", "divide", "sqrt"))
 # What a narrow type already has.
 _EXACT = frozenset(
     """abs bitcast_convert ceil clamp convert floor imag maximum minimum negate real round_nearest_afz

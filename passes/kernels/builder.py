@@ -44,6 +44,7 @@ class Builder(abc.ABC):
 
     Attributes:
       width: lanes of the vectors that are being built.
+      halves: whether the processor has conversions from and to float16.
       symbols: shared by all builders of a kernel.
       registers: elements that are at hand, whatever the index is that they are read at.
     """
@@ -51,6 +52,7 @@ class Builder(abc.ABC):
     def __init__(self, symbols: Symbols) -> None:
         self.symbols = symbols
         self.width = 1
+        self.halves = True
         self.registers: dict[Value, Item] = {}
         self._memo: dict[tuple[Value, Index], Item] = {}
 
@@ -192,6 +194,10 @@ class Builder(abc.ABC):
             return conversions.converted(self, wide, INT64, element, False)
         return self.op(f"arith.index_cast {name} : index to {element.text}")
 
+    def known(self, item: Item) -> Any:
+        """The number that an item is known to be, if it is."""
+        return None
+
     def index_of(self, item: Item, element: Element, low: int = 0, high: int | None = None) -> Linear:
         """A scalar of an integer type as a symbol, moved into a range if one is given."""
         unsigned = "ui" if element.kind in "ub" else ""
@@ -285,6 +291,10 @@ class Code(Builder):
         name = self.writer.constant(f"dense<[{text}]>" if element.parts > 1 else text, element.text)
         self._splats[name] = (number, element)
         return name
+
+    def known(self, item: Item) -> Any:
+        """The number that an item is known to be, if it is."""
+        return self._splats[item.name][0] if item.name in self._splats else None
 
     def vector(self, item: Item, element: Element) -> str:
         """An item as a vector; constants as constants."""

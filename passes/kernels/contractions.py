@@ -16,6 +16,7 @@ import numpy as np
 from passes import attributes as attrs
 from passes.kernels.arithmetic import apply
 from passes.kernels.builder import Builder
+from passes.kernels.conversions import rounded
 from passes.kernels.elements import Element, RefusedError
 from passes.kernels.kernel import Lowering, Rule, element_type
 from passes.kernels.linear import ZERO, Linear
@@ -134,7 +135,7 @@ class Contraction:
                 first = [code.vector(item, e) for _ in range(count) for item, e in zip(self.initial, self.elements)]
                 found = self._accumulate(k, index, first, lanes > 1)
                 for j, place in enumerate(index):
-                    for target, name in zip(targets, found[j * len(targets) :]):
+                    for target, name in zip(targets, self._rounded(k, found[j * len(targets) :], lanes > 1)):
                         code.store(target, place, Item(name, lanes > 1))
 
         def row(at: Index) -> None:
@@ -174,6 +175,10 @@ class Contraction:
 
         return level(0, (), first)
 
+    def _rounded(self, k: Lowering, names: Sequence[str], is_vector: bool) -> list[str]:
+        """Sums of narrow floats, which are accumulated in wider ones."""
+        return [rounded(k.code, name, element, is_vector) for name, element in zip(names, self.elements)]
+
     # Along a contracted axis.
 
     def _rows(self, k: Lowering, targets: Sequence[View], in_vectors: bool) -> list[str]:
@@ -184,6 +189,7 @@ class Contraction:
             nonlocal last
             first = [item.name for item in self.initial]
             last = self._in_parts(k, at) if in_vectors else self._accumulate(k, [at], first, False)
+            last = self._rounded(k, last, False)
             for target, name in zip(targets, last):
                 k.code.store(target, at, Item(name))
 
@@ -302,7 +308,8 @@ def _reduce(k: Lowering, op: Any) -> None:
     for value in values:
         k.settle(value)
     block = op.regions[0].blocks[0]
-    elements = [v.element for v in values]
+    elements, kinds = [v.element for v in values], kinds_of(op)
+    accumulated = elements if kinds is None else [e.wide for e in elements]
     kept = [d for d in range(len(values[0].shape)) if d not in axes]
 
     def terms(builder: Builder, outer: Index, inner: Index) -> list[Item]:
@@ -312,7 +319,7 @@ def _reduce(k: Lowering, op: Any) -> None:
         return [builder.get(v, tuple(index)) for v in values]
 
     def combine(builder: Builder, old: list[Item], new: list[Item]) -> list[Item]:
-        return region(k, builder, block, [*old, *new], elements * 2)
+        return region(k, builder, block, [*old, *new], accumulated * 2, kinds is not None)
 
     made = Contraction(
         element_type(op.results[0].type)[0],
@@ -321,7 +328,7 @@ def _reduce(k: Lowering, op: Any) -> None:
         [k.item(v) for v in initial],
         terms,
         combine,
-        kinds_of(op),
+        kinds,
     )
     _finish(k, op, made)
 
@@ -351,16 +358,16 @@ def _dot_general(k: Lowering, op: Any) -> None:
             right[axis] = i
         return [_converted(builder, op, v, builder.get(v, tuple(i)), element) for v, i in ((x, left), (y, right))]
 
-    fused = element.is_float and k.processor.fused
+    wide, fused = element.wide, element.is_float and k.processor.fused
 
     def combine(builder: Builder, old: list[Item], new: list[Item]) -> list[Item]:
         if len(new) == 1:
-            return [apply(builder, op, [old[0], new[0]], [element] * 2, element, "add")]
+            return [apply(builder, op, [old[0], new[0]], [wide] * 2, wide, "add")]
         if fused:
             names, is_vector = builder.unify([*new, old[0]], [element] * 3)
             return [Item(builder.op(f"math.fma {', '.join(names)} : {builder.type(element, is_vector)}"), is_vector)]
-        product = apply(builder, op, new, [element] * 2, element, "multiply")
-        return [apply(builder, op, [old[0], product], [element] * 2, element, "add")]
+        product = apply(builder, op, new, [wide] * 2, wide, "multiply")
+        return [apply(builder, op, [old[0], product], [wide] * 2, wide, "add")]
 
     zero = Item(k.code.constant(np.zeros((), bool).item() if element.kind == "b" else 0, element))
     made = Contraction(shape, depth, [element], [zero], terms, combine, [_COMBINERS["stablehlo.add"][element.kind]])

@@ -11,6 +11,7 @@ class Emitter(Protocol):
     """What code is written with: scalars, or vectors of `width` lanes."""
 
     width: int
+    halves: bool  # whether the processor has conversions from and to float16
 
     def op(self, text: str) -> str:
         """An operation with one result, whose name is returned."""
@@ -33,7 +34,7 @@ def loaded(e: Emitter, name: str, element: Element, is_vector: bool) -> str:
     if element.kind == "b":
         return e.op(f"arith.trunci {name} : {memory} to {type_}")
     if element.stored == "f16":
-        return e.op(f"arith.extf {name} : {memory} to {type_}")
+        return e.op(f"arith.extf {name} : {memory} to {type_}") if e.halves else _from_half(e, name, is_vector)
     # bfloat16 is the upper half of float32.
     bits = e.type(INT32, is_vector)
     name = e.op(f"arith.extui {name} : {memory} to {bits}")
@@ -49,15 +50,20 @@ def stored(e: Emitter, name: str, element: Element, is_vector: bool) -> str:
     if element.kind == "b":
         return e.op(f"arith.extui {name} : {type_} to {memory}")
     if element.stored == "f16":
-        return e.op(f"arith.truncf {name} : {type_} to {memory}")
+        return e.op(f"arith.truncf {name} : {type_} to {memory}") if e.halves else _to_half(e, name, is_vector)
     bits = e.type(INT32, is_vector)
     name = e.op(f"arith.bitcast {name} : {type_} to {bits}")
     name = e.op(f"arith.shrui {name}, {e.full(16, INT32, is_vector)} : {bits}")
     return e.op(f"arith.trunci {name} : {bits} to {memory}")
 
 
-def rounded(e: Emitter, name: str, element: Element, is_vector: bool) -> str:
-    """What was computed for a narrow type, as a number that this type has: to nearest, ties to even; NaN stays."""
+def rounded(e: Emitter, name: str, element: Element, is_vector: bool, short: bool = False) -> str:
+    """What was computed for a narrow type, as a number that this type has: to nearest, ties to even; NaN stays.
+
+    Args:
+      short: whether a NaN has no bits that a bfloat16 does not have. The processor's own, and those that it passes on
+        from operands of this type, do not; so less is to be done.
+    """
     if not element.is_narrow:
         return name
     if element.stored == "f16":
@@ -70,6 +76,8 @@ def rounded(e: Emitter, name: str, element: Element, is_vector: bool) -> str:
     upper = e.op(f"arith.addi {whole}, {half} : {bits}")
     upper = e.op(f"arith.andi {upper}, {e.full(-0x10000, INT32, is_vector)} : {bits}")
     found = e.op(f"arith.bitcast {upper} : {bits} to {floats}")
+    if short:
+        return found
     unordered = e.op(f"arith.cmpf uno, {name}, {name} : {floats}")
     return select(e, unordered, name, found, element, is_vector)
 
@@ -130,6 +138,58 @@ def part(e: Emitter, name: str, number: int, element: Element, is_vector: bool) 
         return e.op(f"vector.extract {name}[{number}] : {element.part.text} from {type_}")
     order = [2 * lane + number for lane in range(e.width)]
     return e.op(f"vector.shuffle {name}, {name} {order} : {type_}, {type_}")
+
+
+class _Bits:
+    """Arithmetic on the bits of floats."""
+
+    def __init__(self, e: Emitter, is_vector: bool) -> None:
+        self.e, self.is_vector = e, is_vector
+
+    def __call__(self, name: str, a: str, b: int | float | str, element: Element = INT32) -> str:
+        other = b if isinstance(b, str) else self.e.full(b, element, self.is_vector)
+        return self.e.op(f"arith.{name} {a}, {other} : {self.e.type(element, self.is_vector)}")
+
+    def cast(self, name: str, value: str, source: str, target: str) -> str:
+        lanes = f"vector<{self.e.width}x{{}}>" if self.is_vector else "{}"
+        return self.e.op(f"arith.{name} {value} : {lanes.format(source)} to {lanes.format(target)}")
+
+    def select(self, chosen: str, a: str | int, b: str) -> str:
+        first = a if isinstance(a, str) else self.e.full(a, INT32, self.is_vector)
+        return _select(self.e, chosen, first, b, INT32, self.is_vector)
+
+
+def _from_half(e: Emitter, name: str, is_vector: bool) -> str:
+    """float16 as float32, on a processor that has no instruction for it."""
+    do = _Bits(e, is_vector)
+    bits = do.cast("extui", do.cast("bitcast", name, "f16", "i16"), "i16", "i32")
+    length = do("andi", bits, 0x7FFF)
+    rebased = do("addi", do("shli", length, 13), 112 << 23)
+    special = do("cmpi uge,", length, 0x7C00)
+    rebased = do.select(special, do("addi", rebased, 112 << 23), rebased)
+    # Subnormal numbers are multiples of the smallest one.
+    small = do("mulf", do.cast("sitofp", length, "i32", "f32"), 2.0**-24, FLOAT32)
+    small = do.cast("bitcast", small, "f32", "i32")
+    rebased = do.select(do("cmpi ult,", length, 0x400), small, rebased)
+    sign = do("shli", do("andi", bits, 0x8000), 16)
+    return do.cast("bitcast", do("ori", rebased, sign), "i32", "f32")
+
+
+def _to_half(e: Emitter, name: str, is_vector: bool) -> str:
+    """float32 rounded to float16, on a processor that has no instruction for it."""
+    do = _Bits(e, is_vector)
+    bits = do.cast("bitcast", name, "f32", "i32")
+    length = do("andi", bits, 0x7FFFFFFF)
+    odd = do("andi", do("shrui", length, 13), 1)
+    rounded_ = do("shrui", do("addi", do("addi", length, odd), 0xFFF - (112 << 23)), 13)
+    # Next to 0.5, float32 is as far apart as the subnormal numbers.
+    small = do("addf", do.cast("bitcast", length, "i32", "f32"), 0.5, FLOAT32)
+    small = do("subi", do.cast("bitcast", small, "f32", "i32"), 0x3F000000)
+    found = do.select(do("cmpi ult,", length, 0x38800000), small, rounded_)
+    found = do.select(do("cmpi uge,", length, 0x47800000), 0x7C00, found)
+    found = do.select(do("cmpi ugt,", length, 0x7F800000), 0x7E00, found)
+    found = do("ori", found, do("andi", do("shrui", bits, 16), 0x8000))
+    return do.cast("bitcast", do.cast("trunci", found, "i32", "i16"), "i16", "f16")
 
 
 def _to_odd(e: Emitter, name: str, is_vector: bool) -> str:

@@ -68,11 +68,6 @@ class Element(NamedTuple):
         return max(1, self.bits // 8)
 
     @property
-    def lane(self) -> int:
-        """Bytes in a vector register."""
-        return self.size if self.computed == self.stored else max(self.size, ELEMENTS[self.computed].size)
-
-    @property
     def is_float(self) -> bool:
         """Whether it is a floating-point number."""
         return self.kind == "f"

@@ -42,7 +42,7 @@ def element_type(type_: Any) -> tuple[tuple[int, ...], Element]:
     if 0 in shape:
         raise RefusedError("arrays without elements")
     element = Element.parse(spelled(type_.element_type))
-    if element.is_narrow or element.parts > 1:
+    if element.parts > 1:
         raise RefusedError(f"elements of type {element.name}")
     return shape, element
 
@@ -86,6 +86,7 @@ class Lowering:
         self.symbols = Symbols()
         self.writer = Writer()
         self.code = Code(self.symbols, self.writer)
+        self.code.halves = processor.halves
         self.env: dict[Any, Value] = {}
         self.operands: list[tuple[Any, Buffer]] = []
         self.scratch: list[Buffer] = []

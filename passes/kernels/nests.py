@@ -50,7 +50,7 @@ class Plan(NamedTuple):
 
 def lanes_of(elements: Sequence[Element], vector_bytes: int, size: int) -> int:
     """How many elements a vector has along an axis of that size."""
-    width = min(vector_bytes // max(element.lane for element in elements), _MAX_LANES)
+    width = min(vector_bytes // max(element.size for element in elements), _MAX_LANES)
     while width > size:
         width //= 2
     return max(width, 1)

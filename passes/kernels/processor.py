@@ -18,6 +18,7 @@ class Processor:
       vector_bytes: bytes in a vector register.
       registers: vector registers that code can name.
       fused: whether a multiply-add is one instruction.
+      halves: whether float16 is converted by an instruction.
       masked: whether a vector can be loaded and stored in part at no cost.
       loads: vectors that can be loaded in a cycle.
       l1, l2: bytes of a core's own caches.
@@ -27,6 +28,7 @@ class Processor:
     vector_bytes: int = 16
     registers: int = 16
     fused: bool = False
+    halves: bool = False
     masked: bool = False
     loads: int = 2
     l1: int = 32 << 10
@@ -51,9 +53,9 @@ class Processor:
         32
         """
         if machine == "aarch64":
-            return cls(vector_bytes=16, registers=32, fused=True)
+            return cls(vector_bytes=16, registers=32, fused=True, halves=True)
         if {"avx512f", "avx512vl", "avx512dq", "avx512bw"} <= features:
-            return cls(vector_bytes=64, registers=32, fused=True, masked=True)
+            return cls(vector_bytes=64, registers=32, fused=True, halves=True, masked=True)
         if "avx2" in features:
-            return cls(vector_bytes=32, registers=16, fused="fma" in features)
+            return cls(vector_bytes=32, registers=16, fused="fma" in features, halves="f16c" in features)
         return cls()

@@ -76,20 +76,26 @@ def _constant(value: Any) -> Any:
     return None if number is None else (value.type, number.tobytes())
 
 
-def region(k: Lowering, builder: Builder, block: Any, items: Sequence[Item], elements: Sequence[Element]) -> list[Item]:
-    """The results of a region of elementwise operations on scalars, for an element or a vector of them."""
+def region(
+    k: Lowering, builder: Builder, block: Any, items: Sequence[Item], elements: Sequence[Element], wide: bool = False
+) -> list[Item]:
+    """The results of a region of elementwise operations on scalars, for an element or a vector of them.
+
+    Args:
+      wide: whether narrow floats are left as they are computed, without rounding.
+    """
     if block not in k.regions:
         k.regions[block] = _Region(block, k.regions)
     found = k.regions[block]
     if found.kind is None:
-        return _written(k, builder, found, items, elements)
+        return _written(k, builder, found, items, elements, wide)
     # What it costs follows from what it is, and which operands are vectors.
-    key = found.kind, *(item.is_vector for item in items)
-    return builder.repeated(key, k.regions, lambda: _written(k, builder, found, items, elements))
+    key = found.kind, wide, *(item.is_vector for item in items)
+    return builder.repeated(key, k.regions, lambda: _written(k, builder, found, items, elements, wide))
 
 
 def _written(
-    k: Lowering, builder: Builder, found: _Region, items: Sequence[Item], elements: Sequence[Element]
+    k: Lowering, builder: Builder, found: _Region, items: Sequence[Item], elements: Sequence[Element], wide: bool
 ) -> list[Item]:
     steps, results = found.read()
     known = list(zip(items, elements))
@@ -100,7 +106,8 @@ def _written(
         outer = k.env[value]
         return builder.get(outer, ()), outer.element
 
-    for op, operands, element, constant, location in steps:
+    for op, operands, narrow, constant, location in steps:
+        element = narrow.wide if wide else narrow
         if constant is not None:
             known.append((Item(builder.constant(constant, element)), element))
             continue

@@ -306,13 +306,13 @@ def test_a_loop_that_stays_has_kernels_inside_and_a_reason():
     np.testing.assert_array_equal(np.asarray(stagec.jit(program)(x)), want)
 
 
-@pytest.mark.parametrize("dtype", ["complex64", "float16"])
+@pytest.mark.parametrize("dtype", ["complex64"])
 def test_elements_without_a_form_stay_outside(dtype):
     def program(x):
         return lax.fori_loop(0, 3, lambda i, x: x * x[i], x)
 
     x = np.ones(4, dtype)
-    assert f"elements of type {'complex<f32>' if dtype == 'complex64' else 'f16'}" in plan(program, x)
+    assert "elements of type complex<f32>" in plan(program, x)
     np.testing.assert_array_equal(np.asarray(stagec.jit(program)(x)), x)
 
 

@@ -169,7 +169,7 @@ def test_a_large_product_that_stays_keeps_kernels_away():
     assert "elements" in kinds(lambda z, x: (z @ z, x + 1), spec(20, 20, dtype="complex64"), spec(40, 70))
 
 
-@pytest.mark.parametrize("dtype", ["complex64", "float16", "bfloat16"])
+@pytest.mark.parametrize("dtype", ["complex64"])
 def test_elements_without_a_form_stay(dtype):
     assert kinds(lambda x: x * x + x, spec(40, dtype=dtype)) == []
     x = np.arange(5).astype(dtype)

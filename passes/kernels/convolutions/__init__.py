@@ -48,7 +48,7 @@ def _form(kernels: Kernels, processor: Processor, op: Any, found: Found, how: Ti
             edges, dtype = found.edges, dtype_of(lhs)
             lhs = build.pad(lhs, build.constant(np.zeros((), dtype)), edges.low, edges.high, edges.between)
             assert shape_of(lhs) == edges.shape(shape_of(found.lhs.value)), "padding gives the shape that was read"
-        vectors = Vectors(Writer(), convolution.element, how.lanes, processor.fused)
+        vectors = Vectors(Writer(), convolution.element, how.lanes, processor)
         kernel = direct.kernel(convolution, how, vectors, epilogue, location)
         types = [value.type for value in epilogue.results]
         made = kernels.dispatch(kernel, [lhs, found.rhs.value, *epilogue.operands], types)

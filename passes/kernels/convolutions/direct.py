@@ -122,7 +122,7 @@ class _Direct:
             v, sums = self.v, self._across(lhs, w.add(part.rhs, first), reads, counts)
         else:
             lanes, counts = count, [count]
-            v = Vectors(w, self.v.element, count, self.v.fused)
+            v = Vectors(w, self.v.element, count, self.v.processor)
             sums = self._along(v, lhs, part.rhs, reads)
         row0 = w.div(result, convolution.features)
         for r, place in enumerate(places):

@@ -77,7 +77,7 @@ def _packed(kernels: Kernels, processor: Processor, product: Product, panels: Pa
 
 
 def _vectors(product: Product, processor: Processor) -> Vectors:
-    return Vectors(Writer(), product.element, processor.lanes(product.element), processor.fused)
+    return Vectors(Writer(), product.element, processor.lanes(product.element), processor)
 
 
 def _element(name: str) -> Any:

@@ -44,7 +44,7 @@ def kernel(product: Product, tiling: Tiling, vectors: Vectors, epilogue: Epilogu
             rows = [w.add(lhs0, w.mul(i, product.lhs.row)) for i in m]
             columns = [w.add(rhs0, w.mul(j, product.rhs.column)) for j in n]
             sums = _sums(vectors, product, lhs, rhs, rows, columns)
-            narrow = Vectors(w, vectors.element, len(n), vectors.fused)
+            narrow = Vectors(w, vectors.element, len(n), vectors.processor)
             for i, row in enumerate(m):
                 values = sums[i * len(n) : (i + 1) * len(n)]
                 value = w.op(f"vector.from_elements {', '.join(values)} : {narrow.type}")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from passes.kernels import conversions
 from passes.kernels.builder import Code, Symbols
 from passes.kernels.elements import ELEMENTS, Element
+from passes.kernels.processor import Processor
 from passes.kernels.squares import transposed
 from passes.kernels.values import Item
 from passes.kernels.writer import Buffer, Index, Writer
@@ -41,13 +42,14 @@ class Vectors:
       writer: where the code goes.
       element: what is computed in: `f32`, `f64`, `i32`, `i64`.
       lanes: elements in a vector.
-      fused: whether the processor has multiply-adds.
+      processor: whose instructions there are.
     """
 
-    def __init__(self, writer: Writer, element: str, lanes: int, fused: bool) -> None:
-        self.w, self.element, self.lanes, self.fused = writer, element, lanes, fused
+    def __init__(self, writer: Writer, element: str, lanes: int, processor: Processor) -> None:
+        self.w, self.element, self.lanes, self.processor = writer, element, lanes, processor
         self.type = f"vector<{lanes}x{element}>"
         self.code = Lanes(writer, lanes)
+        self.code.halves = processor.halves
         self.kind = ELEMENTS[element]
 
     def zero(self) -> str:
@@ -133,7 +135,7 @@ class Vectors:
 
     def multiply_add(self, a: str, b: str, c: str) -> str:
         """`a * b + c`."""
-        if self.kind.is_float and self.fused:
+        if self.kind.is_float and self.processor.fused:
             return self.w.op(f"vector.fma {a}, {b}, {c} : {self.type}")
         kind = "f" if self.kind.is_float else "i"
         product = self.w.op(f"arith.mul{kind} {a}, {b} : {self.type}")

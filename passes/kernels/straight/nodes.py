@@ -20,6 +20,8 @@ from passes.match import combinations, splat_of
 
 # Additions, loads among them, that are done again by each reader.
 _CHEAP = 6
+# What follows from constants alone, such as a range of numbers, has no kernel of its own if it takes so many.
+_COUNTED = 40
 # Values that take more are kept even for one reader: code becomes no longer than that.
 _LONGEST = 400
 # Operations that pass elements on, so that their readers are those of their operand.
@@ -247,6 +249,8 @@ class Reading:
             return
         shared = len(readers) > 1 or any(_repeats(result, user) for user in readers)
         cost = self.k.record(value).cost
+        if cost <= _COUNTED and not self.k.record(value).reads:
+            return
         if (shared and cost > _CHEAP) or cost > _LONGEST:
             self._kept(result)
 
@@ -341,7 +345,7 @@ def finish(reading: Reading, node: Node) -> Node:
     made = Node(node.op, node.results, (MOST,), (0,))
     made.buffers, made.source, made.cost = node.buffers, node, 2
     node.results, node.is_shared = [], True
-    node.buffers = [Buffer("%_", MOST, buffer.element) for buffer in made.buffers]
+    node.buffers = [Buffer("%_", MOST, buffer.element.wide) for buffer in made.buffers]
     for buffer in made.buffers:
         reading.makers[buffer] = made
     reading._roots.update((result, made) for result in made.results)

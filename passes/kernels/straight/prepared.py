@@ -9,6 +9,7 @@ from typing import Any
 from passes.kernels import contractions
 from passes.kernels.builder import Builder, Code
 from passes.kernels.elements import RefusedError
+from passes.kernels.kernel import element_type
 from passes.kernels.linear import address
 from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
@@ -91,10 +92,11 @@ class Prepared:
             values, kinds, initial = [k.env[node.op.results[0]]], [], []
             shapes = [values[0].shape]
         for result, shape, value in zip(node.op.results, shapes, values):
+            element = element_type(result.type)[1]
             if node.is_shared:
-                shape = ()
-            buffer = Buffer("%none", math.prod(shape), value.element)
-            stand = Value(shape, value.element, function=_nowhere(buffer, shape), location=str(node.op.location))
+                shape, element = (), value.element.wide
+            buffer = Buffer("%none", math.prod(shape), element)
+            stand = Value(shape, element, function=_nowhere(buffer, shape), location=str(node.op.location))
             stands.append(stand)
             k.env[result] = stand
             k.tainted.add(result)
@@ -125,7 +127,7 @@ class Prepared:
                 recorder.get(value, index)
         self.cost = sum(part.node.cost for part in self.parts.values())
         values = list(k.env.values())
-        largest = max((v.element.lane for v in values if v.size > 1), default=8)
+        largest = max((v.element.size for v in values if v.size > 1), default=8)
         self.lanes = self.processor.vector_bytes // largest
         self.sizes = dict(enumerate(group.sizes)) or {0: 1}
         if group.nodes[0].source is not None:

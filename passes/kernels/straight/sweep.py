@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from passes.kernels.builder import Code
 from passes.kernels.contractions import neutral
+from passes.kernels.conversions import rounded
 from passes.kernels.elements import Element
 from passes.kernels.kernel import Lowering
 from passes.kernels.linear import ZERO, Linear
@@ -113,7 +114,11 @@ class Sweep:
     def _combined(self, part: Part, old: list[Item], new: list[Item]) -> list[Item]:
         block = part.node.op.regions[0].blocks[0]
         with self.code.located(str(part.node.op.location)):
-            return region(self.k, self.code, block, [*old, *new], part.elements * 2)
+            return region(self.k, self.code, block, [*old, *new], [e.wide for e in part.elements] * 2, True)
+
+    def _rounded(self, sums: Sequence[str], is_vector: bool) -> list[str]:
+        """Sums of narrow floats, which are accumulated in wider ones."""
+        return [rounded(self.code, name, element, is_vector) for name, element in zip(sums, self.elements)]
 
     def initial(self) -> list[str]:
         """The scalars that the reductions begin with."""
@@ -182,9 +187,9 @@ class Sweep:
             return code.loop(low, high, 1, lambda i, v: level(depth + 1, {**at, axis: i}, v), state, types)
 
         state = level(0, dict(outer), [*vectors, *self.initial()])
-        if not vectors:
-            return state
-        return self._total(state[: len(vectors)], state[len(vectors) :])
+        if vectors:
+            state = self._total(state[: len(vectors)], state[len(vectors) :])
+        return self._rounded(state, False)
 
     def _last(self, at: dict[int, Linear], lane: int, position: int, sums: list[str]) -> list[str]:
         """What is left over of a row, in a vector that ends with it; lanes that it begins with are not added again."""
@@ -273,7 +278,8 @@ class Sweep:
         if not count:
             return [[] for _ in strips]
         firsts = range(0, len(state), len(strips) * count)
-        return [self._joined([state[i + n * count :][:count] for i in firsts]) for n in range(len(strips))]
+        joined = [self._joined([state[i + n * count :][:count] for i in firsts]) for n in range(len(strips))]
+        return [self._rounded(sums, True) for sums in joined]
 
     def _joined(self, groups: list[list[str]]) -> list[str]:
         """Accumulators of several vectors, as those of one."""
