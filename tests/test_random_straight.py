@@ -156,7 +156,36 @@ MOVES = {
     "as it is": lambda m, a: a,
 }
 # How far from NumPy's numbers of float64 rounding leads, for numbers about 1.
-SHARES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
+SHARES = {"float64": 1e-9, "complex128": 1e-9, "float32": 1e-4, "complex64": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
+# Of complex numbers, about as large as their operands.
+PAIRED = {
+    "plus": lambda m, a, b: a * 0.5 + b,
+    "minus": lambda m, a, b: a - b * (0.5 + 0.25j),
+    "times": lambda m, a, b: a * b / (1 + abs(a)),
+    "conjugate": lambda m, a, b: m.conj(a) - b.real,
+    "parts": lambda m, a, b: (a.real * 0.5 + 1j * b.imag).astype(a.dtype),
+    "over": lambda m, a, b: a / (b.real * b.real + 2 - 1j),
+    "size": lambda m, a, b: abs(a) - b * 0.5,
+    "root": lambda m, a, b: m.sqrt(a * a + 9) + b * 0,
+    "power": lambda m, a, b: m.exp(1j * a.real) - b.imag,
+    "turned": lambda m, a, b: (a.T * 1j - b.T).T,
+    "rows reversed": lambda m, a, b: a[::-1] * 0.5 + b,
+    "reversed": lambda m, a, b: a[..., ::-1] - b * 0.5,
+    "rolled": lambda m, a, b: m.concatenate([a[..., 1:], b[..., :1]], -1),
+    "padded": lambda m, a, b: m.pad(a[:-1], [(1, 0)] + [(0, 0)] * (a.ndim - 1)) - b,
+    "every second": lambda m, a, b: m.repeat(a[..., ::2], 2, -1)[..., : a.shape[-1]] - b * 0.5,
+    "flat": lambda m, a, b: (a.reshape(-1)[::-1] * 1j).reshape(a.shape) + b * 0.5,
+    "counted": lambda m, a, b: a + m.arange(a.shape[-1]).astype(a.dtype) * 0.001j - b * 0.25,
+    "taken": lambda m, a, b: a[..., m.arange(a.shape[-1]) * 5 % a.shape[-1]] - b * 0.5,
+    "sum": lambda m, a, b: a - m.sum(b, -1, keepdims=True) * (1 / b.shape[-1]),
+    "sum of rows": lambda m, a, b: a * 0.5 + m.sum(b, 0, keepdims=True) * (1j / b.shape[0]),
+    "sum of all": lambda m, a, b: b - m.sum(a * (1 / a.size), keepdims=True),
+    "mean": lambda m, a, b: b * 0.5 - m.mean(a, -1, keepdims=True),
+    "deviation": lambda m, a, b: b / (1 + m.std(a, 0, keepdims=True)),
+    "product": lambda m, a, b: b * 0.5 - m.prod(1 + a * (0.1 / a.size), -1, keepdims=True),
+    "equal": lambda m, a, b: m.where(a == b, a * 1j, b),
+    "some": lambda m, a, b: m.where(m.any(a != a, 0, keepdims=True), a, b),
+}
 WHOLE_DTYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 
 
@@ -185,6 +214,8 @@ class Program:
         return [MOVES[move](m, a) if a.ndim > 1 else a for move, a in zip(self.moves, values)]
 
     def arguments(self, numbers):
+        if self.dtype.kind == "c":
+            return [(numbers.normal(size=(*self.shape, 2)) @ [1, 1j]).astype(self.dtype) for _ in range(2)]
         if self.dtype.kind not in "iu":
             return [numbers.normal(size=self.shape).astype(self.dtype) for _ in range(2)]
         info = np.iinfo(self.dtype)
@@ -202,6 +233,13 @@ def random_program(rng, wide):
         ]
         returned, moves = _returned(rng, len(steps) + 1)
         return Program(steps, returned, moves, rng.choice(SHAPES), np.dtype(rng.choice(names)))
+    if rng.random() < 0.12:
+        steps = [
+            (PAIRED, rng.choice(list(PAIRED)), None, [rng.randrange(max(0, i - 4), i) for _ in range(2)])
+            for i in range(2, 2 + rng.randint(1, 9))
+        ]
+        returned, moves = _returned(rng, len(steps) + 1)
+        return Program(steps, returned, moves, rng.choice(SHAPES), np.dtype("complex128" if wide else "complex64"))
     full, narrow, steps = [0, 1], [], []
     for place in range(2, 2 + rng.randint(1, 14)):
         near = full[-4:]
@@ -248,10 +286,11 @@ def expected_of(program, x, y):
     with np.errstate(all="ignore"):
         if program.dtype.kind in "iu":
             return [(want, 0) for want in program.values(np, x, y)]
-        want = program.values(np, x.astype(np.float64), y.astype(np.float64))
-        near = want if program.dtype == np.float64 else program.values(np, x, y)
+        exact = np.result_type(program.dtype, np.float64) if program.dtype.kind == "c" else np.dtype(np.float64)
+        want = program.values(np, x.astype(exact), y.astype(exact))
+        near = want if program.dtype == exact else program.values(np, x, y)
     share = SHARES[program.dtype.name]
-    if program.dtype == np.float32 and any(name == "product" for _, name, *_ in program.steps):
+    if program.dtype in (np.float32, np.complex64) and any(name == "product" for _, name, *_ in program.steps):
         # If all factors are the same, each is rounded in the same direction.
         share = max(share, 1e-7 * x.size)
     return [(w, share * max(1, abs(w).max()) + 8 * abs(n - w).max()) for w, n in zip(want, near, strict=True)]

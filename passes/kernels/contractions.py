@@ -15,7 +15,7 @@ import numpy as np
 
 from passes import attributes as attrs
 from passes.kernels.arithmetic import apply
-from passes.kernels.builder import Builder
+from passes.kernels.builder import Builder, Code
 from passes.kernels.conversions import rounded
 from passes.kernels.elements import Element, RefusedError
 from passes.kernels.kernel import Lowering, Rule, element_type
@@ -35,8 +35,8 @@ _STRIP, _PARTS = 4, 4
 
 # What combines elements, where their order does not matter: the reduction of a vector, by kind of element.
 _COMBINERS = {
-    "stablehlo.add": {"f": "add", "i": "add", "u": "add", "b": "or"},
-    "stablehlo.multiply": {"f": "mul", "i": "mul", "u": "mul", "b": "and"},
+    "stablehlo.add": {"f": "add", "i": "add", "u": "add", "b": "or", "c": "add"},
+    "stablehlo.multiply": {"f": "mul", "i": "mul", "u": "mul", "b": "and", "c": "mul"},
     "stablehlo.maximum": {"f": "maximumf", "i": "maxsi", "u": "maxui", "b": "or"},
     "stablehlo.minimum": {"f": "minimumf", "i": "minsi", "u": "minui", "b": "and"},
     "stablehlo.and": {"i": "and", "u": "and", "b": "and"},
@@ -261,7 +261,8 @@ class Contraction:
                     self._merged(k, groups[j], groups[j + 1]) if j + 1 < len(groups) else groups[j]
                     for j in range(0, len(groups), 2)
                 ]
-        sums = [self._across(k, kd, e, name, width) for kd, e, name in zip(self.kinds, self.elements, groups[0])]
+        with code.lanes(width):
+            sums = [across(code, kind, e, name) for kind, e, name in zip(self.kinds, self.elements, groups[0])]
         total = self.combine(code, [Item(name) for name in state[parts * count :]], [Item(name) for name in sums])
         return [item.name for item in total]
 
@@ -270,9 +271,24 @@ class Contraction:
         found = self.combine(k.code, [Item(n, is_vector) for n in a], [Item(n, is_vector) for n in b])
         return [item.name for item in found]
 
-    def _across(self, k: Lowering, kind: str, element: Element, name: str, width: int) -> str:
+
+def across(code: Code, kind: str, element: Element, name: str) -> str:
+    """All lanes of a vector combined."""
+    if element.parts == 1:
         flags = " fastmath<reassoc>" if element.is_float and kind in ("add", "mul") else ""
-        return k.code.op(f"vector.reduction <{kind}>, {name}{flags} : {element.of(width)} into {element.text}")
+        return code.op(f"vector.reduction <{kind}>, {name}{flags} : {element.of(code.width)} into {element.text}")
+    if code.width == 1:
+        return name
+    half, type_ = code.width // 2, element.of(code.width)
+    numbers = half * element.parts
+    low, high = (
+        code.op(f"vector.shuffle {name}, {name} {[*range(start, start + numbers)]} : {type_}, {type_}")
+        for start in (0, numbers)
+    )
+    with code.lanes(half):
+        items = [Item(part, half > 1) for part in (low, high)]
+        both = apply(code, None, items, [element] * 2, element, {"add": "add", "mul": "multiply"}[kind])
+        return across(code, kind, element, both.name)
 
 
 def _last(shape: Sequence[int]) -> int | None:
@@ -288,7 +304,7 @@ def neutral(kind: str, element: Element) -> Any:
     if kind in ("minsi", "minui"):
         return limits(element)[1]
     if kind == "add":
-        return -0.0 if element.is_float else 0
+        return {"f": -0.0, "c": complex(-0.0, -0.0)}.get(element.kind, 0)
     return {"mul": 1, "and": True if element.kind == "b" else -1}.get(kind, 0)
 
 

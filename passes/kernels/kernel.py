@@ -41,10 +41,7 @@ def element_type(type_: Any) -> tuple[tuple[int, ...], Element]:
     shape = tuple(type_.shape)
     if 0 in shape:
         raise RefusedError("arrays without elements")
-    element = Element.parse(spelled(type_.element_type))
-    if element.parts > 1:
-        raise RefusedError(f"elements of type {element.name}")
-    return shape, element
+    return shape, Element.parse(spelled(type_.element_type))
 
 
 class _Block:

@@ -28,7 +28,7 @@ def follow(op: Any, operands: Sequence[Value], result: Value, symbols: Symbols) 
 
     A form stands for a value only while no operation on the way can have wrapped around.
     """
-    if result.size != 1 or result.element.is_float:
+    if result.size != 1 or result.element.kind in "fc":
         return None
     name = op.name.removeprefix("stablehlo.")
     if name == "select":
@@ -59,7 +59,7 @@ def follow(op: Any, operands: Sequence[Value], result: Value, symbols: Symbols) 
 
 
 def _form(value: Value) -> Linear | None:
-    if value.element.is_float or value.element.kind == "b":
+    if value.element.kind not in "iu":
         return None
     return Linear(int(value.splat)) if value.splat is not None else value.linear
 

@@ -11,6 +11,7 @@ from passes.kernels.elements import ELEMENTS, Element
 from passes.pipeline import PassOptions
 from passes.types import numpy_dtype
 from stagec import lax
+from stagec.compiler import log
 
 NARROW = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
 PLAIN = PassOptions(target="cpu", machine="x86_64", features=frozenset())
@@ -196,3 +197,143 @@ def test_kernels_of_narrow_floats_hold_vectors():
     kernels.form(module, PLAIN, straight_line=True)
     assert "vector.load" in str(module) and "vector<8xi16>" in str(module)
     assert "arith.addf" in str(module) and "vector<8xf32>" in str(module)
+
+
+# Complex numbers.
+
+COMPLEX = ["complex64", "complex128"]
+PAIRS = {
+    "sum": lambda m, x, y: x + y,
+    "difference": lambda m, x, y: x - y,
+    "product": lambda m, x, y: x * y,
+    "quotient": lambda m, x, y: x / y,
+    "negated": lambda m, x, y: -x,
+    "conjugate": lambda m, x, y: m.conj(x) * y,
+    "parts": lambda m, x, y: x.real * y.imag,
+    "size": lambda m, x, y: abs(x),
+    "turned by a number": lambda m, x, y: x * (0.5 + 2j) - 1j,
+    "equal": lambda m, x, y: x == y,
+    "different": lambda m, x, y: (x != y) | (y == y),
+    "chosen": lambda m, x, y: m.where(x.real > 0, x, y),
+    "of numbers": lambda m, x, y: m.where(x.imag > 0, x, m.asarray(2 - 1j, x.dtype)),
+    "of real numbers": lambda m, x, y: (x.real.astype(np.float32) + (y.real > 0)).astype(x.dtype),
+    "of the other precision": lambda m, x, y: x.astype(np.complex128).astype(np.complex64),
+    "powers": lambda m, x, y: m.exp(x) + m.sqrt(y) + m.log(x + 3),
+    "reversed": lambda m, x, y: x[:, ::-1] + y[::-1],
+    "every second": lambda m, x, y: x[:, ::2] * y[:, : (y.shape[1] + 1) // 2],
+    "every third": lambda m, x, y: x[:, 1::3] * 2,
+    "turned": lambda m, x, y: (x * 2j).T,
+    "side by side": lambda m, x, y: m.concatenate([x, y * 2], 1),
+    "padded": lambda m, x, y: m.pad(x, 1),
+    "counted": lambda m, x, y: x * m.arange(x.shape[1], dtype=x.dtype),
+    "rows taken": lambda m, x, y: x[np.arange(7) % x.shape[0]] * 2,
+    "total": lambda m, x, y: x.sum(),
+    "total of rows": lambda m, x, y: (x * y).sum(1),
+    "total of columns": lambda m, x, y: x.sum(0) * 2j,
+    "product of rows": lambda m, x, y: m.prod(x[:, :9], 1),
+    "product of columns": lambda m, x, y: m.prod(x[:5], 0),
+    "mean": lambda m, x, y: x - x.mean(1, keepdims=True),
+}
+
+
+def pairs(shape, dtype, seed=0):
+    numbers = np.random.default_rng(seed)
+    found = [(numbers.normal(size=shape) + 1j * numbers.normal(size=shape)).astype(dtype) for _ in range(2)]
+    found[0][0, :1] = found[1][0, :1] = 1 + 1j
+    return found
+
+
+@pytest.mark.parametrize("shape", [(40, 77), (3, 5), (7, 1), (300, 64)])
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_complex_numbers_are_pairs_in_kernels(dtype, shape):
+    x, y = pairs(shape, dtype)
+    with stagec.enable_x64(), np.errstate(all="ignore"):
+        found = stagec.jit(lambda x, y: [f(snp, x, y) for f in PAIRS.values()])(x, y)
+        tolerance = 1e-12 if dtype == "complex128" else 2e-5
+        for name, got, want in zip(PAIRS, found, (f(np, x, y) for f in PAIRS.values()), strict=True):
+            assert got.shape == np.shape(want), name
+            np.testing.assert_allclose(np.asarray(got), want, rtol=tolerance, atol=10 * tolerance, err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+@pytest.mark.parametrize("name", ["product", "quotient", "chosen", "total of rows", "turned", "powers"])
+def test_programs_of_complex_numbers_need_no_other_code(dtype, name):
+    with stagec.enable_x64():
+        x, y = pairs((40, 77), dtype)
+        text = stagec.jit(lambda x, y: PAIRS[name](snp, x, y)).lower(x, y).as_text("kernels")
+    assert text.count("stablehlo.") == 0 and text.count("a kernel of") == 1
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_infinite_and_undefined_parts_are_those_of_numpy(dtype):
+    parts = np.array([0.0, -0.0, 1.0, -2.0, np.inf, -np.inf, np.nan])
+    z = (parts[:, None] + 0j).astype(dtype)
+    z.imag[:] = 0
+    x = np.empty((7, 7), dtype)
+    x.real, x.imag = parts[:, None], parts
+    y = np.full((7, 7), 3, dtype)
+    with stagec.enable_x64(), np.errstate(all="ignore"):
+        found = stagec.jit(lambda x, y: (x + y, -x, snp.conj(x), x * y.real, x == x, x.T + 0))(x, y)
+        wanted = (x + y, -x, np.conj(x), x * y.real.astype(dtype), x == x, x.T + 0)
+    for got, want in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(np.asarray(got), want)
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_loops_over_complex_numbers_are_one_kernel(dtype):
+    x, y = pairs((9, 37), dtype)
+    x, y = x * 0.5, y * 0.5
+
+    def rows(x, y):
+        return lax.fori_loop(0, 8, lambda i, x: x.at[i + 1].set(x[i] * y[i] + 0.5j), x)
+
+    def columns(x, y):
+        return lax.fori_loop(0, 30, lambda i, x: x.at[:, i + 1].set(x[:, i] * 0.5j + y[:, i]), x)
+
+    def number(x, y):
+        return lax.while_loop(lambda s: abs(s) < 20, lambda s: s * (1.1 + 0.5j) + x[0, 1], y[0, 0])
+
+    def turns(x, y):
+        return lax.fori_loop(
+            0, 5, lambda i, z: lax.cond(z[0, 0].real > 0, lambda z: z * 1j, lambda z: z + y + z.sum() * 0.01, z), x
+        )
+
+    def product(x, y):
+        return lax.fori_loop(0, 3, lambda i, z: (y[:, :9] @ z) * 0.1 + x[0], x)
+
+    loops = (rows, columns, number, turns, product)
+    with stagec.enable_x64():
+        (line,) = lines(lambda x, y: [loop(x, y) for loop in loops], x, y)
+        assert "a kernel of" in line
+        found = stagec.jit(lambda x, y: [loop(x, y) for loop in loops])(x, y)
+    a, b, c, d, e = x.copy(), x.copy(), y[0, 0], x, x
+    for i in range(8):
+        a[i + 1] = a[i] * y[i] + 0.5j
+    for i in range(30):
+        b[:, i + 1] = b[:, i] * 0.5j + y[:, i]
+    while abs(c) < 20:
+        c = c * (1.1 + 0.5j) + x[0, 1]
+    for _ in range(5):
+        d = d * 1j if d[0, 0].real > 0 else d + y + d.sum() * 0.01
+    for _ in range(3):
+        e = (y[:, :9] @ e) * 0.1 + x[0]
+    tolerance = 1e-12 if dtype == "complex128" else 1e-4
+    for got, want in zip(found, (a, b, c, d, e), strict=True):
+        np.testing.assert_allclose(np.asarray(got), want, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_complex_constants_go_the_short_way(dtype):
+    """Numbers, arrays of one number, and arrays of several."""
+    x, _ = pairs((40, 77), dtype)
+    several = np.array([1, 2j, 3 + 1j, -1j], dtype)
+
+    def function(x):
+        return x[0, :4] * several, snp.full((30,), 1 + 2j, x.dtype) * x[0, :30], x + (2 - 1j)
+
+    with stagec.enable_x64(), stagec.config.override(enable_cache=False):
+        log.clear()
+        found = stagec.jit(function)(x)
+    assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]
+    for got, want in zip(found, (x[0, :4] * several, (1 + 2j) * x[0, :30], x + (2 - 1j)), strict=True):
+        np.testing.assert_allclose(np.asarray(got), want, rtol=1e-6)

@@ -306,16 +306,6 @@ def test_a_loop_that_stays_has_kernels_inside_and_a_reason():
     np.testing.assert_array_equal(np.asarray(stagec.jit(program)(x)), want)
 
 
-@pytest.mark.parametrize("dtype", ["complex64"])
-def test_elements_without_a_form_stay_outside(dtype):
-    def program(x):
-        return lax.fori_loop(0, 3, lambda i, x: x * x[i], x)
-
-    x = np.ones(4, dtype)
-    assert "elements of type complex<f32>" in plan(program, x)
-    np.testing.assert_array_equal(np.asarray(stagec.jit(program)(x)), x)
-
-
 def test_operations_in_a_kernel_keep_the_users_lines():
     def program(x):
         return lax.fori_loop(0, 3, lambda i, x: x * 2 + snp.sin(x), x)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from passes.kernels.builder import Code
-from passes.kernels.contractions import neutral
+from passes.kernels.contractions import across, neutral
 from passes.kernels.conversions import rounded
 from passes.kernels.elements import Element
 from passes.kernels.kernel import Lowering
@@ -195,10 +195,14 @@ class Sweep:
         """What is left over of a row, in a vector that ends with it; lanes that it begins with are not added again."""
         code, first = self.code, self.inner[lane][1] - self.width
         found = self.visit({**at, lane: Linear(first).lanes()}, sums)
-        lanes = ", ".join("true" if first + j >= position else "false" for j in range(self.width))
-        mask = code.writer.constant(f"dense<[{lanes}]>", f"vector<{self.width}xi1>")
-        masks, types = f"vector<{self.width}xi1>", [code.type(e, True) for e in self.elements]
-        return [code.op(f"arith.select {mask}, {n}, {o} : {masks}, {t}") for n, o, t in zip(found, sums, types)]
+        lanes = ["true" if first + j >= position else "false" for j in range(self.width)]
+        kept = []
+        for new, old, element in zip(found, sums, self.elements):
+            flags = ", ".join(flag for flag in lanes for _ in range(element.parts))
+            masks = f"vector<{self.width * element.parts}xi1>"
+            mask = code.writer.constant(f"dense<[{flags}]>", masks)
+            kept.append(code.op(f"arith.select {mask}, {new}, {old} : {masks}, {code.type(element, True)}"))
+        return kept
 
     def _narrower(self, at: dict[int, Linear], lane: int, position: int) -> None:
         """What is left over of a row that is only stored, in narrower vectors."""
@@ -218,11 +222,8 @@ class Sweep:
         with code.lanes(self.width):
             joined = self._joined(groups)
         kinds = [kind for part in self.reductions for kind in part.kinds]
-        sums = []
-        for kind, e, name in zip(kinds, self.elements, joined):
-            flags = " fastmath<reassoc>" if e.is_float and kind in ("add", "mul") else ""
-            text = f"vector.reduction <{kind}>, {name}{flags} : {e.of(self.width)} into {e.text}"
-            sums.append(code.op(text))
+        with code.lanes(self.width):
+            sums = [across(code, kind, e, name) for kind, e, name in zip(kinds, self.elements, joined)]
         return self._merged(rest, sums, False)
 
     def _merged(self, a: Sequence[str], b: Sequence[str], is_vector: bool) -> list[str]:

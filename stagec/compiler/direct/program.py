@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from passes import bindings
 from passes.analysis.in_place import ATTRIBUTE as OUTPUT
 from passes.kernels.dispatch import BYTES
 from passes.kernels.elements import Element, RefusedError
-from passes.match import functions
+from passes.match import constant_of, functions
 from passes.types import spelled
 
 # Constants that are written out; larger ones with one value are better made by the compiler.
@@ -176,8 +177,12 @@ def _is_same_memory(op: Any) -> bool:
 
 def _constant(op: Any) -> Constant:
     tensor = Tensor.of(op.results[0].type)
-    if tensor.element.startswith("complex"):  # which the bindings cannot read
-        raise NotDirectError("a complex constant")
+    if tensor.element.startswith("complex"):
+        found = constant_of(op.results[0])
+        assert found is not None, "the operation is a constant"
+        pairs = np.ascontiguousarray(found.reshape(-1)).view(found.real.dtype)
+        with op.context:
+            return Constant(str(bindings.ir.DenseElementsAttr.get(pairs)), tensor.bytes)
     value = op.attributes["value"]
     if value.is_splat and tensor.bytes > _SPLAT_BYTES:
         raise NotDirectError("a large constant")
