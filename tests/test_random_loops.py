@@ -88,19 +88,29 @@ class Compiled:
 
 
 # How far from NumPy's numbers rounding leads.
-TOLERANCES = {"float64": 1e-9, "float32": 1e-3, "float16": 3e-2, "bfloat16": 2e-1}
+TOLERANCES = {
+    "float64": 1e-9,
+    "complex128": 1e-9,
+    "float32": 1e-3,
+    "complex64": 1e-3,
+    "float16": 3e-2,
+    "bfloat16": 2e-1,
+}
 # Steps that compare what is computed: of few digits, the order of a sum may decide.
 DECIDING = (9, 21, 23, 24, 34)
+# Steps that compare, for which complex numbers have no order.
+ORDERED = (*DECIDING, 13, 32)
+DTYPES = ["float32", "float32", "float64", "float64", "float16", "bfloat16", "complex64", "complex128"]
 
 
-def random_steps(rng, depth, narrow=False):
+def random_steps(rng, depth, without=()):
     """Steps on a matrix, two vectors, integers, booleans and a number."""
     found = []
     for _ in range(rng.randint(1, 5)):
         kind = rng.randint(0, 37)
-        if narrow and kind in DECIDING:
+        if kind in without:
             continue
-        inner = [random_steps(rng, depth - 1, narrow) for _ in range(2)] if depth and kind in (22, 23, 24) else []
+        inner = [random_steps(rng, depth - 1, without) for _ in range(2)] if depth and kind in (22, 23, 24) else []
         found.append((kind, rng.randint(0, 3), rng.choice([1, 1, 2]), inner))
     return found
 
@@ -214,13 +224,15 @@ def body(o, steps, n, captured, i, state):
 def random_loop(seed):
     """A random loop: the function of a way to do its steps, and what it begins with."""
     rng = random.Random(seed)
-    dtype = np.dtype(rng.choice(["float32", "float32", "float64", "float64", "float16", "bfloat16"])).type
+    dtype = np.dtype(rng.choice(DTYPES)).type
     n, rounds = rng.choice([4, 5, 8, 9, 17]), rng.choice([1, 2, 3, 6])
-    steps = random_steps(rng, 2, np.dtype(dtype).itemsize == 2)
+    kind, bits = np.dtype(dtype).kind, np.dtype(dtype).itemsize * 8
+    steps = random_steps(rng, 2, ORDERED if kind == "c" else DECIDING if bits == 16 else ())
     integer = rng.choice([np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint32])
     counted, returned = rng.random() < 0.7, rng.random() < 0.3
     numbers = np.random.default_rng(seed)
-    a, v, u, captured = (numbers.normal(size=size).astype(dtype) for size in ((n, n), n, n, n))
+    turn = 1 + 0.5j if kind == "c" else 1
+    a, v, u, captured = ((numbers.normal(size=size) * turn).astype(dtype) for size in ((n, n), n, n, n))
     m = numbers.integers(0, 20, n).astype(integer)
     state = (a, v, u, m, numbers.random(n) < 0.5, dtype(0.3))
 
@@ -254,8 +266,8 @@ def check(seeds, whole):
         found = stagec.jit(program)([operands for _, operands in loops])
         for seed, (loop, operands), results in zip(seeds, loops, found if whole else found[0]):
             for number, (want, got) in enumerate(zip(loop(Numpy, *operands), results, strict=True)):
-                tolerance = TOLERANCES[operands[0].dtype.name] if np.asarray(want).dtype.kind in "fV" else 0
-                got, want = (np.asarray(a).astype(np.float64) for a in (got, want))
+                tolerance = TOLERANCES[operands[0].dtype.name] if np.asarray(want).dtype.kind in "fVc" else 0
+                got, want = (np.asarray(a).astype(np.complex128) for a in (got, want))
                 message = f"loop {seed}, state {number}"
                 np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance, err_msg=message)
 
