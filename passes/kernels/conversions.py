@@ -156,7 +156,7 @@ class _Bits:
 
     def select(self, chosen: str, a: str | int, b: str) -> str:
         first = a if isinstance(a, str) else self.e.full(a, INT32, self.is_vector)
-        return _select(self.e, chosen, first, b, INT32, self.is_vector)
+        return select(self.e, chosen, first, b, INT32, self.is_vector)
 
 
 def _from_half(e: Emitter, name: str, is_vector: bool) -> str:

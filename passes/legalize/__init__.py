@@ -37,8 +37,9 @@ _COMMON: list[Pattern] = [
     *windows.PATTERNS,
 ]
 PATTERNS_CPU: list[Pattern] = [*convolutions.PATTERNS, *narrow.PATTERNS, *_COMMON]
-PATTERNS_VULKAN: list[Pattern] = [*spirv.PATTERNS, *scatters.PATTERNS_GPU, *_COMMON, *updates.PATTERNS]
-PATTERNS_CUDA: list[Pattern] = [*scatters.PATTERNS_GPU, *_COMMON, *updates.PATTERNS]
+_GPU: list[Pattern] = [*scatters.PATTERNS_GPU, *_COMMON, *complexes.MEMORY, *updates.PATTERNS]
+PATTERNS_VULKAN: list[Pattern] = [*spirv.PATTERNS, *_GPU]
+PATTERNS_CUDA: list[Pattern] = _GPU
 
 
 def _legalize(module: Any, options: PassOptions) -> dict[str, int]:
@@ -63,7 +64,10 @@ def _memory(module: Any, options: PassOptions) -> dict[str, int]:
     if options.target.partition(":")[0] != "cpu":
         return {}  # the GPUs' laws are applied again to what they leave, copies of memory included
     # An update of complex numbers becomes a choice, which has laws of its own.
-    return {**apply(module, [*complexes.PATTERNS, *updates.PATTERNS]), **control_flow.keep_apart(module)}
+    return {
+        **apply(module, [*complexes.PATTERNS, *complexes.MEMORY, *updates.PATTERNS]),
+        **control_flow.keep_apart(module),
+    }
 
 
 LEGALIZE = Pass("legalize", _legalize, "Rewrite what the target cannot do.")

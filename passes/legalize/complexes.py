@@ -26,7 +26,7 @@ from passes.legalize.number import (
     sqrt,
     where,
 )
-from passes.match import is_static, shape_of, splat_of
+from passes.match import combinations, dtype_of, is_static, shape_of, splat_of
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
@@ -382,4 +382,38 @@ def complex_constant(op: Any) -> Any:
     )
 
 
-PATTERNS = [*(_law(name, fn) for name, fn in _FUNCTIONS.items()), expand_complex_pad, complex_constant]
+@pattern("stablehlo.scatter")
+def scatter_complex_parts(op: Any) -> Any:
+    """A scatter of complex numbers scatters the parts, unless it multiplies. Exact.
+
+    The compiler crashes on it.
+    """
+    if len(op.operation.results) != 1 or dtype_of(op.operation.results[0]).kind != "c":
+        return None
+    operand, indices, update = op.operation.operands
+    names = combinations(op.operation.regions[0])
+    if names == ["stablehlo.multiply"] or (names is None and not _replaces(op.operation.regions[0])):
+        return None
+    half = np.float32 if dtype_of(operand) == np.complex64 else np.float64
+    parts = []
+    for name in ("stablehlo.real", "stablehlo.imag"):
+        old, new = (build.op(name, [v], tensor_type(shape_of(v), half)) for v in (operand, update))
+        made = build.op("stablehlo.scatter", [old, indices, new], old.type, attributes=attrs.copied(op), regions=1)
+
+        def body(a: Any, b: Any) -> Any:
+            return b if names is None else build.op(names[0], [a, b])
+
+        build.unary_region(made, 0, [tensor_type((), half)] * 2, body)
+        parts.append(made.results[0])
+    return build.op("stablehlo.complex", parts, op.operation.results[0].type)
+
+
+def _replaces(region: Any) -> bool:
+    """Whether the update is what is written, whatever was there."""
+    (end,) = list(region.blocks[0].operations)[:1]
+    return end.operation.name == "stablehlo.return" and end.operation.operands[0] == region.blocks[0].arguments[1]
+
+
+PATTERNS = [_law(name, fn) for name, fn in _FUNCTIONS.items()]
+# What the compiler fails on, where kernels have not taken it.
+MEMORY = [expand_complex_pad, complex_constant, scatter_complex_parts]

@@ -1,7 +1,7 @@
 """Programs of complex arrays as programs of real ones: each complex array is a pair.
 
-Not every device has complex numbers, and products of them have no kernels of their own. So the algorithm is recorded,
-and replayed on pairs.
+Not every device has complex numbers, and products of large blocks are products of the parts. So the algorithm is
+recorded, and replayed on pairs.
 """
 
 from __future__ import annotations

@@ -263,16 +263,6 @@ def _scatter_rows(
     spare: bool,
     hints: dict[str, Any],
 ) -> Any:
-    if dtypes.is_complex(aval.dtype):
-        # The compiler crashes on complex scatters; all combinations but the product work on each part alone.
-        part = dtypes.real_dtype(aval.dtype)
-        parts = []
-        for name in ("stablehlo.real", "stablehlo.imag"):
-            old = cx.emit(name, [matrix], avals=[aval.update(dtype=part)])
-            new = cx.emit(name, [values], avals=[value_aval.update(dtype=part)])
-            old_aval, new_aval = aval.update(dtype=part), value_aval.update(dtype=part)
-            parts.append(_scatter_rows(cx, combine, old, places, new, old_aval, new_aval, spare, hints))
-        return cx.emit("stablehlo.complex", parts, avals=[aval])
     scalar = ShapedArray.of((), aval.dtype)
     numbers = (
         "#stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], "

@@ -322,6 +322,30 @@ def test_loops_over_complex_numbers_are_one_kernel(dtype):
         np.testing.assert_allclose(np.asarray(got), want, rtol=tolerance, atol=tolerance)
 
 
+def test_a_loop_that_updates_complex_rows_copies_no_array():
+    x = np.ones((40, 77), np.complex64)
+    (line,) = lines(lambda x: lax.fori_loop(0, 39, lambda i, x: x.at[i + 1].set(x[i] * 0.5 + x[i + 1]), x), x)
+    assert f", {77 * 8} bytes of scratch" in line
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_scatters_and_pads_of_complex_numbers_need_no_kernels(dtype, kernels):
+    """The compiler, which fails on them, gets the parts."""
+    x, y = pairs((20, 13), dtype)
+    rows = np.array([3, 5, 3, 19, 40])
+
+    def function(x, y):
+        sorts = lax.fori_loop(0, 2, lambda i, x: (snp.sort(x.real) + 1j * x.imag).at[rows].add(y[:5]), x)
+        return x.at[rows].add(y[:5]), x.at[rows].set(1j), x.at[1].set(x[2]), snp.pad(x, 2, constant_values=1j), sorts
+
+    with stagec.enable_x64(), stagec.config.override(cpu_kernels=kernels):
+        wanted = [np.asarray(a) for a in function(snp.array(x), snp.array(y))]
+        found = stagec.jit(function)(x, y)
+    for got, want in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(np.asarray(got), want, rtol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", COMPLEX)
 def test_complex_constants_go_the_short_way(dtype):
     """Numbers, arrays of one number, and arrays of several."""

@@ -145,6 +145,40 @@ def test_what_follows_a_product_is_part_of_its_kernel():
     np.testing.assert_array_equal(positive, hidden > 0)
 
 
+COMPLEX = [
+    *(("ij,jk->ik", (5, 6), (6, 4)), ("ij,jk->ki", (5, 6), (6, 4)), ("ij,kj->ik", (70, 40), (90, 40))),
+    *(("ij,j->i", (5, 7), (7,)), ("i,ij->j", (5,), (5, 7)), ("ij,jk->ik", (1, 6), (6, 4)), ("i,j->ij", (4,), (5,))),
+    *(("ijk,kj->i", (3, 4, 5), (5, 4)), ("ji,ijk->k", (4, 3), (3, 4, 5)), ("ij,ij->", (5, 7), (5, 7))),
+    *(("bij,bjk->bik", (2, 5, 7), (2, 7, 3)), ("bij,bj->bi", (2, 5, 7), (2, 7)), ("bij,j->bi", (2, 5, 7), (7,))),
+]
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_products_of_complex_numbers_are_products_of_their_parts_or_sums(dtype):
+    numbers = np.random.default_rng(0)
+
+    def sample(shape):
+        return (numbers.normal(size=shape) + 1j * numbers.normal(size=shape)).astype(dtype)
+
+    pairs = [(sample(left), sample(right)) for _, left, right in COMPLEX]
+
+    def function(pairs):
+        return [snp.einsum(text, x, y) for (text, _, _), (x, y) in zip(COMPLEX, pairs)]
+
+    with stagec.enable_x64():
+        text = stagec.jit(function).lower(pairs).as_text("kernels")
+        found = stagec.jit(function)(pairs)
+    assert "dot_general" not in text
+    tolerance = 1e-12 if dtype == "complex128" else 1e-4
+    for (text, _, _), (x, y), got in zip(COMPLEX, pairs, found, strict=True):
+        np.testing.assert_allclose(np.asarray(got), np.einsum(text, x, y), tolerance, tolerance, err_msg=text)
+
+
+def test_a_matrix_of_complex_numbers_times_a_vector_is_one_kernel():
+    text = stagec.jit(lambda x, y: x @ y).lower(np.ones((40, 30), "complex64"), np.ones(30, "complex64"))
+    assert text.as_text("kernels").count("a kernel of") == 1
+
+
 def test_sums_of_integers_are_scaled_in_their_kernel():
     """What a quantized layer does: products of bytes in 32 bits, converted and scaled."""
     numbers = np.random.default_rng(0)

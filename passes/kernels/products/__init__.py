@@ -7,7 +7,7 @@ from typing import Any
 from passes import bindings
 from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.processor import Processor
-from passes.kernels.products import dots, epilogue as epilogues
+from passes.kernels.products import dots, epilogue as epilogues, pairs
 from passes.kernels.products.packing import Panels, packing
 from passes.kernels.products.shapes import Product, read, sources
 from passes.kernels.products.tiled import Tiled
@@ -22,6 +22,7 @@ __all__ = ["form"]
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
     """Replace the products of a module by kernels, where these are faster than the compiler's own code."""
     count = 0
+    pairs.expand(kernels)
     written: dict[Any, Kernel] = {}
     for op in kernels.found("stablehlo.dot_general"):
         product = read(op.opview)
