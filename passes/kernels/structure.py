@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from passes.match import constant_of, dtype_of, splat_of
+
 
 def of(op: Any, numbers: dict[Any, int]) -> Any:
     """An operation with its regions, without locations; values are numbers, in the order in which they come first.
@@ -12,9 +16,14 @@ def of(op: Any, numbers: dict[Any, int]) -> Any:
       numbers: of values that are known; those that come are added, among them the ones that are used from outside.
     """
     operands = tuple([numbers.setdefault(value, len(numbers)) for value in op.operands])
-    attributes = op.attributes
-    known = tuple([(attributes[i].name, attributes[i].attr) for i in range(len(attributes))])
     results = list(op.results)
+    if op.name == "stablehlo.constant" and dtype_of(results[0]).kind == "c":
+        # The bindings end the process where they read its attribute.
+        number = splat_of(results[0])
+        known: Any = np.asarray(constant_of(results[0]) if number is None else number).tobytes()
+    else:
+        attributes = op.attributes
+        known = tuple([(attributes[i].name, attributes[i].attr) for i in range(len(attributes))])
     for value in results:
         numbers[value] = len(numbers)
     regions = tuple([of_block(block, numbers) for region in op.regions for block in region.blocks])

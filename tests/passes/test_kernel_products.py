@@ -225,8 +225,9 @@ def test_operands_are_widened_where_they_are_loaded():
 
 
 def test_the_plan_says_what_became_of_each_product():
-    x, w, z = (np.ones(shape, np.complex64) for shape in ((20, 30), (30, 40), (4, 30)))
-    lowered = stagec.jit(lambda x, w, z: (x.real @ w.real, z @ w)).lower(x, w, z)
+    x, w, z = (np.ones(shape, np.float32) for shape in ((20, 30), (30, 40), (20, 5, 20)))
+    summed = (((0, 2), (0, 2)), ((), ()))  # over axes that are not one in memory
+    lowered = stagec.jit(lambda x, w, z: (x @ w, lax.dot_general(z, z, summed))).lower(x, w, z)
     lines = [line for line in lowered.as_text("kernels").splitlines() if line.startswith("// product")]
     assert [line.split(" (")[0] for line in lines] == ["// product 20x40x30, tiled", "// product"]
     assert "a kernel of" in lines[0] and "stays, because of element types" in lines[1]
