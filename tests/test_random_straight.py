@@ -14,6 +14,7 @@ from guarded import guarded
 import stagec
 import stagec.numpy as snp
 from passes.kernels.straight import groups, shares
+from stagec import lax
 from stagec.compiler import build, log
 
 # A longer hunt: STAGEC_FUZZ=1000 python -m pytest tests/test_random_straight.py
@@ -44,6 +45,27 @@ def mixed(m, a):
     """A product among the rest."""
     n = a.shape[-1]
     return a @ (m.arange(n * n, dtype=np.float32).reshape(n, n) % 7 * (0.1 / n)) if 1 < n <= 64 and a.ndim > 1 else a
+
+
+def updated(m, a, index, values, add=False):
+    """An array with other elements at an index."""
+    if m is np:
+        a = a.copy()
+        if add:
+            np.add.at(a, index, values)
+        else:
+            a[index] = values
+        return a
+    return a.at[index].add(values) if add else a.at[index].set(values)
+
+
+def windowed(m, a, sizes, combine, first):
+    """The sum or the largest of the elements around each one."""
+    window = (1,) * (a.ndim - len(sizes)) + sizes if a.ndim >= len(sizes) else sizes[-a.ndim :]
+    if m is snp:
+        return lax.reduce_window(a, first, combine, window, (1,) * a.ndim, "SAME")
+    with stagec.enable_x64():
+        return np.asarray(lax.reduce_window(a, a.dtype.type(first), combine, window, (1,) * a.ndim, "SAME"))
 
 
 UNARY = {
@@ -81,6 +103,15 @@ UNARY = {
     "tiled": lambda m, a: m.tile(a, 2)[..., : a.shape[-1]] * 0.9,
     "sorted": lambda m, a: m.sort(a, -1),
     "summed up": lambda m, a: m.cumsum(a * (1 / a.shape[-1]), -1),
+    "columns summed up": lambda m, a: m.cumsum(a[::-1] * (1 / a.shape[0]), 0)[::-1],
+    "multiplied up": lambda m, a: m.cumprod(1 + m.tanh(a) * (1 / a.shape[-1]), -1),
+    "summed around": lambda m, a: windowed(m, a * 0.1, (2, 3), lax.add, 0),
+    "largest around": lambda m, a: windowed(m, a, (3, 1, 2), lax.max, -np.inf),
+    "row set": lambda m, a: updated(m, a, len(a) // 2, a[0] * 0.5),
+    "part set": lambda m, a: updated(m, a, (slice(len(a) // 3, None), ..., slice(1, 4))[-a.ndim :], a.ravel()[0] + 1),
+    "rows set": lambda m, a: updated(m, a, m.arange(len(a))[::2], 0.25),
+    "rows added": lambda m, a: updated(m, a, m.arange(len(a) + 2) * 5 % len(a), a[:1] * 0.5, True),
+    "elements added": lambda m, a: updated(m, a, (..., m.arange(40) * 7 % a.shape[-1]), 0.125, True),
     "complex": lambda m, a: m.real(a * (0.5 + 0.5j)) + m.imag(a * 0.25j),
     "mixed": mixed,
     "whole numbers": lambda m, a: (m.clip(a, -100, 100) * 0).astype(np.int32).astype(np.float32) + a,
@@ -138,6 +169,10 @@ WHOLE = {
     "largest": lambda m, a, b: b - m.max(a, -1, keepdims=True),
     "smallest": lambda m, a, b: b - m.min(a, 0, keepdims=True),
     "position": lambda m, a, b: b + m.argmax(a, -1)[..., None].astype(a.dtype),
+    "summed up": lambda m, a, b: a + m.cumsum(b, -1, dtype=b.dtype),
+    "columns summed up": lambda m, a, b: a ^ m.cumsum(b, 0, dtype=b.dtype),
+    "rows added": lambda m, a, b: updated(m, a, m.arange(len(a) + 2) * 5 % len(a), b[:1], True),
+    "elements set": lambda m, a, b: updated(m, a, (..., m.arange(a.shape[-1])[::3]), b[..., ::3]),
     "some": lambda m, a, b: m.where(m.any(a == b, 0, keepdims=True), a, b),
 }
 # How results are moved before they are returned.

@@ -9,6 +9,7 @@ from passes.match import functions
 from passes.numeric import elementwise
 
 ATTRIBUTE = "iree.abi.output"
+_UPDATES = ("stablehlo.dynamic_update_slice", "stablehlo.scatter")
 # Of a call of a kernel: the operands of which an element is read only before the same element of a result is written.
 OWN_PLACES = "stagec.own_places"
 
@@ -20,7 +21,7 @@ _ELEMENTWISE = (
 )
 
 
-def keep_safe_reuse(module: Any, function: str = "main") -> tuple[int, ...]:
+def keep_safe_reuse(module: Any, function: str = "main", updates: bool = False) -> tuple[int, ...]:
     """Take `iree.abi.output` from the arguments where it could change results.
 
     The compiler does not know that the memory it writes to is an argument's:
@@ -29,19 +30,22 @@ def keep_safe_reuse(module: Any, function: str = "main") -> tuple[int, ...]:
     harmless only where element i of the argument serves for nothing but
     element i of that one result.
 
+    Args:
+      updates: whether updates may become kernels, which read what they update element by element.
+
     Returns:
       The arguments that a result is still written over.
     """
     ir = bindings.ir
-    operation = functions(module)[function]
-    if "arg_attrs" not in operation.attributes:
+    operation = functions(module).get(function)
+    if operation is None or "arg_attrs" not in operation.attributes:
         return ()
     block = operation.regions[0].blocks[0]
     kept: list[int] = []
     dictionaries = []
     for i, dictionary in enumerate(operation.attributes["arg_attrs"]):
         if ATTRIBUTE in dictionary:
-            if _serves_one_place(block.arguments[i], block, ir.IntegerAttr(dictionary[ATTRIBUTE]).value):
+            if _serves_one_place(block.arguments[i], block, ir.IntegerAttr(dictionary[ATTRIBUTE]).value, updates):
                 kept.append(i)
             else:
                 others = {entry.name: entry.attr for entry in dictionary if entry.name != ATTRIBUTE}
@@ -62,7 +66,7 @@ def _serves_one_kernel(argument: Any, block: Any, result: int) -> bool:
     return all(use.operand_number in own for use in argument.uses) and end.operands[result] in list(call.results)
 
 
-def _serves_one_place(argument: Any, block: Any, result: int) -> bool:
+def _serves_one_place(argument: Any, block: Any, result: int, updates: bool) -> bool:
     if _serves_one_kernel(argument, block, result):
         return True
     shape = list(argument.type.shape)
@@ -77,7 +81,8 @@ def _serves_one_place(argument: Any, block: Any, result: int) -> bool:
                 if use.operand_number != result:
                     return False
                 continue
-            if user.name not in _ELEMENTWISE or list(user.results[0].type.shape) != shape:
+            is_update = updates and user.name in _UPDATES and use.operand_number == 0
+            if (user.name not in _ELEMENTWISE and not is_update) or list(user.results[0].type.shape) != shape:
                 return False
             if user.results[0] not in seen:
                 seen.add(user.results[0])

@@ -216,6 +216,16 @@ class Builder(abc.ABC):
         parts = [self.get(value, tuple(i.at_lane(j) for i in index)).name for j in range(self.width)]
         return self.from_elements(parts, value.element.text)
 
+    def at_lane(self, item: Item, element: Element, lane: int) -> Item:
+        """One element of a vector."""
+        if not item.is_vector:
+            return item
+        return Item(self.op(f"vector.extract {item.name}[{lane}] : {element.text} from {element.of(self.width)}"))
+
+    @abc.abstractmethod
+    def note_gather(self, index: Index) -> None:
+        """A vector is put together of elements from anywhere, whose places follow from the index of each."""
+
     def from_elements(self, parts: Sequence[str], type_: str) -> Item:
         """A vector of elements of one type, which are pairs if they are complex."""
         if not type_.startswith("vector"):
@@ -345,6 +355,9 @@ class Code(Builder):
             item = self.undecided(form, rest, parts[1:], element) if rest else parts[1]()
             self.writer.do(f"scf.yield {item.name} : {element.text}")
         return Item(name)
+
+    def note_gather(self, index: Index) -> None:
+        """Nothing is kept of it."""
 
     def load(self, view: View, index: Index) -> Item:
         """`memref.load` or `vector.load`; other lanes are loaded one by one."""

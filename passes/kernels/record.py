@@ -130,8 +130,12 @@ class Recorder(Builder):
         before = self.cost
         self.get(value, tuple(Linear(i.constant, i.terms) for i in index))
         self.cost += (self.cost - before) * (self.width - 1)
+        self.note_gather(index)
+        return Item("%_", True)
+
+    def note_gather(self, index: Index) -> None:
+        """Counts it, and notes the symbols."""
         self.gathers += 1
         for i in index:
             if i.stride:
                 self.fixed.update(symbol for symbol, _ in i.terms)
-        return Item("%_", True)

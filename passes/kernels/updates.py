@@ -43,20 +43,8 @@ def _dynamic_update_slice(k: Lowering, op: Any) -> None:
 
 def _scatter(k: Lowering, op: Any) -> None:
     """Windows of the operand, one for each row of indices; windows that are not inside are dropped."""
-    if len(op.results) != 1:
-        raise RefusedError("scatter of several arrays")
-    numbers = attrs.dimension_numbers(op, "scatter_dimension_numbers")
-    if numbers.get("input_batching_dims"):
-        raise RefusedError("scatter with batching dimensions")
+    check_scatter(op)
     value, places, update = (k.env[v] for v in op.operands)
-    window_axes = numbers.get("update_window_dims", ())
-    batch = [d for d in range(len(update.shape)) if d not in window_axes]
-    kept = [d for d in range(len(value.shape)) if d not in numbers.get("inserted_window_dims", ())]
-    window = [update.shape[d] for d in window_axes]
-    depth_axis = numbers.get("index_vector_dim", 0)
-    map_ = numbers.get("scatter_dims_to_operand_dims", ())
-    code = k.code
-
     whole = target(k, value)
     k.settle(places)
     k.settle(update)
@@ -65,16 +53,51 @@ def _scatter(k: Lowering, op: Any) -> None:
         if k.reads(read, [whole.buffer]):
             k.store(read)
     k.protect(whole, value.shape)
+    scatter(k, op, value.shape, whole)
+    k.note_work(2 * update.size * (k.record(update).cost if not update.is_scalar else 1) * value.element.size)
+    k.define(op, Value(value.shape, value.element, view=whole))
+
+
+def check_scatter(op: Any) -> None:
+    """Refuse what `scatter` does not write."""
+    if len(op.results) != 1:
+        raise RefusedError("scatter of several arrays")
+    if attrs.dimension_numbers(op, "scatter_dimension_numbers").get("input_batching_dims"):
+        raise RefusedError("scatter with batching dimensions")
+
+
+def scatter(k: Lowering, op: Any, shape: Sequence[int], whole: View, own: tuple[Linear, Linear] | None = None) -> None:
+    """Write the windows of a scatter into memory, one after the other.
+
+    Args:
+      shape: of what is updated.
+      whole: the memory.
+      own: of rows along the first axis, where windows have one: those that are written.
+    """
+    numbers = attrs.dimension_numbers(op, "scatter_dimension_numbers")
+    places, update = (k.env[v] for v in list(op.operands)[1:])
+    window_axes = numbers.get("update_window_dims", ())
+    batch = [d for d in range(len(update.shape)) if d not in window_axes]
+    kept = [d for d in range(len(shape)) if d not in numbers.get("inserted_window_dims", ())]
+    window = [update.shape[d] for d in window_axes]
+    depth_axis = numbers.get("index_vector_dim", 0)
+    map_ = numbers.get("scatter_dims_to_operand_dims", ())
+    code = k.code
+    element = whole.buffer.element
     block = op.regions[0].blocks[0]
     replaces = _replaces(block)
 
     def row(at: Index) -> None:
-        starts = [ZERO] * len(value.shape)
+        starts = [ZERO] * len(shape)
         inside = ""
         for number, d in enumerate(map_):
             where = list(at)
             where.insert(depth_axis, Linear(number))
-            start, test = _start(k, places, tuple(where[: len(places.shape)]), value.shape[d] - _size(window, kept, d))
+            place = tuple(where[: len(places.shape)])
+            if own is not None and d == 0:
+                start, test = _own_start(k, places, place, own)
+            else:
+                start, test = _start(k, places, place, shape[d] - _size(window, kept, d))
             if start is None:
                 return
             starts[d] = start
@@ -97,11 +120,11 @@ def _scatter(k: Lowering, op: Any) -> None:
             item = code.get(update, tuple(source))
             if not replaces:
                 old = code.load(whole, tuple(place))
-                item = region(k, code, block, [old, item], [value.element] * 2)[0]
+                item = region(k, code, block, [old, item], [element] * 2)[0]
             code.store(whole, tuple(place), item)
 
         axis = max((d for d, n in enumerate(window) if n > 1), default=None)
-        width = 1 if axis is None else lanes_of([value.element], k.processor.vector_bytes, window[axis])
+        width = 1 if axis is None else lanes_of([element], k.processor.vector_bytes, window[axis])
         mark = k.writer.mark()
         try:
             nest(code, window, axis if width > 1 else None, width, 1, write)
@@ -110,8 +133,6 @@ def _scatter(k: Lowering, op: Any) -> None:
             nest(code, window, None, 1, 1, write)
 
     nest(code, [update.shape[d] for d in batch], None, 1, 1, row)
-    k.note_work(2 * update.size * (k.record(update).cost if not update.is_scalar else 1) * value.element.size)
-    k.define(op, Value(value.shape, value.element, view=whole))
 
 
 def _replaces(block: Any) -> bool:
@@ -137,6 +158,16 @@ def _start(k: Lowering, places: Value, where: Index, high: int) -> tuple[Linear 
     start = k.code.index_of(item, places.element)
     test = k.code.op(f"arith.cmpi ule, {k.code.position(start)}, {k.code.position(Linear(high))} : index")
     return start, test
+
+
+def _own_start(k: Lowering, places: Value, where: Index, own: tuple[Linear, Linear]) -> tuple[Linear | None, str]:
+    """A row, and a test of whether it is in a range."""
+    code = k.code
+    start = code.index_of(code.get(places, where), places.element)
+    low, high = (code.position(form) for form in own)
+    from_low = code.op(f"arith.subi {code.position(start)}, {low} : index")
+    size = code.op(f"arith.subi {high}, {low} : index")
+    return start, code.op(f"arith.cmpi ult, {from_low}, {size} : index")
 
 
 RULES: dict[str, Rule] = {

@@ -346,28 +346,39 @@ def _gather(k: Lowering, op: Any) -> None:
     numbers = attrs.dimension_numbers(op, "dimension_numbers")
     source, places = (k.env[v] for v in op.operands)
     sizes = attrs.ints(op, "slice_sizes")
-    if numbers.get("operand_batching_dims"):
-        raise RefusedError("gather with batching dimensions")
+    batching = dict(zip(numbers.get("operand_batching_dims", ()), numbers.get("start_indices_batching_dims", ())))
     offsets = numbers.get("offset_dims", ())
     batch = [d for d in range(len(shape)) if d not in offsets]
-    kept = [d for d in range(len(source.shape)) if d not in numbers.get("collapsed_slice_dims", ())]
-    depth_axis = numbers.get("index_vector_dim", 0)
+    kept = [d for d in range(len(source.shape)) if d not in (*numbers.get("collapsed_slice_dims", ()), *batching)]
+    depth_axis, map_ = numbers.get("index_vector_dim", 0), numbers.get("start_index_map", ())
 
-    def read(builder: Builder, at: Index) -> Item:
-        if any(at[d].stride for d in batch):
-            return builder.lane_by_lane(result, at)
+    def index_at(builder: Builder, at: Index, starts: Sequence[Item]) -> Index:
         index = [ZERO] * len(source.shape)
         for d, offset in zip(kept, offsets):
             index[d] = at[offset]
-        for number, d in enumerate(numbers.get("start_index_map", ())):
+        for d, axis in batching.items():
+            index[d] = at[batch[axis - (axis > depth_axis)]]
+        for d, item in zip(map_, starts):
+            index[d] = index[d] + builder.index_of(item, places.element, 0, source.shape[d] - sizes[d])
+        return tuple(index)
+
+    def read(builder: Builder, at: Index) -> Item:
+        starts = []
+        for number in range(len(map_)):
             where = [at[b] for b in batch]
             where.insert(depth_axis, Linear(number))
-            item = builder.get(places, tuple(where[: len(places.shape)]))
-            index[d] = index[d] + builder.index_of(item, places.element, 0, source.shape[d] - sizes[d])
-        return builder.get(source, tuple(index))
+            starts.append(builder.get(places, tuple(where[: len(places.shape)])))
+        if not any(at[d].stride for d in batch):
+            return builder.get(source, index_at(builder, at, starts))
+        builder.note_gather(at)
+        parts = []
+        for lane in range(builder.width):
+            here = tuple(i.at_lane(lane) for i in at)
+            own = [builder.at_lane(item, places.element, lane) for item in starts]
+            parts.append(builder.get(source, index_at(builder, here, own)).name)
+        return builder.from_elements(parts, element.of(builder.width))
 
-    result = k.function(shape, element, read)
-    k.define(op, result)
+    k.define(op, k.function(shape, element, read))
 
 
 def _barrier(k: Lowering, op: Any) -> None:

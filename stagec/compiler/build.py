@@ -248,7 +248,7 @@ def _optimized(module: Any, options: Options, on_pass: Any) -> Any:
     pipeline = "values" if target.backend == "cpu" else "default"
     report = passes.run(module, pipeline, options=settings, extra=options.passes, on_pass=on_pass)
     if options.donated:
-        keep_safe_reuse(module)
+        keep_safe_reuse(module, updates=target.backend == "cpu")
     return report
 
 

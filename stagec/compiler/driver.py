@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from passes import PassOptions, kernels as own_kernels, pipeline
 from passes.analysis.alias import returned_arguments
 from passes.analysis.clobber import clobbered_arguments
+from passes.analysis.in_place import keep_safe_reuse
 from passes.attributes import dot_dimensions
 from passes.legalize.separate import separate
 from stagec.compiler import diagnostics as diag, direct, kernels, log, outside, rare, repairs
@@ -206,6 +207,8 @@ def _for_cpu(source: bytes, rung: FlagSet, target: Target, straight: bool) -> tu
             except Exception as error:  # a fault of ours, which the other flag sets do not have
                 log.event("compile", f"no kernels: {type(error).__name__}: {error}")
                 module = ir().Module.parse(source, session.context)
+        # Of updates that stay, the compiler may write results early.
+        keep_safe_reuse(module)
         pipeline.run(module, "memory, cse", options=pass_options(target), verify=False)
         if rung.separate:
             separate(module)

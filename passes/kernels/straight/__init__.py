@@ -16,6 +16,7 @@ from passes.kernels.elements import RefusedError
 from passes.kernels.loops import RULES
 from passes.kernels.processor import Processor
 from passes.kernels.straight.equal import Reach, Written, key_of
+from passes.kernels.straight.forms import FORMS, form as form_alone
 from passes.kernels.straight.groups import Group, Planner
 from passes.kernels.straight.lazy import has_effects, operands_of
 from passes.kernels.straight.nodes import Node, Reading
@@ -56,20 +57,26 @@ class _Block:
     def form(self) -> int:
         """Write and call the kernels; returns how many."""
         untranspose(self.block)
+        for op in self.block.operations:
+            if op.operation.name == "stablehlo.slice" and op.operands[0].type == op.results[0].type:
+                # All of an array, which the compiler's rewrites for windows leave.
+                op.operation.results[0].replace_all_uses_with(op.operands[0])
         try:
             reading = Reading(self.block, RULES, self.processor)
         except RefusedError as error:
             # An operation that the passes replace, such as a sine of float64, in a module that went past them.
             self.kernels.plan.refuse("elements", self.block.operations[0].location, str(error))
             return 0
-        if not reading.nodes:
-            return 0
         planner = Planner(reading)
         needed = _needed(reading, planner)
         count = sum(self._write(reading, group, needed) for group in planner.ordered())
         if count:
             self._replace(reading)
-        return count
+        alone = [stay.op for stay in reading.stays.values() if stay.is_alone]
+        done = [op for op in alone if form_alone(self.kernels, RULES, self.processor, op)]
+        if count or done:
+            _erase_unused(reading)
+        return count + len(done)
 
     def _write(self, reading: Reading, group: Group, needed: set[Buffer]) -> bool:
         location, reach = group.nodes[0].op.location, Reach(reading, group)
@@ -108,6 +115,10 @@ class _Block:
             if key is not None:
                 self.written[key] = str(error)
             raise
+        if not any(_depends_on_arguments(value) for value, _ in made.inputs):
+            # The compiler would run the kernel ahead of the first call, and mix up its results.
+            made.inputs.append(_argument(reading))
+            key = None
         places = {buffer: n for n, buffer in enumerate(b for node in group.nodes for b in node.buffers)}
         bindings_ = [_binding(buffer) for _, buffer in made.outputs] + [_binding(b) for b in made.spilled]
         inputs = [_binding(buffer) for _, buffer in made.inputs]
@@ -135,9 +146,16 @@ class _Block:
                 if buffer in self.made:
                     result.replace_all_uses_with(self.made[buffer])
         _sort(self.block)
-        for op in reversed(list(reading.lowered)):
-            if not any(True for result in op.results for _ in result.uses):
-                op.erase()
+
+
+def _erase_unused(reading: Reading) -> None:
+    """Take away the operations that nothing needs any more."""
+    # The hash of an operation depends on its operands, which are others by now.
+    lowered = {id(op) for op in reading.lowered}
+    for op in reversed(reading.operations):
+        is_ours = id(op) in lowered or op.name in FORMS or op.name == "stablehlo.slice"
+        if is_ours and not any(True for result in op.results for _ in result.uses):
+            op.erase()
 
 
 def _needed(reading: Reading, planner: Planner) -> set[Buffer]:
@@ -194,6 +212,15 @@ def _name(group: Group) -> str:
 
 def _binding(buffer: Buffer) -> Binding:
     return Binding(buffer.name, buffer.numbers, buffer.element.stored)
+
+
+def _argument(reading: Reading) -> tuple[Any, Buffer]:
+    """An argument as the operand of a kernel that does not read it."""
+    for argument in reading.block.arguments:
+        known = reading.k.env.get(argument)
+        if known is not None:
+            return argument, Buffer("%unread", known.size, known.element, True)
+    raise RefusedError("constants alone, which are computed ahead of the first call")
 
 
 def _depends_on_arguments(value: Any) -> bool:

@@ -15,12 +15,13 @@ from passes.kernels.linear import ZERO, Linear
 from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
 from passes.kernels.straight.lazy import MOVES, Lazy, is_single, operands_of
-from passes.kernels.values import Buffer, NotVectorsError, Value, View, row_major
+from passes.kernels.straight.staying import cut_from, is_alone, part_read, spare_row
+from passes.kernels.values import Buffer, NotVectorsError, RefusedError, Value, View, row_major
 from passes.match import combinations, splat_of
 
 # Additions, loads among them, that are done again by each reader.
 _CHEAP = 6
-# What follows from constants alone, such as a range of numbers, has no kernel of its own if it takes so many.
+# The same, of values that read nothing.
 _COUNTED = 40
 # Values that take more are kept even for one reader: code becomes no longer than that.
 _LONGEST = 400
@@ -33,8 +34,6 @@ GATHERED = 0.25
 # Workgroups that a kernel has at most.
 MOST = 32
 _STAYING = (*_PASSING, *(f"stablehlo.{name}" for name in "slice reverse iota gather dynamic_slice".split()))
-# Operations that stay, and are kernels: they take in nothing.
-KERNELS = ("flow.dispatch",)
 _PARTED = ("stablehlo.concatenate", "stablehlo.pad")
 
 
@@ -98,11 +97,17 @@ class Node:
 
 
 class Stay:
-    """An operation that stays as it is."""
+    """An operation that stays as it is, or is a kernel of its own.
+
+    Attributes:
+      needs: what it reads.
+      is_alone: whether it is a kernel of its own.
+    """
 
     def __init__(self, op: Any) -> None:
         self.op = op
         self.needs: list[Buffer] = []
+        self.is_alone = is_alone(op)
 
 
 class Reading:
@@ -137,6 +142,9 @@ class Reading:
             self._measure(node)
 
     def _read(self, op: Any) -> None:
+        scatter = cut_from(op)
+        if scatter is not None and self.stays[scatter].is_alone:
+            return self._external(op.results[0], self.stays[scatter])
         try:
             if any(value not in self.k.env for value in operands_of(op)):
                 raise RefusedError("an operand that kernels do not have")
@@ -152,11 +160,13 @@ class Reading:
             else:
                 raise RefusedError(f"{name.removeprefix('stablehlo.')} has no form in kernels")
             self.lowered[op] = None
+            return None
         except RefusedError as error:
             self.reasons.append((op, str(error)))
             self.stays[op] = stay = Stay(op)
             for result in op.results:
                 self._external(result, stay)
+            return None
 
     def root(self, value: Any) -> Node | None:
         """The node whose result a value is."""
@@ -231,7 +241,13 @@ class Reading:
 
     def _needs(self, op: Any) -> list[Buffer]:
         """The memory that an operation reads that stays."""
-        return [buffer for value in operands_of(op) for buffer in self._kept(value, op.name not in KERNELS)]
+        values = operands_of(op)
+        if op.name == "stablehlo.scatter" and self.stays[op].is_alone and (spare := spare_row(op)) is not None:
+            values[0] = spare[0]
+        elif self.stays[op].is_alone and (part := part_read(op)) is not None:
+            values[0] = part.operands[0]
+        absorbs = op.name != "flow.dispatch" and not self.stays[op].is_alone
+        return [buffer for value in values for buffer in self._kept(value, absorbs)]
 
     def _consider(self, op: Any) -> None:
         result = op.results[0]
@@ -248,10 +264,9 @@ class Reading:
                 self._kept(result)
             return
         shared = len(readers) > 1 or any(_repeats(result, user) for user in readers)
-        cost = self.k.record(value).cost
-        if cost <= _COUNTED and not self.k.record(value).reads:
-            return
-        if (shared and cost > _CHEAP) or cost > _LONGEST:
+        record = self.k.record(value)
+        # What follows from indices alone is no memory to wait for.
+        if (shared and record.cost > (_CHEAP if record.reads else _COUNTED)) or record.cost > _LONGEST:
             self._kept(result)
 
     def _kept(self, value: Any, absorbed: bool = False) -> list[Buffer]:
@@ -274,6 +289,9 @@ class Reading:
         if op.name == "stablehlo.optimization_barrier":
             # Each result is its operand, and one operation is at most one node.
             return self._kept(op.operands[value.result_number], absorbed)
+        if op.name in MOVES and len(op.operands) == 1 and self.k.env.get(op.operands[0]) is known:
+            # All of an array is that array.
+            return self._kept(op.operands[0], absorbed)
         if op.name == "stablehlo.reshape" or (absorbed and op.name in (*_STAYING, "stablehlo.pad")):
             return [buffer for operand in op.operands for buffer in self._kept(operand, absorbed)]
         inner = Value(

@@ -63,14 +63,14 @@ class Writing(Turned):
         square = self._square(parts, lane, width)
         if square is not None:
             return self._squares(parts, lane, *square)
-        # Elements that are only moved are no slower one by one.
-        moves = self.group.kept is None and self.cost <= _COSTLY
-        if not self._takes_vectors(parts, lane, width, moves):
-            if moves:
-                width = 1
-            if width > 1 and self.sizes[lane] > SHORT and not self._is_little():
+        # Elements that lie apart are computed one by one, unless that takes longer than to put vectors together.
+        is_flat = self.group.kept is None
+        if not self._takes_vectors(parts, lane, width, is_flat):
+            is_free = is_flat and self._in_vectors(parts, lane, width) is not None
+            if not is_free and width > 1 and self.sizes[lane] > SHORT and not self._is_little():
                 raise RefusedError("elements that are computed one by one")
-            width = 1
+            if not is_free or self.cost <= _COSTLY:
+                width = 1
         reduces = any(part.kinds for part in parts)
         strands = strands_of(self.code, self.cost, self.sizes[lane], width, reduces)
         uncut = [a for a in self.sizes if a not in self.cuts]

@@ -1,0 +1,178 @@
+"""What operations have in common that are kernels of their own.
+
+They read arrays in memory, and write one. Workgroups have rows of it, each from the first to the last write, so that
+updates of one place keep their order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from passes.kernels.dispatch import Kernel, Kernels
+from passes.kernels.kernel import Lowering, element_type
+from passes.kernels.linear import ZERO, Linear
+from passes.kernels.nests import nest
+from passes.kernels.processor import Processor
+from passes.kernels.straight import shares
+from passes.kernels.straight.nodes import MOST
+from passes.kernels.straight.staying import part_read, spare_row
+from passes.kernels.values import Buffer, Index, NotVectorsError, Value, View, row_major
+from passes.kernels.writer import Buffer as Binding
+from passes.match import splat_of
+
+
+class Alone:
+    """The kernel of one operation.
+
+    Attributes:
+      values: the operands.
+      shape: of the result.
+      whole: the memory of the result.
+    """
+
+    def __init__(self, rules: Any, processor: Processor, op: Any) -> None:
+        self.k = Lowering(rules, processor)
+        self.code, self.op, self.processor = self.k.code, op, processor
+        self.groups = 1
+        self.is_update = op.name in ("stablehlo.dynamic_update_slice", "stablehlo.scatter")
+        self.result = op.results[0]
+        self.sources = list(op.operands)
+        if op.name == "stablehlo.scatter" and (spare := spare_row(op)) is not None:
+            self.sources[0], self.result = spare[0], spare[1].results[0]
+        self.part = part_read(op)
+        if self.part is not None:
+            self.sources[0] = self.part.operands[0]
+        self.shape, self.element = element_type(self.result.type)
+        self.whole = View(Buffer("%out0", math.prod(self.shape), self.element), row_major(self.shape))
+
+    def write(self, form: Callable[[Alone], None]) -> None:
+        """Write the kernel in its form; `RefusedError` if there is no code for it."""
+        with self.k.writer.at(self.op.location):
+            for value in dict.fromkeys(self.sources):
+                if splat_of(value) is not None and value.owner.name == "stablehlo.constant":
+                    self.k.lower(value.owner.operation)
+                else:
+                    self.k.operand(value)
+            self.values = [self.k.env[value] for value in self.sources]
+            if self.part is not None:
+                self.k.lower(self.part)
+                self.values[0] = self.k.env[self.part.results[0]]
+            with self.code.scope():
+                form(self)
+
+    def call(self, kernels: Kernels) -> Any:
+        """Call the kernel; returns its result."""
+        assert not self.k.scratch, "what is written has memory already"
+        inputs = [Binding(b.name, b.size, b.element.stored) for _, b in self.k.operands]
+        output = Binding("%out0", self.whole.buffer.size, self.element.stored)
+        name = self.op.name.removeprefix("stablehlo.")
+        kernel = Kernel.written(name, self.k.writer, inputs, [output], (self.groups,))
+        values = [value for value, _ in self.k.operands]
+        # Updates read elements of what they update only before these are written.
+        own = [values.index(self.sources[0])] if self.is_update and self.sources[0] in values else []
+        (made,) = kernels.dispatch(kernel, values, [self.result.type], own)
+        kernels.plan.accept(name, self.op.location, len(self.k.writer.lines), 0)
+        return made
+
+    # What forms share.
+
+    def lanes(self, size: int) -> int:
+        """Lanes of a vector along an axis of that size."""
+        width = min(self.processor.vector_bytes // self.element.size, 64)
+        while width > size:
+            width //= 2
+        return max(1, width)
+
+    def share(self, units: int, work: int, most: int = MOST) -> tuple[Linear, Linear]:
+        """The part of some units that the workgroup has; `work` counts additions of vectors."""
+        each = -(-units // max(1, min(most, work // shares.SHARE, units)))
+        self.groups = -(-units // each)
+        if self.groups == 1:
+            return ZERO, Linear(units)
+        number = self.k.symbols.new(str(self.k.writer.workgroup(0, self.groups)), 0, self.groups - 1)
+        low = number * each
+        return low, self.clamped(low + each, 0, units)
+
+    def clamped(self, form: Linear, low: int | Linear, high: int | Linear) -> Linear:
+        """A form moved into a range."""
+        code, (bottom, top) = self.code, (Linear(x) if isinstance(x, int) else x for x in (low, high))
+        limits = (self.k.symbols.bounds(bottom), self.k.symbols.bounds(top), self.k.symbols.bounds(form))
+        name = code.position(form)
+        known = limits[2]
+        if known is None or limits[0] is None or known[0] < limits[0][1]:
+            name = code.op(f"arith.maxsi {name}, {code.position(bottom)} : index")
+        if known is None or limits[1] is None or known[1] > limits[1][0]:
+            name = code.op(f"arith.minsi {name}, {code.position(top)} : index")
+        return self.k.symbols.new(name, limits[0][0] if limits[0] else None, limits[1][1] if limits[1] else None)
+
+    def along(self, low: Linear, high: Linear, body: Callable[[Linear], None], width: int) -> None:
+        """All numbers of a range, in vectors and then one by one."""
+        code = self.code
+        if width > 1:
+            if low.is_constant and high.is_constant:
+                middle = high - (high.constant - low.constant) % width
+            else:
+                length = code.op(f"arith.subi {code.position(high)}, {code.position(low)} : index")
+                # A range may be empty, with its end before its beginning.
+                length = code.op(f"arith.maxsi {length}, {code.position(ZERO)} : index")
+                rest = code.op(f"arith.remui {length}, {code.position(Linear(width))} : index")
+                whole = code.op(f"arith.subi {length}, {rest} : index")
+                end = code.op(f"arith.addi {code.position(low)}, {whole} : index")
+                bounds = self.k.symbols.bounds(high)
+                middle = self.k.symbols.new(end, 0, bounds[1] if bounds else None)
+
+            def wide(i: Linear, _: list[str]) -> None:
+                with code.lanes(width):
+                    code.forget()
+                    body(i.lanes())
+
+            code.loop(low, middle, width, wide)
+            low = middle
+
+        def single(i: Linear, _: list[str]) -> None:
+            code.forget()
+            body(i)
+
+        code.loop(low, high, 1, single)
+
+    def copy(self, value: Value, low: Linear, high: Linear) -> None:
+        """Elements of an array of the result's size, counted in memory, as they are."""
+        row = flat(value)
+        target = View(self.whole.buffer, (1,))
+
+        def element(i: Linear) -> None:
+            self.code.store(target, (i,), self.code.get(row, (i,)))
+
+        def all_of_it() -> None:
+            self.along(low, high, element, self.lanes(self.whole.buffer.size))
+
+        if row.view is None:
+            return all_of_it()
+        # Where the result is in the memory of a donated argument, its elements are there.
+        buffers = (row.view.buffer, target.buffer)
+        names = [self.code.op(f"memref.extract_aligned_pointer_as_index {b.name} : {b.type} -> index") for b in buffers]
+        differ = self.code.op(f"arith.cmpi ne, {names[0]}, {names[1]} : index")
+        with self.k.writer.region(f"scf.if {differ} {{"), self.code.scope():
+            all_of_it()
+        return None
+
+    def nest(self, sizes: Sequence[int], body: Callable[[Index], None]) -> None:
+        """All indices, in vectors along the last axis where that is possible."""
+        axis = max((d for d, n in enumerate(sizes) if n > 1), default=None)
+        width = 1 if axis is None else self.lanes(sizes[axis])
+        mark = self.k.writer.mark()
+        try:
+            nest(self.code, sizes, axis if width > 1 else None, width, 1, body)
+        except NotVectorsError:
+            self.k.writer.rewind(mark)
+            nest(self.code, sizes, None, 1, 1, body)
+
+
+def flat(value: Value) -> Value:
+    """An array in memory as one row."""
+    if value.is_scalar:
+        return value
+    assert value.view is not None, "what is no number is in memory"
+    return Value((value.size,), value.element, view=View(value.view.buffer, (1,)))

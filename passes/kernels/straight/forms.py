@@ -1,0 +1,38 @@
+"""Operations that are kernels of their own, by name.
+
+They read arrays in memory, and write one. Workgroups have rows of it, each from the first to the last write, so that
+updates of one place keep their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from passes import bindings
+from passes.kernels.dispatch import Kernels
+from passes.kernels.processor import Processor
+from passes.kernels.straight import updating, windows
+from passes.kernels.straight.alone import Alone
+from passes.kernels.values import RefusedError
+
+FORMS: dict[str, Callable[[Alone], None]] = {
+    "stablehlo.dynamic_update_slice": updating.dynamic_update_slice,
+    "stablehlo.pad": updating.pad,
+    "stablehlo.reduce_window": windows.reduce_window,
+    "stablehlo.scatter": updating.scatter,
+}
+
+
+def form(kernels: Kernels, rules: Any, processor: Processor, op: Any) -> bool:
+    """Replace an operation by a kernel of its own."""
+    try:
+        alone = Alone(rules, processor, op)
+        alone.write(FORMS[op.name])
+    except RefusedError as error:
+        kernels.plan.refuse(op.name.removeprefix("stablehlo."), op.location, str(error))
+        return False
+    with bindings.ir.InsertionPoint(op), op.location:
+        made = alone.call(kernels)
+    alone.result.replace_all_uses_with(made)
+    return True

@@ -1,0 +1,100 @@
+"""Operations that share no kernel: which of them are kernels of their own, and what these look like."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from passes import attributes as attrs
+from passes.kernels.contractions import kinds_of, neutral
+from passes.kernels.kernel import element_type
+from passes.kernels.updates import check_scatter
+from passes.kernels.values import RefusedError
+from passes.match import producer, splat_of
+
+_ALONE = tuple(f"stablehlo.{name}" for name in "dynamic_update_slice pad reduce_window scatter".split())
+
+
+def is_alone(op: Any) -> bool:
+    """Whether an operation is a kernel of its own."""
+    if op.name not in _ALONE or len(op.results) != 1:
+        return False
+    try:
+        for value in (*op.operands, *op.results):
+            element_type(value.type)
+        if op.name == "stablehlo.scatter":
+            check_scatter(op)
+        if op.name == "stablehlo.reduce_window":
+            _check_window(op)
+        if op.name == "stablehlo.pad":
+            return min((*attrs.ints(op, "edge_padding_low"), *attrs.ints(op, "edge_padding_high"))) >= 0
+    except RefusedError:
+        return False
+    return True
+
+
+def spare_row(scatter: Any) -> tuple[Any, Any] | None:
+    """Where an array has places added for what is out of range, which are cut off again: the array, and the cut."""
+    pad = producer(scatter.operands[0], "stablehlo.pad")
+    users = [use.owner.operation for use in scatter.results[0].uses]
+    if pad is None or len(users) != 1 or users[0].name != "stablehlo.slice":
+        return None
+    (cut,), pad = users, pad.operation
+    plain = not any(attrs.ints(pad, "edge_padding_low")) and not any(attrs.ints(pad, "interior_padding"))
+    whole = not any(attrs.ints(cut, "start_indices")) and set(attrs.ints(cut, "strides")) <= {1}
+    source = pad.operands[0]
+    if not plain or not whole or list(source.type.shape) != list(cut.results[0].type.shape):
+        return None
+    return source, cut
+
+
+def part_read(op: Any) -> Any:
+    """The slice that windows are over, which is read where it lies."""
+    if op.name != "stablehlo.reduce_window":
+        return None
+    cut = producer(op.operands[0], "stablehlo.slice")
+    # What is accumulated along a whole axis is read in memory as one row.
+    sizes = zip(attrs.ints(op, "window_dimensions"), op.operands[0].type.shape)
+    return cut.operation if cut is not None and all(n < size or n == 1 for n, size in sizes) else None
+
+
+def cut_from(op: Any) -> Any:
+    """The scatter whose spare row a slice cuts off."""
+    if op.name != "stablehlo.slice":
+        return None
+    scatter = producer(op.operands[0], "stablehlo.scatter")
+    return scatter.operation if scatter is not None and spare_row(scatter.operation) is not None else None
+
+
+class Window(NamedTuple):
+    """The window along one axis: how long it is, how far it moves, and what is padded before and after."""
+
+    size: int
+    step: int
+    dilation: int
+    low: int
+    high: int
+
+
+def windows_of(op: Any, rank: int) -> list[Window]:
+    """The window of a reduction, by axes."""
+    ones = (1,) * rank
+    if set(attrs.ints(op, "base_dilations", ones)) != {1}:
+        raise RefusedError("windows over elements with others between them")
+    steps, dilations = attrs.ints(op, "window_strides", ones), attrs.ints(op, "window_dilations", ones)
+    sizes, padding = attrs.ints(op, "window_dimensions"), attrs.pairs(op, "padding", rank)
+    found = [Window(n, s, d, low, high) for n, s, d, (low, high) in zip(sizes, steps, dilations, padding)]
+    if any(min(w.low, w.high) < 0 or (w.dilation > 1 and w.low + w.high) for w in found):
+        raise RefusedError("windows that begin within the array")
+    return found
+
+
+def _check_window(op: Any) -> None:
+    """Refuse windows that have no kernel."""
+    kinds, first = kinds_of(op), splat_of(op.operands[1])
+    if kinds is None or first is None:
+        raise RefusedError("a window whose order matters")
+    found = windows_of(op, len(op.results[0].type.shape))
+    element = element_type(op.results[0].type)[1]
+    is_neutral = first.item() == neutral(kinds[0], element)
+    if any(w.low + w.high for w in found) and not is_neutral and kinds[0] in ("add", "mul", "xor"):
+        raise RefusedError("padding that changes results")
