@@ -149,6 +149,9 @@ def constant(array: Any, *, dtype: Any = None, loc: Any = None) -> Any:
         imag = constant(np.ascontiguousarray(array.imag), loc=loc)
         return op("stablehlo.complex", [real, imag], tensor_type(array.shape, np.complex128), loc=loc)
     element = element_type(array.dtype)
+    if array.size > 1 and array.dtype.kind != "c" and not any(array.strides):
+        # One number that is spread over a shape: its copies need not be compared.
+        return full(array[(0,) * array.ndim], tensor_type(array.shape, element), loc=loc)
     return _constant(_dense(array, element), array.shape, element, loc)
 
 
