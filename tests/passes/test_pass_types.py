@@ -26,3 +26,19 @@ def test_a_number_that_is_spread_is_one_number_in_the_module(dtype, monkeypatch)
             actual = build.constant(np.broadcast_to(number, (3, 4)))
         assert actual.owner.attributes["value"] == expected.owner.attributes["value"]
         assert actual.type == expected.type
+
+
+def test_a_number_is_made_once_in_a_block_of_rewrites(monkeypatch):
+    made, dense = [], build._dense
+    monkeypatch.setattr(build, "_dense", lambda array, element: made.append(array) or dense(array, element))
+    with bindings.new_context(), bindings.ir.Location.unknown(), build.attribute_cache():
+        whole = bindings.ir.Module.parse("module {}")
+        with bindings.ir.InsertionPoint(whole.body):
+            types = [build.tensor_type(shape, np.dtype(d)) for shape in ((), (3,)) for d in ("f4", "i4")]
+            found = [build.full(number, type_) for number in (0, 1, 0, 1, -0.0) for type_ in types]
+    assert len(made) == 10
+    values = [str(f.owner.attributes["value"]) for f in found[:4] + found[-4:]]
+    assert [v.partition(" ")[0] for v in values] == 2 * ["dense<0.000000e+00>", "dense<0>"] + 2 * [
+        "dense<-0.000000e+00>",
+        "dense<0>",
+    ]
