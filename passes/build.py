@@ -149,6 +149,9 @@ def constant(array: Any, *, dtype: Any = None, loc: Any = None) -> Any:
         imag = constant(np.ascontiguousarray(array.imag), loc=loc)
         return op("stablehlo.complex", [real, imag], tensor_type(array.shape, np.complex128), loc=loc)
     element = element_type(array.dtype)
+    if array.size > 1 and array.dtype.kind != "c" and not any(array.strides):
+        # One number that is spread over a shape: its copies need not be compared.
+        return full(array[(0,) * array.ndim], tensor_type(array.shape, element), loc=loc)
     return _constant(_dense(array, element), array.shape, element, loc)
 
 
@@ -173,12 +176,23 @@ def full(number: Any, like: Any, *, loc: Any = None) -> Any:
     dtype = numpy_dtype(element)
     scalar = np.asarray(number).astype(dtype).reshape(())
     if dtype.kind != "c":
-        splat = _dense(scalar, element).get_splat_value()
-        return _constant(ir.DenseElementsAttr.get_splat(type_, splat), shape, element, loc)
+        return _constant(_splat(scalar, type_, element), shape, element, loc)
     # No scalar attribute stands for a complex number in the bindings.
     if int(np.prod(shape, dtype=np.int64)) <= 1024:
         return constant(np.full(shape, scalar), loc=loc)
     return broadcast_in_dim(constant(scalar, loc=loc), shape, (), loc=loc)
+
+
+def _splat(scalar: np.ndarray, type_: Any, element: Any) -> Any:
+    """A number for all elements; made once in each `attribute_cache` block."""
+    cache = getattr(_local, "attributes", None)
+    key = scalar.tobytes(), type_
+    found = None if cache is None else cache.get(key)
+    if found is None:
+        found = bindings.ir.DenseElementsAttr.get_splat(type_, _dense(scalar, element).get_splat_value())
+        if cache is not None:
+            cache[key] = found
+    return found
 
 
 def convert(value: Any, dtype: Any, *, loc: Any = None) -> Any:

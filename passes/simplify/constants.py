@@ -7,6 +7,7 @@ constant is never larger than `MAX_ELEMENTS` unless it repeats one number.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,38 @@ def fold_moves(op: Any) -> Any:
     if arrays is None or any(array.dtype.itemsize == 1 and array.dtype.isbuiltin != 1 for array in arrays):
         return None
     return _emit(op, evaluate(op, arrays)[0])
+
+
+def computed(value: Any, most: int) -> np.ndarray | None:
+    """A value of at most so many elements, where it follows from constants and iotas by exactly rounded ops alone."""
+    known: dict[Any, np.ndarray | None] = {}
+
+    def of(value: Any) -> np.ndarray | None:
+        if value not in known:
+            known[value] = _computed(value, most, of)
+        return known[value]
+
+    return of(value)
+
+
+def _computed(value: Any, most: int, of: Callable[[Any], np.ndarray | None]) -> np.ndarray | None:
+    if not is_static(value) or size_of(value) > most:
+        return None
+    op = producer(value)
+    name = op.operation.name if op is not None else ""
+    if name == "stablehlo.constant":
+        return constant_of(value)
+    if op is None or name not in (*_EXACT, *_SHAPES, "stablehlo.iota"):
+        return None
+    if name in _EXACT and not _is_exact(op):
+        return None
+    arrays = []
+    for operand in op.operation.operands:
+        array = of(operand)
+        if array is None or (array.dtype.itemsize == 1 and array.dtype.isbuiltin != 1):
+            return None
+        arrays.append(array)
+    return None if _traps(op, arrays) else evaluate(op, arrays)[0]
 
 
 def _emit(op: Any, array: np.ndarray) -> Any:

@@ -29,7 +29,7 @@ from stagec.compiler.flags import (
     ladder,
 )
 from stagec.compiler.invocation import Invocation, invocation, is_well_formed
-from stagec.compiler.mlir import ir, operations
+from stagec.compiler.mlir import ir, load_phases, operations
 from stagec.compiler.session import is_disturbed, new_session
 from stagec.compiler.spirv import racing_kernels
 from stagec.compiler.targets import Target
@@ -268,6 +268,7 @@ def run(
     Returns:
       the output (empty if refused) and a record of the attempt.
     """
+    load_phases()
     return interruptible.call(lambda: _run(source, rung, link, until, texts))
 
 

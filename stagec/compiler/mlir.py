@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 from typing import Any
 
@@ -10,14 +11,13 @@ from stagec.runtime import interruptible
 
 _NEEDED = (
     *(f"iree.compiler.{name}" for name in ("api", "ir", "passmanager", "rewrite")),
-    *(
-        f"iree.compiler.dialects.{name}"
-        for name in ("builtin", "flow", "func", "hal", "iree_codegen", "iree_tensor_ext", "stream", "vm")
-    ),
+    *(f"iree.compiler.dialects.{name}" for name in ("arith", "builtin", "flow", "func", "hal", "stream")),
     *(f"passes.{name}" for name in ("dialects.chlo", "dialects.stablehlo", "fusion", "legalize", "simplify")),
     *(f"passes.analysis.{name}" for name in ("alias", "clobber", "in_place")),
     *("stagec.compiler.dump", "stagec.compiler.stages", "stagec.lowering.lower"),
 )
+# What the compiler's phases need in addition: views of operations import these, a quarter of all there is to import.
+_PHASES = tuple(f"iree.compiler.dialects.{name}" for name in ("iree_codegen", "iree_tensor_ext", "stream", "vm"))
 
 
 def ir() -> Any:
@@ -25,7 +25,7 @@ def ir() -> Any:
     return importlib.import_module("iree.compiler.ir")
 
 
-_loaded = False
+_loaded: set[tuple[str, ...]] = set()
 
 
 def load() -> None:
@@ -33,17 +33,32 @@ def load() -> None:
 
     An interrupt does not stop it: a half imported extension of the compiler cannot be imported again.
     """
-    if not _loaded:
-        interruptible.call(_import)
+    _load(_NEEDED)
 
 
-def _import() -> None:
-    global _loaded
+def load_phases() -> None:
+    """Import what a compile through the compiler's phases needs in addition."""
+    _load(_PHASES)
+
+
+def _load(names: tuple[str, ...]) -> None:
+    if names not in _loaded:
+        interruptible.call(lambda: _import(names))
+
+
+def _import(names: tuple[str, ...]) -> None:
+    collects = gc.isenabled()
     # A fork in another thread waits for it.
     with forking.importing():
-        for name in _NEEDED:
-            importlib.import_module(name)
-    _loaded = True
+        # Nothing of what imports make is garbage, and each collection looks at all of it.
+        gc.disable()
+        try:
+            for name in names:
+                importlib.import_module(name)
+        finally:
+            if collects:
+                gc.enable()
+    _loaded.add(names)
 
 
 def operations(root: Any, *names: str) -> list[Any]:

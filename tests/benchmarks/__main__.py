@@ -26,6 +26,7 @@ from tests.benchmarks import gpu, library_programs, loops, start
 from tests.benchmarks.case import Case
 from tests.benchmarks.cases import CASES
 from tests.benchmarks.libraries import NAMES
+from tests.benchmarks.worker import CPU
 
 GROUPS = ("call", "trace", "start", "aot", "kernels", "products", "convolutions", "steps", "sizes", "eager", "compile")
 
@@ -33,8 +34,12 @@ GROUPS = ("call", "trace", "start", "aot", "kernels", "products", "convolutions"
 class Worker:
     """A process that measures with one library."""
 
-    def __init__(self, library: str, cold: bool = False) -> None:
-        environment = {**os.environ, "STAGEC_CACHE": "0"} if cold else None
+    def __init__(self, library: str, cold: bool = False, cpu: bool = False) -> None:
+        environment = dict(os.environ)
+        if cold:
+            environment["STAGEC_CACHE"] = "0"
+        if cpu:
+            environment[CPU] = "1"
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.benchmarks.worker", library],
             stdin=subprocess.PIPE,
@@ -190,7 +195,7 @@ def chosen(patterns: list[str]) -> tuple[list[Case], list[str]]:
 
 
 def measure_all(
-    cases: list[Case], starts: list[str], libraries: list[str], repeat: int, tiny: bool
+    cases: list[Case], starts: list[str], libraries: list[str], repeat: int, tiny: bool, cpu: bool
 ) -> list[dict[str, Any]]:
     """Every row, in the order of `GROUPS`."""
     rows: list[dict[str, Any]] = []
@@ -198,7 +203,7 @@ def measure_all(
         some = [c for c in cases if (c.group == "compile") == cold]
         if not some:
             continue
-        workers = {name: Worker(name, cold) for name in libraries}
+        workers = {name: Worker(name, cold, cpu) for name in libraries}
         try:
             rows += [run_case(c, workers, 1 if tiny else min(repeat, 3) if cold else repeat, tiny) for c in some]
         finally:
@@ -226,6 +231,7 @@ def main() -> None:
     parser.add_argument("--libraries", default=",".join(NAMES), help="which to compare")
     parser.add_argument("--json", action="store_true", help="print seconds as JSON instead of a table")
     parser.add_argument("--tiny", action="store_true", help="small inputs, one turn: does every case run?")
+    parser.add_argument("--cpu", action="store_true", help="time of all processors instead of the clock's")
     options = parser.parse_args()
     libraries = options.libraries.split(",")
     unknown = sorted(set(libraries) - set(NAMES))
@@ -236,7 +242,7 @@ def main() -> None:
     cases, starts = chosen(options.case)
     if not cases and not starts:
         parser.error(f"no case matches {' '.join(options.case)}; groups are {', '.join(GROUPS)}")
-    rows = measure_all(cases, starts, libraries, options.repeat, options.tiny)
+    rows = measure_all(cases, starts, libraries, options.repeat, options.tiny, options.cpu)
     if options.json:
         print(json.dumps({"libraries": libraries, "missing": missing, "rows": rows}))
         return

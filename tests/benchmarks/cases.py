@@ -13,7 +13,7 @@ from tests.benchmarks.eager import OF_TEN
 from tests.benchmarks.libraries import Library
 from tests.benchmarks.products import CONVOLUTIONS, PRODUCTS
 from tests.benchmarks.sizes import SIZES
-from tests.benchmarks.steps import STEPS
+from tests.benchmarks.steps import STEPS, transformer
 
 # Calls: what a jitted function costs beside its work.
 
@@ -221,6 +221,13 @@ def convolution_step(lib: Library, kernel: Any, dense: Any, x: Any, y: Any) -> A
     return kernel - 0.1 * gradients[0], dense - 0.1 * gradients[1]
 
 
+def transformer_step(lib: Library, x: Any, y: Any, *weights: Any) -> Any:
+    """One step of gradient descent for a transformer."""
+    module = importlib.import_module(lib.name)
+    gradients = module.grad(lambda w: transformer(lib, w, x, y))(list(weights))
+    return [w - 0.1 * g for w, g in zip(weights, gradients, strict=True)]
+
+
 _COMPILERS = ("jax", "stagec")
 _MILLION = (1_000_000,)
 _ROWS = (2048, 1024)
@@ -229,6 +236,8 @@ _SMALL = (10,)
 _MANY = (100_000,)
 # A sort may take 1.2 times as long.
 _SORTS = round(1 / 1.2, 2)
+# Examples, what they shall give, and the weights of four blocks.
+_TRANSFORMER = ((2, 16, 64), (2, 16, 64), *[(64, 192), (64, 64), (64, 256), (256, 64)] * 4)
 # Weights of both layers, examples and what they shall give.
 _MLP = ((64, 128), (128, 10), (32, 64), (32, 10))
 _CONVOLUTION = ((16, 3, 3, 3), (16, 10), (8, 3, 20, 20), (8, 10))
@@ -281,5 +290,6 @@ CASES: list[Case] = [
     Case("compile", "softmax", cold_compile(softmax, _ROWS), None, _COMPILERS),
     Case("compile", "MLP step", cold_compile(mlp_step, *_MLP), None, _COMPILERS),
     Case("compile", "convolution step", cold_compile(convolution_step, *_CONVOLUTION), None, _COMPILERS),
+    Case("compile", "transformer step", cold_compile(transformer_step, *_TRANSFORMER), None, _COMPILERS),
     Case("compile", "300 mixed", cold_compile(chain, (20,)), None, _COMPILERS),
 ]

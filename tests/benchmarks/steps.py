@@ -64,7 +64,7 @@ def _convolutional_shapes(tiny: bool) -> tuple[Shapes, tuple[int, ...], tuple[in
     return [(3, 3, 1, c), (3, 3, c, d), ((size // 4) ** 2 * d, o)], (n, size, size, 1), (n, o)
 
 
-def _transformer(lib: Library, weights: list[Any], x: Any, y: Any) -> Any:
+def transformer(lib: Library, weights: list[Any], x: Any, y: Any) -> Any:
     """Two blocks of attention with four heads and a layer of four times the width, each after a normalization."""
     heads, np_, nn = 4, lib.np, _module(lib).nn
 
@@ -128,7 +128,7 @@ def _step(network: Network) -> Callable[[Library, bool], Call]:
 _NETWORKS = {
     "MLP": Network(_mlp, _mlp_shapes),
     "convolutional network": Network(_convolutional, _convolutional_shapes),
-    "transformer": Network(_transformer, _transformer_shapes),
+    "transformer": Network(transformer, _transformer_shapes),
     "recurrent network": Network(_recurrent, _recurrent_shapes),
 }
 # A step may take 0.7 of JAX's time.

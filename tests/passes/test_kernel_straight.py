@@ -12,8 +12,9 @@ from passes import bindings, kernels, pipeline
 from passes.kernels import regions
 from passes.kernels.record import Recorder
 from passes.kernels.straight import shares, writing
-from passes.match import operations
+from passes.match import functions, operations
 from passes.pipeline import PassOptions
+from passes.simplify.constants import computed
 from stagec import lax
 from stagec.compiler import log
 
@@ -504,3 +505,31 @@ def test_what_is_transposed_is_reduced_where_it_lies(kind, function):
     expected, actual = (stagec.tree.leaves(f(x)) for f in (function, lowered.compile()))
     for e, a in zip(expected, actual, strict=True):
         np.testing.assert_allclose(np.asarray(a), np.asarray(e), rtol=1e-4, atol=1e-4)
+
+
+def test_a_mask_that_several_kernels_read_is_computed_while_compiling():
+    def attention(x, y):
+        n = x.shape[0]
+        mask = snp.tril(snp.ones((n, n), bool)) & (snp.arange(n) % 3 != 1)
+        return softmax(snp.where(mask, x, -1e9)) @ snp.where(mask, y, 0)
+
+    x, y = np.random.default_rng(0).normal(size=(2, 24, 24)).astype(np.float32)
+    lowered = stagec.jit(attention).lower(x, y)
+    text = lowered.as_text("kernels")
+    assert "stablehlo.iota" not in text and "stays" not in text
+    np.testing.assert_allclose(np.asarray(lowered.compile()(x, y)), attention(x, y), rtol=1e-5, atol=1e-6)
+
+
+def test_what_the_compiler_would_round_on_its_own_is_not_computed_ahead():
+    text = """func.func @main() -> (tensor<9xf32>, tensor<9xi32>) {
+      %i = stablehlo.iota dim = 0 : tensor<9xi32>
+      %two = stablehlo.constant dense<2> : tensor<9xi32>
+      %m = stablehlo.multiply %i, %two : tensor<9xi32>
+      %f = stablehlo.convert %i : (tensor<9xi32>) -> tensor<9xf32>
+      %e = stablehlo.exponential %f : tensor<9xf32>
+      return %e, %m : tensor<9xf32>, tensor<9xi32>
+    }"""
+    module = bindings.ir.Module.parse(text, bindings.new_context())
+    first, second = list(functions(module)["main"].regions[0].blocks[0].operations)[-1].operands
+    assert computed(first, 100) is None and computed(second, 8) is None
+    assert computed(second, 9).tolist() == list(range(0, 18, 2))

@@ -264,11 +264,27 @@ def test_all_that_a_compile_imports_is_imported_at_its_beginning():
     a = snp.ones((9, 9))
     f.trace(a, a)
     mlir.load()
+    mlir.load_phases()
     before = set(sys.modules)
     f(a, a)
     print(sorted(n for n in set(sys.modules) - before if n.startswith(("iree.compiler.dialects.", "passes", "stagec"))))
     """)
     assert found.strip() == "[]"
+
+
+def test_a_compile_on_the_short_way_imports_no_more_than_it_needs():
+    found = run("""
+    import gc
+    from stagec.compiler import mlir
+    stagec.config.enable_cache = False
+    mlir.load()
+    before = set(sys.modules)
+    a = snp.ones((9, 9))
+    stagec.jit(lambda a: snp.exp(a @ a).sum(0))(a)
+    print(sorted(n for n in set(sys.modules) - before if n.startswith(("iree.compiler.dialects.", "passes"))))
+    print("iree.compiler.dialects.vm" in sys.modules, gc.isenabled())
+    """)
+    assert found.splitlines() == ["[]", "False True"]
 
 
 def test_a_fork_waits_for_programs_and_queues_of_other_threads():

@@ -25,8 +25,12 @@ from passes.kernels.straight.writing import Writing
 from passes.kernels.values import Buffer, NotVectorsError
 from passes.kernels.writer import Buffer as Binding
 from passes.match import functions
+from passes.simplify.constants import computed
 
 __all__ = ["form"]
+
+# Elements of an array that is computed while compiling.
+_MOST_CONSTANTS = 1 << 14
 
 
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
@@ -83,6 +87,8 @@ class _Block:
         try:
             written, inputs = self._written(reading, group, needed, reach)
             if not any(_depends_on_arguments(value) for value in inputs):
+                if self._compute(group, needed):
+                    return True
                 # The compiler would run the kernel ahead of the first call, and mix up its results.
                 raise RefusedError("constants alone, which are computed ahead of the first call")
         except (RefusedError, NotVectorsError) as error:
@@ -98,6 +104,23 @@ class _Block:
         for (known, _), result in zip(outputs, results):
             self.made[known] = result
         self.kernels.plan.accept(_name(group), location, written.lines, written.scratch)
+        return True
+
+    def _compute(self, group: Group, needed: set[Buffer]) -> bool:
+        """Compute what follows from constants alone, such as the mask of a triangle, here and now."""
+        found: dict[Buffer, Any] = {}
+        for node in group.nodes:
+            if not node.results:
+                return False
+            for buffer, result in zip(node.buffers, node.results):
+                array = computed(result, _MOST_CONSTANTS)
+                if array is not None:
+                    found[buffer] = array, node.op.location
+                elif buffer in needed:
+                    return False
+        with bindings.ir.InsertionPoint.at_block_begin(self.block):
+            for buffer, (array, location) in found.items():
+                self.made[buffer] = build.constant(array, loc=location)
         return True
 
     def _written(self, reading: Reading, group: Group, needed: set[Buffer], reach: Reach) -> tuple[Written, list[Any]]:

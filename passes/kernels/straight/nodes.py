@@ -16,7 +16,7 @@ from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
 from passes.kernels.straight.lazy import MOVES, Lazy, is_single, operands_of
 from passes.kernels.straight.staying import cut_from, is_alone, part_read, spare_row
-from passes.kernels.values import Buffer, NotVectorsError, RefusedError, Value, View, row_major
+from passes.kernels.values import Buffer, NotVectorsError, Value, View, row_major
 from passes.match import combinations, splat_of
 
 # Additions, loads among them, that are done again by each reader.
