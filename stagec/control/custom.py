@@ -116,7 +116,7 @@ def check_captured(rule: Rule, tangents: Sequence[Any]) -> None:
         )
 
 
-def _batch_jvp(primitive: Any, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+def _batch_jvp(primitive: Any, args: Any, dims: Any, size: Any, params: dict[str, Any]) -> Any:
     rule, captured = params["rule"], params["captured"]
 
     def function(*values: Any) -> list[Any]:
@@ -138,7 +138,9 @@ def _batch_jvp(primitive: Any, args: Any, dims: Any, size: int, params: dict[str
             count = len(outs)
             return [*outs, *[instantiate(d) for d in out_dots]]
 
-        found = batch_front(pushed, [*primals, *[tangents[i] for i in given]], [*own, *[own[i] for i in given]], size)
+        values, axes = [*primals, *[tangents[i] for i in given]], [*own, *[own[i] for i in given]]
+        # The rule may close over other values of this batch.
+        found = batch_front(pushed, values, axes, size, resumed=size)
         outs, out_dots = found[:count], found[count:]
         return outs, [d if differentiable(aval_of(o)) else zero_of(aval_of(o)) for o, d in zip(outs, out_dots)]
 
@@ -190,7 +192,7 @@ class Pulled:
         return ""
 
 
-def _batch_vjp(primitive: Any, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+def _batch_vjp(primitive: Any, args: Any, dims: Any, size: Any, params: dict[str, Any]) -> Any:
     rule, captured = params["rule"], params["captured"]
 
     def function(*values: Any) -> list[Any]:
@@ -207,7 +209,7 @@ def _batch_vjp(primitive: Any, args: Any, dims: Any, size: int, params: dict[str
             count = len(outs)
             return [*outs, *residuals]
 
-        found, out_dims = batch_flat(forward, primals[captured:], own, size)
+        found, out_dims = batch_flat(forward, primals[captured:], own, size, resumed=size)
         outs = [to_front(o, d, size) for o, d in zip(found[:count], out_dims)]
         residuals, residual_dims = found[count:], out_dims[count:]
 

@@ -30,6 +30,8 @@ class Trace:
     ended = False
     # The axis of the batch that the trace runs over, an `Axis`.
     axis: Any = None
+    # The axis of another trace, whose values this one takes for its own.
+    resumed: Any = None
     # Whether the function's arguments can be made static: those of a loop's body cannot.
     static_arguments = True
 

@@ -23,9 +23,12 @@ from stagec.primitives import arithmetic, logic, scatter
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.gather import GatherScatterMode, ScatterDimensionNumbers
 from stagec.primitives.iota import full_like
-from stagec.primitives.operand import aval_of, is_array_like, is_wide
+from stagec.primitives.operand import as_operand, aval_of, is_array_like, is_wide
 from stagec.primitives.shape import expand_dims, reshape, rev
 from stagec.primitives.slicing import dynamic_update_slice
+
+# Larger than every axis.
+_BEYOND = np.iinfo(np.int32).max
 
 
 class At:
@@ -54,7 +57,8 @@ class AtIndex:
     Every update returns a new array of the same shape and dtype. Indices out
     of range are dropped (`mode="drop"`, the default) or moved to the nearest
     end (`mode="clip"`). Where an index occurs twice, `add`, `multiply`, `min`
-    and `max` count both; which of two values `set` keeps is not defined.
+    and `max` count both; which of two values `set` keeps is not defined. With
+    `wrap_negative_indices=False`, negative indices are out of range.
     """
 
     __slots__ = ("_array", "_index")
@@ -73,6 +77,7 @@ class AtIndex:
         unique_indices: bool = False,
         mode: Any = None,
         fill_value: Any = None,
+        wrap_negative_indices: bool = True,
     ) -> Any:
         """`x[index]`, with a choice of what is read out of range.
 
@@ -82,10 +87,17 @@ class AtIndex:
         """
         if mode is None:
             mode = "clip" if fill_value is None else "fill"
-        return getitem(self._array, self._index, mode, fill_value, indices_are_sorted, unique_indices)
+        index = self._at(mode, wrap_negative_indices)._index
+        return getitem(self._array, index, mode, fill_value, indices_are_sorted, unique_indices)
 
     def set(
-        self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None
+        self,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        wrap_negative_indices: bool = True,
     ) -> Any:
         """`x[index] = values`
 
@@ -94,10 +106,17 @@ class AtIndex:
         Array([[1., 0.],
                [2., 0.]], dtype=float32)
         """
-        return self._update("set", values, indices_are_sorted, unique_indices, mode)
+        here = self._at(mode, wrap_negative_indices)
+        return here._update("set", values, indices_are_sorted, unique_indices, mode)
 
     def add(
-        self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None
+        self,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        wrap_negative_indices: bool = True,
     ) -> Any:
         """`x[index] += values`, where repeated indices add up.
 
@@ -105,36 +124,73 @@ class AtIndex:
         >>> snp.zeros(2).at[snp.array([0, 0, 1])].add(1)
         Array([2., 1.], dtype=float32)
         """
-        return self._update("add", values, indices_are_sorted, unique_indices, mode)
+        here = self._at(mode, wrap_negative_indices)
+        return here._update("add", values, indices_are_sorted, unique_indices, mode)
 
     def subtract(
-        self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None
+        self,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        wrap_negative_indices: bool = True,
     ) -> Any:
         """`x[index] -= values`, where repeated indices add up."""
-        return self._update("subtract", values, indices_are_sorted, unique_indices, mode)
+        return self._at(mode, wrap_negative_indices)._update(
+            "subtract", values, indices_are_sorted, unique_indices, mode
+        )
 
     def multiply(
-        self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None
+        self,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        wrap_negative_indices: bool = True,
     ) -> Any:
         """`x[index] *= values`, where repeated indices multiply."""
-        return self._update("multiply", values, indices_are_sorted, unique_indices, mode)
+        return self._at(mode, wrap_negative_indices)._update(
+            "multiply", values, indices_are_sorted, unique_indices, mode
+        )
 
     mul = multiply
 
     def min(
-        self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None
+        self,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        wrap_negative_indices: bool = True,
     ) -> Any:
         """`x[index] = minimum(x[index], values)`"""
-        return self._update("min", values, indices_are_sorted, unique_indices, mode)
+        here = self._at(mode, wrap_negative_indices)
+        return here._update("min", values, indices_are_sorted, unique_indices, mode)
 
     def max(
-        self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None
+        self,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        wrap_negative_indices: bool = True,
     ) -> Any:
         """`x[index] = maximum(x[index], values)`"""
-        return self._update("max", values, indices_are_sorted, unique_indices, mode)
+        here = self._at(mode, wrap_negative_indices)
+        return here._update("max", values, indices_are_sorted, unique_indices, mode)
 
     def divide(
-        self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None
+        self,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        wrap_negative_indices: bool = True,
     ) -> Any:
         """`x[index] /= values`
 
@@ -142,12 +198,18 @@ class AtIndex:
         >>> snp.ones(2).at[0].divide(4)
         Array([0.25, 1.  ], dtype=float32)
         """
-        factors = AtIndex(full_like(self._array, 1), self._index)
+        factors = AtIndex(full_like(self._array, 1), self._at(mode, wrap_negative_indices)._index)
         product = factors._update("multiply", values, indices_are_sorted, unique_indices, mode)
         return self._array / product
 
     def power(
-        self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None
+        self,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        wrap_negative_indices: bool = True,
     ) -> Any:
         """`x[index] **= values`
 
@@ -155,7 +217,7 @@ class AtIndex:
         >>> snp.arange(3).at[2].power(3)
         Array([0, 1, 8], dtype=int32)
         """
-        exponents = AtIndex(full_like(self._array, 1), self._index)
+        exponents = AtIndex(full_like(self._array, 1), self._at(mode, wrap_negative_indices)._index)
         product = exponents._update("multiply", values, indices_are_sorted, unique_indices, mode)
         return self._array**product
 
@@ -166,6 +228,7 @@ class AtIndex:
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: Any = None,
+        wrap_negative_indices: bool = True,
     ) -> Array:
         """`x[index] = func(x[index])`, once for each time that an index occurs, as `ufunc.at` does.
 
@@ -178,14 +241,23 @@ class AtIndex:
         >>> snp.ones(2).at[snp.array([0, 0, 1])].apply(lambda v: v * 10)
         Array([100.,  10.], dtype=float32)
         """
-        old = getitem(self._array, self._index, "clip")
-        if unique_indices or not self._may_repeat():
+        here = self._at(mode, wrap_negative_indices)
+        old = getitem(self._array, here._index, "clip")
+        if unique_indices or not here._may_repeat():
             values = func(old)
         else:
-            counts = AtIndex(full_like(self._array, 0, dtypes.int32), self._index)
-            times = getitem(counts._update("add", 1, False, False, mode), self._index, "clip")
+            counts = AtIndex(full_like(self._array, 0, dtypes.int32), here._index)
+            times = getitem(counts._update("add", 1, False, False, mode), here._index, "clip")
             values = _applied(func, old, times)
-        return self._update("set", values, indices_are_sorted, unique_indices, mode)
+        return here._update("set", values, indices_are_sorted, unique_indices, mode)
+
+    def _at(self, mode: Any, wrap: bool) -> AtIndex:
+        """The place, where negative numbers count from the end only if `wrap`."""
+        if wrap:
+            return self
+        clips = GatherScatterMode.from_any(mode) == GatherScatterMode.CLIP
+        entries = self._index if isinstance(self._index, tuple) else (self._index,)
+        return AtIndex(self._array, tuple([_without_negatives(e, clips) for e in entries]))
 
     def _may_repeat(self) -> bool:
         """Whether one place may be meant twice."""
@@ -193,9 +265,12 @@ class AtIndex:
         parsed = parse(self._index, x.shape, True)
         if parsed.mask is not None and not isinstance(parsed.mask, list):
             return False
-        places = [p.value for p in parsed.parts if p.kind == "array"]
+        arrays = [p for p in parsed.parts if p.kind == "array"]
+        places = [p.value for p in arrays]
         if any(isinstance(p, Tracer) for p in places):
             return any(aval_of(p).size > 1 for p in places)
+        # Different numbers beyond an end may be clipped to one.
+        places = [np.clip(p.value, 0, x.shape[p.axis] - 1) for p in arrays]
         rows = np.stack([np.ravel(p) for p in np.broadcast_arrays(*places)]) if places else np.empty((1, 0))
         return np.unique(rows, axis=1).shape[1] < rows.shape[1]
 
@@ -214,6 +289,21 @@ class AtIndex:
         else:
             out = _written(kind, x, parsed, values)
         return reshape(out, shape)
+
+
+def _without_negatives(entry: Any, clips: bool) -> Any:
+    """Indices in which negative numbers are out of range: 0 where they are clipped, else beyond every end."""
+    if isinstance(entry, (bool, np.bool_, slice)) or entry is None or entry is Ellipsis or not is_array_like(entry):
+        return entry
+    if isinstance(entry, (int, np.integer)):
+        return entry if entry >= 0 else 0 if clips else _BEYOND
+    if aval_of(as_operand(entry)).dtype.kind != "i":
+        return entry
+    if isinstance(entry, np.ndarray):
+        return np.where(entry < 0, 0 if clips else _BEYOND, entry.astype(np.int64))
+    places = array_argument(entry, "index")
+    places = convert_element_type(places, dtypes.int32) if places.dtype.itemsize < 4 else places
+    return logic.select(logic.lt(places, 0), full_like(places, 0 if clips else _BEYOND), places)
 
 
 def _applied(func: Callable[[Any], Any], old: Any, times: Any) -> Any:

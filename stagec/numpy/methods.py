@@ -84,6 +84,10 @@ def _view(x: Any, dtype: Any = None, type: Any = None) -> Any:
     if dtype is None:
         return x
     wanted = requested_dtype(dtype, "view")
+    if dtypes.is_bool(x.dtype) and not dtypes.is_bool(wanted):
+        return _view(x.astype(np.uint8), wanted)
+    if dtypes.is_bool(wanted):
+        return x if dtypes.is_bool(x.dtype) else _view(x, np.uint8) != 0
     have = x.dtype.itemsize
     if have == wanted.itemsize:
         return bitcast_convert_type(x, wanted)

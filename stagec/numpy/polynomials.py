@@ -15,7 +15,7 @@ from stagec.numpy.choice import where
 from stagec.numpy.creation import arange, ones, zeros
 from stagec.numpy.diagonals import vander
 from stagec.numpy.joining import concatenate
-from stagec.numpy.manipulation import ravel, roll
+from stagec.numpy.manipulation import atleast_1d, ravel, roll
 from stagec.numpy.padding import pad
 from stagec.numpy.promotion import promote_dtypes, promote_inexact
 from stagec.numpy.sorting import argsort
@@ -44,14 +44,19 @@ def _trimmed(name: str, x: Any, keep: int = 1) -> Any:
 
 
 def _sum(name: str, a1: Any, a2: Any, sign: int) -> Array:
-    x, y = _vectors(name, a1, a2)
-    size = max(aval_of(x).size, aval_of(y).size)
-    x, y = (pad(v, (size - aval_of(v).size, 0)) for v in (x, y))
+    if any(aval_of(array_argument(a, name)).ndim > 1 for a in (a1, a2)):
+        # Several polynomials: the first axis is that of the powers.
+        x, y = promote_dtypes(array_argument(a1, name), array_argument(a2, name))
+        x, y = atleast_1d(x, y)
+    else:
+        x, y = _vectors(name, a1, a2)
+    size = max(aval_of(x).shape[0], aval_of(y).shape[0])
+    x, y = (pad(v, [(size - aval_of(v).shape[0], 0)] + [(0, 0)] * (aval_of(v).ndim - 1)) for v in (x, y))
     return x + y if sign > 0 else x - y
 
 
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """The sum of two polynomials; leading zeros stay.
+    """The sum of two polynomials, whose coefficients are along the first axis; leading zeros stay.
 
     >>> import stagec.numpy as snp
     >>> snp.polyadd(snp.array([1, 2, 3]), snp.array([1, 1]))
@@ -61,7 +66,7 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
 
 
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """The difference of two polynomials; leading zeros stay.
+    """The difference of two polynomials, whose coefficients are along the first axis; leading zeros stay.
 
     >>> import stagec.numpy as snp
     >>> snp.polysub(snp.array([1, 2, 3]), snp.array([1, 1]))

@@ -121,7 +121,7 @@ def take_along_axis(
       arr: an array.
       indices: integers of the same rank; sizes other than `axis` broadcast.
       axis: which; `None` takes from all elements as a vector.
-      mode: `"fill"` (the default) or `"clip"`, for indices out of range.
+      mode: `"fill"` (the default) or `"clip"`, for indices out of range; `"one_hot"` gives 0 there.
       fill_value: what `"fill"` gives.
       wrap_negative_indices: set to False if negative indices are out of range, and do not count from the end.
 
@@ -145,6 +145,8 @@ def take_along_axis(
         raise shape_error(
             "take_along_axis", f"axis {axis} of {a.aval.long()} has size 0", "check the size of the axis first"
         )
+    if mode == "one_hot":
+        mode, fill_value = "fill", 0
     if check_mode(mode, "take_along_axis") == "wrap":
         indices, mode = wrapped(indices, size), "clip"
     elif wrap_negative_indices is not False:

@@ -46,11 +46,17 @@ class BatchTracer(Tracer):
 
 
 class BatchTrace(Trace):
-    """Runs each primitive's batching rule under the parent."""
+    """Runs each primitive's batching rule under the parent.
 
-    def __init__(self, size: int, axis_name: Any = None) -> None:
+    Args:
+      resumed: the axis of a trace that is being left, whose values are taken for this one's: a rule of the user's may
+        close over them.
+    """
+
+    def __init__(self, size: int, axis_name: Any = None, resumed: Axis | None = None) -> None:
         self.parent = state.trace
         self.axis = self.size = Axis(size, axis_name)
+        self.resumed = self.axis if resumed is None else resumed
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         pairs = [self.split(a) for a in args]
@@ -71,8 +77,8 @@ class BatchTrace(Trace):
         return name is not None and _reads(params, name)
 
     def split(self, value: Any) -> tuple[Any, int | None]:
-        if type(value) is BatchTracer and value._trace is self:
-            if self.ended:
+        if type(value) is BatchTracer and (value._trace is self or value._trace.axis is self.resumed):
+            if value._trace.ended:
                 raise leaked(value)
             return value.value, value.dim
         return value, None
@@ -97,9 +103,10 @@ def batch_flat(
     dims: Sequence[int | None],
     size: int,
     axis_name: Any = None,
+    resumed: Axis | None = None,
 ) -> tuple[list[Any], list[int | None]]:
     """Results of a flat function for each element of a batch, and where their batch axes are."""
-    trace = BatchTrace(size, axis_name)
+    trace = BatchTrace(size, axis_name, resumed)
     try:
         outs = under(trace, lambda: function(*[trace.join(v, d) for v, d in zip(values, dims, strict=True)]))
         pairs = [trace.split(o) for o in outs]
@@ -109,8 +116,12 @@ def batch_flat(
 
 
 def batch_front(
-    function: Callable[..., Sequence[Any]], values: Sequence[Any], dims: Sequence[int | None], size: int
+    function: Callable[..., Sequence[Any]],
+    values: Sequence[Any],
+    dims: Sequence[int | None],
+    size: int,
+    resumed: Axis | None = None,
 ) -> list[Any]:
     """As `batch_flat`, with every result's batch axis first."""
-    outs, out_dims = batch_flat(function, values, dims, size)
+    outs, out_dims = batch_flat(function, values, dims, size, resumed=resumed)
     return [to_front(o, d, size) for o, d in zip(outs, out_dims)]

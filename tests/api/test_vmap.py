@@ -265,6 +265,33 @@ def test_apply_along_axis_is_that_of_numpy(axis):
         snp.apply_along_axis(snp.sum, 7, A)
 
 
+def _closing(y):
+    @stagec.custom_jvp
+    def f(x):
+        return x * y
+
+    f.defjvp(lambda primals, tangents: (f(*primals), 10 * tangents[0] * y))
+    return f
+
+
+def _closing_forward(y):
+    @stagec.custom_vjp
+    def f(x):
+        return x * y
+
+    f.defvjp(lambda x: (x * y, 10 * y), lambda y, ct: (ct * y,))
+    return f
+
+
+@pytest.mark.parametrize("make", [_closing, _closing_forward])
+@pytest.mark.parametrize("wrap", [lambda f: f, stagec.jit])
+def test_rules_close_over_values_of_a_batch_that_is_differentiated(make, wrap):
+    summed = wrap(stagec.grad(lambda x: stagec.vmap(lambda y: make(y)(x))(V).sum()))
+    assert float(summed(2.0)) == 10 * V.sum()
+    twice = stagec.grad(lambda x: stagec.vmap(lambda y: stagec.vmap(lambda z: make(y + z)(x))(V))(V).sum())
+    assert float(twice(2.0)) == 10 * (V[:, None] + V).sum()
+
+
 def test_what_is_no_destination_gets_zeros():
     made = stagec.vmap(lambda a: stagec.lax.ppermute(a, "i", [(2, 0), (0, 1)]), axis_name="i")(V)
     assert np.asarray(made).tolist() == [3.0, 1.0, 0.0]

@@ -284,3 +284,31 @@ def test_apply_runs_once_where_indices_are_said_to_be_unique() -> None:
     assert "while" not in str(graph)
     assert "while" in str(stagec.make_graph(lambda x, i: x.at[i].apply(lambda v: v * 2))(MATRIX, ROWS))
     assert "while" not in str(stagec.make_graph(lambda x: x.at[ROWS].apply(lambda v: v * 2))(MATRIX))
+
+
+MODES = [(None, "set"), ("drop", "add"), ("clip", "set"), ("clip", "add")]
+
+
+@pytest.mark.parametrize("index", [-1, np.array([-1, 0, 7]), np.array([-1, 2], np.int8), (slice(1, 3), -1)], ids=str)
+@pytest.mark.parametrize(("mode", "kind"), MODES, ids=str)
+def test_negative_indices_are_out_of_range_where_they_do_not_wrap(index: Any, mode: Any, kind: str) -> None:
+    numbers = index[1] if isinstance(index, tuple) else index
+    lead = index[:1] if isinstance(index, tuple) else ()
+    x, size = np.arange(12.0, dtype=np.float32).reshape(3, 4), 4 if lead else 3
+    expected = x.copy()
+    for n in np.ravel(numbers):
+        place = min(max(n, 0), size - 1) if mode == "clip" else n
+        if 0 <= place < size:
+            expected[(*lead, place)] = 9 + (expected[(*lead, place)] if kind == "add" else 0)
+    update = lambda x, i: getattr(x.at[(*lead, i)], kind)(9.0, mode=mode, wrap_negative_indices=False)  # noqa: E731
+    for found in (update(snp.array(x), numbers), stagec.jit(update)(x, np.asarray(numbers))):
+        np.testing.assert_array_equal(found, expected)
+    read = snp.array(x).at[index].get(mode="fill", wrap_negative_indices=False)
+    assert np.isnan(np.asarray(read)).any()
+
+
+def test_apply_counts_indices_that_are_clipped_to_one() -> None:
+    found = snp.array([1.0, 2.0]).at[np.array([1, 5])].apply(lambda v: v * 10, mode="clip")
+    assert np.asarray(found).tolist() == [1.0, 200.0]
+    found = snp.array([3.0, 2.0]).at[np.array([-1])].apply(lambda v: v * 10, mode="clip", wrap_negative_indices=False)
+    assert np.asarray(found).tolist() == [30.0, 2.0]

@@ -189,3 +189,8 @@ def test_reading_an_axis_of_size_zero_is_an_error() -> None:
     with pytest.raises(IndexError, match="size 0"):
         snp.zeros((0, 3))[np.array([0])]
     assert snp.zeros((0, 3))[np.array([], int)].shape == (0, 3)
+
+
+def test_taking_along_an_axis_by_comparison_gives_zeros_out_of_range() -> None:
+    found = snp.take_along_axis(snp.array([[1.0, 2.0]]), snp.array([[1, -1, 5]]), 1, mode="one_hot")
+    assert np.asarray(found).tolist() == [[2.0, 2.0, 0.0]]

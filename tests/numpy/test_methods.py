@@ -153,3 +153,11 @@ def test_an_array_is_whole_on_its_device():
     with pytest.raises(IndexError, match="use index 0"):
         x.addressable_data(1)
     assert isinstance(x, snp.ndarray) and not isinstance(np.ones(2), snp.ndarray)
+
+
+def test_views_of_truth_values():
+    for x in (np.array([1, 0, 1], np.int8), np.array([True, False])):
+        for wanted in (np.bool_, np.uint8):
+            for found in (snp.array(x).view(wanted), stagec.jit(lambda x, d=wanted: x.view(d))(x)):
+                assert found.dtype == wanted
+                np.testing.assert_array_equal(np.asarray(found), x.view(wanted))

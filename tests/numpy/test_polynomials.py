@@ -138,3 +138,11 @@ def test_under_vmap_and_with_derivatives():
         agree(rest[-1:], np.polydiv(row, [1, 2])[1], 1e-3)
     gradient = stagec.grad(lambda r: snp.poly(r)[-1])(snp.array([2.0, 3.0, 4.0]))
     agree(gradient, [-12, -8, -6])
+
+
+def test_sums_of_several_polynomials():
+    one, two = np.array([[1, 2, 3]]), np.array([[4, 5, 6], [7, 8, 9]])
+    for x, y in ((one, two), (two, one), (two, two)):
+        longer = [np.pad(v, ((2 - len(v), 0), (0, 0))) for v in (x, y)]
+        agree(snp.polyadd(x, y), longer[0] + longer[1])
+        agree(snp.polysub(x, y), longer[0] - longer[1])
