@@ -33,6 +33,7 @@ if TYPE_CHECKING:
             indices_are_sorted: bool = False,
             unique_indices: bool = False,
             mode: Any = None,
+            wrap_negative_indices: bool = True,
         ) -> Array: ...
 
     class AtIndex:
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
             indices_are_sorted: bool = False,
             unique_indices: bool = False,
             mode: Any = None,
+            wrap_negative_indices: bool = True,
             fill_value: ArrayLike | None = None,
         ) -> Array: ...
         def apply(
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
             indices_are_sorted: bool = False,
             unique_indices: bool = False,
             mode: Any = None,
+            wrap_negative_indices: bool = True,
         ) -> Array: ...
 
     class At:

@@ -1,5 +1,7 @@
 """Convolutions as kernels: how each is read and cut, and that gradients need no transposes."""
 
+import re
+
 import numpy as np
 import pytest
 from guarded import guarded
@@ -127,7 +129,8 @@ def test_what_follows_a_convolution_is_part_of_its_kernel():
     arrays = [np.random.default_rng(i).normal(size=shape).astype(np.float32) for i, shape in enumerate(shapes)]
     text = stagec.jit(layer).lower(*arrays).as_text("kernels")
     main = text[text.index("func.func public @main") :]
-    assert main.count("flow.dispatch") == 1 and "stablehlo.maximum" not in main and "stablehlo.add" not in main
+    # The image is padded by a kernel of its own.
+    assert re.findall(r"flow.dispatch @(\w+)", main) == ["elements", "convolution"] and "stablehlo" not in main
     with stagec.disable_jit():
         exact = layer(*arrays)
     np.testing.assert_allclose(stagec.jit(layer)(*arrays), exact, atol=1e-4)
