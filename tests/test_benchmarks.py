@@ -6,8 +6,11 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 
 import pytest
+
+from tests.benchmarks import worker
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -87,3 +90,9 @@ def test_an_unknown_case_names_the_groups():
     assert done.returncode == 2
     groups = "call, trace, start, aot, kernels, products, convolutions, steps, sizes, eager, compile"
     assert f"groups are {groups}" in done.stderr
+
+
+def test_processor_time_does_not_count_waiting(monkeypatch):
+    assert worker.measure(lambda: time.sleep(0.2), True) >= 0.2
+    monkeypatch.setenv(worker.CPU, "1")
+    assert worker.measure(lambda: time.sleep(0.2), True) < 0.1

@@ -17,7 +17,7 @@ from tests.benchmarks.libraries import Library, load
 # A measurement repeats the call until it has taken this long.
 _SECONDS = 0.02
 # Set where the time of all processors is measured, which does not depend on what else the machine does.
-CPU = "STAGEC_BENCHMARK_CPU"
+CPU = "BENCHMARK_CPU"
 
 
 def measure(call: Call, tiny: bool) -> float:
