@@ -10,6 +10,8 @@ from passes.kernels.elements import Element
 from passes.kernels.linear import Linear
 from passes.kernels.values import Buffer, Index, Item, NotVectorsError, Value, View
 
+# What stands for values that are not computed.
+NOWHERE = "%_"
 # Operations that take as long as about so many additions.
 _COSTLY = {
     **dict.fromkeys(("arith.divf", "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "math.sqrt"), 8),
@@ -55,11 +57,11 @@ class Recorder(Builder):
     def op(self, text: str) -> str:
         """Counts what an operation costs."""
         self.cost += _COSTLY.get(text.partition(" ")[0], 1)
-        return "%_"
+        return NOWHERE
 
     def constant(self, number: Any, element: Element) -> str:
         """Costs nothing."""
-        return "%_"
+        return NOWHERE
 
     def get(self, value: Value, index: Index) -> Item:
         """Notes what is evaluated on the way to what is read."""
@@ -90,12 +92,12 @@ class Recorder(Builder):
         elif place.stride not in (0, 1, -1):
             self.gathers += 1
             self.cost += self.width
-        return Item("%_", bool(place.stride))
+        return Item(NOWHERE, bool(place.stride))
 
     def position(self, form: Linear) -> str:
         """Notes the symbols: their values matter, not only the places that they lead to."""
         self.fixed.update(symbol for symbol, _ in form.terms)
-        return "%_"
+        return NOWHERE
 
     def divided(self, form: Linear, size: int) -> tuple[Linear, Linear]:
         """Notes the form: which symbols the quotient has, and which the remainder, follows from their ranges."""
@@ -123,7 +125,7 @@ class Recorder(Builder):
             items.append(part())
             most = max(most, self.cost)
         self.cost = most
-        return Item("%_", any(item.is_vector for item in items))
+        return Item(NOWHERE, any(item.is_vector for item in items))
 
     def lane_by_lane(self, value: Value, index: Index) -> Item:
         """Counts one lane for all."""
@@ -131,7 +133,7 @@ class Recorder(Builder):
         self.get(value, tuple(Linear(i.constant, i.terms) for i in index))
         self.cost += (self.cost - before) * (self.width - 1)
         self.note_gather(index)
-        return Item("%_", True)
+        return Item(NOWHERE, True)
 
     def note_gather(self, index: Index) -> None:
         """Counts it, and notes the symbols."""

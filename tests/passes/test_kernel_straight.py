@@ -141,6 +141,13 @@ def test_every_second_third_and_fourth_element_is_read_in_vectors_that_end_with_
                 np.testing.assert_array_equal(np.asarray(result), want)
 
 
+def test_rows_of_a_transposed_array_may_be_taken():
+    """Where a square begins is read from memory."""
+    x, i = np.arange(6 * 40 * 30, dtype=np.float32).reshape(6, 40, 30), np.array([5, 0, 9, -1, -9], np.int32)
+    found = stagec.jit(lambda x, i: x.transpose(0, 2, 1)[i])(guarded(x), i)
+    np.testing.assert_array_equal(np.asarray(found), x.transpose(0, 2, 1)[[5, 0, 5, 5, 0]])
+
+
 def test_squares_are_not_written_over_what_they_read():
     """What is left over is computed twice, so an argument that was given up is still needed."""
     x, y = (np.random.default_rng(n).normal(size=(70, 70)).astype(np.float32) for n in range(2))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from passes.kernels.builder import STEPS
 from passes.kernels.linear import ZERO, Linear
-from passes.kernels.record import Recorder
+from passes.kernels.record import NOWHERE, Recorder
 from passes.kernels.straight.shares import Shares
 from passes.kernels.straight.sweep import Part, Sweep
 from passes.kernels.values import Buffer, Index
@@ -26,7 +26,7 @@ class Turned(Shares):
         width = min(width, _LANES)
         recorder = self._in_vectors(parts, lane, width)
         places = _apart(recorder, width) if recorder is not None else {}
-        if not 0 < len(places) <= _SQUARES:
+        if not 0 < len(places) <= _SQUARES or any(self._is_computed(at) for _, at in places):
             return None
         for axis in self.sizes:
             symbol = self.symbols[axis].terms[0][0] if self.symbols[axis].terms else None
@@ -36,6 +36,10 @@ class Turned(Shares):
                 width //= 2
             return (axis, width) if width > 1 else None
         return None
+
+    def _is_computed(self, place: Linear) -> bool:
+        """Whether a place follows from what the kernel reads or divides: a recorder has no name for that."""
+        return any(self.k.symbols.names[symbol] == NOWHERE for symbol, _ in place.terms)
 
     def _squares(self, parts: Sequence[Part], lane: int, axis: int, width: int) -> int:
         """Write the kernel: a workgroup has some strips of squares; returns how many there are."""
@@ -87,7 +91,7 @@ class Turned(Shares):
                 index: Index = part.index({**at, axis: at[axis] + number}, range(len(part.node.axes)))
                 for value in part.values:
                     recorder.get(value, index)
-            return list(_apart(recorder, width))
+            return [(buffer, at) for buffer, at in _apart(recorder, width) if not self._is_computed(at)]
 
         for (buffer, first), (_, second) in zip(read(0), read(1), strict=True):
             step = (second - first).constant
