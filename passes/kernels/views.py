@@ -376,7 +376,7 @@ def _gather(k: Lowering, op: Any) -> None:
             here = tuple(i.at_lane(lane) for i in at)
             own = [builder.at_lane(item, places.element, lane) for item in starts]
             parts.append(builder.get(source, index_at(builder, here, own)).name)
-        return builder.from_elements(parts, element.of(builder.width))
+        return builder.from_elements(parts, element.text)
 
     k.define(op, k.function(shape, element, read))
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from passes import bindings
 from passes.kernels.dispatch import Kernels
+from passes.kernels.elements import RefusedError
 from passes.kernels.processor import Processor
 from passes.kernels.straight import updating, windows
 from passes.kernels.straight.alone import Alone
-from passes.kernels.values import RefusedError
 
 FORMS: dict[str, Callable[[Alone], None]] = {
     "stablehlo.dynamic_update_slice": updating.dynamic_update_slice,

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from passes import attributes as attrs
 from passes.kernels.contractions import kinds_of, neutral
+from passes.kernels.elements import RefusedError
 from passes.kernels.kernel import element_type
 from passes.kernels.updates import check_scatter
-from passes.kernels.values import RefusedError
 from passes.match import producer, splat_of
 
 _ALONE = tuple(f"stablehlo.{name}" for name in "dynamic_update_slice pad reduce_window scatter".split())
