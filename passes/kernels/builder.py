@@ -227,7 +227,7 @@ class Builder(abc.ABC):
         """A vector is put together of elements from anywhere, whose places follow from the index of each."""
 
     def from_elements(self, parts: Sequence[str], type_: str) -> Item:
-        """A vector of elements of one type, which are pairs if they are complex."""
+        """A vector of elements that have one type each, which are pairs if they are complex."""
         if not type_.startswith("vector"):
             return Item(self.op(f"vector.from_elements {', '.join(parts)} : vector<{len(parts)}x{type_}>"), True)
         names, number, size = list(parts), type_.partition("x")[2].rstrip(">"), 2

@@ -361,3 +361,32 @@ def test_complex_constants_go_the_short_way(dtype):
     assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]
     for got, want in zip(found, (x[0, :4] * several, (1 + 2j) * x[0, :30], x + (2 - 1j)), strict=True):
         np.testing.assert_allclose(np.asarray(got), want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [*COMPLEX, "float16", "bfloat16"])
+def test_moves_updates_and_windows_of_such_elements_need_no_other_code(dtype):
+    """Operations that are kernels of their own."""
+    dtype = np.dtype(NARROW.get(dtype, dtype))
+    numbers = np.random.default_rng(0)
+    # Sums of these are exact.
+    x = numbers.integers(-4, 5, (20, 70)).astype(np.float32).astype(dtype)
+    x = x + (x.T.reshape(20, 70) * 1j).astype(dtype) if dtype.kind == "c" else x
+    rows, zero = np.array([3, 5, 3, 19, 40]), dtype.type(0)
+    functions = [
+        lambda x: snp.cumsum(x, 1),
+        lambda x: snp.cumsum(x, 0),
+        lambda x: lax.cumsum(x, 1, reverse=True),
+        lambda x: x.at[rows].add(x[5:10]),
+        lambda x: x.at[rows].set(dtype.type(2)),
+        lambda x: x.at[:, 2].set(x[:, 5]),
+        lambda x: lax.dynamic_update_slice(x, x[5:10, :7], (2, 3)),
+        lambda x: lax.reduce_window(x, zero, lax.add, (3, 3), (1, 2), "SAME"),
+        lambda x: x.reshape(4, 5, 70).transpose(1, 2, 0) + x[0, 0],
+    ]
+    with stagec.enable_x64(), stagec.config.override(enable_cache=False):
+        log.clear()
+        found = stagec.jit(lambda x: [f(x) for f in functions])(x)
+        assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]
+        for got, function in zip(found, functions, strict=True):
+            got, want = (np.asarray(a).astype(np.complex128) for a in (got, function(snp.array(x))))
+            np.testing.assert_array_equal(got, want)

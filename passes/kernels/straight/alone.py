@@ -51,8 +51,10 @@ class Alone:
         """Write the kernel in its form; `RefusedError` if there is no code for it."""
         with self.k.writer.at(self.op.location):
             for value in dict.fromkeys(self.sources):
-                if splat_of(value) is not None and value.owner.name == "stablehlo.constant":
-                    self.k.lower(value.owner.operation)
+                number = splat_of(value)
+                if number is not None and (number.dtype.kind == "c" or value.owner.name == "stablehlo.constant"):
+                    shape, element = element_type(value.type)
+                    self.k.env[value] = Value(shape, element, splat=number.item())
                 else:
                     self.k.operand(value)
             self.values = [self.k.env[value] for value in self.sources]
@@ -65,8 +67,8 @@ class Alone:
     def call(self, kernels: Kernels) -> Any:
         """Call the kernel; returns its result."""
         assert not self.k.scratch, "what is written has memory already"
-        inputs = [Binding(b.name, b.size, b.element.stored) for _, b in self.k.operands]
-        output = Binding("%out0", self.whole.buffer.size, self.element.stored)
+        inputs = [Binding(b.name, b.numbers, b.element.stored) for _, b in self.k.operands]
+        output = Binding("%out0", self.whole.buffer.numbers, self.element.stored)
         name = self.op.name.removeprefix("stablehlo.")
         kernel = Kernel.written(name, self.k.writer, inputs, [output], (self.groups,))
         values = [value for value, _ in self.k.operands]

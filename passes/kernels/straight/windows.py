@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 
 from passes.kernels.contractions import kinds_of, neutral
+from passes.kernels.conversions import rounded
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.regions import region
 from passes.kernels.straight.alone import Alone
 from passes.kernels.straight.nodes import MOST
 from passes.kernels.straight.staying import Window, windows_of
-from passes.kernels.values import Item, View
+from passes.kernels.values import Index, Item, View
 
 # Rounds of a loop over a window that are written one after the other; vectors of a strip of columns.
 _UNROLLED, _STRIP = 4, 4
@@ -32,7 +33,14 @@ def reduce_window(a: Alone) -> None:
 
 
 def _combined(a: Alone, left: Item, right: Item) -> Item:
-    return region(a.k, a.code, a.op.regions[0].blocks[0], [left, right], [a.element] * 2)[0]
+    """Two numbers combined; those of narrow floats in wider ones, if their order does not matter."""
+    is_wide = kinds_of(a.op) is not None
+    element = a.element.wide if is_wide else a.element
+    return region(a.k, a.code, a.op.regions[0].blocks[0], [left, right], [element] * 2, is_wide)[0]
+
+
+def _store(a: Alone, target: View, at: Index, item: Item) -> None:
+    a.code.store(target, at, Item(rounded(a.code, item.name, a.element, item.is_vector), item.is_vector))
 
 
 def _unfolded(a: Alone, r: Linear, sizes: Sequence[int]) -> list[Linear]:
@@ -86,7 +94,7 @@ def _pooled(a: Alone, found: Sequence[Window]) -> None:
 
         first = Item(code.constant(a.values[1].splat, element))
         name = code.vector(first, element) if is_vector else first.name
-        code.store(a.whole, tuple(at), Item(level(0, (), [name])[0], is_vector))
+        _store(a, a.whole, tuple(at), Item(level(0, (), [name])[0], is_vector))
 
     def row(index: Sequence[Linear]) -> None:
         a.along(ZERO, Linear(begin), lambda i: visit([*index, i], False), 1)
@@ -141,7 +149,7 @@ def _columns(a: Alone, source: View, n: int, inner: int, is_reversed: bool) -> N
             for strand, old in enumerate(state):
                 place = (here + strand * width).lanes() if width > 1 else here + strand
                 made = _combined(a, Item(old, width > 1), code.load(source, (place,)))
-                code.store(target, (place,), made)
+                _store(a, target, (place,), made)
                 found.append(made.name)
             return found
 
@@ -155,7 +163,7 @@ def _rows(a: Alone, source: View, n: int, is_reversed: bool) -> None:
     """Lanes are neighbours: each vector is accumulated in itself, and then what comes before it is added."""
     code, element = a.code, a.element
     target = View(a.whole.buffer, (1,))
-    width = 1 if element.kind == "b" else a.lanes(n)
+    width = 1 if element.kind in "bc" else a.lanes(n)
     rows = a.whole.buffer.size // n
     low, high = a.share(rows, 8 * rows * n // width)
     first = code.constant(neutral((kinds_of(a.op) or [""])[0], element), element)
@@ -181,15 +189,15 @@ def _rows(a: Alone, source: View, n: int, is_reversed: bool) -> None:
                 if is_reversed:
                     order = list(range(width))[::-1]
                     name = code.op(f"vector.shuffle {whole.name}, {whole.name} {order} : {type_}, {type_}")
-                    code.store(target, ((begin - i + (n - width)).lanes(),), Item(name, True))
+                    _store(a, target, ((begin - i + (n - width)).lanes(),), Item(name, True))
                 else:
-                    code.store(target, (at,), whole)
+                    _store(a, target, (at,), whole)
             return [_combined(a, Item(state[0]), Item(last)).name]
 
         def single(i: Linear, state: list[str]) -> list[str]:
             at = begin - i + (n - 1) if is_reversed else begin + i
             made = _combined(a, Item(state[0]), code.load(source, (at,)))
-            code.store(target, (at,), made)
+            _store(a, target, (at,), made)
             return [made.name]
 
         types, state, whole = [element.text], [first], 0
