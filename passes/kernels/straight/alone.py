@@ -65,8 +65,8 @@ class Alone:
     def call(self, kernels: Kernels) -> Any:
         """Call the kernel; returns its result."""
         assert not self.k.scratch, "what is written has memory already"
-        inputs = [Binding(b.name, b.size, b.element.stored) for _, b in self.k.operands]
-        output = Binding("%out0", self.whole.buffer.size, self.element.stored)
+        inputs = [Binding(b.name, b.numbers, b.element.stored) for _, b in self.k.operands]
+        output = Binding("%out0", self.whole.buffer.numbers, self.element.stored)
         name = self.op.name.removeprefix("stablehlo.")
         kernel = Kernel.written(name, self.k.writer, inputs, [output], (self.groups,))
         values = [value for value, _ in self.k.operands]

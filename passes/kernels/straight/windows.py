@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from passes.kernels.contractions import kinds_of, neutral
+from passes.kernels.elements import RefusedError
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.regions import region
 from passes.kernels.straight.alone import Alone
@@ -19,6 +20,8 @@ _UNROLLED, _STRIP = 4, 4
 
 def reduce_window(a: Alone) -> None:
     """Every element, from those of its window that are there."""
+    if a.element.parts > 1:
+        raise RefusedError("windows of complex numbers")
     source = a.values[0]
     found = windows_of(a.op, len(a.shape))
     kind, first = (kinds_of(a.op) or [""])[0], a.values[1].splat
