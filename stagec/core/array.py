@@ -33,6 +33,7 @@ if TYPE_CHECKING:
             indices_are_sorted: bool = False,
             unique_indices: bool = False,
             mode: Any = None,
+            wrap_negative_indices: bool = True,
         ) -> Array: ...
 
     class AtIndex:
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
             unique_indices: bool = False,
             mode: Any = None,
             fill_value: ArrayLike | None = None,
+            wrap_negative_indices: bool = True,
         ) -> Array: ...
         def apply(
             self,
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
             indices_are_sorted: bool = False,
             unique_indices: bool = False,
             mode: Any = None,
+            wrap_negative_indices: bool = True,
         ) -> Array: ...
 
     class At:
