@@ -41,7 +41,7 @@ _VARIANT = (
 )
 CPU_DRIVERS = ("local-sync", "local-task")
 DRIVERS = (*CPU_DRIVERS, "vulkan", "cuda")
-_DTYPES = {dtype.name: dtype for dtype in dtypes.ALL}
+_DTYPES = {dtype.name: dtype for dtype in dtypes.ALL | dtypes.STORED}
 
 
 @dataclass(frozen=True)

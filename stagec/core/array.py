@@ -63,8 +63,8 @@ if TYPE_CHECKING:
             indices_are_sorted: bool = False,
             unique_indices: bool = False,
             mode: Any = None,
-            wrap_negative_indices: bool = True,
             fill_value: ArrayLike | None = None,
+            wrap_negative_indices: bool = True,
         ) -> Array: ...
         def apply(
             self,

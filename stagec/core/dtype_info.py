@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -12,8 +12,10 @@ from stagec.core import location
 from stagec.core.dtypes import (
     BOOL,
     COMPLEX,
+    FLOAT8,
     FLOATING,
     INEXACT,
+    INT4,
     INTEGER,
     NUMERIC,
     SIGNED,
@@ -39,6 +41,9 @@ def _scalar_type(x: Any) -> type:
         return parse(x).type
 
 
+_FLOAT8_TYPES = {dtype.type for dtype in FLOAT8}
+
+
 def issubdtype(dtype: DtypeLike, kind: DtypeLike) -> bool:
     """Whether `dtype` lies under `kind` in NumPy's hierarchy of scalar types; bfloat16 is a floating type.
 
@@ -46,8 +51,11 @@ def issubdtype(dtype: DtypeLike, kind: DtypeLike) -> bool:
     True
     """
     a, b = _scalar_type(dtype), _scalar_type(kind)
-    if a is ml_dtypes.bfloat16:
+    if a is ml_dtypes.bfloat16 or a in _FLOAT8_TYPES:
         return b is a or b in (np.floating, np.inexact, np.number, np.generic)
+    if a in (ml_dtypes.int4, ml_dtypes.uint4):
+        sign = np.signedinteger if a is ml_dtypes.int4 else np.unsignedinteger
+        return b is a or b in (sign, np.integer, np.number, np.generic)
     return issubclass(a, b)
 
 
@@ -141,7 +149,7 @@ def finfo(dtype: DtypeLike) -> FloatInfo:
     0.0078125
     """
     found = _of(dtype)
-    if found not in INEXACT:
+    if found not in INEXACT and found not in FLOAT8:
         raise location.error(DtypeError, f"finfo: {found} is not a floating dtype", fix="use iinfo for integers")
     return _finfo(found)
 
@@ -153,6 +161,9 @@ def iinfo(dtype: DtypeLike) -> np.iinfo:
     127
     """
     found = _of(dtype)
+    if found in INT4:
+        limits: Any = ml_dtypes.iinfo
+        return cast(np.iinfo, limits(found))
     if found not in INTEGER:
         raise location.error(DtypeError, f"iinfo: {found} is not an integer dtype", fix="use finfo for floating dtypes")
     return np.iinfo(found)

@@ -37,6 +37,14 @@ COMPLEX: frozenset[Dtype] = frozenset({complex64, complex128})
 INEXACT: frozenset[Dtype] = FLOATING | COMPLEX
 NUMERIC: frozenset[Dtype] = INTEGER | INEXACT
 ALL: frozenset[Dtype] = BOOL | NUMERIC
+# Dtypes of storage: arrays have them, elements can be moved and converted, and nothing is computed in them.
+FLOAT8: frozenset[Dtype] = frozenset(
+    np.dtype(kind)
+    for kind in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2, ml_dtypes.float8_e5m2fnuz)
+)
+int4, uint4 = np.dtype(ml_dtypes.int4), np.dtype(ml_dtypes.uint4)
+INT4: frozenset[Dtype] = frozenset({int4, uint4})
+STORED: frozenset[Dtype] = FLOAT8 | INT4
 
 
 class extended(np.generic):
@@ -54,7 +62,10 @@ class ExtendedDtype:
 
 
 _NARROW = {int64: int32, uint64: uint32, float64: float32, complex128: complex64}
-_DTYPE_LIST = "bool, int8 to int64, uint8 to uint64, bfloat16, float16, float32, float64, complex64, complex128"
+_DTYPE_LIST = (
+    "bool, int8 to int64, uint8 to uint64, bfloat16, float16, float32, float64, complex64, complex128, "
+    "and to store numbers float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, int4, uint4"
+)
 
 _values = config._values
 
@@ -73,7 +84,7 @@ def parse(dtype: DtypeLike) -> Any:
     """
     if dtype is not None:
         try:
-            named: Any = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
+            named: Any = _EXTRA.get(dtype, dtype) if isinstance(dtype, str) else dtype
             found: Any = np.dtype(named)
         except (TypeError, ValueError, AttributeError, SyntaxError):
             found = getattr(dtype, "dtype", None)
@@ -84,7 +95,7 @@ def parse(dtype: DtypeLike) -> Any:
                 return float0
             if not found.isnative:
                 found = found.newbyteorder("=")
-            if found in ALL:
+            if found in ALL or found in STORED:
                 return _INTERNED[found]
             dtype = found
     shown = getattr(dtype, "__name__", None) or str(dtype)
@@ -97,7 +108,8 @@ def parse(dtype: DtypeLike) -> Any:
 
 
 # Equal dtypes need not be identical (`np.longlong` and `np.int64`): hand out one of each.
-_INTERNED = {dtype: dtype for dtype in ALL}
+_INTERNED = {dtype: dtype for dtype in ALL | STORED}
+_EXTRA = {dtype.name: dtype for dtype in {bfloat16, *STORED}}
 _canonical: tuple[dict[Any, np.dtype], dict[Any, np.dtype]] = ({}, {})
 
 
@@ -202,8 +214,10 @@ _SHORT: dict[Any, str] = {
     **{d: d.name.replace("uint", "u").replace("int", "i") for d in INTEGER},
     **{d: d.name.replace("float", "f") for d in FLOATING},
     **{complex64: "c64", complex128: "c128", bool_: "bool", float0: "float0", bfloat16: "bf16"},
+    **{d: d.name.replace("float8_", "f8") for d in FLOAT8},
+    **{int4: "i4", uint4: "u4"},
 }
-_FROM_SHORT = {**{text: dtype for dtype, text in _SHORT.items()}, **{dtype.name: dtype for dtype in ALL}}
+_FROM_SHORT = {**{text: dtype for dtype, text in _SHORT.items()}, **{dtype.name: dtype for dtype in ALL | STORED}}
 
 
 def short(dtype: Any) -> str:
@@ -333,6 +347,11 @@ def _join(nodes: Iterable[Any]) -> Any:
     return next(node for node in common if _UPPER[node] == common)
 
 
+def _fits_stored(scalar: np.dtype, dtype: np.dtype) -> bool:
+    """Whether a Python scalar, whose own dtype is given, takes a dtype of storage."""
+    return is_integer(scalar) or (dtype in FLOAT8 and is_float(scalar))
+
+
 _results: dict[tuple[Any, ...], tuple[np.dtype, bool]] = {}
 
 
@@ -357,6 +376,10 @@ def lattice_result(pairs: Sequence[tuple[np.dtype, bool]]) -> tuple[np.dtype, bo
     if dtypes.count(dtypes[0]) == len(dtypes):
         result, weak = dtypes[0], all_weak
     else:
+        stored = {dtype for dtype, weak in pairs if dtype in STORED}
+        if len(stored) == 1 and all(d in stored or (weak and _fits_stored(d, *stored)) for d, weak in pairs):
+            _results[key] = next(iter(stored)), False
+            return _results[key]
         for dtype in dtypes:
             if dtype not in ALL:
                 names = ", ".join(short(d) for d in dtypes)

@@ -27,6 +27,7 @@ from stagec.primitives import complex as cplx, logic
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 from stagec.primitives.reduce import reduce_and
+from stagec.primitives.table import check_dtype
 from stagec.typing import ArrayLike, Arrays
 
 
@@ -171,6 +172,7 @@ def nan_to_num(
     """
     x = as_operand(x, "nan_to_num's argument")
     dtype = dtype_of(x)
+    check_dtype("nan_to_num", dtype, dtypes.ALL)
     if not dtypes.is_inexact(dtype):
         return as_array(x)
     if dtypes.is_complex(dtype):

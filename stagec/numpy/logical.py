@@ -234,8 +234,13 @@ def isnan(x: ArrayLike, /) -> Array:
     >>> bool(isnan(float('nan')))
     True
     """
-    x = as_operand(x, "isnan's argument")
+    x = _readable(as_operand(x, "isnan's argument"))
     return logic.ne(x, x) if dtypes.is_inexact(dtype_of(x)) else filled(x, False)
+
+
+def _readable(x: Operand) -> Operand:
+    """float8 as float32, and all else as it is."""
+    return convert_element_type(x, dtypes.float32) if dtype_of(x) in dtypes.FLOAT8 else x
 
 
 def isfinite(x: ArrayLike, /) -> Array:
@@ -259,7 +264,7 @@ def isinf(x: ArrayLike, /) -> Array:
 def _of_parts(
     name: str, x: Any, test: Callable[[Any], Any], join: Callable[[Any, Any], Any], of_integers: bool
 ) -> Array:
-    x = as_operand(x, f"{name}'s argument")
+    x = _readable(as_operand(x, f"{name}'s argument"))
     dtype = dtype_of(x)
     if dtypes.is_complex(dtype):
         return join(test(cplx.real(x)), test(cplx.imag(x)))
@@ -285,7 +290,7 @@ def isneginf(x: ArrayLike, /) -> Array:
 
 
 def _is_infinity(name: str, x: Any, infinity: float) -> Array:
-    x = as_operand(x, f"{name}'s argument")
+    x = _readable(as_operand(x, f"{name}'s argument"))
     dtype = dtype_of(x)
     if dtypes.is_complex(dtype):
         raise reject(name, dtype, "take the parts with real() and imag() first")

@@ -11,6 +11,7 @@ from stagec.numpy.arguments import array_argument, refuse_out
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.logic import bitwise_and, eq, select
 from stagec.primitives.operand import aval_of, literal
+from stagec.primitives.table import check_dtype
 from stagec.typing import ArrayLike, DTypeLike
 
 
@@ -19,9 +20,14 @@ def _is_number(x: Any) -> Any:
     return eq(x, x)
 
 
+def _may_hold_nan(name: str, x: Any) -> bool:
+    check_dtype(name, aval_of(x).dtype, dtypes.ALL)
+    return dtypes.is_inexact(aval_of(x).dtype)
+
+
 def _masked(x: Any, value: Any) -> Any:
     """`x` with `value` for each NaN."""
-    if not dtypes.is_inexact(aval_of(x).dtype):
+    if not _may_hold_nan("a sum without NaN", x):
         return x
     return select(_is_number(x), x, literal(value, aval_of(x).dtype))
 
@@ -68,7 +74,7 @@ def _nan_extreme(
     refuse_out(out, name)
     x = array_argument(a, name)
     reduction = rd.max if largest else rd.min
-    if not dtypes.is_inexact(aval_of(x).dtype):
+    if not _may_hold_nan(name, x):
         return reduction(x, axis, None, keepdims, initial, where)
     bound = rd.extreme_bound(aval_of(x).dtype, largest)
     result = reduction(_masked(x, bound), axis, None, keepdims, initial, where)
@@ -116,7 +122,7 @@ def nanmin(
 def _nan_position(name: str, a: Any, axis: int | None, out: None, keepdims: bool | None, largest: bool) -> Array:
     x = array_argument(a, name)
     position = rd.argmax if largest else rd.argmin
-    if not dtypes.is_inexact(aval_of(x).dtype):
+    if not _may_hold_nan(name, x):
         return position(x, axis, out, keepdims)
     bound = rd.extreme_bound(aval_of(x).dtype, largest)
     found = position(_masked(x, bound), axis, out, keepdims)
@@ -165,7 +171,7 @@ def nanmean(
     """
     refuse_out(out, "nanmean")
     x = array_argument(a, "nanmean")
-    if not dtypes.is_inexact(aval_of(x).dtype):
+    if not _may_hold_nan("nanmean", x):
         return av.mean(x, axis, dtype, None, keepdims, where=where)
     return av.mean(_masked(x, 0), axis, dtype, None, keepdims, where=_numbers(x, where, "nanmean"))
 
@@ -188,7 +194,7 @@ def nanvar(
     """
     refuse_out(out, "nanvar")
     x = array_argument(a, "nanvar")
-    if not dtypes.is_inexact(aval_of(x).dtype):
+    if not _may_hold_nan("nanvar", x):
         return av.var(x, axis, dtype, None, ddof, keepdims, where=where, mean=mean)
     numbers = _numbers(x, where, "nanvar")
     return av.var(_masked(x, 0), axis, dtype, None, ddof, keepdims, where=numbers, mean=mean)

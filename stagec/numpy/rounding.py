@@ -15,12 +15,14 @@ from stagec.primitives import arithmetic as ar, complex as cplx, logic, transcen
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 from stagec.primitives.shape import broadcast_in_dim
+from stagec.primitives.table import check_dtype
 from stagec.typing import ArrayLike
 
 
 def _round_with(name: str, x: Any, function: Any) -> Array:
     x = as_operand(x, f"{name}'s argument")
     dtype = dtype_of(x)
+    check_dtype(name, dtype, dtypes.ALL)
     if not dtypes.is_inexact(dtype):
         return as_array(x)
     if dtypes.is_complex(dtype):

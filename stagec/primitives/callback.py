@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import errors, location, pytree
+from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.host import HostCallback
@@ -16,9 +16,12 @@ from stagec.core.trace import current
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
 from stagec.primitives.rules import to_front
+from stagec.primitives.table import check_dtype
 
 
 def _shape(*avals: ShapedArray, result_avals: tuple[ShapedArray, ...], **params: Any) -> list[ShapedArray]:
+    for aval in (*avals, *result_avals):
+        check_dtype("a callback", aval.dtype, dtypes.ALL)
     return list(result_avals)
 
 

@@ -19,7 +19,7 @@ from stagec.primitives.operand import aval_of, uniform
 from stagec.primitives.precision import PrecisionLike, canonical_precision
 from stagec.primitives.rules import each
 from stagec.primitives.shape import transpose
-from stagec.primitives.table import HALF, same_dtype
+from stagec.primitives.table import HALF, check_dtype, same_dtype
 from stagec.typing import ArrayLike, DTypeLike
 
 Ints = tuple[int, ...]
@@ -37,6 +37,7 @@ def _dot_shape(
 ) -> ShapedArray:
     (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
     dtype = same_dtype("dot_general", (x, y))
+    check_dtype("dot_general", dtype, dtypes.ALL)
     pairs = [*zip(x_contract, y_contract), *zip(x_batch, y_batch)]
     if len(x_contract) != len(y_contract) or len(x_batch) != len(y_batch):
         raise shape_error(

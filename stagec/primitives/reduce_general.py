@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import errors, location
+from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, Literal, replay, trace_flat
@@ -22,7 +22,7 @@ from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.reduce import remaining
 from stagec.primitives.rules import instantiate, to_front
 from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
-from stagec.primitives.table import i64_array, same_dtype
+from stagec.primitives.table import check_dtype, i64_array, same_dtype
 
 
 def traced_computation(
@@ -76,7 +76,7 @@ def run_graph(graph: Graph, args: Sequence[Any]) -> list[Any]:
 def _reduce_shape(*avals: ShapedArray, computation: Graph, dimensions: tuple[int, ...]) -> list[ShapedArray]:
     operands, starts = avals[: len(avals) // 2], avals[len(avals) // 2 :]
     for x, init in zip(operands, starts):
-        same_dtype("reduce", (x, init))
+        check_dtype("reduce", same_dtype("reduce", (x, init)), dtypes.ALL)
         if init.shape or x.shape != operands[0].shape:
             raise shape_error(
                 "reduce",

@@ -319,7 +319,7 @@ def _row(
 
 
 ORDERED = dtypes.NUMERIC - dtypes.COMPLEX
-scatter_p = _row("scatter", dtypes.ALL, _write_at, lambda old, new: new)
+scatter_p = _row("scatter", dtypes.ALL | dtypes.STORED, _write_at, lambda old, new: new)
 scatter_add_p = _row("scatter_add", dtypes.NUMERIC, _at(np.add), arithmetic.add)
 scatter_sub_p = _row("scatter_sub", dtypes.NUMERIC, _at(np.subtract), arithmetic.sub)
 scatter_mul_p = _row("scatter_mul", dtypes.NUMERIC, _at(np.multiply), arithmetic.mul)

@@ -41,6 +41,7 @@ def element_types() -> dict[Any, int]:
         dtypes.complex64: kind.COMPLEX_64,
         dtypes.complex128: kind.COMPLEX_128,
     }
+    table |= dict.fromkeys(dtypes.STORED, kind.INT_8)
     return {k: int(v) for k, v in table.items()}
 
 
@@ -140,8 +141,9 @@ def is_protected(array: np.ndarray[Any, Any]) -> bool:
 def protected(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """A read-only array of the same memory, which users cannot make writeable."""
     array.flags.writeable = False
-    found = np.asarray(_Protected(array))
-    # The interface has no word for bfloat16.
+    # The interface has no word for bfloat16, and a wrong one for some dtypes of a byte.
+    named = array if array.dtype.itemsize > 1 else array.view(np.uint8)
+    found = np.asarray(_Protected(named))
     return found if found.dtype == array.dtype else found.view(array.dtype)
 
 

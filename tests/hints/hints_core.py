@@ -283,7 +283,7 @@ CASES = [
     ("pass an initializer", lambda: tree.reduce(max, []), lambda: tree.reduce(max, [], 0)),
     # Dtypes.
     (
-        "use one of bool, int8 to int64, uint8 to uint64, bfloat16, float16, float32, float64, complex64, complex128",
+        "use one of bool, int8 to int64, uint8 to uint64, bfloat16, float16, float32, float64, complex64, complex128, and to store numbers float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, int4, uint4",
         lambda: snp.zeros(2, np.longdouble),
         lambda: [
             snp.zeros(2, d)

@@ -136,3 +136,14 @@ def test_compiled_results_are_those_outside_of_jit(seed):
             f = np.asarray(f)
             assert (f.shape, f.dtype) == (e.shape, e.dtype), (name, arrays)
             close(f, e, 2e-5, f"{name} {arrays}")
+
+
+def test_complex_numbers_are_updated_and_accumulated():
+    """Their kernels are written, or refused: the fixture of all tests finds one that the compiler does not take."""
+    x = (np.arange(24.0) + 1j).astype("complex64").reshape(4, 6)
+
+    def run(x):
+        return x.at[1:3, 2:4].set(2j), x.at[np.array([0, 2])].add(1j), snp.cumsum(x, 1), snp.cumprod(x[:, :2], 0)
+
+    for found, expected in zip(stagec.jit(run)(x), run(snp.asarray(x))):
+        close(np.asarray(found), np.asarray(expected), 1e-4, "")
