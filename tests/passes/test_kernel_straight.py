@@ -540,3 +540,11 @@ def test_what_the_compiler_would_round_on_its_own_is_not_computed_ahead():
     first, second = list(functions(module)["main"].regions[0].blocks[0].operations)[-1].operands
     assert computed(first, 100) is None and computed(second, 8) is None
     assert computed(second, 9).tolist() == list(range(0, 18, 2))
+
+
+def test_workgroups_share_images_rather_than_parts_of_each_pixel():
+    """Where parts meet along other axes, none of them is shared."""
+    pad = [(0, 0), (1, 1), (1, 1), (0, 0)]
+    text = stagec.jit(lambda x: snp.pad(x, pad), target="cpu:x86-64-v3").lower(spec(7, 56, 56, 64)).as_text("kernels")
+    count = text.partition("workgroups() ->")[2].partition("stream.return")[0]
+    assert "arith.constant 7 : index" in count

@@ -14,6 +14,8 @@ from passes.kernels.straight.sweep import Part, Span, Sweep, strands_of
 from passes.kernels.straight.turned import Turned
 from passes.kernels.values import Buffer, Index, Item, Value, View
 
+# Rows from which on workgroups share these, rather than parts of each.
+_FEW = 4
 # Vectors of columns that a strip has.
 _STRIP = 4
 # Rows of less than a vector stay from this much work on, where an element takes more additions than these: the compiler
@@ -76,7 +78,10 @@ class Writing(Turned):
         uncut = [a for a in self.sizes if a not in self.cuts]
         axis = next((a for a in uncut if a != lane and self.sizes[a] >= 2 * MOST), None)
         if axis is None:
-            axis = max(uncut or self.sizes, key=lambda a: self.sizes[a])
+            # Parts of short rows lie apart in memory.
+            rows = [a for a in uncut if a != lane and self.sizes[a] >= _FEW]
+            is_short = self.sizes[lane] < MOST * width * strands
+            axis = max((rows if is_short else None) or uncut or self.sizes, key=lambda a: self.sizes[a])
         step = width * strands if axis == lane else 1
         count = self._workgroups(self.sizes[axis] // step)
         sums: list[str] = []
