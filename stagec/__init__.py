@@ -18,6 +18,7 @@ from stagec.core.config import (
     disable_jit,
     enable_x64,
     log_compiles,
+    numpy_dtype_promotion,
     numpy_rank_promotion,
 )
 from stagec.core.errors import StagecError, not_installed as _not_installed
@@ -32,6 +33,7 @@ if _TYPE_CHECKING:
         custom_batching,
         custom_derivatives,
         debug,
+        dlpack,
         dtypes,
         errors,
         experimental,
@@ -55,6 +57,8 @@ if _TYPE_CHECKING:
     from stagec.api.derivatives import jvp, linear_transpose, linearize, vjp
     from stagec.api.devices import block_until_ready, device_get, device_put, memory_stats
     from stagec.api.environment import (
+        check_tracer_leaks,
+        checking_leaks,
         copy_to_host_async,
         device_count,
         effects_barrier,
@@ -77,6 +81,7 @@ if _TYPE_CHECKING:
     from stagec.api.stages import eval_shape, make_graph, make_graph as make_jaxpr
     from stagec.control.callback import pure_callback
     from stagec.core.array import Array
+    from stagec.core.dtypes import float0
     from stagec.core.trace import ensure_compile_time_eval
     from stagec.primitives.references import Ref, freeze, new_ref
 else:
@@ -99,6 +104,8 @@ __all__ = [
     "StagecError",
     "ad_checkpoint",
     "block_until_ready",
+    "check_tracer_leaks",
+    "checking_leaks",
     "checkpoint",
     "checkpoint_policies",
     "clear_caches",
@@ -123,6 +130,7 @@ __all__ = [
     "device_put",
     "devices",
     "disable_jit",
+    "dlpack",
     "dtypes",
     "effects_barrier",
     "enable_x64",
@@ -133,6 +141,7 @@ __all__ = [
     "explain",
     "export",
     "flatten_util",
+    "float0",
     "freeze",
     "grad",
     "hessian",
@@ -158,6 +167,7 @@ __all__ = [
     "new_ref",
     "nn",
     "numpy",
+    "numpy_dtype_promotion",
     "numpy_rank_promotion",
     "ops",
     "pattern",
@@ -189,6 +199,7 @@ _LAZY = {
             "custom_batching",
             "custom_derivatives",
             "debug",
+            "dlpack",
             "dtypes",
             "errors",
             "experimental",
@@ -211,11 +222,14 @@ _LAZY = {
     "Pass": ("passes.pipeline", "{}"),
     **dict.fromkeys(("clear_caches", "jit"), ("stagec.api.jit", "{}")),
     **dict.fromkeys(("eval_shape", "make_graph"), ("stagec.api.stages", "{}")),
+    "float0": ("stagec.core.dtypes", "{}"),
     "make_jaxpr": ("stagec.api.stages", "make_graph"),
     "ShapeDtypeStruct": ("stagec.api.arguments", "{}"),
     **dict.fromkeys(("block_until_ready", "device_get", "device_put", "memory_stats"), ("stagec.api.devices", "{}")),
     **dict.fromkeys(
         (
+            "check_tracer_leaks",
+            "checking_leaks",
             "copy_to_host_async",
             "device_count",
             "effects_barrier",

@@ -21,8 +21,10 @@ from stagec.core.dtypes import (
     result_type,
     scalar_type_of,
 )
+from stagec.core.errors import DtypeError
 
 __all__ = [
+    "TypePromotionError",
     "bfloat16",
     "canonicalize_dtype",
     "extended",
@@ -39,6 +41,8 @@ __all__ = [
 ]
 
 bfloat16 = ml_dtypes.bfloat16
+# What promotion raises, under JAX's name.
+TypePromotionError = DtypeError
 
 
 def __dir__() -> list[str]:

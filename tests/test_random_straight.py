@@ -221,6 +221,8 @@ PAIRED = {
     "equal": lambda m, a, b: m.where(a == b, a * 1j, b),
     "some": lambda m, a, b: m.where(m.any(a != a, 0, keepdims=True), a, b),
 }
+# By how much a number about 1 is rounded.
+ROUNDING = {"float32": 1e-7, "complex64": 1e-7, "float16": 1e-3, "bfloat16": 8e-3}
 WHOLE_DTYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 
 
@@ -325,9 +327,9 @@ def expected_of(program, x, y):
         want = program.values(np, x.astype(exact), y.astype(exact))
         near = want if program.dtype == exact else program.values(np, x, y)
     share = SHARES[program.dtype.name]
-    if program.dtype in (np.float32, np.complex64) and any(name == "product" for _, name, *_ in program.steps):
+    if any(name in ("product", "multiplied up") for _, name, *_ in program.steps):
         # If all factors are the same, each is rounded in the same direction.
-        share = max(share, 1e-7 * x.size)
+        share = max(share, min(2, ROUNDING.get(program.dtype.name, 0) * x.size))
     return [(w, share * max(1, abs(w).max()) + 8 * abs(n - w).max()) for w, n in zip(want, near, strict=True)]
 
 

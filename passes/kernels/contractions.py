@@ -15,7 +15,8 @@ import numpy as np
 
 from passes import attributes as attrs
 from passes.kernels.arithmetic import apply
-from passes.kernels.builder import Builder, Code
+from passes.kernels.builder import Builder
+from passes.kernels.code import Code
 from passes.kernels.conversions import rounded
 from passes.kernels.elements import Element, RefusedError
 from passes.kernels.kernel import Lowering, Rule, element_type

@@ -9,7 +9,8 @@ from typing import Any
 
 from passes import bindings
 from passes.kernels import cost, scalars
-from passes.kernels.builder import Code, Symbols
+from passes.kernels.builder import Symbols
+from passes.kernels.code import Code
 from passes.kernels.elements import Element, RefusedError
 from passes.kernels.hazards import Order, are_apart, compare
 from passes.kernels.linear import ZERO, Linear

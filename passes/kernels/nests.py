@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from passes.kernels.builder import Code, Symbols
+from passes.kernels.builder import Symbols
+from passes.kernels.code import Code
 from passes.kernels.elements import Element
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.record import Recorder

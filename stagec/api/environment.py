@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import gc
 import platform as _platform
 import sys
@@ -32,6 +33,22 @@ def typeof(x: Any) -> ShapedArray:
     ShapedArray(float32[2,3])
     """
     return aval_of(operand(x, "x"))
+
+
+def check_tracer_leaks(value: bool = True) -> contextlib.AbstractContextManager[None]:
+    """A block as any other: a traced value that outlives its function raises when it is used, here and elsewhere."""
+    return contextlib.nullcontext()
+
+
+def checking_leaks() -> contextlib.AbstractContextManager[None]:
+    """A block as any other: a traced value that outlives its function raises when it is used, here and elsewhere.
+
+    >>> import stagec
+    >>> with stagec.checking_leaks():
+    ...     stagec.jit(lambda x: x + 1)(1)
+    Array(2, dtype=int32, weak_type=True)
+    """
+    return contextlib.nullcontext()
 
 
 def device_count(backend: str | None = None) -> int:

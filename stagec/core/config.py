@@ -32,12 +32,19 @@ def _whole_number(text: str) -> int:
 
 
 _RANK_PROMOTIONS = ("allow", "warn", "raise")
+_DTYPE_PROMOTIONS = ("standard", "strict")
 _MATMUL_PRECISIONS = ("default", "high", "highest")
 
 
 def _rank_promotion(text: str) -> str:
     if text not in _RANK_PROMOTIONS:
         raise ValueError(f"{text!r} is not one of {', '.join(_RANK_PROMOTIONS)}")
+    return text
+
+
+def _dtype_promotion(text: str) -> str:
+    if text not in _DTYPE_PROMOTIONS:
+        raise ValueError(f"{text!r} is not one of {', '.join(_DTYPE_PROMOTIONS)}")
     return text
 
 
@@ -63,6 +70,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "debug_infs": ("STAGEC_DEBUG_INFS", _flag, False, False),
     "debug_key_reuse": ("STAGEC_DEBUG_KEY_REUSE", _flag, False, True),
     "numpy_rank_promotion": ("STAGEC_NUMPY_RANK_PROMOTION", _rank_promotion, "allow", True),
+    "numpy_dtype_promotion": ("STAGEC_NUMPY_DTYPE_PROMOTION", _dtype_promotion, "standard", True),
     "default_matmul_precision": ("STAGEC_DEFAULT_MATMUL_PRECISION", _matmul_precision, None, True),
     "full_tracebacks": ("STAGEC_FULL_TRACEBACKS", _flag, False, False),
     "enable_cache": ("STAGEC_CACHE", _flag, True, False),
@@ -303,6 +311,22 @@ def numpy_rank_promotion(value: str) -> contextlib.AbstractContextManager[None]:
     stagec.errors.ShapeError: add: float32[2,3] and float32[3] differ in their number of axes
     """
     return config.override(numpy_rank_promotion=value)
+
+
+def numpy_dtype_promotion(value: str) -> contextlib.AbstractContextManager[None]:
+    """Decide on operations of arrays that differ in their dtypes, for a block, in this thread.
+
+    Args:
+      value: "standard", or "strict", which refuses them. A Python number goes with arrays that hold such numbers: an
+        integer with all but truth values, a float with floating and complex dtypes.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> with stagec.numpy_dtype_promotion("strict"):
+    ...     snp.ones(3) + snp.arange(3)
+    Traceback (most recent call last):
+    stagec.errors.DtypeError: float32, int32 are not promoted with numpy_dtype_promotion='strict'
+    """
+    return config.override(numpy_dtype_promotion=value)
 
 
 def default_matmul_precision(value: str | None) -> contextlib.AbstractContextManager[None]:

@@ -355,6 +355,28 @@ def _fits_stored(scalar: np.dtype, dtype: np.dtype) -> bool:
 _results: dict[tuple[Any, ...], tuple[np.dtype, bool]] = {}
 
 
+def _strict() -> bool:
+    overrides = state.overrides
+    name = "numpy_dtype_promotion"
+    return (overrides[name] if name in overrides else _values[name]) == "strict"
+
+
+def _check_strict(pairs: Sequence[tuple[np.dtype, bool]]) -> None:
+    """Raise unless there is one strong dtype, which holds numbers of all weak kinds."""
+    strong = {dtype for dtype, weak in pairs if not weak}
+    holds = {"u": "iu", "i": "iu", "f": "iuf", "c": "iufc", "b": "b"}
+    fits = len(strong) < 2 and all(
+        dtype.kind in holds.get(s.kind, "iuf") for s in strong for dtype, weak in pairs if weak
+    )
+    if not fits:
+        raise location.error(
+            DtypeError,
+            f"{', '.join(dict.fromkeys(d.name for d, _ in pairs))} are not promoted with "
+            "numpy_dtype_promotion='strict'",
+            fix="convert them with astype, or allow it with stagec.numpy_dtype_promotion('standard')",
+        )
+
+
 def lattice_result(pairs: Sequence[tuple[np.dtype, bool]]) -> tuple[np.dtype, bool]:
     """The dtype and weak type of an operation on operands with these dtypes and weak types.
 
@@ -364,7 +386,8 @@ def lattice_result(pairs: Sequence[tuple[np.dtype, bool]]) -> tuple[np.dtype, bo
     >>> lattice_result([(int32, False), (float32, True)])
     (dtype('float32'), True)
     """
-    key = (_x64(), *pairs)
+    strict = _strict()
+    key = (_x64(), strict, *pairs)
     try:
         return _results[key]
     except KeyError:
@@ -386,6 +409,8 @@ def lattice_result(pairs: Sequence[tuple[np.dtype, bool]]) -> tuple[np.dtype, bo
                 raise location.error(
                     DtypeError, f"{names} have no common dtype", fix=f"convert the {short(dtype)} operand"
                 )
+        if strict:
+            _check_strict(pairs)
         # Weak operands alone promote like strong ones, and the result is weak.
         node = _join(dtype if all_weak or not weak else _WEAK_NODE[dtype] for dtype, weak in pairs)
         result, weak = _PYTHON_SCALARS.get(node, node), all_weak or node in _PYTHON_SCALARS

@@ -33,8 +33,6 @@ _SMALL_DTYPES = (
 # Names of NumPy and JAX for which there is something else.
 _INSTEAD = {
     "stagec": {
-        "check_tracer_leaks": "there is nothing to turn on: a traced value that outlives its function raises when used",
-        "checking_leaks": "there is nothing to turn on: a traced value that outlives its function raises when used",
         "tree_map": "use stagec.tree.map(f, tree)",
         "tree_leaves": "use stagec.tree.leaves(tree)",
         "pmap": "there is one device for each program; stagec.vmap maps over an axis",
@@ -73,9 +71,10 @@ _INSTEAD = {
 }
 # What JAX has in the module of the same name; of NumPy, NumPy itself is asked.
 _JAX = {
-    "stagec": "NamedSharding P check_tracer_leaks checking_leaks distributed dlpack "
-    "ffi float0 fwd_and_bwd host_count make_mesh pmap profiler "
+    "stagec": "NamedSharding P distributed "
+    "ffi fwd_and_bwd host_count make_mesh pmap profiler "
     "set_mesh shard_map sharding stages transfer_guard version",
+    "stagec.lax": "precv psend ragged_all_to_all",
     "stagec.numpy": " ".join(_SMALL_DTYPES),
     "stagec.nn": "scaled_dot_general",
     "stagec.scipy": "spatial",

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from stagec.control.loops import while_loop
-from stagec.core import dtypes, errors, location, missing
+from stagec.core import dtypes, missing
 from stagec.core.array import Array
 from stagec.core.boundary import shorten
 from stagec.core.graph import Literal
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument
-from stagec.numpy.index_syntax import Parsed, parse
-from stagec.numpy.indexing import advanced, getitem, index_columns, sliced, with_new_axes
-from stagec.numpy.promotion import broadcast_to_shape, stretches_to
+from stagec.numpy.index_syntax import parse
+from stagec.numpy.indexing import getitem
+from stagec.numpy.promotion import broadcast_to_shape
 from stagec.numpy.values import array
-from stagec.primitives import arithmetic, logic, scatter
+from stagec.numpy.writes import updated
+from stagec.primitives import arithmetic, logic
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.gather import GatherScatterMode, ScatterDimensionNumbers
+from stagec.primitives.gather import GatherScatterMode
 from stagec.primitives.iota import full_like
-from stagec.primitives.operand import as_operand, aval_of, is_array_like, is_wide
-from stagec.primitives.shape import expand_dims, reshape, rev
-from stagec.primitives.slicing import dynamic_update_slice
+from stagec.primitives.operand import as_operand, aval_of, is_array_like
 
 # Larger than every axis.
 _BEYOND = np.iinfo(np.int32).max
@@ -275,20 +273,7 @@ class AtIndex:
         return np.unique(rows, axis=1).shape[1] < rows.shape[1]
 
     def _update(self, kind: str, values: Any, is_sorted: bool, unique: bool, mode: Any) -> Any:
-        x = self._array
-        values = _as_values(values, x)
-        clips = GatherScatterMode.from_any(mode) == GatherScatterMode.CLIP
-        parsed = parse(self._index, x.shape, clips)
-        if parsed.mask is not None and not isinstance(parsed.mask, list):
-            return _masked(kind, x, parsed.mask, values)
-        shape = x.shape
-        if parsed.mask is not None:
-            x, parsed = with_new_axes(x, parsed)
-        if any(p.kind == "array" for p in parsed.parts) or not _contiguous(parsed):
-            out = _scattered(kind, x, parsed, values, is_sorted, unique, mode)
-        else:
-            out = _written(kind, x, parsed, values)
-        return reshape(out, shape)
+        return updated(kind, self._array, self._index, values, is_sorted, unique, mode)
 
 
 def _without_negatives(entry: Any, clips: bool) -> Any:
@@ -318,180 +303,6 @@ def _applied(func: Callable[[Any], Any], old: Any, times: Any) -> Any:
     start = (array(0, dtypes.int32), convert_element_type(old, dtype))
     most = times.max(initial=0)
     return while_loop(lambda carry: logic.lt(carry[0], most), step, start)[1]
-
-
-_COMBINE: dict[str, Callable[[Any, Any], Any]] = {
-    "set": lambda old, new: new,
-    "add": arithmetic.add,
-    "subtract": arithmetic.sub,
-    "multiply": arithmetic.mul,
-    "min": arithmetic.min,
-    "max": arithmetic.max,
-}
-_SCATTER: dict[str, Callable[..., Any]] = {
-    "set": scatter.scatter,
-    "add": scatter.scatter_add,
-    "subtract": scatter.scatter_sub,
-    "multiply": scatter.scatter_mul,
-    "min": scatter.scatter_min,
-    "max": scatter.scatter_max,
-}
-
-
-def _as_values(values: Any, x: Any) -> Any:
-    """The new values in the array's dtype."""
-    if is_wide(values) or not is_array_like(values):
-        values = array(values, x.dtype if is_wide(values) else None)
-    else:
-        values = array_argument(values, "values")
-    have = values.aval
-    if have.dtype != x.dtype or have.weak_type:
-        joined, _ = dtypes.lattice_result([(x.dtype, False), (have.dtype, have.weak_type)])
-        if joined != x.dtype:
-            location.warn(
-                f"scatter inputs have incompatible types: cannot safely cast value from dtype={have.dtype.name} to "
-                f"dtype={x.dtype.name}; convert the values with astype",
-                FutureWarning,
-            )
-        values = convert_element_type(values, x.dtype)
-    return values
-
-
-def _masked(kind: str, x: Any, mask: Any, values: Any) -> Any:
-    """A traced mask as the whole index: a choice at each element."""
-    rank = x.ndim - mask.ndim
-    if values.ndim > rank or any(n not in (1, m) for n, m in zip(values.shape[::-1], x.shape[::-1])):
-        # Which value goes where depends on how many are true before it.
-        getitem(x, mask)
-    wide = _spread_mask(mask, x.shape)
-    values = broadcast_to_shape(values, x.shape)
-    return logic.select(wide, _COMBINE[kind](x, values), x)
-
-
-def _spread_mask(mask: Any, shape: tuple[int, ...]) -> Any:
-    """A mask of the leading axes, spread over the others."""
-    wide = expand_dims(mask, tuple(range(mask.ndim, len(shape))))
-    return broadcast_to_shape(wide, shape)
-
-
-def _contiguous(parsed: Parsed) -> bool:
-    return all(p.kind != "slice" or p.value[2] in (1, -1) or p.value[1] <= 1 for p in parsed.parts)
-
-
-def _broadcast_values(values: Any, shape: tuple[int, ...]) -> Any:
-    """Values in the shape of the place; leading axes of size 1 may be too many, as in NumPy."""
-    while values.ndim > len(shape) and values.shape[0] == 1:
-        values = reshape(values, values.shape[1:])
-    if not stretches_to(values.shape, shape):
-        raise location.error(
-            errors.ShapeError,
-            f"values of shape {values.shape} do not broadcast to the place's shape {tuple(shape)}",
-            fix="pass a number, or an array that broadcasts to x[index]",
-        )
-    return broadcast_to_shape(values, shape)
-
-
-def _written(kind: str, x: Any, parsed: Parsed, values: Any) -> Any:
-    """A rectangle at a known place: read it where needed, combine, write it back."""
-    parts = parsed.parts
-    result = tuple([1 if p.kind == "new" else p.value[1] for p in parts if p.kind in ("new", "slice")])
-    values = _broadcast_values(values, result)
-    if 0 in result:
-        return x
-    sizes, starts, turned = [1] * x.ndim, [0] * x.ndim, []
-    for part in parts:
-        if part.kind == "int":
-            starts[part.axis] = part.value
-        elif part.kind == "slice":
-            start, count, step = part.value
-            sizes[part.axis] = count
-            starts[part.axis] = start if step > 0 else start + (count - 1) * step
-            if step < 0 and count > 1:
-                turned.append(part.axis)
-    values = reshape(values, tuple(sizes))
-    if turned:
-        values = rev(values, tuple(turned))
-    if kind != "set":
-        straight = [
-            p._replace(value=(starts[p.axis], p.value[1], 1)) if p.kind == "slice" else p
-            for p in parts
-            if p.kind != "new"
-        ]
-        values = _COMBINE[kind](sliced(x, straight), values)
-    if tuple(sizes) == x.shape:
-        return values
-    return dynamic_update_slice(x, values, starts)
-
-
-def _scattered(kind: str, x: Any, parsed: Parsed, values: Any, is_sorted: bool, unique: bool, mode: Any) -> Any:
-    """Places that arrays give. Partial slices become arrays along an axis of their own."""
-    parts = parsed.parts
-    has_arrays = any(p.kind == "array" for p in parts)
-    if has_arrays:
-        joined = advanced(parts)
-        chosen, batch, position = joined.axes, joined.batch_shape, joined.position
-        components = dict(zip(chosen, joined.arrays))
-    else:
-        components = {p.axis: p.value for p in parts if p.kind == "int"}
-        batch, position = (), 0
-    kept = [p for p in parts if p.kind in ("new", "slice")]
-    layout: list[Any] = [*kept[:position], *[None] * len(batch), *kept[position:]]
-    result = (
-        *[1 if p.kind == "new" else p.value[1] for p in kept[:position]],
-        *batch,
-        *[1 if p.kind == "new" else p.value[1] for p in kept[position:]],
-    )
-    values = _broadcast_values(values, result)
-    if 0 in result:
-        return x
-    # Axes of the updates without those that None added.
-    layout_real = [p for p in layout if p is None or p.kind == "slice"]
-    update_shape = tuple([n for n, p in zip(result, layout) if p is None or p.kind == "slice"])
-    values = reshape(values, update_shape)
-    whole = [i for i, p in enumerate(layout_real) if p is not None and p.value == (0, x.shape[p.axis], 1)]
-    batch_axes = [i for i in range(len(layout_real)) if i not in whole]
-    batch_shape = tuple([update_shape[i] for i in batch_axes])
-    first = layout_real.index(None) if batch else 0
-    columns: dict[int, Any] = {}
-    for axis, value in components.items():
-        have = np.shape(value) if isinstance(value, int) else aval_of(value).shape
-        spread = [1] * len(batch_axes)
-        lead = len(batch) - len(have)
-        for k, n in enumerate(have):
-            spread[batch_axes.index(first + lead + k)] = n
-        columns[axis] = value if isinstance(value, int) else _reshaped(value, tuple(spread))
-    for i in batch_axes:
-        part = layout_real[i]
-        if part is not None:
-            start, count, step = part.value
-            spread = [-1 if j == i else 1 for j in batch_axes]
-            columns[part.axis] = (start + step * np.arange(count, dtype=np.int32)).reshape(spread)
-    axes = sorted(columns)
-    if math.prod(x.shape) == 0:
-        return x
-    numbers = ScatterDimensionNumbers(
-        update_window_dims=tuple(whole),
-        inserted_window_dims=tuple(axes),
-        scatter_dims_to_operand_dims=tuple(axes),
-    )
-    arrays = [columns[a] for a in axes]
-    known = all(isinstance(a, (int, np.ndarray)) for a in arrays)
-    inside = known and all(
-        np.min(a, initial=0) >= 0 and np.max(a, initial=0) < x.shape[axis] for a, axis in zip(arrays, axes)
-    )
-    return _SCATTER[kind](
-        x,
-        index_columns(arrays, batch_shape),
-        values,
-        numbers,
-        indices_are_sorted=is_sorted,
-        unique_indices=unique,
-        mode="promise_in_bounds" if inside else mode,
-    )
-
-
-def _reshaped(value: Any, shape: tuple[int, ...]) -> Any:
-    return value.reshape(shape) if isinstance(value, np.ndarray) else reshape(value, shape)
 
 
 def at(x: Any) -> At:

@@ -2,12 +2,13 @@
 
 import warnings
 
+import numpy as np
 import pytest
 
 import stagec
 import stagec.numpy as snp
 from stagec.compiler import log
-from stagec.errors import KeyReuseError, ShapeError
+from stagec.errors import DtypeError, KeyReuseError, LeakedTracerError, ShapeError
 from stagec.primitives.precision import canonical_precision
 
 M, V = snp.ones((2, 3)), snp.ones(3)
@@ -49,6 +50,39 @@ def test_the_setting_of_all_threads_counts_for_plans_too():
     M - V
 
 
+@pytest.mark.parametrize("run", [lambda f: f, stagec.jit], ids=["eager", "traced"])
+def test_dtypes_are_promoted_strictly_where_that_is_asked_for(run):
+    integers, truths, numbers = snp.arange(3), V > 0, V + 0j
+
+    def add(x, y):
+        return x + y
+
+    assert run(add)(V, integers).dtype == np.float32
+    with stagec.numpy_dtype_promotion("strict"):
+        for x, y in [(V, integers), (V, V.astype("bfloat16")), (integers, 1.5), (truths, 1), (V, 1j), (truths, V)]:
+            with pytest.raises(DtypeError, match="numpy_dtype_promotion='strict'"):
+                run(add)(x, y)
+        for x, y in [(V, V), (V, 1), (V, 1.5), (integers, 1), (numbers, 1.5), (numbers, 2j), (truths, truths)]:
+            run(add)(x, y)
+        # What is composed here keeps to one dtype.
+        stagec.nn.softmax(V), V.std(), snp.median(V), stagec.random.normal(stagec.random.key(0))
+    assert run(add)(V, integers).dtype == np.float32
+
+
+def test_strict_promotion_of_all_threads_counts_for_plans_too():
+    integers = snp.arange(3)
+    for _ in range(3):
+        V - integers
+    stagec.config.update("jax_numpy_dtype_promotion", "strict")
+    try:
+        with pytest.raises(DtypeError):
+            V - integers
+    finally:
+        stagec.config.update("numpy_dtype_promotion", "standard")
+    with pytest.raises(ValueError, match="numpy_dtype_promotion: 'lax' is not one of"):
+        stagec.numpy_dtype_promotion("lax").__enter__()
+
+
 def test_products_take_the_precision_of_the_block():
     def f(x, precision=None):
         return snp.dot(x, x, precision=precision)
@@ -84,3 +118,19 @@ def test_keys_that_are_used_twice():
         stagec.random.normal(key)
         with pytest.raises(KeyReuseError):
             stagec.random.normal(key)
+
+
+def test_leaks_are_errors_in_blocks_that_check_for_them_and_elsewhere():
+    kept = []
+    for block in (stagec.checking_leaks(), stagec.check_tracer_leaks(), stagec.check_tracer_leaks(False)):
+        with block:
+            stagec.jit(lambda x: kept.append(x) or x * 1)(snp.ones(2))
+            with pytest.raises(LeakedTracerError):
+                kept.pop() + 1
+
+
+def test_names_of_promotion_and_exchange():
+    assert stagec.float0 == stagec.dtypes.float0 and stagec.dtypes.TypePromotionError is DtypeError
+    assert stagec.dlpack.from_dlpack(np.arange(3)).tolist() == [0, 1, 2]
+    known = [stagec.dlpack.is_supported_dtype(d) for d in ("float32", bool, "bfloat16", "str", "datetime64[s]")]
+    assert known == [True, True, True, False, False]

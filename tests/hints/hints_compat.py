@@ -39,6 +39,11 @@ def listed(module):
         __import__(module)
 
 
+def sums(setting, y):
+    with stagec.numpy_dtype_promotion(setting):
+        return snp.ones(3) + y
+
+
 def ranks(setting, y):
     with stagec.numpy_rank_promotion(setting):
         return snp.ones((2, 3)) + y
@@ -69,6 +74,11 @@ CASES = [
         "leave process_index out",
         lambda: stagec.local_devices(1),
         lambda: (stagec.local_devices(), stagec.local_devices(0)),
+    ),
+    (
+        "convert them with astype, or allow it with stagec.numpy_dtype_promotion('standard')",
+        lambda: sums("strict", snp.arange(3)),
+        lambda: (sums("strict", snp.arange(3).astype("float32")), sums("standard", snp.arange(3)), sums("strict", 1)),
     ),
     (
         "add axes with x[None], or allow it with stagec.numpy_rank_promotion('allow')",

@@ -222,7 +222,7 @@ CASES += [
         lambda: random.multivariate_normal(random.key(0), V, X.T @ X + M),
     ),
     ("s is one shorter", lambda: linalg.leslie(V, V), lambda: linalg.leslie(V, V[1:])),
-    ("pass coefficients, the highest power first", lambda: snp.polyadd(X, V), lambda: snp.polyadd(X[0], V)),
+    ("pass coefficients, the highest power first", lambda: snp.polymul(X, V), lambda: snp.polymul(X[0], V)),
     (
         "pass 0 or a positive number",
         lambda: snp.polyder(V, -1),

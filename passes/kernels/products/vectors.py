@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from passes.kernels import conversions
-from passes.kernels.builder import Code, Symbols
+from passes.kernels.builder import Symbols
+from passes.kernels.code import Code
 from passes.kernels.elements import ELEMENTS, Element
 from passes.kernels.processor import Processor
 from passes.kernels.squares import transposed

@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from passes.kernels import contractions
-from passes.kernels.builder import Builder, Code
+from passes.kernels.builder import Builder
+from passes.kernels.code import Code
 from passes.kernels.elements import RefusedError
 from passes.kernels.kernel import element_type
 from passes.kernels.linear import address

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from passes.kernels.builder import Code
+from passes.kernels.code import Code
 from passes.kernels.contractions import across, neutral
 from passes.kernels.conversions import rounded
 from passes.kernels.elements import Element

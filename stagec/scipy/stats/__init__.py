@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
-from stagec.scipy.stats.kde import gaussian_kde as gaussian_kde
+from stagec.scipy.kernel_density import gaussian_kde as gaussian_kde
 from stagec.scipy.stats.summaries import mode as mode, rankdata as rankdata, sem as sem
 
 if _TYPE_CHECKING:

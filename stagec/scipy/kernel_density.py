@@ -8,7 +8,6 @@ from typing import Any
 
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.array import Array, Shape
-from stagec.core.boundary import publish as _publish
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.creation import full, zeros
 from stagec.numpy.diagonals import diagonal
@@ -25,8 +24,6 @@ from stagec.random.keys import KeyLike
 from stagec.scipy.solvers import solve_triangular
 from stagec.scipy.special import logsumexp, ndtr
 from stagec.typing import ArrayLike
-
-__all__ = ["gaussian_kde"]
 
 
 def _real(name: str, value: Any) -> Any:
@@ -222,6 +219,3 @@ class gaussian_kde:
         center = zeros(self.d, aval_of(self.covariance).dtype)
         apart = multivariate_normal(second, center, self.covariance, shape=shape, dtype=aval_of(self.dataset).dtype)
         return self.dataset[:, index] + apart.T
-
-
-_publish(globals())
