@@ -205,7 +205,7 @@ def test_a_forked_process_does_not_wait_for_a_thread_that_is_not_there(waits):
     started, going = threading.Event(), threading.Event()
 
     class Made:
-        captured = ()
+        captured, references = (), None
 
     def slow():
         started.set()
