@@ -217,9 +217,12 @@ def test_a_forked_process_does_not_wait_for_a_thread_that_is_not_there(waits):
     assert started.wait(30)
     child = os.fork()
     if child == 0:
-        signal.alarm(20)
-        cache.made(key, Made)
-        os._exit(0 if not waits else 1)
+        # Whatever happens, the child must not go on with the tests.
+        try:
+            signal.alarm(20)
+            cache.made(key, Made)
+        finally:
+            os._exit(0 if not waits and key in cache.traces else 1)
     _, status = os.waitpid(child, 0)
     going.set()
     thread.join(LIMIT)
