@@ -16,7 +16,7 @@ from passes.analysis.clobber import clobbered_arguments
 from passes.analysis.in_place import keep_safe_reuse
 from passes.attributes import dot_dimensions
 from passes.legalize.separate import separate
-from stagec.compiler import diagnostics as diag, direct, kernels, log, outside, rare, repairs
+from stagec.compiler import diagnostics as diag, direct, log, outside, rare, repairs
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import (
     DATA_TILE,
@@ -48,7 +48,6 @@ REPAIRS = {
     "end": repairs.own_references,
 }
 IMPROVEMENTS = {
-    "executable-configurations": kernels.improve,
     "executable-targets": rare.branch,
 }
 

@@ -81,7 +81,7 @@ class FlagSet:
 
     @property
     def improved(self) -> bool:
-        """Whether kernels are changed for speed where the compiler laid them out (`stagec.compiler.kernels`)."""
+        """Whether the compiler's kernels are changed for speed (`stagec.compiler.rare`)."""
         return self.name not in ("careful", "separate")
 
 

@@ -390,3 +390,30 @@ def test_moves_updates_and_windows_of_such_elements_need_no_other_code(dtype):
         for got, function in zip(found, functions, strict=True):
             got, want = (np.asarray(a).astype(np.complex128) for a in (got, function(snp.array(x))))
             np.testing.assert_array_equal(got, want)
+
+
+def reductions(x):
+    found = [x.sum(-1), x.max(-1), x.min(-1), x.argmax(-1), (x == x[0]).any(-1), (x * x).sum(-1), (x * x[0]).sum(0)]
+    return [*found, (x * x).sum(), x - x.max(-1, keepdims=True), x + x.sum(-1, keepdims=True).astype(x.dtype)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int8", "uint16", "int32", "int64"])
+def test_reductions_of_uneven_rows_are_right(dtype):
+    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    random = np.random.default_rng(0)
+    xs = [
+        (3 * random.normal(size=shape)).astype(kind) for shape in [(25, 1023), (8, 130), (3, 257), (1, 4099), (9, 512)]
+    ]
+    with stagec.enable_x64():
+        found = stagec.jit(lambda xs: [reductions(x) for x in xs])(xs)
+        expected = [reductions(snp.asarray(x)) for x in xs]
+    for want, got in zip(stagec.tree.leaves(expected), stagec.tree.leaves(found), strict=True):
+        want, got = np.asarray(want), np.asarray(got)
+        assert want.dtype == got.dtype
+        if want.dtype.kind in "biu":
+            np.testing.assert_array_equal(got, want)
+        else:
+            eps = float(ml_dtypes.finfo(want.dtype).eps)
+            wide = want.astype(np.float64)
+            bound = 64 * eps * max(1.0, np.abs(wide).max())
+            np.testing.assert_allclose(got.astype(np.float64), wide, rtol=64 * eps, atol=bound)
