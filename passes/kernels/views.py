@@ -281,7 +281,10 @@ def _is_read_in_nests(op: Any) -> bool:
 def _as_scalar(k: Lowering, value: Value) -> Value:
     if value.is_scalar:
         return Value((), value.element, splat=value.splat, scalar=value.scalar, linear=value.linear)
-    return Value((), value.element, scalar=k.item(value).name)
+    if k.parts_in_memory:
+        return Value((), value.element, scalar=k.item(value).name)
+    # Nothing is read here that another kernel may have to compute first.
+    return k.function((), value.element, lambda builder, at: builder.get(value, (ZERO,) * len(value.shape)))
 
 
 def _pad(k: Lowering, op: Any) -> None:

@@ -548,3 +548,11 @@ def test_workgroups_share_images_rather_than_parts_of_each_pixel():
     text = stagec.jit(lambda x: snp.pad(x, pad), target="cpu:x86-64-v3").lower(spec(7, 56, 56, 64)).as_text("kernels")
     count = text.partition("workgroups() ->")[2].partition("stream.return")[0]
     assert "arith.constant 7 : index" in count
+
+
+def test_what_is_put_together_of_single_elements_waits_for_them():
+    """Elements that were read where they are joined were not known to be needed: kernels waited for one another."""
+    x = np.random.default_rng(0).normal(size=(1, 3)).astype(np.float32)
+    assert "no kernels" not in stagec.jit(snp.linalg.svd).lower(x).as_text("kernels")
+    _, found, _ = stagec.jit(snp.linalg.svd)(x)
+    np.testing.assert_allclose(found, [np.sqrt((x * x).sum())], rtol=1e-6)
