@@ -556,3 +556,18 @@ def test_what_is_put_together_of_single_elements_waits_for_them():
     assert "no kernels" not in stagec.jit(snp.linalg.svd).lower(x).as_text("kernels")
     _, found, _ = stagec.jit(snp.linalg.svd)(x)
     np.testing.assert_allclose(found, [np.sqrt((x * x).sum())], rtol=1e-6)
+
+
+def test_running_sums_of_one_number_are_left_to_the_compiler():
+    text = """func.func @main(%x: tensor<6xf32>) -> tensor<6xf32> {
+      %c = stablehlo.constant dense<2.0> : tensor<6xf32>
+      %z = stablehlo.constant dense<0.0> : tensor<f32>
+      %w = "stablehlo.reduce_window"(%c, %z)
+        <{window_dimensions = array<i64: 6>, padding = dense<[[5, 0]]> : tensor<1x2xi64>}> ({
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %s = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %s : tensor<f32> }) : (tensor<6xf32>, tensor<f32>) -> tensor<6xf32>
+      %y = stablehlo.multiply %w, %x : tensor<6xf32>
+      return %y : tensor<6xf32>
+    }"""
+    assert "stablehlo.reduce_window" in str(formed(text))

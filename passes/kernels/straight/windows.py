@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from passes.kernels.contractions import kinds_of, neutral
 from passes.kernels.conversions import rounded
+from passes.kernels.elements import RefusedError
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.regions import region
 from passes.kernels.straight.alone import Alone
@@ -117,7 +118,8 @@ def _pooled(a: Alone, found: Sequence[Window]) -> None:
 
 def _cumulative(a: Alone, axis: int, is_reversed: bool) -> None:
     n, inner = a.shape[axis], math.prod(a.shape[axis + 1 :])
-    assert a.values[0].view is not None, "a window is over memory"
+    if a.values[0].view is None:
+        raise RefusedError("windows over one number")
     source = View(a.values[0].view.buffer, (1,))
     if inner > 1:
         _columns(a, source, n, inner, is_reversed)
