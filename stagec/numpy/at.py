@@ -104,8 +104,7 @@ class AtIndex:
         Array([[1., 0.],
                [2., 0.]], dtype=float32)
         """
-        here = self._at(mode, wrap_negative_indices)
-        return here._update("set", values, indices_are_sorted, unique_indices, mode)
+        return self._update("set", values, indices_are_sorted, unique_indices, mode, wrap_negative_indices)
 
     def add(
         self,
@@ -122,8 +121,7 @@ class AtIndex:
         >>> snp.zeros(2).at[snp.array([0, 0, 1])].add(1)
         Array([2., 1.], dtype=float32)
         """
-        here = self._at(mode, wrap_negative_indices)
-        return here._update("add", values, indices_are_sorted, unique_indices, mode)
+        return self._update("add", values, indices_are_sorted, unique_indices, mode, wrap_negative_indices)
 
     def subtract(
         self,
@@ -135,9 +133,7 @@ class AtIndex:
         wrap_negative_indices: bool = True,
     ) -> Any:
         """`x[index] -= values`, where repeated indices add up."""
-        return self._at(mode, wrap_negative_indices)._update(
-            "subtract", values, indices_are_sorted, unique_indices, mode
-        )
+        return self._update("subtract", values, indices_are_sorted, unique_indices, mode, wrap_negative_indices)
 
     def multiply(
         self,
@@ -149,9 +145,7 @@ class AtIndex:
         wrap_negative_indices: bool = True,
     ) -> Any:
         """`x[index] *= values`, where repeated indices multiply."""
-        return self._at(mode, wrap_negative_indices)._update(
-            "multiply", values, indices_are_sorted, unique_indices, mode
-        )
+        return self._update("multiply", values, indices_are_sorted, unique_indices, mode, wrap_negative_indices)
 
     mul = multiply
 
@@ -165,8 +159,7 @@ class AtIndex:
         wrap_negative_indices: bool = True,
     ) -> Any:
         """`x[index] = minimum(x[index], values)`"""
-        here = self._at(mode, wrap_negative_indices)
-        return here._update("min", values, indices_are_sorted, unique_indices, mode)
+        return self._update("min", values, indices_are_sorted, unique_indices, mode, wrap_negative_indices)
 
     def max(
         self,
@@ -178,8 +171,7 @@ class AtIndex:
         wrap_negative_indices: bool = True,
     ) -> Any:
         """`x[index] = maximum(x[index], values)`"""
-        here = self._at(mode, wrap_negative_indices)
-        return here._update("max", values, indices_are_sorted, unique_indices, mode)
+        return self._update("max", values, indices_are_sorted, unique_indices, mode, wrap_negative_indices)
 
     def divide(
         self,
@@ -196,8 +188,8 @@ class AtIndex:
         >>> snp.ones(2).at[0].divide(4)
         Array([0.25, 1.  ], dtype=float32)
         """
-        factors = AtIndex(full_like(self._array, 1), self._at(mode, wrap_negative_indices)._index)
-        product = factors._update("multiply", values, indices_are_sorted, unique_indices, mode)
+        factors = AtIndex(full_like(self._array, 1), self._index)
+        product = factors._update("multiply", values, indices_are_sorted, unique_indices, mode, wrap_negative_indices)
         return self._array / product
 
     def power(
@@ -215,8 +207,8 @@ class AtIndex:
         >>> snp.arange(3).at[2].power(3)
         Array([0, 1, 8], dtype=int32)
         """
-        exponents = AtIndex(full_like(self._array, 1), self._at(mode, wrap_negative_indices)._index)
-        product = exponents._update("multiply", values, indices_are_sorted, unique_indices, mode)
+        exponents = AtIndex(full_like(self._array, 1), self._index)
+        product = exponents._update("multiply", values, indices_are_sorted, unique_indices, mode, wrap_negative_indices)
         return self._array**product
 
     def apply(
@@ -272,8 +264,8 @@ class AtIndex:
         rows = np.stack([np.ravel(p) for p in np.broadcast_arrays(*places)]) if places else np.empty((1, 0))
         return np.unique(rows, axis=1).shape[1] < rows.shape[1]
 
-    def _update(self, kind: str, values: Any, is_sorted: bool, unique: bool, mode: Any) -> Any:
-        return updated(kind, self._array, self._index, values, is_sorted, unique, mode)
+    def _update(self, kind: str, values: Any, is_sorted: bool, unique: bool, mode: Any, wrap: bool = True) -> Any:
+        return updated(kind, self._array, self._at(mode, wrap)._index, values, is_sorted, unique, mode)
 
 
 def _without_negatives(entry: Any, clips: bool) -> Any:
