@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from passes.kernels import conversions
-from passes.kernels.elements import INT64, Element
+from passes.kernels.elements import INT32, INT64, Element
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.values import Index, Item, NotVectorsError, Value, View
 
@@ -117,11 +117,8 @@ class Builder(abc.ABC):
             names, is_vector = self.unify([inside, outside], [element] * 2)
             type_ = self.type(element, is_vector)
             return Item(self.op(f"arith.select {test}, {names[0]}, {names[1]} : {type_}"), is_vector)
-        number = Element.parse("i32")
-        lanes = [self.constant(-form.stride * lane, number) for lane in range(self.width)]
-        offsets, type_ = self.from_elements(lanes, number.text).name, number.of(self.width)
-        first = self.vector(Item(self.number(Linear(form.constant - place, form.terms), number)), number)
-        test = self.op(f"arith.cmpi eq, {first}, {offsets} : {type_}")
+        found = self.numbers(form, INT32).name
+        test = self.op(f"arith.cmpi eq, {found}, {self.full(place, INT32, True)} : {INT32.of(self.width)}")
         names = [self.vector(item, element) for item in (inside, outside)]
         return Item(conversions.select(self, test, names[0], names[1], element, True), True)
 
@@ -191,6 +188,16 @@ class Builder(abc.ABC):
             wide = self.op(f"arith.index_cast {name} : index to i64")
             return conversions.converted(self, wide, INT64, element, False)
         return self.op(f"arith.index_cast {name} : index to {element.text}")
+
+    def numbers(self, form: Linear, element: Element) -> Item:
+        """A form as a number of an element type, in each lane if it has lanes."""
+        first = Item(self.number(Linear(form.constant, form.terms), element))
+        if not form.stride:
+            return first
+        steps = [self.constant(form.stride * lane, element) for lane in range(self.width)]
+        base, offsets = self.vector(first, element), self.from_elements(steps, element.text)
+        add = "arith.addf" if element.is_float else "arith.addi"
+        return Item(self.op(f"{add} {base}, {offsets.name} : {element.of(self.width)}"), True)
 
     def known(self, item: Item) -> Any:
         """The number that an item is known to be, if it is."""

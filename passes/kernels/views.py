@@ -189,16 +189,9 @@ def _iota(k: Lowering, op: Any) -> None:
     axis = attrs.integer(op, "iota_dimension")
 
     def count(builder: Builder, at: Index) -> Item:
-        i, number = at[axis], element.part.wide
-        first = builder.number(Linear(i.constant, i.terms), number)
-        if not i.stride:
-            return Item(converted(builder, first, number, element, False))
-        base = builder.vector(Item(first), number)
-        steps = [builder.constant(i.stride * lane, number) for lane in range(builder.width)]
-        offsets = builder.from_elements(steps, number.text)
-        add = "arith.addf" if number.is_float else "arith.addi"
-        counted = builder.op(f"{add} {base}, {offsets.name} : {number.of(builder.width)}")
-        return Item(converted(builder, counted, number, element, True), True)
+        number = element.part.wide
+        item = builder.numbers(at[axis], number)
+        return Item(converted(builder, item.name, number, element, item.is_vector), item.is_vector)
 
     k.define(op, k.function(shape, element, count))
 

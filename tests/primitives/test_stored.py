@@ -26,7 +26,7 @@ def same(found, expected):
 
 
 def numbers(name):
-    """All of a dtype, those in the middle between neighbours, those beside the middle, and others."""
+    """Every number of a dtype, the midpoints of neighbours, the numbers next to the midpoints, and others."""
     every = np.arange(256, dtype=np.uint8).view(getattr(ml_dtypes, name)).astype("float32")
     finite = np.unique(every[np.isfinite(every)])
     middle = (finite[1:] + finite[:-1]) / 2
