@@ -466,6 +466,10 @@ def _release() -> None:
     # The bindings report what is alive after them at interpreter exit.
     if binding.cache_info().currsize:
         binding().disable_leak_checker()
+    for device in _devices:
+        for last in device._timelines.values():
+            for timeline in last.lineage():
+                timeline.keep_memory()
 
 
 @forking.before_fork

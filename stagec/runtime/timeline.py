@@ -223,6 +223,11 @@ class Timeline:
             self._running.popleft()
         return not self._running
 
+    def keep_memory(self) -> None:
+        """Never free what calls under way read: at the end of the process they may outlive whoever waits for them."""
+        for pending in [*self._running, *self._doubtful]:
+            forking.leak(pending.kept)
+
     def abandon(self, error: errors.StagecError | None = None) -> None:
         """In a forked child: tell whoever waits for a call of the parent that its result is not here."""
         for pending in [*self._running, *self._doubtful]:

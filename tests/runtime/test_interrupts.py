@@ -274,3 +274,12 @@ def interrupted_in(work):
     frames = [line.strip() for line in child.errors.splitlines() if line.startswith("  File")]
     assert [frame.split(", ")[0] for frame in frames] == ['File "<string>"'] * 3
     assert child.errors.endswith("KeyboardInterrupt\n")
+
+
+def test_a_process_may_end_while_a_program_runs(cache):
+    # What it reads is NumPy's memory, which goes with the interpreter.
+    script = """
+result = products.lower(eye).compile()(eye)
+print(result.is_ready())
+"""
+    assert Child(PRODUCTS + script, cache).check(interrupts=0) == ["False"]
