@@ -1,6 +1,7 @@
 """What all tests share: one compile cache for every worker and every run."""
 
 import contextlib
+import inspect
 import os
 import pathlib
 import signal
@@ -20,9 +21,14 @@ hypothesis.settings.load_profile("hunt" if int(os.environ.get("STAGEC_FUZZ", "1"
 
 
 def pytest_collection_modifyitems(items):
-    """Files that speak of Vulkan last: beside a device of Mesa's, a core is always busy (`stagec.runtime.spinning`)."""
-    late = {path: "vulkan" in path.read_text("utf-8") for path in {item.path for item in items}}
-    items.sort(key=lambda item: late[item.path])
+    """Tests that speak of Vulkan last: beside a device of Mesa's, a core is always busy (`stagec.runtime.spinning`)."""
+    files = {path: "vulkan" in path.read_text("utf-8") for path in {item.path for item in items}}
+
+    def speaks(item):
+        function = getattr(item, "function", None)
+        return "vulkan" in f"{item.name} {item.fixturenames} {function and inspect.getsource(function)}"
+
+    items.sort(key=lambda item: files[item.path] and speaks(item))
 
 
 def _shared():

@@ -232,9 +232,10 @@ def test_values_are_those_of_numpy(name: str) -> None:
 
 
 def test_compiled_results_are_the_eager_ones() -> None:
+    once = {getattr(snp, name): name for name in UNARY + BINARY}  # some have several names
     calls = [
         (name, operands(name, dtype))
-        for name in UNARY + BINARY
+        for name in once.values()
         for dtype in ("int32", "float32", "complex64")
         if result(snp, name, operands(name, dtype)) is not None
     ]

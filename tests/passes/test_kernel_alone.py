@@ -10,7 +10,13 @@ from passes.kernels.straight import shares
 from stagec import lax
 from stagec.compiler import build, log
 
-DTYPES = ("int8", "uint16", "float32", "float64")
+# Each dtype on one of the queues: a compile costs half a second.
+DTYPES = pytest.mark.parametrize(
+    ("shared", "dtype"),
+    [("local-sync", "int8"), ("local-task", "uint16"), ("local-sync", "float32"), ("local-task", "float64")],
+    indirect=["shared"],
+)
+QUEUES = pytest.mark.parametrize("shared", ["local-sync", "local-task"], indirect=True)
 
 
 @pytest.fixture(autouse=True)
@@ -19,9 +25,9 @@ def nothing_cached():
         yield
 
 
-@pytest.fixture(params=["local-sync", "local-task"], autouse=True)
+@pytest.fixture
 def shared(request, monkeypatch):
-    """Workgroups share even little work, on either queue."""
+    """Workgroups share even little work, on the queue that a test names."""
     stagec.clear_caches()
     monkeypatch.setattr(shares, "SHARE", 1 if request.param == "local-task" else 20)
     monkeypatch.setattr(build, "choose_driver", lambda graph, target: request.param)
@@ -50,8 +56,8 @@ def put(x, index, values, add=False):
     return x
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_parts_are_written_where_they_begin_or_as_near_as_there_is_room(dtype):
+@DTYPES
+def test_parts_are_written_where_they_begin_or_as_near_as_there_is_room(shared, dtype):
     x, rows, part = sample(37, 21, dtype=dtype), sample(5, 21, dtype=dtype), sample(4, 3, dtype=dtype)
     starts = [(0, 0), (13, 6), (36, 20), (-9, 100)]
 
@@ -72,8 +78,8 @@ def test_parts_are_written_where_they_begin_or_as_near_as_there_is_room(dtype):
     check(function, expected, x, rows, part, np.array(starts, np.int32))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_scatters_keep_their_order_and_drop_what_is_out_of_range(dtype):
+@DTYPES
+def test_scatters_keep_their_order_and_drop_what_is_out_of_range(shared, dtype):
     x, u = sample(23, 17, dtype=dtype), sample(9, 17, dtype=dtype)
     i = np.array([3, 22, 3, 99, 0, -1, 3, -99, 7], np.int32)
     inside = [k for k in range(9) if -23 <= i[k] < 23]
@@ -106,8 +112,8 @@ def test_scatters_keep_their_order_and_drop_what_is_out_of_range(dtype):
     check(function, expected, x, u, i)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_elements_are_accumulated_along_any_axis_from_either_end(dtype):
+@DTYPES
+def test_elements_are_accumulated_along_any_axis_from_either_end(shared, dtype):
     shapes = [(133,), (3, 40), (40, 3), (2, 19, 37), (7, 1)]
     arrays = [sample(*shape, dtype=dtype) for shape in shapes]
     kinds = [(lax.cumsum, np.add), (lax.cummax, np.maximum), (lax.cummin, np.minimum)]
@@ -128,8 +134,8 @@ def test_elements_are_accumulated_along_any_axis_from_either_end(dtype):
         check(function, [expected(x, *case) for x in arrays for case in cases], *arrays)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_windows_have_the_elements_that_are_there(dtype):
+@DTYPES
+def test_windows_have_the_elements_that_are_there(shared, dtype):
     x, y = sample(3, 11, 18, 5, dtype=dtype), sample(2, 70, dtype=dtype)
     low = -np.inf if "f" in dtype else np.iinfo(dtype).min
     cases = [
@@ -150,8 +156,8 @@ def test_windows_have_the_elements_that_are_there(dtype):
     check(function, expected, x, y)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_padding_goes_between_elements(dtype):
+@DTYPES
+def test_padding_goes_between_elements(shared, dtype):
     x = sample(5, 7, 6, dtype=dtype)
     cases = [
         [(0, 0, 1), (0, 0, 0), (0, 0, 0)],
@@ -173,7 +179,8 @@ def test_padding_goes_between_elements(dtype):
     check(function, [*(padded(x, case) for case in cases), padded(x[0, 0], [(1, 2, 3)])], x)
 
 
-def test_gradients_of_pooling_are_kernels():
+@QUEUES
+def test_gradients_of_pooling_are_kernels(shared):
     def pooled(x, combine, first):
         return lax.reduce_window(x, first, combine, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
 
@@ -188,6 +195,7 @@ def test_gradients_of_pooling_are_kernels():
     check(lambda x: [f(x) for f in found], [e.reshape(x.shape) for e in expected], x)
 
 
+@QUEUES
 @pytest.mark.parametrize(
     "update",
     [
@@ -197,7 +205,7 @@ def test_gradients_of_pooling_are_kernels():
         lambda x, u, i: x.at[i].set(u) + x[0, 0],
     ],
 )
-def test_updates_of_donated_arguments_are_right(update):
+def test_updates_of_donated_arguments_are_right(shared, update):
     x, u, i = sample(40, 30), sample(3, 30), np.array([5, 7, 5], np.int32)
     with stagec.config.override(straight_kernels=False):
         expected = np.asarray(stagec.jit(update)(x, u, i))
@@ -206,7 +214,8 @@ def test_updates_of_donated_arguments_are_right(update):
         np.testing.assert_array_equal(np.asarray(found), expected)
 
 
-def test_updates_are_done_in_the_memory_of_a_donated_argument():
+@QUEUES
+def test_updates_are_done_in_the_memory_of_a_donated_argument(shared):
     x, u, i = snp.ones((40, 30)), snp.ones((3, 30)), snp.array([5, 7, 5])
 
     def text(straight):

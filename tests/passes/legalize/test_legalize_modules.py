@@ -14,8 +14,7 @@ from passes.legalize import PATTERNS_CPU
 SCALAR = """
 func.func @scalar(%a: tensor<f64>) -> tensor<f64> {
   %0 = stablehlo.sine %a : tensor<f64>
-  %1 = stablehlo.power %0, %a : tensor<f64>
-  return %1 : tensor<f64>
+  return %0 : tensor<f64>
 }
 """
 LOGSUMEXP = """
@@ -60,8 +59,7 @@ def legalized(*functions):
 
 
 def test_a_scalar_is_computed(compiled):
-    expected = np.sin(1.25) ** 1.25
-    np.testing.assert_allclose(compiled("scalar", np.array(1.25)), expected, rtol=4e-16)
+    np.testing.assert_allclose(compiled("scalar", np.array(1.25)), np.sin(1.25), rtol=4e-16)
 
 
 def test_the_body_of_a_reduction_may_hold_functions(compiled):
