@@ -20,7 +20,7 @@ from stagec.compiler.targets import Target
 from stagec.core import dtypes, forking, location
 from stagec.core.config import config
 from stagec.core.errors import brief
-from stagec.core.graph import Equation, Graph, Var, all_equations as all_equations, graphs, has_callbacks, inner_graphs
+from stagec.core.graph import Equation, Graph, all_equations as all_equations, graphs, has_callbacks
 from stagec.runtime import interruptible
 
 
@@ -339,29 +339,9 @@ def is_quick(graph: Graph, queue: str) -> bool:
 
 
 def work(graph: Graph) -> int:
-    """A rough count of the element operations that threads can share.
-
-    What only feeds a reduction to a few elements runs inside it, on one thread, and does not count.
-    """
-    total = 0
-    for part in graphs(graph):
-        shared = {a for a in part.outputs if type(a) is Var}
-        for equation in reversed(part.equations):
-            if _is_root(equation):
-                # A reduction to a few elements is one piece, which one thread takes.
-                if equation.primitive.name.startswith(_REDUCTIONS) and equation.outputs[0].aval.size <= _ROWS:
-                    continue
-            elif not any(v in shared for v in equation.outputs):
-                continue
-            shared.update(a for a in equation.inputs if type(a) is Var)
-            amount = _amount(equation)
-            total += amount if amount >= _PIECE else 0
-    return total
-
-
-def _is_root(equation: Equation) -> bool:
-    """Whether the operation begins a piece of code of its own, rather than being fused into what uses it."""
-    return equation.primitive.name.startswith(_ROOTS) or any(True for _ in inner_graphs(equation))
+    """A rough count of the element operations that threads can share."""
+    amounts = (_amount(equation) for part in graphs(graph) for equation in part.equations)
+    return sum(amount for amount in amounts if amount >= _PIECE)
 
 
 def _amount(equation: Equation) -> int:
@@ -373,7 +353,10 @@ def _amount(equation: Equation) -> int:
     if name in ("dot_general", "conv_general_dilated"):
         # A vectorised multiply-add is several times cheaper than an elementwise step.
         return out * _terms(equation) * equation.outputs[0].aval.dtype.itemsize // 64
-    if name == "transpose":
+    if name.startswith("reduce_"):
+        # It takes as long as reading the array.
+        return size * equation.inputs[0].aval.dtype.itemsize // 4
+    if name in ("transpose", "argmax", "argmin"):
         return 2 * size
     if name in _COSTLY and dtypes.is_inexact(equation.outputs[0].aval.dtype):
         return 2 * size
@@ -390,8 +373,4 @@ def _terms(equation: Equation) -> int:
     return math.prod(size for axis, size in enumerate(rhs) if axis != features)
 
 
-# As many rows of a reduction as one thread takes at a time.
-_ROWS = 32
-_REDUCTIONS = ("reduce_", "argmax", "argmin", "dot_general")
-_ROOTS = (*_REDUCTIONS, "conv", "sort", "top_k", "gather", "scatter", "cum")
 _COSTLY = frozenset("exp log sin cos tan tanh pow logistic erf sort atan2 log1p expm1 rsqrt sqrt div".split())

@@ -17,8 +17,10 @@ class Shares(Prepared):
 
     def _workgroups(self, units: int) -> int:
         """How many workgroups share some units."""
-        wanted = max(1, min(MOST, self.work // self.lanes // SHARE, units))
-        each = -(-units // wanted)
+        wanted = self.work // self.lanes // SHARE
+        if wanted > self.processor.cores:  # as many for each core
+            wanted += -wanted % self.processor.cores
+        each = -(-units // max(1, min(MOST, wanted, units)))
         count = -(-units // each) if units else 1
         if count > 1:
             self.number = self.k.symbols.new(str(self.k.writer.workgroup(0, count)), 0, count - 1)
