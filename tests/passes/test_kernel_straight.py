@@ -571,3 +571,13 @@ def test_running_sums_of_one_number_are_left_to_the_compiler():
       return %y : tensor<6xf32>
     }"""
     assert "stablehlo.reduce_window" in str(formed(text))
+
+
+def test_what_follows_from_constants_alone_is_computed_while_compiling():
+    def function(x):
+        return x * 2, snp.arange(40) * 3, snp.arange(40)[::-1]
+
+    assert kinds(function, spec(40, 40)) == ["elements"]
+    x = np.ones((40, 40), np.float32)
+    for found, expected in zip(stagec.jit(function)(x), (x * 2, np.arange(40) * 3, np.arange(40)[::-1]), strict=True):
+        np.testing.assert_array_equal(np.asarray(found), expected)

@@ -84,13 +84,10 @@ class _Block:
 
     def _write(self, reading: Reading, group: Group, needed: set[Buffer]) -> bool:
         location, reach = group.nodes[0].op.location, Reach(reading, group)
+        if not any(_depends_on_arguments(value) for value in reach.outside) and self._compute(reading, group, needed):
+            return True
         try:
             written, inputs = self._written(reading, group, needed, reach)
-            if not any(_depends_on_arguments(value) for value in inputs):
-                if self._compute(group, needed):
-                    return True
-                # The compiler would run the kernel ahead of the first call, and mix up its results.
-                raise RefusedError("constants alone, which are computed ahead of the first call")
         except (RefusedError, NotVectorsError) as error:
             self.kernels.plan.refuse(_name(group), location, str(error) or "elements that are computed one by one")
             return False
@@ -106,11 +103,13 @@ class _Block:
         self.kernels.plan.accept(_name(group), location, written.lines, written.scratch)
         return True
 
-    def _compute(self, group: Group, needed: set[Buffer]) -> bool:
+    def _compute(self, reading: Reading, group: Group, needed: set[Buffer]) -> bool:
         """Compute what follows from constants alone, such as the mask of a triangle, here and now."""
         found: dict[Buffer, Any] = {}
+        # Constants that the compiler's operations read would be protected from it (`passes.legalize`) at every call.
+        stay = {buffer for stay in reading.stays.values() if not stay.is_alone for buffer in stay.needs}
         for node in group.nodes:
-            if not node.results:
+            if not node.results or not stay.isdisjoint(node.buffers):
                 return False
             for buffer, result in zip(node.buffers, node.results):
                 array = computed(result, _MOST_CONSTANTS)
