@@ -11,7 +11,7 @@ from typing import Any
 
 from passes import bindings, build
 from passes.kernels import cost
-from passes.kernels.dispatch import HOST, Kernel, Kernels
+from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.elements import RefusedError
 from passes.kernels.loops import RULES
 from passes.kernels.processor import Processor
@@ -84,7 +84,7 @@ class _Block:
 
     def _write(self, reading: Reading, group: Group, needed: set[Buffer]) -> bool:
         location, reach = group.nodes[0].op.location, Reach(reading, group)
-        if not any(_depends_on_arguments(value) for value in reach.outside) and self._compute(reading, group, needed):
+        if all(map(reading.is_constant, reach.outside)) and self._compute(reading, group, needed):
             return True
         try:
             written, inputs = self._written(reading, group, needed, reach)
@@ -137,7 +137,7 @@ class _Block:
             if key is not None:
                 self.written[key] = str(error)
             raise
-        if not any(_depends_on_arguments(value) for value, _ in made.inputs):
+        if all(reading.is_constant(value) for value, _ in made.inputs):
             # The compiler would run the kernel ahead of the first call, and mix up its results.
             made.inputs.append(_argument(reading))
             key = None
@@ -243,19 +243,3 @@ def _argument(reading: Reading) -> tuple[Any, Buffer]:
         if known is not None:
             return argument, Buffer("%unread", known.size, known.element, True)
     raise RefusedError("constants alone, which are computed ahead of the first call")
-
-
-def _depends_on_arguments(value: Any) -> bool:
-    """Whether a value follows from more than constants."""
-    seen, stack = set(), [value]
-    while stack:
-        value = stack.pop()
-        if isinstance(value.owner, bindings.ir.Block):
-            return True
-        operation = value.owner.operation
-        if operation not in seen:
-            seen.add(operation)
-            stack += operation.operands
-            if operation.name in HOST:
-                return True  # what its regions use from outside is not looked at
-    return False

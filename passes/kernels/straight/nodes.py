@@ -9,6 +9,7 @@ from typing import Any
 from passes import attributes as attrs
 from passes.kernels import contractions
 from passes.kernels.arithmetic import can
+from passes.kernels.dispatch import HOST
 from passes.kernels.elements import RefusedError
 from passes.kernels.kernel import element_type
 from passes.kernels.linear import ZERO, Linear
@@ -116,6 +117,7 @@ class Reading:
     Attributes:
       nodes: in the order of the program.
       stays: the operations that stay, by operation.
+      constant: the operations that follow from constants alone.
       makers: what makes the contents of each buffer: a node, an operation that stays, or nothing.
     """
 
@@ -124,6 +126,7 @@ class Reading:
         self.block = block
         self.operations = [op.operation for op in block.operations]
         self.end = self.operations.pop()
+        self.constant: set[Any] = set()
         self.lowered: dict[Any, None] = {}
         self.stays: dict[Any, Stay] = {}
         self.reasons: list[tuple[Any, str]] = []
@@ -133,6 +136,9 @@ class Reading:
         for argument in block.arguments:
             self._external(argument, None)
         for op in self.operations:
+            # What the regions of a loop or a choice use from outside is not looked at.
+            if op.name not in HOST and all(self.is_constant(value) for value in op.operands):
+                self.constant.add(op)
             self._read(op)
         self._has_starts = any(op.name == "stablehlo.dynamic_slice" for op in self.lowered)
         self._keep_what_is_needed()
@@ -140,6 +146,10 @@ class Reading:
         self.nodes = list(dict.fromkeys(self.nodes))
         for node in self.nodes:
             self._measure(node)
+
+    def is_constant(self, value: Any) -> bool:
+        """Whether a value follows from constants alone."""
+        return getattr(value.owner, "operation", None) in self.constant
 
     def _read(self, op: Any) -> None:
         scatter = cut_from(op)
