@@ -39,6 +39,13 @@ def test_loop_programs_run():
     assert row["notes"] == [] and row["first"]["stagec"] > row["steady"]["stagec"] > 0
 
 
+def test_rounds_of_loops_are_measured():
+    results = json.loads(run("rounds", "--tiny", "--json"))
+    rows = [row for rows in results.values() for row in rows]
+    assert "1" in results and len(rows) >= 6
+    assert all(row["inside"] > 0 and row["outside"] > 0 and row["chosen"] == "inside" for row in rows)
+
+
 def test_sizes_are_measured():
     rows = json.loads(run(" 1e3", "--tiny", "--json", "--libraries", "stagec"))["rows"]
     assert len(rows) > 10 and all(row["notes"] == [] and row["seconds"]["stagec"] > 0 for row in rows)

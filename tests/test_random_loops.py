@@ -10,6 +10,8 @@ from forming import without_failures
 
 import stagec
 import stagec.numpy as snp
+from passes.kernels import cost
+from passes.kernels.elements import RefusedError
 from stagec import lax
 
 FUZZ = int(os.environ.get("STAGEC_FUZZ", "0"))
@@ -254,6 +256,16 @@ def failures(monkeypatch):
         yield
 
 
+@pytest.fixture
+def outside(monkeypatch):
+    """Loops stay with the host, as those do of which all cores share each round."""
+
+    def refuse(work):
+        raise RefusedError("several cores share each round")
+
+    monkeypatch.setattr(cost, "check_round", refuse)
+
+
 def check(seeds, whole):
     loops = [random_loop(seed) for seed in seeds]
 
@@ -282,6 +294,11 @@ def test_loops_compute_what_numpy_does(first):
     check(range(first, first + APART), whole=False)
 
 
+@pytest.mark.parametrize("seed", range(300, 306))
+def test_bodies_of_loops_of_the_host_compute_what_numpy_does(seed, outside):
+    check([seed], whole=False)
+
+
 @pytest.mark.skipif(not FUZZ, reason="set STAGEC_FUZZ to a number of loops")
 def test_many_loops_compute_what_numpy_does():
     first = START
@@ -289,3 +306,9 @@ def test_many_loops_compute_what_numpy_does():
         check(range(first, first + WHOLE), whole=True)
         check(range(first + WHOLE, first + WHOLE + APART), whole=False)
         first += WHOLE + APART
+
+
+@pytest.mark.skipif(not FUZZ, reason="set STAGEC_FUZZ to a number of loops")
+def test_many_bodies_of_loops_of_the_host_compute_what_numpy_does(outside):
+    for seed in range(START, START + FUZZ):
+        check([seed], whole=False)

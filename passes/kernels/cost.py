@@ -7,31 +7,29 @@ from typing import Any
 
 from passes.attributes import dot_dimensions
 from passes.kernels.elements import RefusedError
-from passes.kernels.processor import Processor
 from passes.match import is_static
 
 # Nanoseconds for an addition of one byte, in vectors and from the second cache: a stencil of 10^6 floats takes 640 us.
 _NANOSECONDS = 0.04
-# What a round takes in addition if the loop stays outside and its body is spread over threads.
-_ROUND = 20_000
-# A body that takes longer on one core stays outside if there are more cores than two: all of them share its kernels.
-_LONG = 2_000_000
+# A body that takes longer on one core stays outside, and all cores share its kernels. `python -m tests.benchmarks
+# rounds` measures both.
+_LONG = 520_000
 # So much work outside of loops may become a part of their kernel.
 _STRAIGHT = 500_000
 # Multiply-adds, rows and columns of a product from which on packed operands may pay.
 _PACKED, _PACKED_ROWS = 100**3, 64
 
 
-def check_round(work: int, processor: Processor) -> None:
+def check_round(work: int) -> None:
     """Refuse a loop whose rounds several cores would do faster.
 
     Args:
       work: additions times bytes of one round.
 
-    >>> check_round(10**6, Processor())
+    >>> check_round(10**6)
     """
     time = work * _NANOSECONDS
-    if processor.cores > 2 and time > _LONG + _ROUND:
+    if time > _LONG:
         raise RefusedError(f"{time / 1e6:.1f} ms of work in each round, which threads can share")
 
 

@@ -212,7 +212,7 @@ class Lowering:
         """Count additions times bytes, at the current depth of loops; `RefusedError` if that is too much."""
         self.work[self.depth] = self.work.get(self.depth, 0) + amount
         if self.depth:
-            cost.check_round(self.work[self.depth], self.processor)
+            cost.check_round(self.work[self.depth])
 
     # Hazards.
 

@@ -1,7 +1,8 @@
 """Measure and print: `python -m tests.benchmarks [case ...] [--repeat N] [--json]`.
 
 `python -m tests.benchmarks gpu [--device D]` checks and measures a device instead, and `python -m tests.benchmarks
-loops` loops, and `libraries` random numbers, factorizations and transforms, beside JAX.
+loops` loops, and `libraries` random numbers, factorizations and transforms, beside JAX. `rounds` compares loops that
+are one kernel with loops whose bodies are kernels.
 
 Each library has a process of its own. Their turns alternate, so that a slow
 moment of the machine meets all of them, and the fastest turn counts.
@@ -22,7 +23,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tests.benchmarks import gpu, library_programs, loops, start
+from tests.benchmarks import gpu, library_programs, loops, rounds, start
 from tests.benchmarks.case import Case
 from tests.benchmarks.cases import CASES
 from tests.benchmarks.libraries import NAMES
@@ -221,6 +222,9 @@ def main() -> None:
         return
     if sys.argv[1:2] == ["loops"]:
         loops.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["rounds"]:
+        rounds.main(sys.argv[2:])
         return
     if sys.argv[1:2] == ["libraries"]:
         loops.main(sys.argv[2:], library_programs.PROGRAMS)

@@ -11,20 +11,20 @@ from typing import Any
 
 from passes import bindings, build
 from passes.kernels import cost
-from passes.kernels.dispatch import Kernel, Kernels
+from passes.kernels.dispatch import HOST, Kernel, Kernels
 from passes.kernels.elements import RefusedError
 from passes.kernels.loops import RULES
 from passes.kernels.processor import Processor
 from passes.kernels.straight.equal import Reach, Written, key_of
 from passes.kernels.straight.forms import FORMS, form as form_alone
 from passes.kernels.straight.groups import Group, Planner
-from passes.kernels.straight.lazy import has_effects, operands_of
+from passes.kernels.straight.lazy import captured, has_effects, operands_of
 from passes.kernels.straight.nodes import Node, Reading
 from passes.kernels.straight.reduced import untranspose
 from passes.kernels.straight.writing import Writing
 from passes.kernels.values import Buffer, NotVectorsError
 from passes.kernels.writer import Buffer as Binding
-from passes.match import functions
+from passes.match import functions, producer
 from passes.simplify.constants import computed
 
 __all__ = ["form"]
@@ -42,9 +42,26 @@ def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
             kernels.plan.refuse("elements", op.location, "a large product, for which the compiler packs operands")
             return {}
     for function in functions(kernels.module).values():
-        for block in function.regions[0].blocks:
+        for block in _host_blocks(function):
             count += _Block(kernels, processor, block, written).form()
     return {"straight": count} if count else {}
+
+
+def _host_blocks(operation: Any) -> list[Any]:
+    """The blocks of a function and of the loops and choices in it, each after those inside of it.
+
+    A loop's condition is not one of them: the host computes it from a few numbers.
+    """
+    found = []
+    for number, region in enumerate(operation.regions):
+        if operation.name == "stablehlo.while" and number == 0:
+            continue
+        for block in region.blocks:
+            for op in block.operations:
+                if op.operation.name in HOST:
+                    found += _host_blocks(op.operation)
+            found.append(block)
+    return found
 
 
 class _Block:
@@ -60,6 +77,7 @@ class _Block:
 
     def form(self) -> int:
         """Write and call the kernels; returns how many."""
+        self._sink_constants()
         untranspose(self.block)
         for op in self.block.operations:
             if op.operation.name == "stablehlo.slice" and op.operands[0].type == op.results[0].type:
@@ -81,6 +99,15 @@ class _Block:
         if count or done:
             _erase_unused(reading)
         return count + len(done)
+
+    def _sink_constants(self) -> None:
+        """Have constants from outside of a loop's body in it, so that kernels hold them instead of reading them."""
+        for value in captured(self.block):
+            maker = producer(value, "stablehlo.constant")
+            if maker is not None:
+                own = maker.operation.clone(bindings.ir.InsertionPoint.at_block_begin(self.block)).results[0]
+                for op in self.block.operations:
+                    op.operation.replace_uses_of_with(value, own)
 
     def _write(self, reading: Reading, group: Group, needed: set[Buffer]) -> bool:
         location, reach = group.nodes[0].op.location, Reach(reading, group)

@@ -88,6 +88,15 @@ def operands_of(op: Any) -> list[Any]:
     return [value for value in found if value not in inside]
 
 
+def captured(block: Any) -> list[Any]:
+    """The values that the body of a loop or a choice uses of what is around it."""
+    if block.owner.operation.name == "func.func":
+        return []
+    inside = {*block.arguments, *(result for op in block.operations for result in op.operation.results)}
+    used = dict.fromkeys(value for op in block.operations for value in operands_of(op.operation))
+    return [value for value in used if value not in inside]
+
+
 def has_effects(op: Any) -> bool:
     """Whether an operation may do more than compute its results: these stay in their order."""
     if op.name.startswith("stablehlo."):

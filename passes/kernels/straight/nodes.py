@@ -15,10 +15,10 @@ from passes.kernels.kernel import element_type
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
-from passes.kernels.straight.lazy import MOVES, Lazy, is_single, operands_of
+from passes.kernels.straight.lazy import MOVES, Lazy, captured, is_single, operands_of
 from passes.kernels.straight.staying import cut_from, is_alone, part_read, spare_row
 from passes.kernels.values import Buffer, NotVectorsError, Value, View, row_major
-from passes.match import combinations, splat_of
+from passes.match import IN_PLACE, combinations, splat_of
 
 # Additions, loads among them, that are done again by each reader.
 _CHEAP = 6
@@ -103,12 +103,16 @@ class Stay:
     Attributes:
       needs: what it reads.
       is_alone: whether it is a kernel of its own.
+
+    Args:
+      is_repeated: whether it may be in a loop.
     """
 
-    def __init__(self, op: Any) -> None:
+    def __init__(self, op: Any, is_repeated: bool) -> None:
         self.op = op
         self.needs: list[Buffer] = []
-        self.is_alone = is_alone(op)
+        # A kernel copies what it updates, which would be a copy for each round; the compiler updates in place.
+        self.is_alone = is_alone(op) and not (is_repeated and op.name in IN_PLACE)
 
 
 class Reading:
@@ -124,6 +128,7 @@ class Reading:
     def __init__(self, block: Any, rules: Any, processor: Processor) -> None:
         self.k = Lazy(rules, processor)
         self.block = block
+        self.is_function = block.owner.operation.name == "func.func"
         self.operations = [op.operation for op in block.operations]
         self.end = self.operations.pop()
         self.constant: set[Any] = set()
@@ -133,8 +138,8 @@ class Reading:
         self.makers: dict[Buffer, Any] = {}
         self.order: dict[Any, int] = {op: i for i, op in enumerate(self.operations)}
         self._roots: dict[Any, Node] = {}
-        for argument in block.arguments:
-            self._external(argument, None)
+        for value in (*block.arguments, *captured(block)):
+            self._external(value, None)
         for op in self.operations:
             # What the regions of a loop or a choice use from outside is not looked at.
             if op.name not in HOST and all(self.is_constant(value) for value in op.operands):
@@ -158,6 +163,8 @@ class Reading:
         try:
             if any(value not in self.k.env for value in operands_of(op)):
                 raise RefusedError("an operand that kernels do not have")
+            if not self.is_function and _counts(op):
+                raise RefusedError("a number that the host counts with")
             name = op.name
             if name == "stablehlo.reduce" and not is_single(op):
                 self._reduce(op)
@@ -173,7 +180,7 @@ class Reading:
             return None
         except RefusedError as error:
             self.reasons.append((op, str(error)))
-            self.stays[op] = stay = Stay(op)
+            self.stays[op] = stay = Stay(op, not self.is_function)
             for result in op.results:
                 self._external(result, stay)
             return None
@@ -383,6 +390,12 @@ def finish(reading: Reading, node: Node) -> Node:
         made.reads.append((buffer, place))
     reading.nodes.append(made)
     return made
+
+
+def _counts(op: Any) -> bool:
+    """Whether an operation computes single integers from single integers, as loops count and find places."""
+    values = (*op.operands, *op.results)
+    return bool(op.operands) and all(not v.type.shape and element_type(v.type)[1].kind in "iub" for v in values)
 
 
 def _readers(value: Any) -> list[Any]:

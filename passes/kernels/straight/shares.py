@@ -18,9 +18,8 @@ class Shares(Prepared):
     def _workgroups(self, units: int) -> int:
         """How many workgroups share some units."""
         wanted = self.work // self.lanes // SHARE
-        if wanted > self.processor.cores:  # as many for each core
-            wanted += -wanted % self.processor.cores
-        each = -(-units // max(1, min(MOST, wanted, units)))
+        # A power of two, so that cores, of which there are often as many, have equal shares.
+        each = -(-units // max(1, min(MOST, 1 << max(0, wanted - 1).bit_length(), units)))
         count = -(-units // each) if units else 1
         if count > 1:
             self.number = self.k.symbols.new(str(self.k.writer.workgroup(0, count)), 0, count - 1)
