@@ -47,6 +47,9 @@ REPAIRS = {
     "executable-configurations": repairs.inline_lookups,
     "end": repairs.own_references,
 }
+# The same, for programs with loops that worker threads run.
+REPAIRS_OF_LOOPS = {"hal": repairs.own_memory}
+_QUEUED = frozenset({"--iree-hal-target-device=local", "--iree-execution-model=async-external"})
 IMPROVEMENTS = {
     "executable-targets": rare.branch,
 }
@@ -281,7 +284,7 @@ def _run(source: bytes, rung: FlagSet, link: bool, until: str, texts: dict[str, 
                 found = run.found
                 # Verification after every pass took up to a quarter of the time; `_go_through` does it between phases.
                 run.verify_between_passes(False)
-                ok = run.parse(source) and _go_through(run, until or "end", rung.improved, texts)
+                ok = run.parse(source) and _go_through(run, until or "end", rung, texts)
                 found += linker.diagnostics() if linker is not None else []
                 if ok and not any(d.severity == "error" for d in found):
                     output = run.text() if until else run.bytecode()
@@ -290,13 +293,13 @@ def _run(source: bytes, rung: FlagSet, link: bool, until: str, texts: dict[str, 
     return output, Attempt(rung.name, time.perf_counter() - started, bool(output), tuple(found))
 
 
-def _go_through(run: Invocation, last: str, improved: bool, texts: dict[str, str] | None) -> bool:
+def _go_through(run: Invocation, last: str, rung: FlagSet, texts: dict[str, str] | None) -> bool:
     """Go through the phases to the last one; between some of them, change the module and see that it is well-formed.
 
     What is wrong is among the invocation's diagnostics. The code of each kernel is verified by LLVM besides.
     """
     phases = [*PHASES, "end"]
-    changes = (REPAIRS, IMPROVEMENTS) if improved else (REPAIRS,)
+    changes = [REPAIRS, IMPROVEMENTS] if rung.improved else [REPAIRS]
     before = ""
     for phase in phases[: phases.index(last) + 1]:
         if phase != last and texts is None and not any(phase in table for table in changes):
@@ -307,6 +310,8 @@ def _go_through(run: Invocation, last: str, improved: bool, texts: dict[str, str
         for table in changes:
             if phase in table:
                 table[phase](module)
+        if phase == "flow" and _QUEUED.issubset(rung.flags) and repairs.has_loops(module):
+            changes.append(REPAIRS_OF_LOOPS)
         if texts is not None:
             texts[phase] = str(module.operation.get_asm(enable_debug_info=True))
         run.take(module)

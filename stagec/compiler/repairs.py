@@ -104,6 +104,47 @@ def _inline(op: Any) -> None:
     op.erase()
 
 
+def has_loops(module: Any) -> bool:
+    """Whether a module at the compiler's phase `flow` repeats anything."""
+    return bool(operations(module, "scf.while", "scf.for"))
+
+
+def own_memory(module: Any) -> int:
+    """Have what a loop carries in memory that is free again when nothing refers to it.
+
+    Worker threads lose some of the memory that they allocate in the order of
+    their queue, if nothing gives it back in that order: each call of a loop
+    leaves a part of its rounds' memory behind, for as long as the process
+    lives. The host allocates it instead, after the round before, so that no
+    more than two rounds have memory at a time.
+
+    Args:
+      module: at the compiler's phase `hal`, for worker threads of a CPU.
+
+    Returns:
+      How many allocations were replaced.
+    """
+    create = ir().Operation.create
+    count = 0
+    for op in operations(module, "hal.device.queue.alloca"):
+        if any(use.owner.operation.name == "hal.device.queue.dealloca" for use in op.results[0].uses):
+            continue
+        device, affinity, before, after, _, memory, usage, size = op.operands
+        with ir().InsertionPoint(op), op.location:
+            number, flags = (ir().IntegerType.get_signless(bits) for bits in (32, 64))
+            attributes = {"value": ir().IntegerAttr.get(number, -1)}
+            forever = create("arith.constant", [number], attributes=attributes).result
+            create("hal.fence.await", [number], [forever, before], attributes={"flags": ir().IntegerAttr.get(flags, 0)})
+            allocator = create("hal.device.allocator", [ir().Type.parse("!hal.allocator")], [device]).result
+            operands = [allocator, affinity, memory, usage, size]
+            own = create("hal.allocator.allocate", [op.results[0].type], operands).result
+        op.results[0].replace_all_uses_with(own)
+        after.replace_all_uses_with(before)
+        op.erase()
+        count += 1
+    return count
+
+
 def own_references(module: Any) -> int:
     """Have no branch between blocks pass one reference twice.
 

@@ -1,5 +1,6 @@
 """What the compiler or its runtime does wrong unless guarded against, each seen on a real program."""
 
+import os
 import subprocess
 import sys
 
@@ -148,6 +149,20 @@ def test_kernels_run_in_the_order_of_the_program():
     results = stagec.jit(lambda xs: [widest(x, low) for x, low in zip(xs, least)])(inputs)
     for got, given, low in zip(results, inputs, least):
         assert np.array_equal(got, widest(snp.asarray(given), low))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/self/statm")
+def test_the_memory_of_a_loops_rounds_is_free_after_the_call():
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    x = snp.ones(4_000_000)
+    loop = stagec.jit(lambda x: lax.fori_loop(0, 30, lambda i, x: x * 1.5 - 0.5, x)).lower(x).compile()
+    before = [(loop(x).block_until_ready(), resident())[1] for _ in range(8)][1]
+    for _ in range(4):
+        assert loop(x)[7] == 1.0
+    assert resident() - before < 6 * x.nbytes
 
 
 def taking_turns(x):
