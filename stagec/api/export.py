@@ -170,7 +170,8 @@ def from_trace(function: JitFunction[..., Any], trace: Trace, targets: Sequence[
     runnable = RunnableGraph(
         trace.graph,
         trace.captured,
-        dataclasses.replace(options, target=targets[0]),
+        # A file calls no library of the machine that makes it.
+        dataclasses.replace(options, target=targets[0], libraries="never"),
         name=trace.name,
         argument_names=trace.leaf_names,
         donated=trace.donated,

@@ -10,9 +10,11 @@ from typing import Any
 from stagec.api.placing import device_for
 from stagec.compiler import build
 from stagec.compiler.build import Options
+from stagec.compiler.targets import Target
 from stagec.core import errors, forking, location
 from stagec.core.cached import cached_property
 from stagec.core.graph import Graph, Literal, Var, has_callbacks, host_callbacks, prune, replay
+from stagec.lowering.host_calls import with_host_calls
 from stagec.runtime.array import Array, from_literal
 from stagec.runtime.device import Device
 from stagec.runtime.executable import Executable
@@ -87,7 +89,7 @@ class RunnableGraph(Runnable):
         self.out_avals = graph.out_avals
         # The output's weak type is the graph's; the executable is shared by digest and does not know it.
         kept, used = prune(Graph(graph.inputs, graph.equations, computed), keep_unused)
-        self.graph = kept
+        self.graph = with_host_calls(kept, options.libraries) if _runs_here_alone(options.target) else kept
         self.used = [i for i, u in enumerate(used) if u]
         self.options = self._with_donation(options)
         self.direct = self.is_direct(len(graph.inputs))
@@ -212,6 +214,11 @@ class RunnableGraph(Runnable):
 
     def evaluate(self, inputs: list[Any]) -> list[Array]:
         return [r if type(r) is Array else from_literal(r) for r in replay(self.graph, inputs)]
+
+
+def _runs_here_alone(target: Target) -> bool:
+    """Whether code for a target is never shipped: it is for the very CPU of this machine."""
+    return target.backend == "cpu" and target.arch == "host"
 
 
 @forking.in_child

@@ -35,6 +35,7 @@ class Options:
       donated: argument -> result that may take over its memory.
       kernels: whether CPU kernels of our own may take the place of operations.
       straight: whether of elementwise operations and reductions, too.
+      libraries: whether NumPy and SciPy may compute operations, in this process: `auto`, `always` or `never`.
     """
 
     target: Target
@@ -43,6 +44,7 @@ class Options:
     donated: tuple[tuple[int, int], ...] = ()
     kernels: bool = field(default_factory=lambda: config.cpu_kernels)
     straight: bool = field(default_factory=lambda: config.straight_kernels)
+    libraries: str = field(default_factory=lambda: config.host_libraries)
 
     def of_compiler(self) -> CompileOptions:
         """What of these the compiler is asked."""

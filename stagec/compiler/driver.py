@@ -205,7 +205,8 @@ def _for_cpu(source: bytes, rung: FlagSet, target: Target, straight: bool) -> tu
         formed = False
         if rung.kernels:
             try:
-                formed = bool(own_kernels.form(module, pass_options(target), straight))
+                # The short way is for programs that call Python functions, too.
+                formed = bool(own_kernels.form(module, pass_options(target), straight)) or direct.calls_python(module)
             except Exception as error:  # a fault of ours, which the other flag sets do not have
                 log.event("compile", f"no kernels: {type(error).__name__}: {error}")
                 module = ir().Module.parse(source, session.context)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from stagec.core.graph import Equation, Graph, all_equations, inner_graphs
+from stagec.core.host import LibraryCall
 
 # Element operations of a call that keeps its thread for some milliseconds, tenths of a second at worst.
 _QUICK = 1 << 22
@@ -54,6 +55,11 @@ def _of_equation(equation: Equation) -> float:
 def _steps(equation: Equation, out: int) -> float:
     """Steps for each element of the largest operand or result."""
     name, params = equation.primitive.name, equation.params
+    if name == "fft":
+        return 64.0
+    if isinstance(params.get("callback"), LibraryCall):
+        # A factorization is some loops of three levels.
+        return 8.0 * max(equation.inputs[0].aval.shape[-2:])
     if name == "dot_general":
         (contract, _), _ = params["dimension_numbers"]
         left = equation.inputs[0].aval

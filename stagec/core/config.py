@@ -34,6 +34,7 @@ def _whole_number(text: str) -> int:
 _RANK_PROMOTIONS = ("allow", "warn", "raise")
 _DTYPE_PROMOTIONS = ("standard", "strict")
 _MATMUL_PRECISIONS = ("default", "high", "highest")
+_HOST_LIBRARIES = ("auto", "always", "never")
 
 
 def _rank_promotion(text: str) -> str:
@@ -45,6 +46,12 @@ def _rank_promotion(text: str) -> str:
 def _dtype_promotion(text: str) -> str:
     if text not in _DTYPE_PROMOTIONS:
         raise ValueError(f"{text!r} is not one of {', '.join(_DTYPE_PROMOTIONS)}")
+    return text
+
+
+def _host_libraries(text: str) -> str:
+    if text not in _HOST_LIBRARIES:
+        raise ValueError(f"{text!r} is not one of {', '.join(_HOST_LIBRARIES)}")
     return text
 
 
@@ -61,6 +68,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "fast_math": ("STAGEC_FAST_MATH", _flag, False, True),
     "cpu_kernels": ("STAGEC_CPU_KERNELS", _flag, True, True),
     "straight_kernels": ("STAGEC_STRAIGHT_KERNELS", _flag, True, True),
+    "host_libraries": ("STAGEC_HOST_LIBRARIES", _host_libraries, "auto", True),
     "target": ("STAGEC_TARGET", str, "cpu", True),
     "platforms": ("STAGEC_PLATFORMS", str, "", False),
     "default_device": ("STAGEC_DEFAULT_DEVICE", str, None, False),

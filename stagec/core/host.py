@@ -1,4 +1,4 @@
-"""Python functions that programs call back: what a callback is to a graph."""
+"""Python functions that programs call back, and NumPy's: what a callback is to a graph."""
 
 from __future__ import annotations
 
@@ -101,12 +101,56 @@ class HostCallback:
             )
         )
 
+    def symbol(self, i: int) -> str:
+        """What the i-th callback of a program is called in its module."""
+        return f"callback{i}"
+
     def fingerprint(self) -> str:
         """What a program's digest has of it: nothing; its avals are the equation's."""
         return ""
 
     def __repr__(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)
+
+
+class LibraryCall(HostCallback):
+    """The evaluation of a primitive, by NumPy or SciPy, which a program calls.
+
+    It has no state and keeps no arguments, so it may read the program's own memory. What it computes is told by the
+    primitive and its parameters, so that a program in the disk cache serves every process.
+
+    Args:
+      primitive, params: what is evaluated.
+      in_avals, out_avals: of the operands and of the results.
+    """
+
+    __slots__ = ("params", "primitive")
+
+    def __init__(
+        self,
+        primitive: Any,
+        params: dict[str, Any],
+        in_avals: Sequence[ShapedArray],
+        out_avals: Sequence[ShapedArray],
+    ) -> None:
+        tree = pytree.structure((tuple(range(len(in_avals))), {}))
+        super().__init__(primitive.name, primitive.eval, in_avals, tree, out_avals)
+        self.primitive = primitive
+        self.params = params
+
+    def __call__(self, leaves: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+        """Evaluate NumPy arrays."""
+        with np.errstate(all="ignore"):
+            found = self.function(*leaves, **self.params)
+        results = found if self.primitive.multiple else [found]
+        return [np.asarray(r, a.dtype) for r, a in zip(results, self.out_avals or (), strict=True)]
+
+    def symbol(self, i: int) -> str:
+        return f"{self.name}{i}"
+
+    def fingerprint(self) -> str:
+        """The parameters; the primitive is the equation's."""
+        return repr(sorted(self.params.items()))
 
 
 def _narrowed(dtype: np.dtype[Any]) -> np.dtype[Any] | None:

@@ -10,7 +10,8 @@ from stagec.control.loops import fori_loop
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.zero import is_zero, zero_of
-from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization, from_lower, matrix_argument, panels
+from stagec.factorizations.lapack import of_stack, with_nan
+from stagec.factorizations.row import adjoint, diagonal, factorization, from_lower, matrix_argument, panels
 from stagec.factorizations.triangular import triangular_solve
 from stagec.numpy.choice import where
 from stagec.numpy.creation import arange
@@ -35,14 +36,9 @@ def _shape(a: ShapedArray) -> ShapedArray:
 
 
 def _eval(a: Any) -> Any:
-    def one(a: Any) -> Any:
-        try:
-            found = np.linalg.cholesky(a)
-        except np.linalg.LinAlgError:
-            found = np.full_like(a, np.nan)
-        return found if (found.diagonal().real > 0).all() else np.full_like(a, np.nan)
-
-    return each_matrix(one, a, out=[ShapedArray.of(a.shape, a.dtype)])[0]
+    (found,) = of_stack("cholesky_lo", np.linalg.cholesky, a, [ShapedArray.of(a.shape, a.dtype)])
+    (found,) = with_nan([found], (found.diagonal(axis1=-2, axis2=-1).real > 0).all(-1))
+    return found
 
 
 def _algorithm(a: Any) -> Operand:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
+from stagec.core.graph import Equation
 from stagec.core.zero import is_zero, zero_of
+from stagec.factorizations.lapack import finite, of_stack, with_nan
 from stagec.factorizations.lu import solve_matrix
 from stagec.factorizations.quasi import block_eigenvalues, normalized, triangle_of, vectors_of
 from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization
@@ -37,14 +40,15 @@ def _shape(a: ShapedArray, *, left: bool, right: bool, derivatives: bool) -> lis
 
 
 def _eval(a: Any, *, left: bool, right: bool, derivatives: bool) -> list[Any]:
-    def one(a: Any) -> tuple[Any, ...]:
-        if not np.isfinite(a).all():
-            return (np.nan,) * (1 + left + right)
-        if left:
-            return _with_left(a)[: 2 + right]
-        return tuple(np.linalg.eig(a)) if right else (np.linalg.eigvals(a),)
-
-    return each_matrix(one, a, out=_shape(ShapedArray.of(a.shape, a.dtype), left=left, right=right, derivatives=False))
+    shaped = _shape(ShapedArray.of(a.shape, a.dtype), left=left, right=right, derivatives=derivatives)
+    a, good = finite(a)
+    if left:
+        found = each_matrix(lambda a: _with_left(a)[: 2 + right], a, out=shaped)
+    elif right:
+        found = of_stack("eig", np.linalg.eig, a, shaped)
+    else:
+        found = of_stack("eigvals", np.linalg.eigvals, a, shaped)
+    return with_nan(found, good)
 
 
 def _with_left(a: Any) -> tuple[Any, Any, Any]:
@@ -133,7 +137,14 @@ def _vectors_dot(values: Any, vectors: Any, inner: Any) -> Operand:
     return dot - vectors * complex(along, turn)
 
 
-eig_p = factorization("eig", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp)
+def _trim(equation: Equation, live: Sequence[bool]) -> Equation:
+    if len(live) == 1 or any(live[1:]):
+        return equation
+    params = {"left": False, "right": False, "derivatives": equation.params["derivatives"]}
+    return Equation(eig_p, equation.inputs, equation.outputs[:1], params, equation.location)
+
+
+eig_p = factorization("eig", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, trim=_trim)
 
 
 def eig(a: Any, *, left: bool = False, right: bool = True, derivatives: bool = False) -> list[Operand]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
+from stagec.core.graph import Equation
 from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.bisection import bisected
-from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization, from_lower, matrix_argument
+from stagec.factorizations.lapack import finite, of_stack, with_nan
+from stagec.factorizations.row import adjoint, diagonal, factorization, from_lower, matrix_argument
 from stagec.factorizations.tridiagonal import columns_of, eigenvectors, tridiagonal
 from stagec.numpy.choice import where
 from stagec.numpy.joining import concatenate
@@ -30,28 +33,16 @@ def _values_shape(a: ShapedArray) -> list[ShapedArray]:
 
 def eigh_eval(a: Any) -> list[Any]:
     """Eigenvalues and eigenvectors of NumPy matrices."""
-
-    def one(a: Any) -> tuple[Any, Any]:
-        try:
-            values, vectors = np.linalg.eigh(a)
-        except np.linalg.LinAlgError:
-            return np.nan, np.nan
-        # What is not a number comes out of LAPACK in places only, or not at all.
-        return (values, vectors) if np.isfinite(np.tril(a)).all() else (np.nan, np.nan)
-
-    return each_matrix(one, a, out=_shape(ShapedArray.of(a.shape, a.dtype)))
+    a, good = finite(a, triangle=True)
+    found = of_stack("eigh_lo", np.linalg.eigh, a, _shape(ShapedArray.of(a.shape, a.dtype)))
+    return with_nan(found, good)
 
 
 def eigvalsh_eval(a: Any) -> list[Any]:
     """Eigenvalues of NumPy matrices."""
-
-    def one(a: Any) -> Any:
-        try:
-            return np.linalg.eigvalsh(a) if np.isfinite(np.tril(a)).all() else np.nan
-        except np.linalg.LinAlgError:
-            return np.nan
-
-    return each_matrix(one, a, out=_values_shape(ShapedArray.of(a.shape, a.dtype)))
+    a, good = finite(a, triangle=True)
+    found = of_stack("eigvalsh_lo", np.linalg.eigvalsh, a, _values_shape(ShapedArray.of(a.shape, a.dtype)))
+    return with_nan(found, good)
 
 
 def _prepared(a: Any) -> tuple[Any, Any, Any]:
@@ -115,7 +106,13 @@ def _values_jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, A
     return [values], [diagonal(adjoint(vectors) @ from_lower(instantiate(tangents[0])) @ vectors).real]
 
 
-eigh_p = factorization("eigh", shape=_shape, eval=eigh_eval, algorithm=_algorithm, jvp=_jvp)
+def _trim(equation: Equation, live: Sequence[bool]) -> Equation:
+    if live[1]:
+        return equation
+    return Equation(eigvalsh_p, equation.inputs, equation.outputs[:1], {}, equation.location)
+
+
+eigh_p = factorization("eigh", shape=_shape, eval=eigh_eval, algorithm=_algorithm, jvp=_jvp, trim=_trim)
 eigvalsh_p = factorization(
     "eigvalsh", shape=_values_shape, eval=eigvalsh_eval, algorithm=_values_algorithm, jvp=_values_jvp
 )

@@ -11,6 +11,7 @@ from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.zero import is_linear, is_zero, zero_of
+from stagec.factorizations.lapack import of_scipy
 from stagec.factorizations.row import each_matrix, factorization, matrix_argument, panels
 from stagec.factorizations.triangular import forward, solve_in_place, triangular_solve
 from stagec.factorizations.vectors import exchanged
@@ -48,7 +49,12 @@ def _shape(a: ShapedArray) -> list[ShapedArray]:
 
 
 def _eval(a: Any) -> list[Any]:
+    getrf = of_scipy("getrf", a.dtype) if a.size else None
+
     def one(a: Any) -> tuple[Any, Any, Any]:
+        if getrf is not None and np.isfinite(a).all():
+            found, pivots, _ = getrf(a)
+            return found, pivots, _order(pivots, a.shape[0])
         a = a.copy()
         pivots, order = np.zeros(min(a.shape), np.int32), np.arange(a.shape[0], dtype=np.int32)
         for start in range(0, len(pivots), _PANEL):
@@ -59,6 +65,15 @@ def _eval(a: Any) -> list[Any]:
         return a, pivots, order
 
     return each_matrix(one, a, out=_shape(ShapedArray.of(a.shape, a.dtype)))
+
+
+def _order(pivots: Any, rows: int) -> Any:
+    """The permutation that exchanges of rows make, one after the other."""
+    order = np.arange(rows, dtype=np.int32)
+    for i, j in enumerate(pivots.tolist()):
+        if i != j:
+            order[i], order[j] = order[j], order[i]
+    return order
 
 
 def _factorize_columns(a: Any, pivots: Any, order: Any, start: int, stop: int) -> None:

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from stagec.control.loops import fori_loop
-from stagec.core import errors, location
+from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.dtype_info import finfo
 from stagec.core.primitive import Absent
 from stagec.core.zero import is_zero, zero_of
+from stagec.factorizations.lapack import has_scipy
 from stagec.factorizations.row import adjoint, each_matrix, factorization, matrix_argument, panels
 from stagec.factorizations.triangular import triangular_solve
 from stagec.numpy.choice import where
@@ -261,6 +262,13 @@ def _shape(a: ShapedArray, *, full_matrices: bool) -> list[ShapedArray]:
 
 
 def _eval(a: Any, *, full_matrices: bool) -> list[Any]:
+    if a.size and a.dtype in (dtypes.float32, dtypes.complex64) and has_scipy():
+        from scipy import linalg  # takes long to import
+
+        # NumPy computes in float64.
+        mode = "full" if full_matrices else "economic"
+        out = _shape(ShapedArray.of(a.shape, a.dtype), full_matrices=full_matrices)
+        return each_matrix(lambda a: linalg.qr(a, mode=mode, check_finite=False), a, out=out)
     return [r.astype(a.dtype) for r in np.linalg.qr(a, "complete" if full_matrices else "reduced")]
 
 

@@ -35,6 +35,7 @@ def factorization(
     algorithm: Callable[..., Any],
     jvp: Any,
     transpose: Any = NOT_LINEAR,
+    trim: Callable[..., Any] | None = None,
     multiple: bool = True,
     ranks: Sequence[int] = (2,),
 ) -> Primitive:
@@ -44,7 +45,7 @@ def factorization(
       shape: avals of the results.
       eval: the same in NumPy.
       algorithm: the same over other primitives, for compiled programs; its operands have no leading axes.
-      jvp: as in `Primitive`.
+      jvp, trim: as in `Primitive`.
       ranks: how many axes of each operand are not leading ones; the last number serves all further operands.
     """
 
@@ -61,6 +62,7 @@ def factorization(
         jvp=jvp,
         transpose=transpose,
         batch=batch_of(multiple),
+        trim=trim,
         multiple=multiple,
     )
 

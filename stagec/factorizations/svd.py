@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
+from stagec.core.graph import Equation
 from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.bidiagonal import bidiagonal, singular_values, singular_vectors
+from stagec.factorizations.lapack import finite, of_stack, with_nan
 from stagec.factorizations.qr import product
-from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization, matrix_argument
+from stagec.factorizations.row import adjoint, diagonal, factorization, matrix_argument
 from stagec.factorizations.tridiagonal import columns_of
 from stagec.numpy.choice import where
 from stagec.numpy.joining import concatenate
@@ -33,18 +36,14 @@ def _shape(a: ShapedArray, *, full_matrices: bool, compute_uv: bool) -> list[Sha
 
 
 def _eval(a: Any, *, full_matrices: bool, compute_uv: bool) -> list[Any]:
-    def one(a: Any) -> Any:
-        nothing = (np.nan,) * 3 if compute_uv else np.nan
-        if not np.isfinite(a).all():
-            return nothing
-        try:
-            found: Any = np.linalg.svd(a, full_matrices, compute_uv)  # type: ignore[call-overload]
-        except np.linalg.LinAlgError:
-            return nothing
-        return (found[1], found[0], found[2]) if compute_uv else found
-
     shaped = _shape(ShapedArray.of(a.shape, a.dtype), full_matrices=full_matrices, compute_uv=compute_uv)
-    return each_matrix(one, a, out=shaped)
+    a, good = finite(a)
+    if not compute_uv:
+        return with_nan(of_stack("svd", lambda a: np.linalg.svd(a, compute_uv=False), a, shaped), good)
+    values, u, vh = shaped
+    name = "svd_f" if full_matrices else "svd_s"
+    u, values, vh = of_stack(name, lambda a: np.linalg.svd(a, full_matrices), a, [u, values, vh])
+    return with_nan([values, u, vh], good)
 
 
 def _algorithm(a: Any, *, full_matrices: bool, compute_uv: bool) -> list[Operand]:
@@ -117,7 +116,14 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     return [s, u, vh], [s_dot, u_dot, adjoint(v_dot)]
 
 
-svd_p = factorization("svd", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp)
+def _trim(equation: Equation, live: Sequence[bool]) -> Equation:
+    if any(live[1:]):
+        return equation
+    params = {"full_matrices": False, "compute_uv": False}
+    return Equation(svd_p, equation.inputs, equation.outputs[:1], params, equation.location)
+
+
+svd_p = factorization("svd", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, trim=_trim)
 
 
 def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True) -> Any:

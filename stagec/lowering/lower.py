@@ -154,7 +154,7 @@ class Context:
 
     def call_host(self, callback: HostCallback, operands: Sequence[Any]) -> list[Any]:
         """Call a Python function of the process that runs the program."""
-        callee = f"@{_host_name(self.trace.callbacks.index(callback))}"
+        callee = f"@{_host_name(self.trace.callbacks.index(callback), callback)}"
         return self.emit_all("func.call", operands, {"callee": callee})
 
     def region(self, avals: Sequence[ShapedArray], function: Callable[..., Sequence[Any]]) -> Callable[[Any], None]:
@@ -251,7 +251,7 @@ def lower(
             callbacks = host_callbacks(graph)
             for i, callback in enumerate(callbacks):
                 results = [types.tensor(a) for a in callback.out_avals or ()]
-                _function(_host_name(i), [types.tensor(a) for a in callback.in_avals], results, "private")
+                _function(_host_name(i, callback), [types.tensor(a) for a in callback.in_avals], results, "private")
             function = _function("main", in_types, out_types, "public")
         if output_of:
             function.attributes["arg_attrs"] = ir.ArrayAttr.get(
@@ -290,9 +290,9 @@ def _function(name: str, in_types: list[Any], out_types: list[Any], visibility: 
     return ir.Operation.create("func.func", [], [], attributes, regions=1)
 
 
-def _host_name(i: int) -> str:
+def _host_name(i: int, callback: HostCallback) -> str:
     """The import that stands for the i-th of `host_callbacks(graph)`."""
-    return f"host.callback{i}"
+    return f"host.{callback.symbol(i)}"
 
 
 def _symbol(name: str) -> str:

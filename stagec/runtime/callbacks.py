@@ -12,7 +12,7 @@ from stagec.core import errors, forking
 from stagec.core.aval import ShapedArray
 from stagec.core.boundary import hide_frames
 from stagec.core.config import config
-from stagec.core.host import HostCallback
+from stagec.core.host import HostCallback, LibraryCall
 from stagec.core.weak import WeakSet
 from stagec.runtime import interruptible, memory
 from stagec.runtime.array import Array
@@ -86,7 +86,7 @@ class _CallingContext:
         for i, callback in enumerate(callbacks):
             results = callback.out_avals or ()
             form = f"0{'r' * len(callback.in_avals) or 'v'}_{'r' * len(results) or 'v'}"
-            interface.export(f"callback{i}", form, _entry(callback, device))
+            interface.export(callback.symbol(i), form, _entry(callback, device))
         self._context = make(interface.create())
         self._device = device
         # Held while the context runs, for a fork to wait for; a callback may fork itself.
@@ -118,6 +118,8 @@ def _check_room(frames: int = 20) -> None:
 def _entry(callback: HostCallback, device: Device) -> Callable[..., Any]:
     """What the runtime calls: references to buffer views in, references out."""
     count = len(callback.out_avals or ())
+    if isinstance(callback, LibraryCall):
+        return _library_entry(callback, device, count)
 
     def called(references: Sequence[Any]) -> tuple[Any, ...]:
         leaves = [_received(device, r, a) for r, a in zip(references, callback.in_avals)]
@@ -134,6 +136,23 @@ def _entry(callback: HostCallback, device: Device) -> Callable[..., Any]:
             raised.error = error
         else:
             return results[0] if count == 1 else results if count else None
+        raise _Stop
+
+    return entry
+
+
+def _library_entry(callback: LibraryCall, device: Device, count: int) -> Callable[..., Any]:
+    """As `_entry`; it runs in whatever thread, and reads the program's memory in place."""
+    received = [(a.shape, a.dtype) for a in callback.in_avals]
+
+    def entry(raised: _Raised, *references: Any) -> Any:
+        try:
+            found = callback([memory.download(device, r, *of) for r, of in zip(references, received)])
+            results = tuple([memory.upload(device, r).__iree_vm_ref__ for r in found])
+        except BaseException as error:
+            raised.error = error
+        else:
+            return results[0] if count == 1 else results
         raise _Stop
 
     return entry

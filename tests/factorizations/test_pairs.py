@@ -68,7 +68,8 @@ def test_programs_of_complex_matrices_have_kernels():
     a = stagec.ShapeDtypeStruct((4, 4), "complex64")
     for function in (snp.linalg.cholesky, snp.linalg.solve, snp.linalg.qr, snp.linalg.eigvalsh):
         args = (a, a) if function is snp.linalg.solve else (a,)
-        text = stagec.jit(function).lower(*args).as_text("kernels")
+        with stagec.config.override(host_libraries="never"):
+            text = stagec.jit(function).lower(*args).as_text("kernels")
         assert "a kernel of" in text and "stablehlo.while" not in text
 
 

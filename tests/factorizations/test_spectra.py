@@ -274,6 +274,7 @@ def test_loops_of_an_algorithm_have_the_line_that_asked_for_it():
     def largest(x):
         return snp.linalg.svd(x)[1][0]
 
-    text = stagec.jit(largest).lower(snp.ones((3, 3))).as_text(locations=True)
+    with stagec.config.override(host_libraries="never"):
+        text = stagec.jit(largest).lower(snp.ones((3, 3))).as_text(locations=True)
     assert "stablehlo.while" in text
     assert set(re.findall(r'loc\("([^"]*)":', text)) == {__file__}

@@ -1,4 +1,4 @@
-"""The short way through the compiler, for modules of nothing but kernels of stagec's own.
+"""The short way through the compiler, for modules of nothing but kernels of stagec's own and callbacks.
 
 The compiler's pipelines for programs take three quarters of the time of a small compile, and such a module has nothing
 for them to do. So the compiler makes machine code of the kernels only; they are linked here, and the host program is
@@ -17,7 +17,7 @@ from functools import partial
 from stagec.compiler import log
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.direct import host, library, linker, program
-from stagec.compiler.direct.program import NotDirectError, Program
+from stagec.compiler.direct.program import NotDirectError, Program, calls_python as calls_python
 from stagec.compiler.flags import FlagSet
 from stagec.compiler.invocation import invocation
 from stagec.compiler.mlir import ir
@@ -58,14 +58,19 @@ def _compiled(source: bytes, flags: tuple[str, ...], asynchronous: bool) -> byte
         module = ir().Module.parse(source, session.context)
         described = program.read(module)
         shares = library.shared_out(module, library.describe(module, described), worker_count())
+    if asynchronous and described.host_calls:
+        raise NotDirectError("a callback of a program that runs while Python goes on")
     if not shares[0]:
-        raise NotDirectError("no kernels")
-    target = library.description(flags)
+        if not described.host_calls:
+            raise NotDirectError("no kernels")
+        shares = []
+    target = library.description(flags) if shares else ""
     # The compiler makes the code of one library in one thread.
     work = [_Work(partial(_library, source, described, share, flags, target)) for share in shares]
     for other in work[1:]:
         other.start()
-    work[0].run()
+    for own in work[:1]:
+        own.run()
     for other in work[1:]:
         other.join()
     libraries = [host.Library(w.result(), share) for w, share in zip(work, shares)]

@@ -81,7 +81,7 @@ def describe(module: Any, program: Program) -> list[Kernel]:
       NotDirectError: one is not made as stagec makes them.
     """
     found = _executables(module)
-    symbols = dict.fromkeys(call.kernel for call in program.calls)
+    symbols = dict.fromkeys(call.kernel for call in program.kernel_calls)
     return [Kernel(symbol, _workgroups(found[symbol])) for symbol in symbols]
 
 
@@ -93,7 +93,7 @@ def assembled(module: Any, program: Program, kernels: Sequence[Kernel], target: 
       target: what `description` returned.
       path: where the compiler puts the object file.
     """
-    calls = {call.kernel: call for call in reversed(program.calls)}
+    calls = {call.kernel: call for call in reversed(program.kernel_calls)}
     sources = _executables(module)
     functions = {k.symbol: _function(sources[k.symbol]) for k in kernels}
     heads, exports, bodies = [], [], []

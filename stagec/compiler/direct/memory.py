@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import NamedTuple
 
-from stagec.compiler.direct.program import Call, Program
+from stagec.compiler.direct.program import Call, HostCall, Program
 
 _ALIGNMENT = 64
 # Results below this size share an allocation: it costs more than their memory.
@@ -41,12 +41,14 @@ class Layout:
       places: by the number of the memory.
       allocated: the size of each buffer that a call allocates, by slot; the arguments have the slots before.
       arena: the slot of what is not returned, or -1.
+      brought: the slot of each result of a Python function; these follow all others, in the order of the calls.
       barriers: the calls that wait for all before them, by their position.
     """
 
     places: dict[int, Place]
     allocated: dict[int, int]
     arena: int
+    brought: dict[int, int]
     barriers: frozenset[int]
 
 
@@ -61,11 +63,13 @@ def laid_out(program: Program) -> Layout:
         places[n] = Place(-1 - i, 0, sizes[n])
     for n, argument in program.reused.items():
         places[n] = Place(argument, 0, sizes[n])
+    # Their slots are not known yet.
+    brought = {n: -1 for call in program.host_calls for n in call.written}
     allocated: dict[int, int] = {}
     slot = len(program.arguments)
     shared = -1
     for n in dict.fromkeys(program.returned):
-        if n in places:
+        if n in places or n in brought:
             continue
         if sizes[n] >= _SMALL or shared < 0:
             at, own = 0, slot
@@ -77,19 +81,22 @@ def laid_out(program: Program) -> Layout:
         places[n] = Place(own, at, sizes[n])
         allocated[own] = at + sizes[n]
     arena, size = slot, 0
-    for n, offset in _offsets(program.calls, places, sizes).items():
+    for n, offset in _offsets(program.calls, {*places, *brought}, sizes).items():
         places[n] = Place(arena, offset, sizes[n])
         size = max(size, offset + sizes[n])
     if size:
         allocated[arena] = size
-    return Layout(places, allocated, arena if size else -1, _barriers(program.calls, places))
+    for i, n in enumerate(brought):
+        brought[n] = len(program.arguments) + len(allocated) + i
+        places[n] = Place(brought[n], 0, sizes[n])
+    return Layout(places, allocated, arena if size else -1, brought, _barriers(program.calls, places))
 
 
 def _aligned(size: int) -> int:
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-def _offsets(calls: tuple[Call, ...], placed: dict[int, Place], sizes: dict[int, int]) -> dict[int, int]:
+def _offsets(calls: tuple[Call | HostCall, ...], placed: set[int], sizes: dict[int, int]) -> dict[int, int]:
     """Offsets of the memory that has no place yet; what no later call reads makes room."""
     last = {n: i for i, call in enumerate(calls) for n in (*call.read, *call.written)}
     offsets: dict[int, int] = {}
@@ -109,12 +116,18 @@ def _offsets(calls: tuple[Call, ...], placed: dict[int, Place], sizes: dict[int,
     return offsets
 
 
-def _barriers(calls: tuple[Call, ...], places: dict[int, Place]) -> frozenset[int]:
-    """The calls that read or write what a call since the last barrier writes, or write what one reads."""
+def _barriers(calls: tuple[Call | HostCall, ...], places: dict[int, Place]) -> frozenset[int]:
+    """The calls that read or write what a call since the last barrier writes, or write what one reads.
+
+    Before a Python function is called, all that was begun is done.
+    """
     found = set()
     read: list[Place] = []
     written: list[Place] = []
     for i, call in enumerate(calls):
+        if isinstance(call, HostCall):
+            read, written = [], []
+            continue
         inputs, outputs = [places[n] for n in call.read], [places[n] for n in call.written]
         if any(p.meets(q) for p in inputs for q in written) or any(
             p.meets(q) for p in outputs for q in (*read, *written)

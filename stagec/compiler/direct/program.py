@@ -1,4 +1,4 @@
-"""What a module of nothing but kernels does: which kernels it calls, on which memory."""
+"""What a module of kernels and callbacks does: which it calls, on which memory."""
 
 from __future__ import annotations
 
@@ -20,8 +20,12 @@ from passes.types import spelled
 _SPLAT_BYTES = 1 << 16
 
 
+# The functions of this module are Python's.
+_HOST = "host."
+
+
 class NotDirectError(Exception):
-    """A module is not one of kernels alone."""
+    """A module is not one of kernels and callbacks alone."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,8 +85,30 @@ class Call:
 
 
 @dataclasses.dataclass(frozen=True)
+class HostCall:
+    """One call of a Python function, which brings memory of its own for its results.
+
+    Attributes:
+      symbol: the function, with the module `host` in front.
+      read, written: memory of its operands and of its results.
+      operands, results: their types.
+    """
+
+    symbol: str
+    read: tuple[int, ...]
+    written: tuple[int, ...]
+    operands: tuple[Tensor, ...]
+    results: tuple[Tensor, ...]
+
+    @property
+    def bytes(self) -> tuple[int, ...]:
+        """The size of each, in that order."""
+        return tuple([t.bytes for t in (*self.operands, *self.results)])
+
+
+@dataclasses.dataclass(frozen=True)
 class Program:
-    """A function that calls kernels.
+    """A function that calls kernels and Python functions.
 
     Attributes:
       arguments, results: their types.
@@ -95,19 +121,29 @@ class Program:
     arguments: tuple[Tensor, ...]
     results: tuple[Tensor, ...]
     constants: dict[int, Constant]
-    calls: tuple[Call, ...]
+    calls: tuple[Call | HostCall, ...]
     returned: tuple[int, ...]
     reused: dict[int, int] = dataclasses.field(default_factory=dict)
+
+    @property
+    def kernel_calls(self) -> tuple[Call, ...]:
+        """The calls of kernels, in their order."""
+        return tuple([c for c in self.calls if isinstance(c, Call)])
+
+    @property
+    def host_calls(self) -> tuple[HostCall, ...]:
+        """The calls of Python functions, in their order."""
+        return tuple([c for c in self.calls if isinstance(c, HostCall)])
 
 
 def read(module: Any) -> Program:
     """The program that a module's `main` is.
 
     Raises:
-      NotDirectError: there is an operation that is no call of a kernel.
+      NotDirectError: there is an operation that is no call of a kernel or of a Python function.
     """
     found = functions(module)
-    if list(found) != ["main"]:
+    if [name for name in found if not name.startswith(_HOST)] != ["main"]:
         raise NotDirectError("several functions")
     function = found["main"]
     (block,) = function.regions[0].blocks
@@ -119,7 +155,7 @@ def _reused(function: Any, program: Program) -> dict[int, int]:
     """Results over arguments, where the passes have found that this is safe."""
     given = function.attributes.get("arg_attrs", ())
     pairs = {program.returned[d[OUTPUT].value]: i for i, d in enumerate(given) if OUTPUT in d}
-    made = {n for call in program.calls for n in call.written}
+    made = {n for call in program.kernel_calls for n in call.written}
     return {n: i for n, i in pairs.items() if n in made and program.returned.count(n) == 1}
 
 
@@ -128,7 +164,7 @@ class _Reader:
         self.arguments = arguments
         self.memory: dict[Any, int] = {}
         self.constants: dict[int, Constant] = {}
-        self.calls: list[Call] = []
+        self.calls: list[Call | HostCall] = []
         for argument in arguments:
             self._new(argument)
 
@@ -151,6 +187,8 @@ class _Reader:
         name = op.name
         if name == "flow.dispatch":
             self._call(op)
+        elif name == "func.call":
+            self._call_host(op)
         elif name == "stablehlo.constant":
             self.constants[self._new(op.results[0])] = _constant(op)
         elif name in ("stablehlo.reshape", "stablehlo.optimization_barrier") or _is_same_memory(op):
@@ -166,6 +204,18 @@ class _Reader:
         written = tuple(self._new(v) for v in op.results)
         sizes = tuple(Tensor.of(v.type).bytes for v in (*op.operands, *op.results))
         self.calls.append(Call(entry.value[0], read, written, sizes))
+
+    def _call_host(self, op: Any) -> None:
+        symbol = op.attributes["callee"].value
+        operands, results = ([Tensor.of(v.type) for v in values] for values in (op.operands, op.results))
+        read = tuple(self.memory[v] for v in op.operands)
+        written = tuple(self._new(v) for v in op.results)
+        self.calls.append(HostCall(symbol, read, written, tuple(operands), tuple(results)))
+
+
+def calls_python(module: Any) -> bool:
+    """Whether a module calls functions of the process that runs it."""
+    return any(name.startswith(_HOST) for name in functions(module))
 
 
 def _is_same_memory(op: Any) -> bool:

@@ -1,0 +1,86 @@
+"""Operations of a program that NumPy or SciPy computes, in the process that runs it.
+
+A program for the CPU of this process may call the NumPy evaluation of a primitive, LAPACK's for factorizations, where
+the algorithm over other primitives takes longer. The graph is rewritten just before it is compiled, so derivatives and
+batches are those of the primitive.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import Equation, Graph
+from stagec.core.host import LibraryCall
+from stagec.core.primitive import Primitive
+from stagec.lowering.host_choices import CHOICES
+
+_LOOPS = ("scan", "while")
+
+
+class Called(Primitive):
+    """A primitive whose lowering is a call of its evaluation. It is in no table, and has no other rules."""
+
+    def __init__(self, row: Primitive) -> None:
+        self.name = row.name
+        self.multiple = row.multiple
+        self.shape = lambda *avals, callback: callback.out_avals if row.multiple else callback.out_avals[0]
+        self.eval = lambda *arrays, callback: row.eval(*arrays, **callback.params)
+        self.lower = lambda cx, *values, callback: cx.call_host(callback, values)
+        self.batch = self.jvp = self.transpose = self.partial = self.trim = self.python = None
+        self.effects = False
+
+
+@functools.cache
+def _called(row: Primitive) -> Called:
+    return Called(row)
+
+
+def with_host_calls(graph: Graph, choice: str) -> Graph:
+    """The graph with calls of NumPy and SciPy in the place of operations.
+
+    Args:
+      choice: `always`, wherever there is a library's function; `auto`, where it is faster; `never`.
+    """
+    return graph if choice == "never" else _rewritten(graph, choice, False)
+
+
+def _rewritten(graph: Graph, choice: str, in_loop: bool) -> Graph:
+    made = [_of(e, choice, in_loop) for e in graph.equations]
+    if all(new is old for new, old in zip(made, graph.equations)):
+        return graph
+    return Graph(graph.inputs, made, graph.outputs)
+
+
+def _of(equation: Equation, choice: str, in_loop: bool) -> Equation:
+    row, params = equation.primitive, equation.params
+    chosen = CHOICES.get(row.name)
+    if chosen is not None and (choice == "always" or chosen(_avals(equation), params, in_loop)):
+        callback = LibraryCall(row, params, _avals(equation), [v.aval.strip_weak_type() for v in equation.outputs])
+        made = {"callback": callback}
+        return Equation(_called(row), equation.inputs, equation.outputs, made, equation.location)
+    inside = _inner(lambda g: _rewritten(g, choice, in_loop or row.name in _LOOPS), params)
+    if inside is params:
+        return equation
+    return Equation(row, equation.inputs, equation.outputs, inside, equation.location)
+
+
+def _avals(equation: Equation) -> Sequence[ShapedArray]:
+    return [a.aval for a in equation.inputs]
+
+
+def _inner(rewrite: Callable[[Graph], Graph], params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters with rewritten graphs; the same ones if no graph has changed."""
+    changed = {}
+    for name, value in params.items():
+        if isinstance(value, Graph):
+            new: Any = rewrite(value)
+            if new is not value:
+                changed[name] = new
+        elif isinstance(value, tuple) and any(isinstance(v, Graph) for v in value):
+            new = tuple([rewrite(v) if isinstance(v, Graph) else v for v in value])
+            if any(a is not b for a, b in zip(new, value)):
+                changed[name] = new
+    return {**params, **changed} if changed else params
