@@ -20,7 +20,14 @@ from stagec.compiler.targets import Target
 from stagec.core import dtypes, forking, location
 from stagec.core.config import config
 from stagec.core.errors import brief
-from stagec.core.graph import Equation, Graph, all_equations as all_equations, graphs, has_callbacks
+from stagec.core.graph import (
+    Equation,
+    Graph,
+    all_equations as all_equations,
+    graphs,
+    has_callbacks,
+    has_users_callbacks,
+)
 from stagec.runtime import interruptible
 
 
@@ -326,11 +333,11 @@ _PIECE = 1 << 14
 def choose_driver(graph: Graph, target: Target) -> str:
     """The queue to run on: on a CPU, `local-task` for much parallel work and `local-sync` for all else.
 
-    Programs that call Python run on the calling thread.
+    Programs that call Python functions of the user's run on the calling thread.
     """
     if target.backend != "cpu":
         return target.backend
-    if has_callbacks(graph):
+    if has_users_callbacks(graph):
         return "local-sync"
     return "local-task" if work(graph) >= _PARALLEL_WORK else "local-sync"
 

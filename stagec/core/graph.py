@@ -13,7 +13,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
 from stagec.core.copying import OwnCopy
 from stagec.core.frames import Frame
-from stagec.core.host import HostCallback
+from stagec.core.host import HostCallback, LibraryCall
 from stagec.core.location import Location
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, Tracer, bind, closed_over, leaked, under, with_operands
@@ -159,6 +159,11 @@ def host_callbacks(graph: Graph) -> list[HostCallback]:
 def has_callbacks(graph: Graph) -> bool:
     """Whether the graph calls Python functions, so that it runs in the process that traced it only."""
     return bool(_host_calls(graph))
+
+
+def has_users_callbacks(graph: Graph) -> bool:
+    """Whether some of these are not libraries' functions, so that it matters when they run, and in which thread."""
+    return not all(isinstance(c, LibraryCall) for c in _host_calls(graph))
 
 
 def replay(graph: Graph, args: Sequence[Any]) -> list[Any]:

@@ -11,7 +11,7 @@ from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation
 from stagec.core.zero import is_zero, zero_of
-from stagec.factorizations.lapack import finite, of_stack, with_nan
+from stagec.factorizations.lapack import finite, of_stack, or_nan, with_nan
 from stagec.factorizations.lu import solve_matrix
 from stagec.factorizations.quasi import block_eigenvalues, normalized, triangle_of, vectors_of
 from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization
@@ -43,7 +43,7 @@ def _eval(a: Any, *, left: bool, right: bool, derivatives: bool) -> list[Any]:
     shaped = _shape(ShapedArray.of(a.shape, a.dtype), left=left, right=right, derivatives=derivatives)
     a, good = finite(a)
     if left:
-        found = each_matrix(lambda a: _with_left(a)[: 2 + right], a, out=shaped)
+        found = each_matrix(lambda a: or_nan(_with_left, a, 3)[: 2 + right], a, out=shaped)
     elif right:
         found = of_stack("eig", np.linalg.eig, a, shaped)
     else:

@@ -33,14 +33,15 @@ def of_stack(name: str, instead: Callable[..., Any], a: Any, out: Sequence[Shape
     """
     function = _of_numpy(name)
     if function is None:
-        return each_matrix(lambda one: _or_nan(instead, one, len(out)), a, out=out)
+        return each_matrix(lambda one: or_nan(instead, one, len(out)), a, out=out)
     with np.errstate(all="ignore"):
         found = function(a)
     found = found if len(out) > 1 else (found,)
     return [np.asarray(r, aval.dtype) for r, aval in zip(found, out, strict=True)]
 
 
-def _or_nan(function: Callable[..., Any], a: Any, count: int) -> Any:
+def or_nan(function: Callable[..., Any], a: Any, count: int) -> Any:
+    """What a function returns for a matrix, or so many times NaN if it has no result."""
     try:
         found = function(a)
     except np.linalg.LinAlgError:

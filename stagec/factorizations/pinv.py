@@ -8,7 +8,7 @@ import numpy as np
 
 from stagec.core.aval import ShapedArray
 from stagec.core.zero import is_zero, zero_of
-from stagec.factorizations.row import adjoint, each_matrix, factorization
+from stagec.factorizations.row import adjoint, factorization
 from stagec.factorizations.svd import svd_p
 from stagec.numpy.choice import where
 from stagec.primitives.operand import Operand, aval_of
@@ -21,13 +21,14 @@ def _shape(a: ShapedArray, limit: ShapedArray) -> ShapedArray:
 
 
 def _eval(a: Any, limit: Any) -> Any:
-    def one(a: Any, limit: Any) -> Any:
-        if not np.isfinite(a).all():
-            return np.nan
-        return np.linalg.pinv(a, limit) if a.size else np.zeros(a.shape[::-1], a.dtype)
-
-    aval = _shape(ShapedArray.of(a.shape, a.dtype), limit)
-    return each_matrix(one, a, limit, out=[aval], ranks=(2, 0))[0]
+    values, u, vh = svd_p.eval(a, full_matrices=False, compute_uv=True)
+    if not a.size:
+        return np.zeros(_shape(ShapedArray.of(a.shape, a.dtype), limit).shape, a.dtype)
+    # Values of NaN are not dropped, so the result is NaN.
+    dropped = values <= np.asarray(limit)[..., None] * values[..., :1]
+    with np.errstate(all="ignore"):
+        inverse = np.where(dropped, 0, 1 / np.where(dropped, 1, values)).astype(a.dtype)
+        return (vh.conj().swapaxes(-1, -2) * inverse[..., None, :]) @ u.conj().swapaxes(-1, -2)
 
 
 def _algorithm(a: Any, limit: Any) -> Operand:

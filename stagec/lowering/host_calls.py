@@ -8,10 +8,9 @@ batches are those of the primitive.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation, Graph
 from stagec.core.host import LibraryCall
 from stagec.core.primitive import Primitive
@@ -56,19 +55,15 @@ def _rewritten(graph: Graph, choice: str, in_loop: bool) -> Graph:
 
 def _of(equation: Equation, choice: str, in_loop: bool) -> Equation:
     row, params = equation.primitive, equation.params
-    chosen = CHOICES.get(row.name)
-    if chosen is not None and (choice == "always" or chosen(_avals(equation), params, in_loop)):
-        callback = LibraryCall(row, params, _avals(equation), [v.aval.strip_weak_type() for v in equation.outputs])
+    avals, measured = [a.aval for a in equation.inputs], CHOICES.get(row.name)
+    if measured is not None and measured.chosen(avals, params, in_loop, choice == "always"):
+        callback = LibraryCall(row, params, avals, [v.aval.strip_weak_type() for v in equation.outputs])
         made = {"callback": callback}
         return Equation(_called(row), equation.inputs, equation.outputs, made, equation.location)
     inside = _inner(lambda g: _rewritten(g, choice, in_loop or row.name in _LOOPS), params)
     if inside is params:
         return equation
     return Equation(row, equation.inputs, equation.outputs, inside, equation.location)
-
-
-def _avals(equation: Equation) -> Sequence[ShapedArray]:
-    return [a.aval for a in equation.inputs]
 
 
 def _inner(rewrite: Callable[[Graph], Graph], params: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Which operations of a program NumPy or SciPy computes, by what `python -m tests.benchmarks host` measures.
 
-They are where a call takes less time than the kernels of the algorithm over other primitives, the 20 microseconds that
-a call of Python costs included.
+They are those for which a call takes less time than the kernels of the algorithm over other primitives, the 15
+microseconds included that a call of Python costs.
 """
 
 from __future__ import annotations
@@ -9,15 +9,41 @@ from __future__ import annotations
 import functools
 import importlib.util
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 
-# Of the operands' avals, the parameters, and whether it is in a loop.
-Choice = Callable[[Sequence[ShapedArray], dict[str, Any], bool], bool]
-# A loop that calls Python is no kernel but a program of the host's, so in loops matrices have to be larger.
+# A loop that calls Python is no kernel but a program of the host's, so in loops arrays have to be larger: so many
+# times as many rows of a matrix, and elements of a transform.
 _ROWS_IN_LOOPS, _ELEMENTS_IN_LOOPS = 2, 4
+_SINGLE = (dtypes.float32, dtypes.complex64)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """When a library computes an operation.
+
+    Attributes:
+      least: of the first operand's aval and the parameters, how many rows and columns, or elements, pay for a call.
+      scipy: of the aval, whether the function is SciPy's: what NumPy has computes in float64, or there is none.
+      matrices: whether `least` counts rows and columns.
+    """
+
+    least: Callable[[ShapedArray, dict[str, Any]], int]
+    scipy: Callable[[ShapedArray], bool] = lambda aval: False
+    matrices: bool = True
+
+    def chosen(self, avals: Sequence[ShapedArray], params: dict[str, Any], in_loop: bool, always: bool) -> bool:
+        """Whether the library computes the operation; `always` means that the size does not matter."""
+        first = avals[0]
+        if self.scipy(first) and not _has_scipy():
+            return False
+        if always:
+            return True
+        size, factor = (min(first.shape[-2:]), _ROWS_IN_LOOPS) if self.matrices else (first.size, _ELEMENTS_IN_LOOPS)
+        return size >= self.least(first, params) * (factor if in_loop else 1)
 
 
 @functools.cache
@@ -25,43 +51,24 @@ def _has_scipy() -> bool:
     return importlib.util.find_spec("scipy") is not None
 
 
-def _rows(least: int, *, scipy: bool = False) -> Choice:
-    """Matrices of at least so many rows and columns.
-
-    Args:
-      scipy: what NumPy has is slow, or missing.
-    """
-
-    def choice(avals: Sequence[ShapedArray], params: dict[str, Any], in_loop: bool) -> bool:
-        rows = min(avals[0].shape[-2:])
-        return rows >= least * (_ROWS_IN_LOOPS if in_loop else 1) and (not scipy or _has_scipy())
-
-    return choice
+def _rows(least: int, scipy: Callable[[ShapedArray], bool] = lambda aval: False) -> Choice:
+    return Choice(lambda aval, params: least, scipy)
 
 
-def _qr(avals: Sequence[ShapedArray], params: dict[str, Any], in_loop: bool) -> bool:
-    # NumPy computes in float64.
-    single = avals[0].dtype in (dtypes.float32, dtypes.complex64)
-    return _rows(128, scipy=single)(avals, params, in_loop)
-
-
-def _svd(avals: Sequence[ShapedArray], params: dict[str, Any], in_loop: bool) -> bool:
-    return _rows(64 if params["compute_uv"] else 128)(avals, params, in_loop)
-
-
-def _fft(avals: Sequence[ShapedArray], params: dict[str, Any], in_loop: bool) -> bool:
-    least = 1 << 13 if avals[0].dtype == dtypes.complex64 else 1 << 12
-    return avals[0].size >= least * (_ELEMENTS_IN_LOOPS if in_loop else 1)
+def _every(aval: ShapedArray) -> bool:
+    return True
 
 
 CHOICES: dict[str, Choice] = {
     "cholesky": _rows(128),
+    "det": _rows(128),
     "eig": _rows(64),
     "eigh": _rows(64),
     "eigvalsh": _rows(128),
-    "fft": _fft,
-    "lu": _rows(128, scipy=True),
-    "qr": _qr,
-    "schur": _rows(128, scipy=True),
-    "svd": _svd,
+    "fft": Choice(lambda aval, params: 1 << 13 if aval.dtype in _SINGLE else 1 << 12, matrices=False),
+    "lu": _rows(128, _every),
+    "pinv": _rows(64),
+    "qr": _rows(128, lambda aval: aval.dtype in _SINGLE),
+    "schur": _rows(128, _every),
+    "svd": Choice(lambda aval, params: 64 if params["compute_uv"] else 128),
 }

@@ -105,4 +105,5 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    with stagec.config.override(host_libraries="never"):
+        main()

@@ -15,7 +15,7 @@ import stagec
 import stagec.numpy as snp
 from stagec import lax
 from stagec.api.export import from_trace
-from stagec.compiler import log
+from stagec.compiler import build, log
 from stagec.compiler.targets import Target
 from stagec.core.graph import host_callbacks
 from stagec.factorizations import lapack
@@ -63,6 +63,18 @@ def test_what_only_scipy_has_is_an_algorithm_without_it(monkeypatch):
     assert [calls(f, struct(256, 256)) for f in functions] == [["lu"], ["schur"], ["qr"]]
     monkeypatch.setattr(host_choices, "_has_scipy", lambda: False)
     assert [calls(f, struct(256, 256)) for f in functions] == [[], [], []]
+
+
+def test_outside_of_jit_libraries_compute_and_nothing_is_compiled(monkeypatch):
+    def obtained(*args):
+        raise AssertionError("a program was compiled")
+
+    monkeypatch.setattr(build, "obtain", obtained)
+    a = snp.asarray(positive(70, 70))
+    for way in ("auto", "always", "never"):
+        with stagec.config.override(host_libraries=way):
+            for function in (LA.eigh, LA.svd, LA.eig, LA.cholesky, LA.qr, LA.pinv, LA.det, snp.fft.fft):
+                function(a), function(a)
 
 
 def test_in_loops_matrices_have_to_be_larger():
@@ -220,6 +232,27 @@ def test_a_program_of_calls_and_kernels_goes_the_short_way():
         stagec.jit(lambda a: lax.linalg.eigh(a, symmetrize_input=False)[1])(a)
     assert [r.fields["flags"] for r in log.records("compile") if r.message == "compiled"] == ["direct"] * 2
     np.testing.assert_allclose(found, np.trace(a @ a.T), rtol=1e-4)
+
+
+def test_large_programs_with_library_calls_use_worker_threads():
+    def function(x, a):
+        return snp.tanh(snp.sin(x) * x), LA.eigvalsh(a)
+
+    x, a = np.ones(1 << 20, "float32"), positive(5, 5)
+    with stagec.config.override(host_libraries="always"):
+        lowered = stagec.jit(function).lower(x, a)
+        found = lowered.compile()(x, a)
+    assert lowered._runnable.executable().driver == "local-task"
+    np.testing.assert_allclose(found[1], np.linalg.eigvalsh(a), rtol=1e-5)
+    np.testing.assert_allclose(found[0][:3], np.tanh(np.sin(1.0)), rtol=1e-5)
+
+
+def test_a_long_factorization_keeps_no_thread_of_python_waiting():
+    """So that Ctrl-C gets through: it runs on a helper, and LAPACK releases the lock of the interpreter."""
+    a = np.eye(400, dtype="float32") + np.ones((400, 400), "float32")
+    lowered = stagec.jit(LA.svd).lower(a)
+    lowered.compile()
+    assert not lowered._runnable.executable().quick
 
 
 def test_an_error_about_nan_names_the_operation_and_the_line():

@@ -12,6 +12,14 @@ RNG = np.random.default_rng(7)
 REAL = RNG.normal(size=(3, 4, 10)).astype(np.float32)
 COMPLEX = (REAL + 1j * RNG.normal(size=REAL.shape)).astype(np.complex64)
 
+
+@pytest.fixture(autouse=True, params=["never", "always"], ids=["algorithms", "libraries"])
+def host_libraries(request):
+    """Compiled transforms are stagec's own in one run, and NumPy's in the other."""
+    with stagec.config.override(host_libraries=request.param):
+        yield
+
+
 NORMS = (None, "backward", "ortho", "forward")
 CALLS = [
     *[lambda xp, norm=norm: xp.fft.fft(xp.asarray(COMPLEX), norm=norm) for norm in NORMS],
