@@ -57,6 +57,15 @@ def test_programs_of_libraries_run():
     assert all(row["notes"] == [] and row["first"]["stagec"] > row["steady"]["stagec"] > 0 for row in rows)
 
 
+def test_calls_of_libraries_are_measured_beside_algorithms():
+    rows = json.loads(run("host", "eigvalsh", "fft", "--tiny", "--json", "--dtypes", "single"))
+    assert [(row["name"], row["dtype"], row["chosen"]) for row in rows] == [
+        ("eigvalsh", "float32", False),
+        ("fft", "complex64", False),
+    ]
+    assert all(row[kind][way] > 0 for row in rows for kind in ("first", "steady") for way in ("always", "never"))
+
+
 def test_convolutions_are_measured():
     rows = json.loads(run("convolutions/3x3 64 ", "--tiny", "--json", "--libraries", "stagec"))["rows"]
     assert [row["name"] for row in rows] == ["3x3 64 forward", "3x3 64 image", "3x3 64 weights"]

@@ -13,7 +13,7 @@ from stagec.compiler.build import Options
 from stagec.compiler.targets import Target
 from stagec.core import errors, forking, location
 from stagec.core.cached import cached_property
-from stagec.core.graph import Graph, Literal, Var, has_callbacks, host_callbacks, prune, replay
+from stagec.core.graph import Graph, Literal, Var, has_users_callbacks, host_callbacks, prune, replay
 from stagec.lowering.host_calls import with_host_calls
 from stagec.runtime.array import Array, from_literal
 from stagec.runtime.device import Device
@@ -202,7 +202,7 @@ class RunnableGraph(Runnable):
 
     def recover(self, inputs: list[Any], error: Exception) -> list[Array]:
         """Evaluate with NumPy, at this call and all later ones, and say so once."""
-        if has_callbacks(self.graph):
+        if has_users_callbacks(self.graph):
             return super().recover(inputs, error)
         location.warn(
             f"{self.name} runs through NumPy, slowly, because the compiler broke its loops: {error}",

@@ -2,7 +2,8 @@
 
 `python -m tests.benchmarks gpu [--device D]` checks and measures a device instead, and `python -m tests.benchmarks
 loops` loops, and `libraries` random numbers, factorizations and transforms, beside JAX. `rounds` compares loops that
-are one kernel with loops whose bodies are kernels.
+are one kernel with loops whose bodies are kernels, and `host` factorizations and transforms by NumPy and SciPy with
+those by stagec's own algorithms.
 
 Each library has a process of its own. Their turns alternate, so that a slow
 moment of the machine meets all of them, and the fastest turn counts.
@@ -23,7 +24,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tests.benchmarks import gpu, library_programs, loops, rounds, start
+from tests.benchmarks import gpu, host, library_programs, loops, rounds, start
 from tests.benchmarks.case import Case
 from tests.benchmarks.cases import CASES
 from tests.benchmarks.libraries import NAMES
@@ -228,6 +229,9 @@ def main() -> None:
         return
     if sys.argv[1:2] == ["libraries"]:
         loops.main(sys.argv[2:], library_programs.PROGRAMS)
+        return
+    if sys.argv[1:2] == ["host"]:
+        host.main(sys.argv[2:])
         return
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("case", nargs="*", help=f"a group ({', '.join(GROUPS)}), or a part of a case's name")

@@ -234,6 +234,26 @@ def test_a_program_of_calls_and_kernels_goes_the_short_way():
     np.testing.assert_allclose(found, np.trace(a @ a.T), rtol=1e-4)
 
 
+def test_donated_arguments_are_read_by_a_call_before_a_kernel_writes_over_them():
+    def function(x):
+        y = x * 2 + 1
+        return y + LA.eigvalsh(y), lax.linalg.eigh(x, symmetrize_input=False)[1]
+
+    a = positive(5, 5)
+    with stagec.config.override(host_libraries="always"):
+        expected = stagec.jit(function)(a)
+        found = stagec.jit(function, donate_argnums=0)(snp.array(a))
+    assert [np.array_equal(x, y) for x, y in zip(found, expected)] == [True, True]
+
+
+def test_programs_with_empty_arrays_are_evaluated():
+    with stagec.config.override(host_libraries="always"):
+        values, empty = stagec.jit(lambda a, e: (LA.eigvalsh(a), e + 1))(positive(3, 3), np.zeros((0, 2), "float32"))
+        assert [x.shape for x in stagec.jit(LA.svd)(np.zeros((0, 3), "float32"))] == [(0, 0), (0,), (3, 3)]
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(positive(3, 3)), rtol=1e-5)
+    assert empty.shape == (0, 2)
+
+
 def test_large_programs_with_library_calls_use_worker_threads():
     def function(x, a):
         return snp.tanh(snp.sin(x) * x), LA.eigvalsh(a)
