@@ -7,13 +7,14 @@ they call computes in the dtype of a stack, and makes NaN instead.
 from __future__ import annotations
 
 import functools
-import importlib.util
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from stagec.core.aval import ShapedArray
+from stagec.core.libraries import has_scipy
 from stagec.factorizations.row import each_matrix
 
 
@@ -70,19 +71,11 @@ def with_nan(results: Sequence[Any], good: Any) -> list[Any]:
     return list(results)
 
 
-@functools.cache
-def has_scipy() -> bool:
-    """Whether SciPy is installed; it is imported when it is first needed."""
-    return importlib.util.find_spec("scipy") is not None
-
-
-def of_scipy(name: str, dtype: np.dtype[Any]) -> Any:
-    """SciPy's LAPACK function of this name for a dtype; None where SciPy is not installed."""
+def of_scipy(name: str, dtype: np.dtype[Any], module: str = "lapack") -> Any:
+    """SciPy's function of this name for a dtype, of `lapack` or `blas`; None where SciPy is not installed."""
     if not has_scipy():
         return None
-    from scipy.linalg import lapack  # takes long to import
-
-    return getattr(lapack, _LETTERS[dtype.char] + name)
+    return getattr(importlib.import_module(f"scipy.linalg.{module}"), _LETTERS[dtype.char] + name)
 
 
 _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}

@@ -11,9 +11,9 @@ from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.dtype_info import finfo
+from stagec.core.libraries import has_scipy
 from stagec.core.primitive import Absent
 from stagec.core.zero import is_zero, zero_of
-from stagec.factorizations.lapack import has_scipy
 from stagec.factorizations.row import adjoint, each_matrix, factorization, matrix_argument, panels
 from stagec.factorizations.triangular import triangular_solve
 from stagec.numpy.choice import where

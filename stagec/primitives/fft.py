@@ -9,6 +9,7 @@ import numpy as np
 
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
+from stagec.core.libraries import has_scipy
 from stagec.core.primitive import Primitive
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.complex import complex, imag, real
@@ -23,7 +24,15 @@ def _fft_shape(x: ShapedArray, *, inverse: bool) -> ShapedArray:
     return x.strip_weak_type()
 
 
+# From so many numbers on, SciPy's transforms of complex64 take half the time of NumPy's or less.
+_SCIPY = 1 << 13
+
+
 def _fft_eval(x: Any, *, inverse: bool) -> Any:
+    if x.dtype == dtypes.complex64 and x.size >= _SCIPY and has_scipy():
+        from scipy import fft  # takes long to import
+
+        return (fft.ifft if inverse else fft.fft)(x)
     return (np.fft.ifft if inverse else np.fft.fft)(x).astype(x.dtype, copy=False)
 
 

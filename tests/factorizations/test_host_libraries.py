@@ -59,9 +59,9 @@ def test_large_matrices_are_lapack_s_and_small_ones_kernels():
 
 def test_what_only_scipy_has_is_an_algorithm_without_it(monkeypatch):
     functions = lax.linalg.lu, lax.linalg.schur, LA.qr
-    monkeypatch.setattr(host_choices, "_has_scipy", lambda: True)
+    monkeypatch.setattr(host_choices, "has_scipy", lambda: True)
     assert [calls(f, struct(256, 256)) for f in functions] == [["lu"], ["schur"], ["qr"]]
-    monkeypatch.setattr(host_choices, "_has_scipy", lambda: False)
+    monkeypatch.setattr(host_choices, "has_scipy", lambda: False)
     assert [calls(f, struct(256, 256)) for f in functions] == [[], [], []]
 
 

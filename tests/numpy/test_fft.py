@@ -7,6 +7,7 @@ import pytest
 
 import stagec
 import stagec.numpy as snp
+from stagec.primitives import fft as primitive
 
 RNG = np.random.default_rng(7)
 REAL = RNG.normal(size=(3, 4, 10)).astype(np.float32)
@@ -149,3 +150,14 @@ def test_errors_name_the_fault(call, text):
     with pytest.raises((ValueError, TypeError)) as caught:
         call()
     assert text in str(caught.value)
+
+
+def test_long_transforms_are_the_same_with_scipy_and_without(monkeypatch):
+    z = (RNG.normal(size=(3, 1 << 12)) + 1j).astype(np.complex64)
+    expected = np.fft.fft(z.astype(np.complex128))
+    for installed in (True, False):
+        monkeypatch.setattr(primitive, "has_scipy", lambda installed=installed: installed)
+        for found in (snp.fft.fft(z), stagec.jit(snp.fft.fft)(z)):
+            assert found.dtype == np.complex64
+            assert abs(np.asarray(found) - expected).max() < 1e-5 * abs(expected).max()
+            assert abs(np.asarray(snp.fft.ifft(found)) - z).max() < 1e-5
