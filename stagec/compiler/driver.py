@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from passes import PassOptions, kernels as own_kernels, pipeline
-from passes.analysis.alias import returned_arguments
+from passes.analysis.alias import results_may_share, returned_arguments
 from passes.analysis.clobber import clobbered_arguments
 from passes.analysis.in_place import keep_safe_reuse
 from passes.attributes import dot_dimensions
@@ -60,7 +60,7 @@ class Memory(NamedTuple):
 
     Attributes:
       clobbered: the arguments that it may overwrite.
-      may_alias: whether a result may be an argument's memory.
+      may_alias: whether a result may be an argument's memory, or another result's.
     """
 
     clobbered: tuple[int, ...] = ()
@@ -76,7 +76,12 @@ class Ready(NamedTuple):
     @classmethod
     def of(cls, module: Any) -> Ready:
         """An `ir.Module` that will not change any more."""
-        return cls(serialize(module), Memory(clobbered_arguments(module), bool(returned_arguments(module))))
+        return cls(serialize(module), Memory(clobbered_arguments(module), _may_alias(module)))
+
+
+def _may_alias(module: Any) -> bool:
+    """Whether a result may be the memory of an argument, or of another result."""
+    return bool(returned_arguments(module)) or results_may_share(module)
 
 
 @dataclass(frozen=True)

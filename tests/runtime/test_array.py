@@ -297,6 +297,19 @@ def test_donated_numpy_arguments_are_left_alone():
     assert (x == 1).all()
 
 
+@pytest.mark.parametrize("kernels", [True, False])
+def test_one_array_in_two_shapes_is_two_results_that_a_donation_could_write(kernels):
+    def shapes(x):
+        y = snp.sin(x)
+        return y, y.reshape(6, 1), y.reshape(1, 6)
+
+    with stagec.config.override(cpu_kernels=kernels):
+        first, *others = stagec.jit(shapes)(np.ones(6, np.float32))
+        stagec.jit(lambda x: x * 3 + 1, donate_argnums=0)(first)
+    for other in others:
+        np.testing.assert_allclose(np.asarray(other).reshape(-1), np.full(6, np.sin(1.0)), rtol=1e-5)
+
+
 def test_a_result_and_its_argument_never_share_memory_that_a_donation_could_write():
     reshape = stagec.jit(lambda x: x.reshape(8, 8))
     double = stagec.jit(lambda x: x * 2, donate_argnums=0)
