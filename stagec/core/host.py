@@ -152,6 +152,9 @@ class LibraryCall(HostCallback):
         """The parameters; the primitive is the equation's."""
         return repr(sorted(self.params.items()))
 
+    def __repr__(self) -> str:
+        return "library"
+
 
 def _narrowed(dtype: np.dtype[Any]) -> np.dtype[Any] | None:
     try:
