@@ -172,6 +172,19 @@ def test_a_batch_is_one_call_of_lapack(monkeypatch):
     assert shapes == [(3, 4, 4)]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_large_factors_by_scipy_are_those_by_numpy(dtype, monkeypatch):
+    module = importlib.import_module("stagec.factorizations.cholesky")
+    a = positive(3, 5, 5, dtype=dtype)
+    a[1] *= -1
+    a[2, 0, 1] = np.nan  # the other triangle is not read
+    expected = np.asarray(lax.linalg.cholesky(a, symmetrize_input=False))
+    monkeypatch.setattr(module, "_BY_SCIPY", 1)
+    found = np.asarray(lax.linalg.cholesky(a, symmetrize_input=False))
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+    assert np.isnan(found[1]).all() and not np.isnan(found[2]).any()
+
+
 def test_one_matrix_without_a_result_spoils_no_other():
     stack = np.stack([np.eye(3), np.full((3, 3), np.nan), -np.eye(3), np.diag([1, np.inf, 2])]).astype("float32")
     with stagec.config.override(host_libraries="always"):
