@@ -56,7 +56,7 @@ def _steps(equation: Equation, out: int) -> float:
     """Steps for each element of the largest operand or result."""
     name, params = equation.primitive.name, equation.params
     if name == "fft":
-        return 64.0
+        return 16.0
     if isinstance(params.get("callback"), LibraryCall):
         # A factorization is some loops of three levels.
         return 8.0 * max(equation.inputs[0].aval.shape[-2:])

@@ -13,4 +13,7 @@ def has_scipy() -> bool:
     >>> has_scipy() == has_scipy()
     True
     """
-    return importlib.util.find_spec("scipy") is not None
+    try:
+        return importlib.util.find_spec("scipy") is not None
+    except ValueError:  # somebody has put None in its place, so that it cannot be imported
+        return False

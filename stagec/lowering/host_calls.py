@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from stagec.control.derived import kept
 from stagec.core.graph import Equation, Graph
 from stagec.core.host import LibraryCall
 from stagec.core.primitive import Primitive
@@ -46,6 +47,12 @@ def with_host_calls(graph: Graph, choice: str) -> Graph:
     return graph if choice == "never" else _rewritten(graph, choice, False)
 
 
+def _once(graph: Graph, choice: str, in_loop: bool) -> Graph:
+    """A graph that others hold is rewritten once, so that they still hold one graph."""
+    made: Graph = kept(graph, ("host calls", choice, in_loop), lambda: _rewritten(graph, choice, in_loop))
+    return made
+
+
 def _rewritten(graph: Graph, choice: str, in_loop: bool) -> Graph:
     made = [_of(e, choice, in_loop) for e in graph.equations]
     if all(new is old for new, old in zip(made, graph.equations)):
@@ -60,7 +67,7 @@ def _of(equation: Equation, choice: str, in_loop: bool) -> Equation:
         callback = LibraryCall(row, params, avals, [v.aval.strip_weak_type() for v in equation.outputs])
         made = {"callback": callback}
         return Equation(_called(row), equation.inputs, equation.outputs, made, equation.location)
-    inside = _inner(lambda g: _rewritten(g, choice, in_loop or row.name in _LOOPS), params)
+    inside = _inner(lambda g: _once(g, choice, in_loop or row.name in _LOOPS), params)
     if inside is params:
         return equation
     return Equation(row, equation.inputs, equation.outputs, inside, equation.location)

@@ -17,6 +17,7 @@ from stagec import lax
 from stagec.api.export import from_trace
 from stagec.compiler import build, log
 from stagec.compiler.targets import Target
+from stagec.core import libraries
 from stagec.core.graph import host_callbacks
 from stagec.factorizations import lapack
 from stagec.lowering import host_choices
@@ -75,6 +76,16 @@ def test_outside_of_jit_libraries_compute_and_nothing_is_compiled(monkeypatch):
         with stagec.config.override(host_libraries=way):
             for function in (LA.eigh, LA.svd, LA.eig, LA.cholesky, LA.qr, LA.pinv, LA.det, snp.fft.fft):
                 function(a), function(a)
+
+
+def test_a_function_that_is_called_twice_is_one_graph_with_one_call():
+    inner = stagec.jit(lambda a: LA.eigvalsh(a) * 2)
+    assert calls(lambda a: inner(a) + inner(a), struct(200, 200)) == ["eigvalsh"]
+
+
+def test_scipy_may_be_kept_from_being_imported(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    assert not libraries.has_scipy.__wrapped__()
 
 
 def test_in_loops_matrices_have_to_be_larger():
