@@ -46,6 +46,17 @@ def check_callable(name: str, fun: Any) -> None:
         )
 
 
+def _only(name: str, cts: tuple[Any, ...]) -> Any:
+    """The one argument of a function that takes cotangents."""
+    if len(cts) != 1:
+        raise location.error(
+            errors.ArgumentTypeError,
+            f"the function that {name} returned takes one cotangent, got {len(cts)}",
+            fix="pass one cotangent with the structure of the result, such as a tuple for a tuple",
+        )
+    return cts[0]
+
+
 def pull_back(linear: LinearFunction, cts: Sequence[Any], primals: Sequence[Any]) -> list[Any]:
     """Cotangents of all arguments, zeros where there is none.
 
@@ -196,8 +207,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
     out_tree, out_avals = flat.out_tree, [aval_of(o) for o in outs]
 
     @short_tracebacks
-    def pull(ct: Any) -> tuple[Any, ...]:
-        cts = _checked("vjp", "cotangent", ct, out_tree, out_avals)
+    def pull(*ct: Any) -> tuple[Any, ...]:
+        cts = _checked("vjp", "cotangent", _only("vjp", ct), out_tree, out_avals)
         args, _ = tree.unflatten(pull_back(linear, cts, values))
         return tuple(args)
 
@@ -280,8 +291,8 @@ def linear_transpose(
     out_tree, out_avals = flat.out_tree, graph.out_avals
 
     @short_tracebacks
-    def transposed(ct: Any) -> tuple[Any, ...]:
-        cts = _checked("linear_transpose", "cotangent", ct, out_tree, out_avals)
+    def transposed(*ct: Any) -> tuple[Any, ...]:
+        cts = _checked("linear_transpose", "cotangent", _only("linear_transpose", ct), out_tree, out_avals)
         found = transpose_graph(graph, [*captured, *[Linear(a) for a in avals]], cts)[len(captured) :]
         args, _ = tree.unflatten([as_tangent(c, a) for c, a in zip(found, avals)])
         return tuple(args)

@@ -15,7 +15,7 @@ from stagec.numpy.joining import concatenate
 from stagec.numpy.manipulation import atleast_1d, broadcast_to, flip
 from stagec.numpy.padding import pad
 from stagec.numpy.promotion import promote_dtypes
-from stagec.primitives.axes import as_int, shape_error
+from stagec.primitives.axes import as_int, as_shape, shape_error
 from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import reshape
 from stagec.typing import ArrayLike, DTypeLike
@@ -131,7 +131,8 @@ def hilbert(n: int) -> Array:
     Array([[1.   , 0.5  ],
            [0.5  , 0.333]], dtype=float32)
     """
-    places = arange(1, as_int(n, "hilbert", "n") + 1)
+    (size,) = as_shape((n,), "hilbert")
+    places = arange(1, size + 1)
     return 1 / (places[:, None] + places[None, :] - 1)
 
 
