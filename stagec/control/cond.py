@@ -88,12 +88,7 @@ def cond(
     >>> halve_or_double(snp.array([1.0, 2.0]))
     Array([2., 4.], dtype=float32)
     """
-    if operand is not _NOTHING:
-        if operands:
-            raise location.error(
-                TypeError, "cond: operands were given by position and as operand=", fix="give them by position"
-            )
-        operands = (operand,)
+    operands = _operands("cond", operands, operand)
     check_callable("cond", "stagec.lax.cond(x > 0, f, g, x)", true_fun, false_fun)
     chosen = as_operand(pred, "cond: pred")
     aval = aval_of(chosen)
@@ -118,7 +113,7 @@ def cond(
     return choose("cond", index, [false_fun, true_fun], operands)
 
 
-def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: Any) -> R:
+def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: Any, operand: Any = _NOTHING) -> R:
     """`branches[index](*operands)`; only that branch runs.
 
     Args:
@@ -126,6 +121,7 @@ def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: An
       branches: at least one function; each is traced once, and they must return
         trees of equal structure, shapes and dtypes.
       operands: pytrees.
+      operand: the one operand, by name.
 
     Raises:
       ShapeError: `index` has axes, there are no branches, or the results differ in shape.
@@ -137,6 +133,7 @@ def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: An
     >>> lax.switch(2, [snp.sin, snp.cos, snp.negative], snp.ones(2))
     Array([-1., -1.], dtype=float32)
     """
+    operands = _operands("switch", operands, operand)
     # What is no sequence is no function either.
     given: list[Any] = list(branches) if hasattr(branches, "__iter__") else [branches]
     check_callable("switch", "stagec.lax.switch(i, [f, g], x)", *given)
@@ -187,6 +184,15 @@ def choose(name: str, index: Operand, functions: Sequence[Callable[..., Any]], o
     graphs = tuple([bodies.with_inputs(body.graph, body.captured, everything) for body in recorded])
     results = cond_p(index, *everything, *flat, branches=graphs)
     return recorded[0].out_tree.unflatten(results)
+
+
+def _operands(name: str, operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
+    if operand is _NOTHING:
+        return operands
+    if operands:
+        what = f"{name}: operands were given by position and as operand="
+        raise location.error(TypeError, what, fix="give them by position")
+    return (operand,)
 
 
 def _roles(name: str, functions: int, operands: int) -> list[Role]:

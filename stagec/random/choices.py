@@ -192,6 +192,7 @@ def multinomial(
     *,
     shape: Shape | None = None,
     dtype: DTypeLike = None,
+    unroll: int | bool = 1,
 ) -> Array:
     """How often each of several outcomes comes up in `n` trials, as floats along the last axis.
 
@@ -199,6 +200,7 @@ def multinomial(
       n: trials.
       p: probabilities, along the last axis.
       shape: of the result, the last axis included.
+      unroll: how many outcomes are drawn in one round of the loop.
 
     >>> from stagec import random
     >>> float(random.multinomial(random.key(0), 10.0, [0.2, 0.3, 0.5]).sum())
@@ -221,6 +223,6 @@ def multinomial(
         count = draw_binomial(key, left, ratio, weights.dtype)
         return left - count, count
 
-    _, counts = scan(draw, trials, (ratios, split_key(single, (sizes[-1],))))
+    _, counts = scan(draw, trials, (ratios, split_key(single, (sizes[-1],))), unroll=unroll)
     counts = moveaxis(counts, 0, -1)
     return counts if dtype is None else convert_element_type(counts, dtype)

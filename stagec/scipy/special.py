@@ -95,13 +95,13 @@ __all__ = [
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
-def erf(z: ArrayLike) -> Array:
+def erf(x: ArrayLike) -> Array:
     """The error function.
 
     >>> round(float(erf(0.5)), 4)
     0.5205
     """
-    return sp.erf(*_real("erf", z))
+    return sp.erf(*_real("erf", x))
 
 
 def erfc(x: ArrayLike) -> Array:

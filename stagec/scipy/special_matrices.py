@@ -136,11 +136,12 @@ def hilbert(n: int) -> Array:
     return 1 / (places[:, None] + places[None, :] - 1)
 
 
-def dft(n: int, scale: str | None = None) -> Array:
+def dft(n: int, scale: str | None = None, *, dtype: DTypeLike = None) -> Array:
     """The matrix of the discrete Fourier transform.
 
     Args:
       scale: None, `"sqrtn"` or `"n"`: what it is divided by.
+      dtype: complex64, or complex128 with 64-bit types.
 
     >>> dft(2).real
     Array([[ 1.,  1.],
@@ -152,7 +153,7 @@ def dft(n: int, scale: str | None = None) -> Array:
     places = np.arange(count)
     divisor = {None: 1.0, "sqrtn": math.sqrt(count or 1), "n": count or 1}[scale]
     found = np.exp(-2j * np.pi * (places[:, None] * places % (count or 1)) / (count or 1)) / divisor
-    return from_numpy(found, requested_dtype(complex, "dft"))
+    return from_numpy(found, requested_dtype(complex if dtype is None else dtype, "dft"))
 
 
 def hadamard(n: int, dtype: DTypeLike = int) -> Array:

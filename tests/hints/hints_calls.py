@@ -131,4 +131,14 @@ CASES = [
         lambda: random.gumbel(random.key(0), (2,), mode="best"),
         lambda: [random.gumbel(random.key(0), (2,), mode=m) for m in ("low", "high")],
     ),
+    (
+        "count from 0, or leave allow_negative_indices out",
+        lambda: lax.dynamic_slice(V, (-1,), (1,), allow_negative_indices=False),
+        lambda: (lax.dynamic_slice(V, (2,), (1,), allow_negative_indices=False), lax.dynamic_slice(V, (-1,), (1,))),
+    ),
+    (
+        "leave one of the two out",
+        lambda: random.key(0, impl="threefry2x32", dtype=random.key_dtype()),
+        lambda: (random.key(0, impl="threefry2x32"), random.key(0, dtype=random.key_dtype())),
+    ),
 ]
