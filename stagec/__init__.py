@@ -46,6 +46,7 @@ if _TYPE_CHECKING:
         random,
         ref,
         scipy,
+        test_util,
         tree,
         tree_util,
         typing,
@@ -72,6 +73,7 @@ if _TYPE_CHECKING:
     )
     from stagec.api.explain import explain
     from stagec.api.export import Exported, export, save
+    from stagec.api.forward_backward import fwd_and_bwd
     from stagec.api.gradients import grad, value_and_grad
     from stagec.api.jacobians import hessian, jacfwd, jacobian, jacrev
     from stagec.api.jit import clear_caches, jit
@@ -143,6 +145,7 @@ __all__ = [
     "flatten_util",
     "float0",
     "freeze",
+    "fwd_and_bwd",
     "grad",
     "hessian",
     "image",
@@ -181,6 +184,7 @@ __all__ = [
     "remat",
     "save",
     "scipy",
+    "test_util",
     "tree",
     "tree_util",
     "typeof",
@@ -212,6 +216,7 @@ _LAZY = {
             "random",
             "ref",
             "scipy",
+            "test_util",
             "tree",
             "tree_util",
             "typing",
@@ -251,6 +256,7 @@ _LAZY = {
     **dict.fromkeys(("Loaded", "load"), ("stagec.api.load", "{}")),
     **dict.fromkeys(("grad", "value_and_grad"), ("stagec.api.gradients", "{}")),
     **dict.fromkeys(("vjp", "jvp", "linearize", "linear_transpose"), ("stagec.api.derivatives", "{}")),
+    "fwd_and_bwd": ("stagec.api.forward_backward", "{}"),
     **dict.fromkeys(("hessian", "jacfwd", "jacobian", "jacrev"), ("stagec.api.jacobians", "{}")),
     "custom_jvp": ("stagec.api.custom_jvp", "{}"),
     **dict.fromkeys(("closure_convert", "custom_gradient", "custom_vjp"), ("stagec.api.custom_vjp", "{}")),

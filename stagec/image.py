@@ -165,6 +165,13 @@ def scale_and_translate(
     pixels = array_argument(pixels, "scale_and_translate")
     sizes = _checked_shape("scale_and_translate", pixels, shape)
     factors, moves = (array_argument(x, "scale_and_translate") for x in (scale, translation))
+    if not (factors.shape == moves.shape == (len(spatial_dims),)):
+        raise location.error(
+            errors.ShapeError,
+            f"scale_and_translate: scale of shape {factors.shape} and translation of shape {moves.shape} for "
+            f"spatial_dims={tuple(spatial_dims)}",
+            fix="give one number of each for each axis in spatial_dims",
+        )
     for i, d in enumerate(spatial_dims):
         axis = canonical_axis(d, pixels.ndim, "scale_and_translate")
         matrix = _weights(pixels.shape[axis], sizes[axis], factors[i], moves[i], method, antialias)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.core.dtype_info import iinfo
 from stagec.numpy.arguments import array_argument, concrete
+from stagec.primitives.axes import as_shape
 from stagec.primitives.operand import aval_of
 from stagec.typing import ArrayLike
 
@@ -142,7 +142,7 @@ def _segments(
         known = concrete(ids, name, "segment_ids", "give num_segments")
         count = int(known.max(initial=-1)) + 1
     else:
-        count = operator.index(num_segments)
+        (count,) = as_shape((num_segments,), name)
     neutral = _neutral(update, aval.dtype)
     # At the end of the array counts as outside; a negative index would count from there.
     ids = snp.clip(ids, 0, max(count - 1, 0)) if mode == "clip" else snp.where(ids < 0, count, ids)

@@ -7,10 +7,35 @@ from typing import Any
 from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
+from stagec.numpy.creation import zeros
 from stagec.primitives.references import Ref as Ref, freeze as freeze, new_ref as new_ref, write as _write
 from stagec.typing import ArrayLike
 
-__all__ = ["Ref", "addupdate", "freeze", "get", "new_ref", "set", "swap"]
+__all__ = ["Ref", "addupdate", "empty_ref", "free_ref", "freeze", "get", "new_ref", "set", "swap"]
+
+
+def empty_ref(ty: Any, memory_space: None = None) -> Ref:
+    """A reference that holds zeros until it is written; JAX leaves open what it holds.
+
+    Args:
+      ty: has a shape and a dtype, as a `ShapeDtypeStruct` has.
+      memory_space: None; for code written for JAX.
+
+    >>> import stagec
+    >>> from stagec import ref
+    >>> ref.empty_ref(stagec.ShapeDtypeStruct((2,), "float32"))
+    Ref(float32[2])
+    """
+    return new_ref(zeros(ty.shape, ty.dtype), memory_space=memory_space)
+
+
+def free_ref(ref: Ref) -> None:
+    """Give up a reference, which must not be used any more.
+
+    >>> from stagec import ref
+    >>> ref.free_ref(ref.new_ref(1.0))
+    """
+    freeze(ref)
 
 
 def get(ref: Ref, idx: Any = ...) -> Array:

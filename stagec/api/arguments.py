@@ -19,6 +19,7 @@ from stagec.core.graph import Literal
 from stagec.core.lossy import refuse_lossy
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer, leaked
+from stagec.primitives.axes import as_shape
 from stagec.primitives.operand import as_operand, aval_of, conversion
 from stagec.primitives.references import Ref, read
 from stagec.runtime.array import Array
@@ -35,7 +36,7 @@ class ShapeDtypeStruct:
     __slots__ = ("dtype", "shape", "weak_type")
 
     def __init__(self, shape: Any, dtype: Any, weak_type: bool = False, sharding: Any = None) -> None:
-        self.shape = tuple(int(n) for n in (shape if hasattr(shape, "__iter__") else (shape,)))
+        self.shape = as_shape(shape, "ShapeDtypeStruct")
         self.dtype = dtypes.canonicalize(dtype)
         self.weak_type = weak_type
 
@@ -398,7 +399,11 @@ def _as_tuple(value: Any, kind: type, what: str) -> tuple[Any, ...]:
         items = (value,)
     for item in items:
         if not isinstance(item, kind):
-            raise TypeError(f"{what} must be {kind.__name__} or a sequence of them, got {value!r}")
+            raise location.error(
+                errors.ArgumentTypeError,
+                f"{what} must be {kind.__name__} or a sequence of them, got {value!r}",
+                fix=f"give {'an integer' if kind is int else 'a string'}, or a tuple of them",
+            )
     return items
 
 

@@ -12,6 +12,7 @@ from stagec.control.custom import custom_jvp_p
 from stagec.core import errors, location, pytree
 from stagec.core.boundary import short_tracebacks
 from stagec.core.callables import P, R_co
+from stagec.core.functions import Role, call
 from stagec.core.zero import differentiable, zero_of
 from stagec.primitives.arithmetic import add
 from stagec.primitives.operand import aval_of
@@ -81,7 +82,8 @@ class custom_jvp(CustomRule[P, R_co]):
         def derive(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
             xs = used.tree.unflatten([given(p) for p in primals])
             dots = used.tree.unflatten([user_tangent(t, aval_of(p), symbolic) for p, t in zip(primals, tangents)])
-            returned = rule(*used.static, tuple(xs), tuple(dots))
+            role = Role(f"the jvp rule of {self._name}", (*used.static_names, "primals", "tangents"))
+            returned = call(rule, (*used.static, tuple(xs), tuple(dots)), role)
             result, dot = pair(returned, f"the jvp rule of {self._name}", rule, "(result, tangent)", "return a pair")
             outs = used.results(result, rule)
             return outs, _result_tangents(self._name, rule, outs, used.out_tree, dot)

@@ -75,6 +75,13 @@ class CustomRule(Function[P, R_co], abc.ABC):
             self._signature = None
         given_nums = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
         names = list(self._signature.parameters) if self._signature else []
+        for name in nondiff_argnames:
+            if name not in names:
+                raise location.error(
+                    ValueError,
+                    f"nondiff_argnames has {name!r}, which is no parameter of {location.of_function(fun)}",
+                    fix=f"name some of {', '.join(names)}",
+                )
         self._nondiff = frozenset(
             [n % len(names) if n < 0 and names else n for n in given_nums] + [names.index(n) for n in nondiff_argnames]
         )
@@ -110,18 +117,19 @@ class CustomRule(Function[P, R_co], abc.ABC):
             )
         return bound.args
 
+    def _names(self, count: int) -> list[str]:
+        """What the arguments are called."""
+        names = list(self._signature.parameters)[:count] if self._signature else []
+        return names + [f"argument {i}" for i in range(len(names), count)]
+
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any], primitive: Any) -> Any:
         everything = self._positional(args, kwargs)
         static = [a for i, a in enumerate(everything) if i in self._nondiff]
         dynamic = [a for i, a in enumerate(everything) if i not in self._nondiff]
         found, tree = pytree.flatten_with_path(tuple(dynamic))
-        names = list(self._signature.parameters) if self._signature else []
+        names = self._names(len(everything))
         places = [i for i in range(len(everything)) if i not in self._nondiff]
-        labels = [
-            (names[places[path[0].idx]] if places[path[0].idx] < len(names) else f"argument {places[path[0].idx]}")
-            + pytree.keystr(path[1:])
-            for path, _ in found
-        ]
+        labels = [names[places[path[0].idx]] + pytree.keystr(path[1:]) for path, _ in found]
         values = [operand(v, name) for (_, v), name in zip(found, labels)]
         used = Use(self, static, everything, tree)
         outs = call(primitive, Rule(self._name, used.function, self._derive(used)), values)
@@ -140,6 +148,15 @@ class Use:
         self.everything = everything
         self.tree = tree
         self.out_tree: pytree.PyTreeDef | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """What all arguments are called."""
+        return self.owner._names(len(self.everything))
+
+    @property
+    def static_names(self) -> list[str]:
+        return [n for i, n in enumerate(self.names) if i in self.owner._nondiff]
 
     def join(self, dynamic: Sequence[Any]) -> list[Any]:
         """All arguments in their places."""

@@ -12,6 +12,7 @@ from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.boundary import short_tracebacks
 from stagec.core.callables import Function, P, R, R_co
+from stagec.core.functions import Role, call, check_callable
 from stagec.core.graph import replay, trace_flat
 from stagec.core.trace import Tracer
 from stagec.core.wrapping import wraps
@@ -99,7 +100,8 @@ class custom_vjp(CustomRule[P, R_co]):
             xs: list[Any] = [given(p) for p in primals]
             if symbolic:
                 xs = [CustomVJPPrimal(x, p) for x, p in zip(xs, perturbed)]
-            returned = fwd(*used.join(used.tree.unflatten(xs)))
+            args = used.join(used.tree.unflatten(xs))
+            returned = call(fwd, args, Role(f"the forward function of {self._name}", used.names))
             what, fix = f"the forward function of {self._name}", "return a pair; residuals may be None"
             result, kept = pair(returned, what, fwd, "(result, residuals)", fix)
             outs = used.results(result, fwd)
@@ -111,7 +113,9 @@ class custom_vjp(CustomRule[P, R_co]):
             def pull(values: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
                 assert out_tree is not None, "the forward function ran"
                 ct = out_tree.unflatten([user_tangent(c, a, symbolic) for c, a in zip(cts, out_avals)])
-                returned = bwd(*used.static, residual_tree.unflatten([given(v) for v in values]), ct)
+                role = Role(f"the backward function of {self._name}", (*used.static_names, "residuals", "ct"))
+                back = residual_tree.unflatten([given(v) for v in values])
+                returned = call(bwd, (*used.static, back, ct), role)
                 return _argument_cotangents(self._name, bwd, returned, used.tree, avals)
 
             return outs, residuals, pull
@@ -230,6 +234,7 @@ def closure_convert(fun: Callable[..., R], *example_args: Any) -> tuple[Callable
       `(converted, values)`: `converted(*args, *values)` is `fun(*args)`. `custom_vjp` functions use it to
       differentiate with respect to what a function argument closes over.
     """
+    check_callable("closure_convert", "stagec.closure_convert(f, x)", fun)
     leaves, in_tree = pytree.flatten(example_args)
     values = [operand(v, "example_args") for v in leaves]
     out_tree = pytree.LEAF

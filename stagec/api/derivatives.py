@@ -46,18 +46,53 @@ def check_callable(name: str, fun: Any) -> None:
         )
 
 
-def pull_back(linear: LinearFunction, cts: Sequence[Any], primals: Sequence[Any]) -> list[Any]:
+def _only(name: str, cts: tuple[Any, ...]) -> Any:
+    """The one argument of a function that takes cotangents."""
+    if len(cts) != 1:
+        raise location.error(
+            errors.ArgumentTypeError,
+            f"the function that {name} returned takes one cotangent, got {len(cts)}",
+            fix="pass one cotangent with the structure of the result, such as a tuple for a tuple",
+        )
+    return cts[0]
+
+
+def pull_back(linear: LinearFunction, cts: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
     """Cotangents of all arguments, zeros where there is none.
 
     Args:
       cts: of all results; those of results that do not depend on the arguments are not read.
+      avals: of the arguments.
     """
     graph, first = linear.graph, len(linear.residuals)
     operands = [*linear.residuals, *[Linear(v.aval) for v in graph.inputs[first:]]]
     read = [ct for ct, o in zip(cts, linear.outs, strict=True) if o is None]
     found = iter(transpose_graph(graph, operands, read)[first:])
     pulled = [next(found) if used else None for used in linear.used]
-    return [as_tangent(ct, aval_of(p)) for ct, p in zip(pulled, primals)]
+    return [as_tangent(ct, aval) for ct, aval in zip(pulled, avals)]
+
+
+class _Pull:
+    """The function that `vjp` returns. The residuals are its first argument, so that a `Partial` holds them."""
+
+    def __init__(
+        self,
+        linear: LinearFunction,
+        tree: pytree.PyTreeDef,
+        avals: list[ShapedArray],
+        out_tree: pytree.PyTreeDef,
+        out_avals: list[ShapedArray],
+    ) -> None:
+        self.graph, self.outs, self.used = linear.graph, linear.outs, linear.used
+        self.tree, self.avals = tree, avals
+        self.out_tree, self.out_avals = out_tree, out_avals
+
+    @short_tracebacks
+    def __call__(self, residuals: list[Any], *ct: Any) -> tuple[Any, ...]:
+        cts = _checked("vjp", "cotangent", _only("vjp", ct), self.out_tree, self.out_avals)
+        linear = LinearFunction(self.graph, residuals, self.outs, self.used)
+        args, _ = self.tree.unflatten(pull_back(linear, cts, self.avals))
+        return tuple(args)
 
 
 def _checked(what: str, kind: str, tree: Any, expected: pytree.PyTreeDef, avals: Sequence[ShapedArray]) -> list[Any]:
@@ -180,7 +215,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
 
     Returns:
       `(value, pull)`, or `(value, pull, aux)`. `pull` takes a cotangent with the structure, shapes and
-      dtypes of the value, and returns a tuple of one cotangent for each argument; it may be called often.
+      dtypes of the value, and returns a tuple of one cotangent for each argument; it may be called often. It is a
+      pytree of the traced values that it keeps, so that jitted functions may return it and take it.
 
     >>> import stagec, stagec.numpy as snp
     >>> value, pull = stagec.vjp(snp.multiply, 3.0, 4.0)
@@ -195,12 +231,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
     outs, linear = linearize_flat(flat, values, getattr(fun, "__name__", "function"))
     out_tree, out_avals = flat.out_tree, [aval_of(o) for o in outs]
 
-    @short_tracebacks
-    def pull(ct: Any) -> tuple[Any, ...]:
-        cts = _checked("vjp", "cotangent", ct, out_tree, out_avals)
-        args, _ = tree.unflatten(pull_back(linear, cts, values))
-        return tuple(args)
-
+    function = _Pull(linear, tree, [aval_of(v) for v in values], out_tree, out_avals)
+    pull = pytree.Partial(function, [as_array(r) for r in linear.residuals])
     value = out_tree.unflatten([as_array(o) for o in outs])
     return (value, pull, flat.aux) if has_aux else (value, pull)
 
@@ -280,8 +312,8 @@ def linear_transpose(
     out_tree, out_avals = flat.out_tree, graph.out_avals
 
     @short_tracebacks
-    def transposed(ct: Any) -> tuple[Any, ...]:
-        cts = _checked("linear_transpose", "cotangent", ct, out_tree, out_avals)
+    def transposed(*ct: Any) -> tuple[Any, ...]:
+        cts = _checked("linear_transpose", "cotangent", _only("linear_transpose", ct), out_tree, out_avals)
         found = transpose_graph(graph, [*captured, *[Linear(a) for a in avals]], cts)[len(captured) :]
         args, _ = tree.unflatten([as_tangent(c, a) for c, a in zip(found, avals)])
         return tuple(args)

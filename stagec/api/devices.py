@@ -21,10 +21,16 @@ from stagec.typing import ArrayLike
 
 
 @overload
-def device_put(x: ArrayLike, device: Device | str | None = None) -> Array: ...
+def device_put(
+    x: ArrayLike, device: Device | str | None = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
+) -> Array: ...
 @overload
-def device_put(x: Any, device: Device | str | None = None) -> Any: ...
-def device_put(x: Any, device: Device | str | None = None) -> Any:
+def device_put(
+    x: Any, device: Device | str | None = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
+) -> Any: ...
+def device_put(
+    x: Any, device: Device | str | None = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
+) -> Any:
     """Move data to a device, and keep it there: what is computed from it runs on that device.
 
     Args:
@@ -32,6 +38,8 @@ def device_put(x: Any, device: Device | str | None = None) -> Any:
       device: a `Device`, a description such as `"vulkan"` or `"cuda:1"`, or a pytree prefix of these.
         With None, data that is on a device already stays as it is, and other data goes to the
         default device without being committed to it.
+      src, donate, may_alias: accepted for code written for JAX. Arrays are immutable, and those that are passed
+        stay usable.
 
     Returns:
       The same pytree of `Array`s. Inside a traced function, tracers are passed through.

@@ -35,7 +35,7 @@ def typeof(x: Any) -> ShapedArray:
     return aval_of(operand(x, "x"))
 
 
-def check_tracer_leaks(value: bool = True) -> contextlib.AbstractContextManager[None]:
+def check_tracer_leaks(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
     """A block as any other: a traced value that outlives its function raises when it is used, here and elsewhere."""
     return contextlib.nullcontext()
 

@@ -125,7 +125,7 @@ def value_and_grad(
         flat = FlatFunction(chosen.function, chosen.tree, has_aux)
         outs, linear = linearize_flat(flat, chosen.primals, chosen.name)
         value = _check_scalar(fun, outs, flat.out_tree, holomorphic)
-        found = pull_back(linear, [literal(1, aval_of(value).dtype)], chosen.primals)
+        found = pull_back(linear, [literal(1, aval_of(value).dtype)], [aval_of(p) for p in chosen.primals])
         result = as_array(value)
         return ((result, flat.aux) if has_aux else result), chosen.gradient(found)
 

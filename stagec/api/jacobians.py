@@ -147,7 +147,7 @@ def jacrev(
         active = [i for i, a in enumerate(avals) if differentiable(a)]
 
         def pull(*cts: Any) -> list[Any]:
-            found = pull_back(linear, cts, chosen.primals)
+            found = pull_back(linear, cts, [aval_of(p) for p in chosen.primals])
             return [found[i] for i in active]
 
         bases, total = _bases(out_avals)

@@ -11,6 +11,8 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
+from stagec.compat import sharding
+from stagec.compat.refusals import OF_JAX
 from stagec.core import errors, location
 from stagec.runtime.array import Array
 
@@ -18,14 +20,24 @@ from stagec.runtime.array import Array
 VERSION = "0.10.2"
 # Modules of JAX for which there is one here in another place: stand-ins, mostly.
 _ELSEWHERE = {
+    "jax._src": "stagec.compat.internals",
+    "jax._src.compiler": "stagec.compat.compiler",
     "jax.core": "stagec.compat.core",
+    "jax.experimental.checkify": "stagec.compat.checkify",
+    "jax.export": "stagec.compat.export",
     "jax.sharding": "stagec.compat.sharding",
     "jax.stages": "stagec.compat.stages",
 }
 
 # What JAX's modules have in addition.
 _EXTRA: dict[str, dict[str, Any]] = {
-    "jax": {"__version__": VERSION, "__version_info__": tuple(map(int, VERSION.split(".")))},
+    "jax": {
+        "__version__": VERSION,
+        "__version_info__": tuple(map(int, VERSION.split("."))),
+        "NamedSharding": sharding.NamedSharding,
+        "P": sharding.PartitionSpec,
+        **OF_JAX,
+    },
     "jax.numpy": {"ndarray": Array},
 }
 

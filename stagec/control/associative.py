@@ -8,6 +8,7 @@ from typing import Any
 from stagec.control import bodies
 from stagec.core import errors, location, pytree
 from stagec.core.callables import R
+from stagec.core.functions import Role, call, check_callable
 from stagec.primitives.axes import canonical_axis
 from stagec.primitives.convert import as_array
 from stagec.primitives.joining import concatenate
@@ -34,12 +35,7 @@ def associative_scan(fn: Callable[[Any, Any], R], elems: Any, reverse: bool = Fa
     >>> lax.associative_scan(operator.add, snp.arange(5))
     Array([ 0,  1,  3,  6, 10], dtype=int32)
     """
-    if not callable(fn):
-        raise location.error(
-            TypeError,
-            f"associative_scan takes a function, got {type(fn).__name__}",
-            fix="pass the function first, as in stagec.lax.associative_scan(stagec.lax.add, x)",
-        )
+    check_callable("associative_scan", "stagec.lax.associative_scan(f, x)", fn)
     leaves, tree = bodies.flatten(elems, "associative_scan: elems")
     if not leaves:
         return elems
@@ -58,7 +54,16 @@ def associative_scan(fn: Callable[[Any, Any], R], elems: Any, reverse: bool = Fa
     at = axes[0]
 
     def combine(a: list[Any], b: list[Any]) -> list[Any]:
-        out, _ = bodies.flatten(fn(tree.unflatten(a), tree.unflatten(b)), "associative_scan: result")
+        pair = [tree.unflatten(a), tree.unflatten(b)]
+        result = call(fn, pair, Role("associative_scan: fn", ("a", "b")))
+        out, structure = bodies.flatten(result, "associative_scan: result")
+        if structure != tree:
+            raise location.error(
+                errors.PytreeError,
+                f"associative_scan: {location.of_function(fn)} must return the structure of elems",
+                [("elems", str(tree), ""), ("returned", str(structure), "")],
+                "return the containers of elems",
+            )
         return out
 
     def part(values: list[Any], start: int, stop: int | None, stride: int = 1) -> list[Any]:

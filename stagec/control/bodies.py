@@ -13,6 +13,7 @@ from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config
 from stagec.core.frames import Frame
+from stagec.core.functions import Role, call
 from stagec.core.graph import Graph, Literal, Var, replay, trace_flat
 from stagec.core.pytree import PyTreeDef
 from stagec.core.trace import Tracer
@@ -49,6 +50,7 @@ def record(
     trees: Sequence[PyTreeDef],
     avals: Sequence[ShapedArray],
     names: Sequence[str] | None = None,
+    role: Role | None = None,
 ) -> Body:
     """Run `function` once on tracers.
 
@@ -56,8 +58,10 @@ def record(
       function: of arguments with the structures `trees`.
       avals: of all their leaves, in order.
       names: what to call the arguments; by default what the function calls them.
+      role: of a user's function, for the error where it does not take the arguments.
 
     Raises:
+      ArgumentTypeError: it does not take that many arguments.
       OutputTypeError: it returned something that is not an array or a number.
     """
     out_tree: PyTreeDef | None = None
@@ -65,7 +69,8 @@ def record(
     def flat(*tracers: Any) -> list[Operand]:
         nonlocal out_tree
         rest = iter(tracers)
-        result = function(*[t.unflatten([next(rest) for _ in range(t.num_leaves)]) for t in trees])
+        args = [t.unflatten([next(rest) for _ in range(t.num_leaves)]) for t in trees]
+        result = function(*args) if role is None else call(function, args, role)
         found, out_tree = pytree.flatten_with_path(result)
         return [_output(function, leaf, path) for path, leaf in found]
 

@@ -10,6 +10,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.core.functions import check_callable
 from stagec.core.host import HostCallback
 from stagec.primitives.callback import debug_callback_p, io_callback_p, pure_callback_p
 from stagec.primitives.operand import Operand, as_operand, aval_of
@@ -81,6 +82,7 @@ def pure_callback(
     >>> interpolated(snp.array([0.0, 0.5]))
     Array([50., 60.], dtype=float32)
     """
+    check_callable("pure_callback", "stagec.pure_callback(f, result, x)", callback)
     if vmap_method not in _VMAP_METHODS:
         known = ", ".join(map(repr, _VMAP_METHODS))
         what = f"pure_callback: vmap_method={vmap_method!r}"

@@ -13,6 +13,7 @@ from stagec.control.bodies import Body
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import R
+from stagec.core.functions import Role, call, check_callable
 from stagec.core.graph import Graph, replay
 from stagec.core.primitive import Primitive
 from stagec.primitives import arithmetic, logic, references
@@ -87,13 +88,8 @@ def cond(
     >>> halve_or_double(snp.array([1.0, 2.0]))
     Array([2., 4.], dtype=float32)
     """
-    if operand is not _NOTHING:
-        if operands:
-            raise location.error(
-                TypeError, "cond: operands were given by position and as operand=", fix="give them by position"
-            )
-        operands = (operand,)
-    _check_callable("cond", true_fun, false_fun)
+    operands = _operands("cond", operands, operand)
+    check_callable("cond", "stagec.lax.cond(x > 0, f, g, x)", true_fun, false_fun)
     chosen = as_operand(pred, "cond: pred")
     aval = aval_of(chosen)
     if aval.shape:
@@ -117,7 +113,7 @@ def cond(
     return choose("cond", index, [false_fun, true_fun], operands)
 
 
-def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: Any) -> R:
+def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: Any, operand: Any = _NOTHING) -> R:
     """`branches[index](*operands)`; only that branch runs.
 
     Args:
@@ -125,6 +121,7 @@ def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: An
       branches: at least one function; each is traced once, and they must return
         trees of equal structure, shapes and dtypes.
       operands: pytrees.
+      operand: the one operand, by name.
 
     Raises:
       ShapeError: `index` has axes, there are no branches, or the results differ in shape.
@@ -136,8 +133,11 @@ def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: An
     >>> lax.switch(2, [snp.sin, snp.cos, snp.negative], snp.ones(2))
     Array([-1., -1.], dtype=float32)
     """
-    branches = list(branches)
-    _check_callable("switch", *branches)
+    operands = _operands("switch", operands, operand)
+    # What is no sequence is no function either.
+    given: list[Any] = list(branches) if hasattr(branches, "__iter__") else [branches]
+    check_callable("switch", "stagec.lax.switch(i, [f, g], x)", *given)
+    branches = given
     chosen = as_operand(index, "switch: index")
     aval = aval_of(chosen)
     if aval.shape or not branches:
@@ -151,7 +151,8 @@ def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: An
     if bodies.runs_in_python(chosen):
         return branches[min(max(bodies.number(chosen), 0), last)](*operands)
     if last == 0:
-        return branches[0](*operands)
+        only: R = call(branches[0], operands, _roles("switch", 1, len(operands))[0])
+        return only
     # Clamped in its own dtype, where it cannot wrap around.
     high = np.asarray(min(last, np.iinfo(aval.dtype).max), aval.dtype)
     chosen = arithmetic.min(chosen, high)
@@ -168,7 +169,9 @@ def choose(name: str, index: Operand, functions: Sequence[Callable[..., Any]], o
         flat += leaves
         trees.append(tree)
     avals = [aval_of(o) for o in flat]
-    recorded = [bodies.record(f, trees, avals) for f in functions]
+    recorded = [
+        bodies.record(f, trees, avals, role=r) for f, r in zip(functions, _roles(name, len(functions), len(operands)))
+    ]
     _check_results(name, functions, recorded)
     refs = list(dict.fromkeys(ref for body in recorded for ref in body.written))
     if refs:
@@ -183,14 +186,18 @@ def choose(name: str, index: Operand, functions: Sequence[Callable[..., Any]], o
     return recorded[0].out_tree.unflatten(results)
 
 
-def _check_callable(name: str, *functions: Any) -> None:
-    for f in functions:
-        if not callable(f):
-            raise location.error(
-                TypeError,
-                f"{name} takes functions, got {type(f).__name__}",
-                fix=f"pass the function itself, as in stagec.lax.{name}(x > 0, f, g, x), not its result",
-            )
+def _operands(name: str, operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
+    if operand is _NOTHING:
+        return operands
+    if operands:
+        what = f"{name}: operands were given by position and as operand="
+        raise location.error(TypeError, what, fix="give them by position")
+    return (operand,)
+
+
+def _roles(name: str, functions: int, operands: int) -> list[Role]:
+    names = ["false_fun", "true_fun"] if name == "cond" else [f"branch {i}" for i in range(functions)]
+    return [Role(f"{name}: {n}", [f"operand_{i}" for i in range(operands)]) for n in names]
 
 
 def _check_results(name: str, functions: Sequence[Callable[..., Any]], recorded: Sequence[Body]) -> None:

@@ -168,14 +168,15 @@ def _push_vjp(primitive: Primitive, primals: Any, tangents: Any, params: dict[st
     outs, residuals, pull = rule.derive(primals[captured:], [not is_zero(t) for t in tangents])
     avals = [aval_of(o).strip_weak_type() for o in outs]
     real = [differentiable(a) for a in avals]
+    active = tuple([differentiable(t.aval if is_zero(t) else aval_of(t)) for t in tangents])
     dots = iter(
         custom_lin_p(
             *residuals,
-            *[instantiate(t) for t in tangents if differentiable(t.aval)],
+            *[instantiate(t) for t, on in zip(tangents, active) if on],
             rule=rule,
             pull=Pulled(pull),
             count=len(residuals),
-            active=tuple([differentiable(t.aval) for t in tangents]),
+            active=active,
             avals=tuple(avals),
         )
     )

@@ -10,6 +10,7 @@ from stagec.control.scan import scan_p, unrolled
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import R
+from stagec.core.functions import Role, check_callable
 from stagec.core.graph import Graph, replay, trace_flat
 from stagec.core.primitive import Primitive
 from stagec.core.pytree import LEAF
@@ -86,6 +87,7 @@ def while_loop(cond_fun: Callable[[Any], ArrayLike], body_fun: Callable[[Any], R
     >>> lax.while_loop(lambda n: n < 100, lambda n: 3 * n, 1)
     Array(243, dtype=int32, weak_type=True)
     """
+    check_callable("while_loop", "stagec.lax.while_loop(cond, body, x)", cond_fun, body_fun)
     operands, tree = bodies.flatten(init_val, "while_loop: init_val")
     if bodies.runs_in_python(*operands):
         carry = tree.unflatten([as_array(o) for o in operands])
@@ -93,12 +95,12 @@ def while_loop(cond_fun: Callable[[Any], ArrayLike], body_fun: Callable[[Any], R
             carry = body_fun(carry)
         return carry
     avals = [aval_of(o) for o in operands]
-    body = bodies.record(body_fun, [tree], avals)
+    body = bodies.record(body_fun, [tree], avals, role=Role("while_loop: body_fun", ("carry",)))
     operands, avals, changed = bodies.promote_weak(operands, body.out_avals)
     if changed:
-        body = bodies.record(body_fun, [tree], avals)
+        body = bodies.record(body_fun, [tree], avals, role=Role("while_loop: body_fun", ("carry",)))
     bodies.check_carry("while_loop", body_fun, tree, avals, body.out_tree, body.out_avals)
-    condition = bodies.record(cond_fun, [tree], avals)
+    condition = bodies.record(cond_fun, [tree], avals, role=Role("while_loop: cond_fun", ("carry",)))
     _check_condition(cond_fun, condition)
     if body.written:
         refs = body.written
@@ -178,6 +180,7 @@ def fori_loop(
     >>> lax.fori_loop(0, 5, lambda i, total: total + i, 0)
     Array(10, dtype=int32, weak_type=True)
     """
+    check_callable("fori_loop", "stagec.lax.fori_loop(0, n, f, x)", body_fun)
     low, high = _bounds(lower, upper)
     known = not isinstance(low, Tracer) and not isinstance(high, Tracer)
     operands, tree = bodies.flatten(init_val, "fori_loop: init_val")
@@ -188,7 +191,8 @@ def fori_loop(
         return carry
     index = aval_of(low)
     avals = [aval_of(o) for o in operands]
-    body = bodies.record(body_fun, [LEAF, tree], [index, *avals])
+    role = Role("fori_loop: body_fun", ("i", "carry"))
+    body = bodies.record(body_fun, [LEAF, tree], [index, *avals], role=role)
     operands, avals, changed = bodies.promote_weak(operands, body.out_avals)
     if changed:
         body = bodies.record(body_fun, [LEAF, tree], [index, *avals])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,10 +11,12 @@ from stagec.control import bodies, scan_rules
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import R, X
+from stagec.core.functions import Role, call, check_callable
 from stagec.core.graph import Graph, Literal, replay
 from stagec.core.primitive import Primitive
 from stagec.core.pytree import PyTreeDef
 from stagec.primitives import arithmetic, logic, references
+from stagec.primitives.axes import as_int
 from stagec.primitives.convert import as_array
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import Operand, as_operand, aval_of
@@ -163,16 +164,17 @@ def scan(
     >>> total, before
     (Array(6, dtype=int32), Array([0, 0, 1, 3], dtype=int32, weak_type=True))
     """
+    check_callable("scan", "stagec.lax.scan(f, init, xs)", f)
     operands, carry_tree = bodies.flatten(init, "scan: init")
     rows, xs_tree = bodies.flatten(xs, "scan: xs")
-    n = _length(rows, xs_tree, length)
+    n = _length("scan", rows, xs_tree, length)
     steps = unrolled("scan", unroll, n)
     if n and bodies.runs_in_python(*operands, *rows):
         return _scan_in_python(f, carry_tree.unflatten(operands), rows, xs_tree, n, reverse)
     avals = [aval_of(o) for o in operands]
     row_avals = [a.update(shape=a.shape[1:]) for a in [aval_of(r) for r in rows]]
     trees = [carry_tree, xs_tree]
-    body = bodies.record(f, trees, [*avals, *row_avals])
+    body = bodies.record(f, trees, [*avals, *row_avals], role=Role("scan: f", ("carry", "x")))
     carry_out, ys_tree = _pair(f, body.out_tree)
     operands, avals, changed = bodies.promote_weak(operands, body.out_avals[: carry_out.num_leaves])
     if changed:
@@ -222,12 +224,20 @@ def map_(f: Callable[[Any], R], xs: Any, batch_size: int | None = None) -> R:
     Array([3., 3.], dtype=float32)
     """
 
-    def step(_: None, x: Any) -> tuple[None, Any]:
-        return None, f(x)
+    check_callable("map", "stagec.lax.map(f, xs)", f)
 
-    if batch_size is None or operator.index(batch_size) <= 0:
+    def step(_: None, x: Any) -> tuple[None, Any]:
+        return None, call(f, [x], Role("map: f", ("x",)))
+
+    rows, tree = bodies.flatten(xs, "map: xs")
+    _length("map", rows, tree, None)
+    if batch_size is None:
         return scan(step, None, xs)[1]
-    return _map_batches(f, xs, operator.index(batch_size))
+    size = as_int(batch_size, "map", "batch_size")
+    if size < 0:
+        fix = "give a positive integer; None or 0 goes through the rows one by one"
+        raise location.error(errors.ShapeError, f"map: batch_size={size}", fix=fix)
+    return _map_batches(f, xs, size) if size else scan(step, None, xs)[1]
 
 
 def _map_batches(f: Callable[[Any], Any], xs: Any, batch_size: int) -> Any:
@@ -245,7 +255,7 @@ def _map_batches(f: Callable[[Any], Any], xs: Any, batch_size: int) -> Any:
     def batch(count: int, parts: Sequence[Any]) -> list[Any]:
         def flat(*row: Any) -> list[Any]:
             nonlocal out_tree
-            found, out_tree = pytree.flatten(f(tree.unflatten(row)))
+            found, out_tree = pytree.flatten(call(f, [tree.unflatten(row)], Role("map: f", ("x",))))
             return [as_operand(leaf, "a result of map's function") for leaf in found]
 
         return batch_front(flat, parts, [0] * len(parts), count)
@@ -284,32 +294,34 @@ def unrolled(name: str, unroll: int | bool | None, length: int | None = None) ->
     if isinstance(unroll, bool) or unroll is None:
         count = length if unroll and length is not None else 1
     else:
-        count = operator.index(unroll)
+        count = as_int(unroll, name, "unroll")
         if count < 1:
             fix = "give a positive integer, or True for all steps"
             raise location.error(errors.ShapeError, f"{name}: unroll={unroll}", fix=fix)
     return max(count if length is None else min(count, length), 1)
 
 
-def _length(rows: list[Operand], tree: PyTreeDef, length: int | None) -> int:
+def _length(name: str, rows: list[Operand], tree: PyTreeDef, length: int | None) -> int:
     avals = [aval_of(r) for r in rows]
     described = [(f"xs{pytree.keystr(p)}", a.long(), "") for p, a in zip(pytree.leaf_paths(tree), avals)]
     if any(not a.shape for a in avals):
         fix = "an array of rank 0 is the same in every step: close over it"
-        raise location.error(errors.ShapeError, "scan: xs has a leaf without axes", described, fix)
+        raise location.error(errors.ShapeError, f"{name}: xs has a leaf without axes", described, fix)
     sizes = {a.shape[0] for a in avals}
     if length is not None:
-        length = operator.index(length)
+        length = as_int(length, name, "length")
         if length < 0 or sizes - {length}:
             fix = "leave length out, or slice xs to it" if sizes else "give a length of 0 or more"
-            raise location.error(errors.ShapeError, f"scan: length={length} does not fit", described, fix)
+            raise location.error(errors.ShapeError, f"{name}: length={length} does not fit", described, fix)
         return length
     if len(sizes) > 1:
         fix = "slice the leaves to one leading size"
-        raise location.error(errors.ShapeError, "scan: the leading sizes of xs differ", described, fix)
+        raise location.error(errors.ShapeError, f"{name}: the leading sizes of xs differ", described, fix)
     if not sizes:
         raise location.error(
-            errors.ShapeError, "scan: nothing says how many steps there are", fix="pass xs, or length=n"
+            errors.ShapeError,
+            f"{name}: nothing says how many steps there are",
+            fix="pass xs, or length=n" if name == "scan" else "pass at least one array in xs",
         )
     return sizes.pop()
 

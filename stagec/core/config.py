@@ -233,7 +233,7 @@ class Config:
 config = Config()
 
 
-def enable_x64(value: bool = True) -> contextlib.AbstractContextManager[None]:
+def enable_x64(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
     """Turn 64-bit dtypes on (or off) for a block, in this thread.
 
     >>> import stagec, stagec.numpy as snp
@@ -241,10 +241,10 @@ def enable_x64(value: bool = True) -> contextlib.AbstractContextManager[None]:
     ...     snp.arange(3.0).dtype
     dtype('float64')
     """
-    return config.override(enable_x64=value)
+    return config.override(enable_x64=new_val)
 
 
-def disable_jit(value: bool = True) -> contextlib.AbstractContextManager[None]:
+def disable_jit(disable: bool = True) -> contextlib.AbstractContextManager[None]:
     """Run jitted functions operation by operation for a block, in this thread.
 
     >>> import stagec
@@ -252,10 +252,10 @@ def disable_jit(value: bool = True) -> contextlib.AbstractContextManager[None]:
     ...     stagec.jit(lambda x: x + 1)(1)
     2
     """
-    return config.override(disable_jit=value)
+    return config.override(disable_jit=disable)
 
 
-def debug_nans(value: bool = True) -> contextlib.AbstractContextManager[None]:
+def debug_nans(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
     """Raise where a result holds NaN, for a block, in this thread.
 
     The error names the operation that made it, and the user's line.
@@ -269,10 +269,10 @@ def debug_nans(value: bool = True) -> contextlib.AbstractContextManager[None]:
     Traceback (most recent call last):
     stagec.errors.NonFiniteError: log made NaN
     """
-    return config.override(debug_nans=value)
+    return config.override(debug_nans=new_val)
 
 
-def debug_infs(value: bool = True) -> contextlib.AbstractContextManager[None]:
+def debug_infs(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
     """Raise where a result holds an infinity, for a block, in this thread.
 
     >>> import stagec, stagec.numpy as snp
@@ -281,10 +281,10 @@ def debug_infs(value: bool = True) -> contextlib.AbstractContextManager[None]:
     Traceback (most recent call last):
     stagec.errors.NonFiniteError: div made an infinity
     """
-    return config.override(debug_infs=value)
+    return config.override(debug_infs=new_val)
 
 
-def debug_key_reuse(value: bool = True) -> contextlib.AbstractContextManager[None]:
+def debug_key_reuse(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
     """Raise where a random key is drawn from twice, for a block, in this thread.
 
     >>> import stagec
@@ -292,10 +292,10 @@ def debug_key_reuse(value: bool = True) -> contextlib.AbstractContextManager[Non
     ...     stagec.config.debug_key_reuse
     True
     """
-    return config.override(debug_key_reuse=value)
+    return config.override(debug_key_reuse=new_val)
 
 
-def log_compiles(value: bool = True) -> contextlib.AbstractContextManager[None]:
+def log_compiles(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
     """Print each compile on standard error, for a block, in this thread.
 
     >>> import stagec
@@ -303,14 +303,14 @@ def log_compiles(value: bool = True) -> contextlib.AbstractContextManager[None]:
     ...     stagec.config.log
     'compile'
     """
-    return config.override(log="compile" if value else "")
+    return config.override(log="compile" if new_val else "")
 
 
-def numpy_rank_promotion(value: str) -> contextlib.AbstractContextManager[None]:
+def numpy_rank_promotion(new_val: str) -> contextlib.AbstractContextManager[None]:
     """Decide on operations of arrays that differ in their number of axes, for a block, in this thread.
 
     Args:
-      value: "allow", "warn", or "raise". Arrays without axes go with all others in any case.
+      new_val: "allow", "warn", or "raise". Arrays without axes go with all others in any case.
 
     >>> import stagec, stagec.numpy as snp
     >>> with stagec.numpy_rank_promotion("raise"):
@@ -318,14 +318,14 @@ def numpy_rank_promotion(value: str) -> contextlib.AbstractContextManager[None]:
     Traceback (most recent call last):
     stagec.errors.ShapeError: add: float32[2,3] and float32[3] differ in their number of axes
     """
-    return config.override(numpy_rank_promotion=value)
+    return config.override(numpy_rank_promotion=new_val)
 
 
-def numpy_dtype_promotion(value: str) -> contextlib.AbstractContextManager[None]:
+def numpy_dtype_promotion(new_val: str) -> contextlib.AbstractContextManager[None]:
     """Decide on operations of arrays that differ in their dtypes, for a block, in this thread.
 
     Args:
-      value: "standard", or "strict", which refuses them. A Python number goes with arrays that hold such numbers: an
+      new_val: "standard", or "strict", which refuses them. A Python number goes with arrays that hold such numbers: an
         integer with all but truth values, a float with floating and complex dtypes.
 
     >>> import stagec, stagec.numpy as snp
@@ -334,18 +334,18 @@ def numpy_dtype_promotion(value: str) -> contextlib.AbstractContextManager[None]
     Traceback (most recent call last):
     stagec.errors.DtypeError: float32, int32 are not promoted with numpy_dtype_promotion='strict'
     """
-    return config.override(numpy_dtype_promotion=value)
+    return config.override(numpy_dtype_promotion=new_val)
 
 
-def default_matmul_precision(value: str | None) -> contextlib.AbstractContextManager[None]:
+def default_matmul_precision(new_val: str | None) -> contextlib.AbstractContextManager[None]:
     """Decide how exact products are on hardware that has a choice, for a block, in this thread.
 
     Args:
-      value: "default", "high" or "highest", for products that have no `precision=` of their own.
+      new_val: "default", "high" or "highest", for products that have no `precision=` of their own.
 
     >>> import stagec
     >>> with stagec.default_matmul_precision("highest"):
     ...     stagec.config.default_matmul_precision
     'highest'
     """
-    return config.override(default_matmul_precision=value)
+    return config.override(default_matmul_precision=new_val)

@@ -72,7 +72,7 @@ _INSTEAD = {
 # What JAX has in the module of the same name; of NumPy, NumPy itself is asked.
 _JAX = {
     "stagec": "NamedSharding P distributed "
-    "ffi fwd_and_bwd host_count make_mesh pmap profiler "
+    "ffi host_count make_mesh pmap profiler "
     "set_mesh shard_map sharding stages transfer_guard version",
     "stagec.lax": "precv psend ragged_all_to_all",
     "stagec.numpy": " ".join(_SMALL_DTYPES),

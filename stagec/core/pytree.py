@@ -191,9 +191,9 @@ def broadcast_prefix(prefix: Any, full: Any, is_leaf: Callable[[Any], bool] | No
     return out
 
 
-def unflatten(definition: PyTreeDef, leaves: Iterable[Any]) -> Any:
+def unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
     """Put leaves together to a tree; the inverse of `flatten`."""
-    return definition.unflatten(leaves)
+    return treedef.unflatten(leaves)
 
 
 def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
@@ -233,34 +233,35 @@ def map_leaves(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[
     return definition.unflatten([f(*row) for row in zip(first, *map(definition.flatten_up_to, rest))])
 
 
-def transpose(outer: PyTreeDef, inner: PyTreeDef | None, tree: Any) -> Any:
-    """Turn an `outer` of `inner`s inside out.
+def transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any) -> Any:
+    """Turn a tree of trees inside out.
 
     Args:
-      outer: structure whose leaves `tree` replaces by trees of structure `inner`.
-      inner: None takes it from the first of them.
+      outer_treedef: structure whose leaves `pytree_to_transpose` replaces by trees of structure `inner_treedef`.
+      inner_treedef: None takes it from the first of them.
+      pytree_to_transpose: the tree.
 
     Raises:
-      PytreeError: `tree` does not have the structure.
+      PytreeError: the tree does not have the structure.
 
     >>> transpose(structure([0, 0]), None, [(1, 2), (3, 4)])
     ([1, 3], [2, 4])
     """
-    parts = outer.flatten_up_to(tree)
+    outer, inner, parts = outer_treedef, inner_treedef, outer_treedef.flatten_up_to(pytree_to_transpose)
     if inner is None:
         inner = structure(parts[0]) if parts else LEAF
     columns = zip(*(inner.flatten_up_to(part) for part in parts)) if parts else [()] * inner.num_leaves
     return inner.unflatten([outer.unflatten(column) for column in columns])
 
 
-def treedef_tuple(definitions: Iterable[PyTreeDef]) -> PyTreeDef:
+def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     """The structure of a tuple of trees with these structures."""
-    return make(tuple, None, tuple(definitions))
+    return make(tuple, None, tuple(treedefs))
 
 
-def all_leaves(values: Iterable[Any], is_leaf: Callable[[Any], bool] | None = None) -> bool:
+def all_leaves(iterable: Iterable[Any], is_leaf: Callable[[Any], bool] | None = None) -> bool:
     """Whether each value is a leaf, not a container."""
-    return all((is_leaf is not None and is_leaf(value)) or node_of(type(value)) is None for value in values)
+    return all((is_leaf is not None and is_leaf(value)) or node_of(type(value)) is None for value in iterable)
 
 
 def is_leaf_type(cls: type) -> bool:

@@ -14,6 +14,7 @@ from stagec.core.dtype_info import finfo
 from stagec.core.libraries import has_scipy
 from stagec.core.primitive import Absent
 from stagec.core.zero import is_zero, zero_of
+from stagec.factorizations.lu import solve_matrix
 from stagec.factorizations.row import adjoint, each_matrix, factorization, matrix_argument, panels
 from stagec.factorizations.triangular import triangular_solve
 from stagec.numpy.choice import where
@@ -22,6 +23,7 @@ from stagec.numpy.diagonals import tril, triu
 from stagec.numpy.padding import pad
 from stagec.numpy.rounding import conj
 from stagec.primitives import arithmetic as ar
+from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
 from stagec.primitives.rules import instantiate, zeros
 from stagec.primitives.slicing import (
@@ -285,22 +287,47 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     if is_zero(tangents[0]):
         return [q, r], [zero_of(aval_of(q)), zero_of(aval_of(r))]
     *_, m, n = aval_of(primals[0]).shape
-    if m < n or (params["full_matrices"] and m != n):
-        raise location.error(
-            errors.UnsupportedError,
-            f"qr has no derivative for {m} rows and {n} columns with full_matrices={params['full_matrices']}",
-            fix="factorize a matrix with no more columns than rows, in mode 'reduced'",
-        )
-    scaled = triangular_solve(r, instantiate(tangents[0]), lower=False)
+    a_dot = instantiate(tangents[0])
+    if m < n:
+        # The first columns decide on Q, and the others follow it: V = Q* Y.
+        q_dot, r_dot = _tangents(q, r[..., :m], a_dot[..., :m])
+        rest = adjoint(q) @ a_dot[..., m:] + adjoint(q_dot) @ (q @ r[..., m:])
+        return [q, r], [q_dot, concatenate([r_dot, rest], aval_of(r).ndim - 1)]
+    q_dot, r_dot = _tangents(q[..., :n], r[..., :n, :], a_dot)
+    if aval_of(q).shape[-1] == n:
+        return [q, r], [q_dot, r_dot]
+    below = zeros(aval_of(r).update(shape=(*aval_of(r).shape[:-2], m - n, n)))
+    return [q, r], [
+        concatenate([q_dot, _others(q, q_dot)], aval_of(q).ndim - 1),
+        concatenate([r_dot, below], aval_of(r).ndim - 2),
+    ]
+
+
+def _tangents(q: Any, r: Any, a_dot: Any) -> tuple[Any, Any]:
+    """The tangents of Q and R of a matrix with no more columns than rows, of which Q has as many."""
+    scaled = triangular_solve(r, a_dot, lower=False)
     inner = adjoint(q) @ scaled
     below = tril(inner, -1)
     omega = below - adjoint(below)
     if aval_of(inner).dtype.kind == "c":
         # The diagonal of R stays real: what is imaginary there turns Q.
-        diagonal = inner * np.eye(n, dtype=aval_of(inner).dtype)
+        diagonal = inner * np.eye(aval_of(r).shape[-1], dtype=aval_of(inner).dtype)
         omega = omega + (diagonal - conj(diagonal)) / 2
-    q_dot = q @ (omega - inner) + scaled
-    return [q, r], [q_dot, (inner - omega) @ r]
+    return q @ (omega - inner) + scaled, (inner - omega) @ r
+
+
+def _others(q: Any, q_dot: Any) -> Any:
+    """The tangents of the columns of Q that R does not reach, from those of the others.
+
+    As a product of n reflections, Q = I - Y T Y*. So all of Q - I follows from its first n rows and columns, the
+    square A: with Z = C A^-1 for the rows C below A, the rest of its columns are the first ones times Z*.
+    """
+    n = aval_of(q_dot).shape[-1]
+    square = q[..., :n, :n] - np.eye(n, dtype=aval_of(q).dtype)
+    first = concatenate([square, q[..., n:, :n]], aval_of(q).ndim - 2)
+    z = adjoint(solve_matrix(adjoint(square), adjoint(q[..., n:, :n])))
+    change = q_dot[..., n:, :] - z @ q_dot[..., :n, :]
+    return q_dot @ adjoint(z) + first @ solve_matrix(adjoint(square), adjoint(change))
 
 
 qr_p = factorization("qr", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp)

@@ -20,7 +20,7 @@ from stagec.numpy.elementary import exp, log, tanh as tanh
 from stagec.numpy.extremes import maximum
 from stagec.numpy.promotion import broadcast_to_shape, promote_inexact, truth
 from stagec.primitives import arithmetic as ar, logic
-from stagec.primitives.axes import canonical_axes, canonical_axis
+from stagec.primitives.axes import as_shape, canonical_axes, canonical_axis
 from stagec.primitives.barrier import stop_gradient
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import broadcasted_iota
@@ -168,7 +168,8 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike = None, axis: in
     x = as_operand(x, "one_hot's argument")
     aval = aval_of(x)
     position = canonical_axis(axis, aval.ndim + 1, "one_hot")
-    shape = (*aval.shape[:position], int(num_classes), *aval.shape[position:])
+    (count,) = as_shape((num_classes,), "one_hot")
+    shape = (*aval.shape[:position], count, *aval.shape[position:])
     classes = broadcasted_iota(aval.dtype, shape, position)
     kept = tuple(a for a in range(len(shape)) if a != position)
     same = logic.eq(broadcast_in_dim(x, shape, kept), classes)

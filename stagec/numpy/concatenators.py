@@ -15,7 +15,8 @@ class Concatenator:
     """Joins what is in brackets: slices, which are ranges, numbers, lists and arrays.
 
     A string in front is NumPy's: an axis, `"axis,rank"`, or `"axis,rank,position"`: arrays of a smaller rank get
-    axes of size 1, their own beginning at the position. `"r"` and `"c"` give a row and a column.
+    axes of size 1, their own beginning at the position. `"r"` and `"c"` make a matrix of a vector, one row or one
+    column.
 
     >>> import stagec.numpy as snp
     >>> snp.r_[1:4, 0, snp.array([7, 8])]
@@ -31,13 +32,15 @@ class Concatenator:
     def __getitem__(self, key: Any) -> Any:
         items = list(key) if isinstance(key, tuple) else [key]
         axis, rank, position = self._defaults
-        if items and isinstance(items[0], str):
-            axis, rank, position = self._directive(items.pop(0))
-        return concatenate([_with_rank(item, rank, position) for item in items], axis)
+        directive = items.pop(0) if items and isinstance(items[0], str) else None
+        if directive is not None and directive not in ("r", "c"):
+            axis, rank, position = self._directive(directive)
+        joined = concatenate([_with_rank(item, rank, position) for item in items], axis)
+        if directive in ("r", "c") and joined.ndim == 1:
+            return joined[:, None] if directive == "c" else joined[None, :]
+        return joined
 
     def _directive(self, text: str) -> tuple[int, int, int]:
-        if text in ("r", "c"):
-            return (0, 2, 0) if text == "c" else (-1, 2, -1)
         try:
             axis, rank, position = [int(part) for part in text.split(",")] + list(self._defaults[text.count(",") + 1 :])
         except ValueError:

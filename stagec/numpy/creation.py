@@ -197,6 +197,8 @@ def arange(
     Array([2, 4, 6], dtype=int32)
     """
     given = [v for v in (start, stop, step) if v is not None]
+    if start is None:
+        raise location.error(errors.ArgumentTypeError, "arange: start is None", fix="pass a number for start")
     for value in given:
         if isinstance(value, Tracer):
             raise location.error(
@@ -207,7 +209,7 @@ def arange(
                 "or use stagec.numpy.arange(size) * step + start with a static size",
             )
     for value in given:
-        if np.ndim(value) or np.iscomplexobj(value):
+        if isinstance(value, (str, bytes)) or np.ndim(value) or np.iscomplexobj(value):
             raise location.error(
                 errors.ShapeError if np.ndim(value) else errors.DtypeError,
                 f"arange: the bounds must be real numbers, got {errors.brief(value)}",

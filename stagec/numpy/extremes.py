@@ -14,6 +14,7 @@ from stagec.numpy.promotion import broadcast_together, promote, promote_dtypes, 
 from stagec.primitives import arithmetic as ar, complex as cplx, logic, transcendental as tr
 from stagec.primitives.convert import as_array
 from stagec.primitives.gcd import gcd_p
+from stagec.primitives.iota import full_like
 from stagec.primitives.operand import Operand, as_operand
 from stagec.primitives.rules import instantiate
 from stagec.typing import ArrayLike
@@ -115,12 +116,16 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     x, y = promote_floating("hypot", x1, x2)
     real_only("hypot", x)
     x, y = ar.abs(x), ar.abs(y)
+    infinite = logic.bitwise_or(logic.eq(x, float("inf")), logic.eq(y, float("inf")))
+    # NaN has slopes of NaN. Those of the maximum are 0, on the way forward and back, hence a factor at either end.
+    undefined = logic.bitwise_or(logic.ne(x, x), logic.ne(y, y))
+    factor = logic.select(undefined, float("nan"), full_like(ar.add(x, y), 1))
+    x, y = ar.mul(x, factor), ar.mul(y, factor)
     large, small = ar.max(x, y), ar.min(x, y)
     empty = logic.eq(large, 0)
     ratio = ar.div(small, logic.select(empty, 1.0, large))
     length = ar.mul(large, ar.sqrt(ar.add(ar.square(ratio), 1.0)))
-    length = logic.select(empty, large, length)
-    infinite = logic.bitwise_or(logic.eq(x, float("inf")), logic.eq(y, float("inf")))
+    length = ar.mul(logic.select(empty, large, length), factor)
     return logic.select(infinite, float("inf"), length)
 
 

@@ -12,6 +12,7 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.numpy.index_syntax import Parsed, Part, index_error, parse, traced_mask
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
+from stagec.primitives.axes import shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.gather import GatherDimensionNumbers, GatherScatterMode, gather
 from stagec.primitives.iota import full
@@ -48,6 +49,8 @@ def getitem(
     """
     parsed_mode = GatherScatterMode.from_any(mode)
     fills = parsed_mode == GatherScatterMode.FILL_OR_DROP
+    if fill_value is not None and np.ndim(fill_value):
+        raise shape_error("get", f"fill_value has shape {np.shape(fill_value)}", "give one number")
     parsed = parse(index, x.shape, clips=not fills)
     if parsed.mask is not None and not isinstance(parsed.mask, list):
         raise traced_mask(parsed.mask)

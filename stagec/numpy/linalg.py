@@ -18,7 +18,8 @@ from stagec.numpy.norms import matrix_norm, norm, vector_norm
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.numpy.ranks import cond, lstsq, matrix_rank, pinv
 from stagec.numpy.systems import det, inv, slogdet, solve, tensorinv, tensorsolve
-from stagec.primitives.axes import as_int, shape_error
+from stagec.primitives.axes import as_int, canonical_axis, shape_error
+from stagec.primitives.operand import aval_of
 from stagec.primitives.precision import PrecisionLike
 from stagec.primitives.shape import expand_dims
 from stagec.runtime.plans import cover as _cover
@@ -156,7 +157,16 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
-    """The cross product of vectors of length 3."""
+    """The cross product of vectors of length 3.
+
+    Raises:
+      ShapeError: the vectors have another length.
+    """
+    avals = [aval_of(array_argument(x, "cross")) for x in (x1, x2)]
+    lengths = [a.shape[canonical_axis(axis, a.ndim, "cross")] for a in avals]
+    if lengths != [3, 3]:
+        text = f"the vectors along axis {axis} of {avals[0].long()} and {avals[1].long()} do not have length 3"
+        raise shape_error("cross", text, "append a component of 0, as stagec.numpy.cross does")
     return linear.cross(x1, x2, axis=axis)
 
 
@@ -171,15 +181,29 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> Array
 
 
 def tensordot(
-    x1: ArrayLike, x2: ArrayLike, /, *, axes: int | Sequence[Sequence[int]] = 2, precision: PrecisionLike = None
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    *,
+    axes: int | Sequence[Sequence[int]] = 2,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike = None,
 ) -> Array:
     """Contract axes of two arrays."""
-    return linear.tensordot(x1, x2, axes, precision=precision)
+    return linear.tensordot(x1, x2, axes, precision=precision, preferred_element_type=preferred_element_type)
 
 
-def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: PrecisionLike = None) -> Array:
+def vecdot(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    *,
+    axis: int = -1,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike = None,
+) -> Array:
     """The product of vectors along one axis; the first is conjugated."""
-    return linear.vecdot(x1, x2, axis=axis, precision=precision)
+    return linear.vecdot(x1, x2, axis=axis, precision=precision, preferred_element_type=preferred_element_type)
 
 
 def __dir__() -> list[str]:

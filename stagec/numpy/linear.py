@@ -140,8 +140,18 @@ def dot(
     if not x.ndim or not y.ndim:
         product = to_array(_times(*promote("dot", x, y)))
         return product if preferred is None else convert_element_type(product, preferred)
-    y_axis = max(y.ndim - 2, 0)
-    return dot_general(x, y, (((x.ndim - 1,), (y_axis,)), ((), ())), precision, preferred)
+    return _contracted("dot", x, y, (x.ndim - 1,), (max(y.ndim - 2, 0),), precision, preferred)
+
+
+def _contracted(
+    name: str, x: Any, y: Any, x_axes: Sequence[int], y_axes: Sequence[int], precision: Any, preferred: Any
+) -> Any:
+    """The sums of products along pairs of axes; what is left of `x`, then of `y`."""
+    sizes = [tuple([v.shape[i] for i in axes]) for v, axes in ((x, x_axes), (y, y_axes))]
+    if sizes[0] != sizes[1]:
+        text = f"axes {tuple(x_axes)} of the first have sizes {sizes[0]}, axes {tuple(y_axes)} of the second {sizes[1]}"
+        raise shape_error(name, text, "sizes of paired axes must agree; transpose one of the operands", (x, y), "ab")
+    return dot_general(x, y, ((x_axes, y_axes), ((), ())), precision, preferred)
 
 
 def vdot(
@@ -153,8 +163,9 @@ def vdot(
     >>> vdot(snp.ones((2, 2)), snp.ones((2, 2)))
     Array(4., dtype=float32)
     """
-    x = _conjugate(ravel(array_argument(a, "a")))
-    return dot(x, ravel(array_argument(b, "b")), precision=precision, preferred_element_type=preferred_element_type)
+    x, y = _pair(a, b)
+    preferred = _preferred(preferred_element_type, "vdot")
+    return _contracted("vdot", _conjugate(ravel(x)), ravel(y), (0,), (0,), precision, preferred)
 
 
 def _conjugate(x: Any) -> Any:
@@ -225,8 +236,8 @@ def inner(
     x, y = _pair(a, b)
     if not x.ndim or not y.ndim:
         return dot(x, y, preferred_element_type=preferred_element_type)
-    numbers = (((x.ndim - 1,), (y.ndim - 1,)), ((), ()))
-    return dot_general(x, y, numbers, precision, _preferred(preferred_element_type, "inner"))
+    preferred = _preferred(preferred_element_type, "inner")
+    return _contracted("inner", x, y, (x.ndim - 1,), (y.ndim - 1,), precision, preferred)
 
 
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
@@ -279,7 +290,8 @@ def tensordot(
                 (x, y),
             )
         x_axes, y_axes = tuple(range(x.ndim - count, x.ndim)), tuple(range(count))
-    return dot_general(x, y, ((x_axes, y_axes), ((), ())), precision, _preferred(preferred_element_type, "tensordot"))
+    preferred = _preferred(preferred_element_type, "tensordot")
+    return _contracted("tensordot", x, y, x_axes, y_axes, precision, preferred)
 
 
 def kron(a: ArrayLike, b: ArrayLike) -> Array:

@@ -24,7 +24,7 @@ from stagec.typing import ArrayLike, DTypeLike
 
 
 def _check_order(order: str | None, name: str) -> str:
-    if order in ("C", "A", "K", None):
+    if order in ("C", "A", None):
         return "C"
     if order == "F":
         return "F"
@@ -84,7 +84,8 @@ def ravel(a: ArrayLike | Sequence[Any], order: str = "C") -> Array:
     Array([1., 0., 0., 1.], dtype=float32)
     """
     a = array_argument(a, "a")
-    return reshape(a, (a.size,), order)
+    # Elements lie in memory in row-major order.
+    return reshape(a, (a.size,), "C" if order == "K" else order)
 
 
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:

@@ -81,14 +81,14 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | No
     if not isinstance(a, Tracer) and (size is None or not any(isinstance(f, Tracer) for f in fills)):
         found = np.nonzero(np.asarray(a))
         if size is not None:
-            count = as_int(size, "nonzero", "size")
+            (count,) = as_shape((size,), "nonzero")
             found = tuple(
                 np.concatenate([f[:count], np.full(max(count - len(f), 0), int(v))]) for f, v in zip(found, fills)
             )
         return tuple(from_numpy(f, kind) for f in found)
     if size is None:
         concrete(a, "nonzero", "the array", "give the size of the result, size=")
-    count = as_int(size, "nonzero", "size")
+    (count,) = as_shape((size,), "nonzero")
     if not a.size or not count:
         return tuple(full_like(iota(kind, count), v) for v in fills)
     flat = convert_element_type(logic.ne(ravel(a), full_like(ravel(a), 0)), dtypes.int32)
@@ -257,7 +257,8 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
     >>> tril_indices(2)
     (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
     """
-    return _triangle_indices(np.tri(n, m, k, dtype=bool))
+    rows, columns = as_shape((n, n if m is None else m), "tril_indices")
+    return _triangle_indices(np.tri(rows, columns, k, dtype=bool))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
@@ -266,7 +267,8 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
     >>> triu_indices(2)
     (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
     """
-    return _triangle_indices(~np.tri(n, m, k - 1, dtype=bool))
+    rows, columns = as_shape((n, n if m is None else m), "triu_indices")
+    return _triangle_indices(~np.tri(rows, columns, k - 1, dtype=bool))
 
 
 def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ from stagec.core.array import Array, Axis
 from stagec.numpy import complex_order
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
 from stagec.numpy.extremes import maximum, minimum
-from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, truth
+from stagec.numpy.promotion import broadcast_to_shape, stretches_to, truth
 from stagec.primitives import arithmetic as ar, reduce as rd
 from stagec.primitives.axes import canonical_axes, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
@@ -52,14 +52,13 @@ def count_over(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
 def mask_like(x: Any, where: Any, name: str) -> Any:
     """`where=` as bools that broadcast to the shape of `x`."""
     mask = truth(array_argument(where, f"{name}'s where"))
-    shape = broadcast_shapes(aval_of(x).shape, aval_of(mask).shape)
-    if shape != aval_of(x).shape:
+    if not stretches_to(aval_of(mask).shape, aval_of(x).shape):
         raise location.error(
             errors.ShapeError,
             f"{name}: where of shape {aval_of(mask).shape} does not broadcast to {aval_of(x).long()}",
             fix="broadcast the array first, stagec.numpy.broadcast_to(x, mask.shape)",
         )
-    return broadcast_to_shape(mask, shape)
+    return broadcast_to_shape(mask, aval_of(x).shape)
 
 
 def _reduction(

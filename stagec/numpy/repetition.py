@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes
+from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.trace import Tracer
 from stagec.numpy import promotion
@@ -69,9 +69,7 @@ def repeat(
     size = a.shape[axis]
     if isinstance(repeats, Tracer) and total_repeat_length is not None:
         return _repeat_traced(a, repeats, axis, as_int(total_repeat_length, "repeat", "total_repeat_length"))
-    counts = concrete(repeats, "repeat", "repeats", "give the size of the result, total_repeat_length=").astype(
-        np.int64
-    )
+    counts = _counts(concrete(repeats, "repeat", "repeats", "give the size of the result, total_repeat_length="))
     if counts.ndim == 0 or counts.size == 1:
         n = as_int(counts.reshape(())[()], "repeat", "repeats")
         if total_repeat_length is None:
@@ -91,6 +89,15 @@ def repeat(
         total = as_int(total_repeat_length, "repeat", "total_repeat_length")
         source = np.concatenate([source, np.full(max(total - len(source), 0), size - 1)])[:total]
     return getitem(a, (*[slice(None)] * axis, source.astype(np.int32)))
+
+
+def _counts(repeats: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if not np.can_cast(repeats.dtype, np.int64, "same_kind"):
+        fix = "convert them with astype(int)"
+        raise location.error(errors.DtypeError, f"repeat: repeats must be integers, got {repeats.dtype}", fix=fix)
+    if (repeats < 0).any():
+        raise shape_error("repeat", f"repeats has a negative number, {repeats.min()}", "give numbers of 0 or more")
+    return repeats.astype(np.int64)
 
 
 def _repeat_traced(a: Any, repeats: Any, axis: int, total: int) -> Array:

@@ -18,7 +18,7 @@ from stagec.numpy.promotion import promote_dtypes
 from stagec.numpy.reductions import argmax, strong
 from stagec.numpy.selection import compress
 from stagec.numpy.sorting import lexsort, searchsorted, unique_rows, unique_sorted
-from stagec.primitives.axes import as_int, canonical_axis
+from stagec.primitives.axes import as_shape, canonical_axis
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import reshape
@@ -91,14 +91,14 @@ def unique(
         found: Any = np.unique(  # type: ignore[call-overload]
             _comparable(concrete(x, "unique", "ar", "give the size of the result, size=")),
             *wanted,
-            axis=axis,
+            axis=None if axis is None else canonical_axis(axis, x.ndim, "unique"),
             equal_nan=equal_nan,
         )
         parts = list(found) if any(wanted) else [found]
         first = from_numpy(parts[0], aval_of(x).dtype)
         rest = [from_numpy(p, dtypes.default_int()) for p in parts[1:]]
         return (first, *rest) if any(wanted) else first
-    count = as_int(size, "unique", "size")
+    (count,) = as_shape((size,), "unique")
     if axis is not None:
         axis = canonical_axis(axis, x.ndim, "unique")
         rows = moveaxis(x, axis, 0)
@@ -303,7 +303,7 @@ def _kept(mask: Any, values: Any, size: Any, fill_value: Any, smallest: bool) ->
     kind = values.dtype
     if fill_value is None:
         fill_value = where(mask.any(), values[argmax(mask)], 0).astype(kind) if smallest and values.size else 0
-    count = as_int(size, "size", "size")
+    (count,) = as_shape((size,), "size")
     fill = full(count, array_argument(fill_value, "fill_value").astype(kind))
     if not values.size:
         return fill

@@ -216,6 +216,10 @@ def _sorts_before(x: Any, y: Any) -> Any:
 _ALL_AT_ONCE = 1 << 16
 
 
+# The names of JAX's algorithms.
+_METHODS = ("scan", "scan_unrolled", "sort", "compare_all")
+
+
 def searchsorted(
     a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None, *, method: str = "scan"
 ) -> Array:
@@ -226,10 +230,11 @@ def searchsorted(
       v: what to insert.
       side: `"left"` to insert before equal elements, `"right"` after them.
       sorter: positions that sort `a`.
-      method: accepted; the algorithm is chosen by size.
+      method: one of JAX's names; the algorithm is chosen by size.
 
     Raises:
       ShapeError: `a` does not have rank 1, or `side` is another word.
+      ValueError: `method` is not one of JAX's.
 
     >>> import stagec.numpy as snp
     >>> snp.searchsorted(snp.array([1, 3, 5]), snp.array([3, 4]))
@@ -242,6 +247,9 @@ def searchsorted(
             f"searchsorted: a is {aval_of(table).long()}, side is {side!r}",
             fix="pass a sorted vector, and side='left' or 'right'",
         )
+    if method not in _METHODS:
+        fix = f"use one of {', '.join(map(repr, _METHODS))}, or leave method out"
+        raise location.error(ValueError, f"searchsorted: method={method!r}", fix=fix)
     if sorter is not None:
         table = take_flat(table, array_argument(sorter, "searchsorted's sorter"))
     n, shape = aval_of(table).size, aval_of(values).shape
@@ -283,6 +291,12 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str 
     edges = array_argument(bins, "digitize's bins")
     side = "left" if right else "right"
     n = aval_of(edges).size
+    if aval_of(edges).ndim != 1:
+        raise location.error(
+            errors.ShapeError,
+            f"digitize: bins is {aval_of(edges).long()}",
+            fix="pass a vector of edges; stagec.vmap maps over several",
+        )
     if n < 2:
         return searchsorted(edges, x, side)
     rising = searchsorted(edges, x, side)

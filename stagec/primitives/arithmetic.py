@@ -14,11 +14,12 @@ from stagec.core.dtypes import FLOATING, INEXACT, NUMERIC
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Absent, Primitive
 from stagec.core.zero import zero_of
 from stagec.primitives.axes import as_int
+from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import as_operand, aval_of, literal, uniform
 from stagec.primitives.precision import Accuracy, check_accuracy
 from stagec.primitives.rules import batch_elementwise, cotangents, each, linear, spread_to, zeros
 from stagec.primitives.table import check_dtype, computed_in_float32, elementwise, spread
-from stagec.typing import ArrayLike
+from stagec.typing import ArrayLike, DTypeLike
 
 REAL = NUMERIC - dtypes.COMPLEX
 ORDERED = dtypes.ALL - dtypes.COMPLEX
@@ -404,9 +405,14 @@ def sub(x: ArrayLike, y: ArrayLike) -> Array:
     return sub_p(*uniform(x, y))
 
 
-def mul(x: ArrayLike, y: ArrayLike) -> Array:
-    """`x * y` for each element; integers wrap around."""
-    return mul_p(*uniform(x, y))
+def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike = None) -> Array:
+    """`x * y` for each element; integers wrap around.
+
+    Args:
+      out_dtype: convert both to it first.
+    """
+    operands = uniform(x, y)
+    return mul_p(*operands) if out_dtype is None else mul_p(*[convert_element_type(o, out_dtype) for o in operands])
 
 
 def div(x: ArrayLike, y: ArrayLike) -> Array:
@@ -500,6 +506,6 @@ def round(x: ArrayLike, rounding_method: RoundingMethod | int = RoundingMethod.A
     return round_p(as_operand(x), rounding_method=int(RoundingMethod(rounding_method)))
 
 
-def nextafter(x: ArrayLike, y: ArrayLike) -> Array:
-    """The next representable number after each `x` in the direction of `y`."""
-    return nextafter_p(*uniform(x, y))
+def nextafter(x1: ArrayLike, x2: ArrayLike) -> Array:
+    """The next representable number after each `x1` in the direction of `x2`."""
+    return nextafter_p(*uniform(x1, x2))

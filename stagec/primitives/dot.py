@@ -278,14 +278,24 @@ def _axes(axes: Sequence[int], rank: int) -> Ints:
 
 
 def dot(
-    lhs: ArrayLike, rhs: ArrayLike, *, precision: PrecisionLike = None, preferred_element_type: DTypeLike = None
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    *,
+    dimension_numbers: DotDimensionNumbers | None = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike = None,
 ) -> Array:
     """The product of vectors and matrices: last axis of `lhs` with first of `rhs`.
+
+    Args:
+      dimension_numbers: other axes, as `dot_general` takes them.
 
     >>> import stagec.numpy as snp
     >>> dot(snp.arange(3), snp.arange(3))
     Array(5, dtype=int32)
     """
+    if dimension_numbers is not None:
+        return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
     x, y = uniform(lhs, rhs)
     if not aval_of(x).ndim or not aval_of(y).ndim:
         raise shape_error(

@@ -15,7 +15,7 @@ from stagec.core.primitive import Primitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.primitives.axes import as_shape, shape_error
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.gather_checks import check_dimensions
+from stagec.primitives.gather_checks import as_dimensions, check_dimensions
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.rules import to_front, zeros
 from stagec.primitives.shape import reshape_p
@@ -437,8 +437,10 @@ def gather(
     if aval_of(indices).weak_type:
         indices = convert_element_type(indices, aval_of(indices).dtype)
     if fill_value is not None:
+        if np.ndim(fill_value):
+            raise shape_error("gather", f"fill_value has shape {np.shape(fill_value)}", "give one number")
         fill_value = np.asarray(fill_value).astype(aval_of(x).dtype).item()
-    numbers = GatherDimensionNumbers(*[tuple(int(i) for i in field) for field in dimension_numbers])
+    numbers = as_dimensions("gather", GatherDimensionNumbers, dimension_numbers)
     rank = len(numbers.offset_dims) + max(aval_of(indices).ndim - 1, 0)
     check_dimensions("gather", numbers, aval_of(x), aval_of(indices), "offset_dims", rank)
     return gather_p(

@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 from stagec.primitives.axes import shape_error
+
+N = TypeVar("N", bound=tuple[Any, ...])
+
+
+def as_dimensions(name: str, kind: type[N], numbers: Any) -> N:
+    """Dimension numbers of a gather or a scatter, as the class that is for them."""
+    if not isinstance(numbers, tuple):
+        raise location.error(
+            errors.ArgumentTypeError,
+            f"{name}: dimension_numbers must be a {kind.__name__}, got {errors.brief(numbers)}",
+            fix=f"pass stagec.lax.{kind.__name__}(...)",
+        )
+    return kind(*[tuple(int(i) for i in field) for field in numbers])
 
 
 def check_dimensions(

@@ -11,7 +11,7 @@ from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NO_OPERANDS, Primitive
-from stagec.primitives.axes import as_shape, canonical_axis
+from stagec.primitives.axes import as_shape, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import as_operand, aval_of, promotable
 from stagec.primitives.shape import broadcast_in_dim, repeated
@@ -76,6 +76,13 @@ def full(shape: Sequence[int], fill_value: ArrayLike, dtype: DTypeLike = None) -
     else:
         value = convert_element_type(promotable(fill_value, "fill_value"), dtype)
     sizes = as_shape(shape, "full")
+    if aval_of(value).ndim:
+        fix = "pass one number, or use stagec.numpy.full, which broadcasts"
+        raise shape_error("full", f"fill_value is {aval_of(value).long()}", fix, (value,), ("fill_value",))
+    return _spread(value, sizes)
+
+
+def _spread(value: Any, sizes: Sequence[int]) -> Array:
     return broadcast_in_dim(value, sizes, tuple(range(len(sizes) - aval_of(value).ndim, len(sizes))))
 
 
@@ -91,7 +98,7 @@ def full_like(
     aval = aval_of(as_operand(x))
     weak = dtype is None and aval.weak_type
     value = convert_element_type(fill_value, aval.dtype if dtype is None else dtype, weak)
-    return full(aval.shape if shape is None else shape, value)
+    return _spread(value, aval.shape if shape is None else as_shape(shape, "full_like"))
 
 
 def zeros_like(x: ArrayLike) -> Array:

@@ -13,6 +13,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.dtypes import ALL, COMPLEX, FLOATING, INTEGER
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from stagec.core.zero import is_linear, is_zero, zero_of
+from stagec.primitives.axes import shape_error
 from stagec.primitives.operand import as_operand, aval_of, uniform
 from stagec.primitives.rules import batch_elementwise, each, fit, instantiate, spread_to, zeros
 from stagec.primitives.table import check_dtype, elementwise, elementwise_shape, same_dtype, spread
@@ -396,6 +397,8 @@ def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
     Raises:
       ShapeError: shapes differ, or the number of cases does not fit `which`.
     """
+    if not cases:
+        raise shape_error("select_n", "there are no cases", "pass the arrays to choose from after which")
     return select_n_p(as_operand(which, "which"), *uniform(*cases))
 
 

@@ -13,6 +13,7 @@ from stagec.core.foreign import from_foreign
 from stagec.core.graph import Literal
 from stagec.core.lossy import refuse_lossy
 from stagec.core.operators import ArrayOperators
+from stagec.core.zero import Linear
 
 Operand = Any  # Array, Tracer, Literal, or np.ndarray of a canonical dtype
 
@@ -46,6 +47,12 @@ def as_operand(value: Any, name: str = "argument") -> Operand:
         return np.asarray(value, dtype)
     if hasattr(value, "__stagec_array__"):
         return as_operand(value.__stagec_array__(), name)
+    if type(value) is Linear:
+        raise location.error(
+            errors.UnsupportedError,
+            "this is not linear in what is transposed: it combines two values that both depend on it",
+            fix="close over one of the two, or use stagec.vjp, which differentiates functions that are not linear",
+        )
     refuse_lossy(value, name)
     foreign = from_foreign(value, name)
     if foreign is not None:

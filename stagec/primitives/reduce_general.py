@@ -11,6 +11,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.core.functions import Role, call, check_callable
 from stagec.core.graph import Graph, Literal, replay, trace_flat
 from stagec.core.primitive import NOT_LINEAR, Primitive
 from stagec.core.trace import current
@@ -37,10 +38,12 @@ def traced_computation(
       ShapeError, DtypeError: it does not return scalars of the operands' dtypes.
       UnsupportedError: it closes over an array.
     """
+    check_callable(name, f"stagec.lax.{name}(x, 0, stagec.lax.add, ...)", computation)
     avals = [ShapedArray.of((), d) for d in dtype_list]
 
     def flat(*args: Any) -> list[Any]:
-        out = computation(*args) if single else computation(args[: len(avals)], args[len(avals) :])
+        pair = args if single else (args[: len(avals)], args[len(avals) :])
+        out = call(computation, pair, Role(f"{name}: computation", ("x", "y")))
         outs = [out] if not isinstance(out, (list, tuple)) else list(out)
         return [as_operand(o) for o in outs]
 

@@ -11,6 +11,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.core.functions import check_callable
 from stagec.core.primitive import Primitive
 from stagec.primitives import arithmetic
 from stagec.primitives.axes import shape_error
@@ -24,7 +25,7 @@ from stagec.primitives.gather import (
     index_grid,
     signed_indices,
 )
-from stagec.primitives.gather_checks import check_dimensions
+from stagec.primitives.gather_checks import as_dimensions, check_dimensions
 from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
 from stagec.primitives.scatter_rules import RULES, scatter_batch, window_sizes
 from stagec.primitives.table import check_dtype, i64_array, same_dtype
@@ -342,7 +343,7 @@ def _function(primitive: Primitive, verb: str) -> Callable[..., Operand]:
         indices = as_operand(scatter_indices)
         if aval_of(indices).weak_type:
             indices = convert_element_type(indices, aval_of(indices).dtype)
-        numbers = ScatterDimensionNumbers(*[tuple(int(i) for i in field) for field in dimension_numbers])
+        numbers = as_dimensions(primitive.name, ScatterDimensionNumbers, dimension_numbers)
         avals = aval_of(x), aval_of(indices)
         check_dimensions(primitive.name, numbers, *avals, "update_window_dims", aval_of(new).ndim)
         return primitive(
@@ -380,18 +381,22 @@ scatter_max = _function(scatter_max_p, "Take the maximum with")
 def scatter_apply(
     operand: ArrayLike,
     scatter_indices: ArrayLike,
-    function: Callable[[Any], Any],
-    update_shape: tuple[int, ...],
+    func: Callable[[Any], Any],
     dimension_numbers: ScatterDimensionNumbers,
     *,
+    update_shape: tuple[int, ...] = (),
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     mode: GatherScatterMode | str | None = None,
 ) -> Array:
-    """Replace the windows at each index by `function` of them.
+    """Replace the windows at each index by `func` of them.
+
+    Args:
+      update_shape: the shape that updates would have.
 
     An index that occurs twice counts once; `x.at[i].apply` counts both.
     """
+    check_callable("scatter_apply", "stagec.lax.scatter_apply(x, indices, f, numbers, update_shape=shape)", func)
     x = as_operand(operand)
     if len(update_shape) < len(dimension_numbers.update_window_dims):
         raise location.error(
@@ -404,7 +409,7 @@ def scatter_apply(
     return scatter(
         x,
         scatter_indices,
-        function(old),
+        func(old),
         dimension_numbers,
         indices_are_sorted=indices_are_sorted,
         unique_indices=unique_indices,

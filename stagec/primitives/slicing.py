@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes
+from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
@@ -296,8 +296,8 @@ dynamic_update_slice_p: Primitive = Primitive(
 )
 
 
-def _start_indices(name: str, indices: Any, shape: Ints) -> list[Operand]:
-    """Starts as scalars of one signed dtype; negative ones count from the end, as in JAX."""
+def _start_indices(name: str, indices: Any, shape: Ints, allowed: bool | Sequence[bool]) -> list[Operand]:
+    """Starts as scalars of one signed dtype; negative ones count from the end, where they are allowed."""
     if not isinstance(indices, (tuple, list)):
         array = as_operand(indices)
         if aval_of(array).ndim != 1:
@@ -312,7 +312,7 @@ def _start_indices(name: str, indices: Any, shape: Ints) -> list[Operand]:
     out = []
     wide = any(aval_of(as_operand(i)).dtype.itemsize == 8 for i in indices)
     kind = dtypes.int64 if wide and dtypes.default_int() == dtypes.int64 else dtypes.int32
-    for index, size in zip(indices, shape):
+    for index, size, negative in zip(indices, shape, [allowed] * len(shape) if isinstance(allowed, bool) else allowed):
         operand = as_operand(index)
         aval = aval_of(operand)
         if not dtypes.is_integer(aval.dtype):
@@ -326,16 +326,26 @@ def _start_indices(name: str, indices: Any, shape: Ints) -> list[Operand]:
             continue
         if isinstance(operand, Literal):
             value = int(operand.value)
+            if value < 0 and not negative:
+                raise location.error(
+                    errors.IndexingError,
+                    f"{name}: start index {value} for an axis of size {size}",
+                    fix="count from 0, or leave allow_negative_indices out",
+                )
             value = max(min(value + size if value < 0 else value, size), 0)
             out.append(literal(value, kind))
             continue
         operand = convert_element_type(operand, kind)
-        out.append(select(lt(operand, 0), arithmetic.add(operand, size), operand))
+        out.append(select(lt(operand, 0), arithmetic.add(operand, size), operand) if negative else operand)
     return out
 
 
 def dynamic_slice(
-    operand: ArrayLike, start_indices: ArrayLike | Sequence[ArrayLike], slice_sizes: Sequence[int]
+    operand: ArrayLike,
+    start_indices: ArrayLike | Sequence[ArrayLike],
+    slice_sizes: Sequence[int],
+    *,
+    allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Array:
     """A part of fixed size at a place that may be traced.
 
@@ -346,18 +356,24 @@ def dynamic_slice(
       operand: an array.
       start_indices: an integer for each axis, or a vector of them.
       slice_sizes: the result's shape.
+      allow_negative_indices: whether negative starts count from the end, for all axes or for each; otherwise they
+        are clamped to 0, and refused where they are known.
 
     >>> import stagec.numpy as snp
     >>> dynamic_slice(snp.arange(6), (5,), (3,))
     Array([3, 4, 5], dtype=int32)
     """
     operand = as_operand(operand)
-    starts = _start_indices("dynamic_slice", start_indices, aval_of(operand).shape)
+    starts = _start_indices("dynamic_slice", start_indices, aval_of(operand).shape, allow_negative_indices)
     return dynamic_slice_p(operand, *starts, slice_sizes=as_shape(tuple(slice_sizes), "dynamic_slice"))
 
 
 def dynamic_update_slice(
-    operand: ArrayLike, update: ArrayLike, start_indices: ArrayLike | Sequence[ArrayLike]
+    operand: ArrayLike,
+    update: ArrayLike,
+    start_indices: ArrayLike | Sequence[ArrayLike],
+    *,
+    allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Array:
     """The operand with `update` written at a place that may be traced; starts are clamped.
 
@@ -366,36 +382,50 @@ def dynamic_update_slice(
     Array([0, 7, 8, 3], dtype=int32)
     """
     operand, update = uniform(operand, update)
-    starts = _start_indices("dynamic_update_slice", start_indices, aval_of(operand).shape)
+    starts = _start_indices("dynamic_update_slice", start_indices, aval_of(operand).shape, allow_negative_indices)
     return dynamic_update_slice_p(operand, update, *starts)
 
 
-def dynamic_slice_in_dim(operand: ArrayLike, start_index: ArrayLike, slice_size: int, axis: int = 0) -> Array:
+def dynamic_slice_in_dim(
+    operand: ArrayLike, start_index: ArrayLike, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True
+) -> Array:
     """`dynamic_slice` along one axis, all of the others."""
     operand = as_operand(operand)
     shape = aval_of(operand).shape
     axis = canonical_axis(axis, len(shape), "dynamic_slice_in_dim")
     starts: list[Any] = [0] * len(shape)
     starts[axis] = start_index
-    return dynamic_slice(operand, starts, [slice_size if i == axis else n for i, n in enumerate(shape)])
+    sizes = [slice_size if i == axis else n for i, n in enumerate(shape)]
+    return dynamic_slice(operand, starts, sizes, allow_negative_indices=allow_negative_indices)
 
 
-def dynamic_index_in_dim(operand: ArrayLike, index: ArrayLike, axis: int = 0, keepdims: bool = True) -> Array:
+def dynamic_index_in_dim(
+    operand: ArrayLike,
+    index: ArrayLike,
+    axis: int = 0,
+    keepdims: bool = True,
+    *,
+    allow_negative_indices: bool = True,
+) -> Array:
     """One position of an axis, which may be traced."""
-    out = dynamic_slice_in_dim(operand, index, 1, axis)
+    out = dynamic_slice_in_dim(operand, index, 1, axis, allow_negative_indices=allow_negative_indices)
     return out if keepdims else squeeze(out, (axis,))
 
 
-def dynamic_update_slice_in_dim(operand: ArrayLike, update: ArrayLike, start_index: ArrayLike, axis: int) -> Array:
+def dynamic_update_slice_in_dim(
+    operand: ArrayLike, update: ArrayLike, start_index: ArrayLike, axis: int, *, allow_negative_indices: bool = True
+) -> Array:
     """`dynamic_update_slice` along one axis; the update covers the others."""
     operand = as_operand(operand)
     ndim = aval_of(operand).ndim
     starts: list[Any] = [0] * ndim
     starts[canonical_axis(axis, ndim, "dynamic_update_slice_in_dim")] = start_index
-    return dynamic_update_slice(operand, update, starts)
+    return dynamic_update_slice(operand, update, starts, allow_negative_indices=allow_negative_indices)
 
 
-def dynamic_update_index_in_dim(operand: ArrayLike, update: ArrayLike, index: ArrayLike, axis: int) -> Array:
+def dynamic_update_index_in_dim(
+    operand: ArrayLike, update: ArrayLike, index: ArrayLike, axis: int, *, allow_negative_indices: bool = True
+) -> Array:
     """Write one position of an axis; `update` may lack that axis."""
     operand, update = uniform(operand, update)
     aval, have = aval_of(operand), aval_of(update)
@@ -404,7 +434,7 @@ def dynamic_update_index_in_dim(operand: ArrayLike, update: ArrayLike, index: Ar
         from_axes = [i for i in range(aval.ndim) if i != axis]
         shape = [1 if i == axis else n for i, n in enumerate(aval.shape)]
         update = _broadcast(update, shape, from_axes)
-    return dynamic_update_slice_in_dim(operand, update, index, axis)
+    return dynamic_update_slice_in_dim(operand, update, index, axis, allow_negative_indices=allow_negative_indices)
 
 
 def _broadcast(x: Operand, shape: Sequence[int], axes: Sequence[int]) -> Operand:

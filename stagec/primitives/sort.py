@@ -21,7 +21,7 @@ from stagec.primitives.logic import bitwise_and, bitwise_not, bitwise_or, eq, lt
 from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.reduce import HALF, ORDERED
 from stagec.primitives.rules import to_front
-from stagec.primitives.shape import rev
+from stagec.primitives.shape import rev, transpose
 from stagec.primitives.table import check_dtype, i64_array
 from stagec.typing import ArrayLike
 
@@ -284,21 +284,30 @@ top_k_p = Primitive(
 )
 
 
-def top_k(operand: ArrayLike, k: int) -> list[Array]:
-    """The `k` largest elements along the last axis, in descending order, and where they are.
+def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
+    """The `k` largest elements along an axis, in descending order, and where they are.
 
     NaN counts as larger than all numbers; of equal elements the first come first.
 
     Args:
       operand: a real array of rank 1 or more.
-      k: how many, at most the size of the last axis.
+      k: how many, at most the size of the axis.
+      axis: which; by default the last one.
 
     Returns:
-      Values and int32 positions, of shape `(..., k)`.
+      Values and int32 positions, of size `k` along the axis.
 
     >>> import numpy as np
     >>> values, places = top_k(np.array([3, 1, 4, 1]), 2)
     >>> places
     Array([2, 0], dtype=int32)
     """
-    return top_k_p(as_operand(operand), k=as_int(k, "top_k", "k"))
+    x, count = as_operand(operand), as_int(k, "top_k", "k")
+    rank = aval_of(x).ndim
+    if not rank:
+        return top_k_p(x, k=count)
+    at = canonical_axis(axis, rank, "top_k")
+    # The axis changes places with the last one, before and after.
+    order = list(range(rank))
+    order[at], order[-1] = order[-1], order[at]
+    return [transpose(part, order) for part in top_k_p(transpose(x, order), k=count)]

@@ -412,9 +412,11 @@ def explicit_padding(
     """Padding by name or by pairs, as pairs."""
     if isinstance(padding, str):
         padding = padtype_to_pads(in_shape, window_shape, strides, padding)
-    pairs = tuple([(as_int(low, name, "padding"), as_int(high, name, "padding")) for low, high in padding])
+    fix = f"give (low, high) for each of {len(in_shape)} axes"
+    rows: tuple[Any, ...] = tuple(padding) if hasattr(padding, "__iter__") else (padding,)
+    if any(not hasattr(row, "__len__") or len(row) != 2 for row in rows):
+        raise shape_error(name, f"padding must be a name or pairs of integers, got {padding!r}", fix)
+    pairs = tuple([(as_int(low, name, "padding"), as_int(high, name, "padding")) for low, high in rows])
     if len(pairs) != len(in_shape):
-        raise shape_error(
-            name, f"padding {pairs} for {len(in_shape)} axes", f"give (low, high) for each of {len(in_shape)} axes"
-        )
+        raise shape_error(name, f"padding {pairs} for {len(in_shape)} axes", fix)
     return pairs

@@ -106,9 +106,11 @@ def choice(
     population = int(count) if values is None else values.shape[axis]
     draws = math.prod(sizes)
     if population <= 0 and draws:
-        raise ValueError("choice: there is nothing to choose from")
+        what = f"choice: there is nothing to choose from, as a is {a!r}" if values is None else "choice: a is empty"
+        raise location.error(ValueError, what, fix="choose from one element at least")
     if not replace and draws > population:
-        raise ValueError(f"choice: cannot take {draws} of {population} without replacement")
+        what = f"choice: cannot take {draws} of {population} without replacement"
+        raise location.error(ValueError, what, fix="take fewer, or pass replace=True")
     if p is None and not replace:
         source = arange(population) if values is None else values
         found = permutation(single, source, axis)[(slice(None),) * axis + (slice(draws),)]
@@ -176,7 +178,8 @@ def categorical(
         return argmax(noise + expand_dims(scores, tuple(range(len(lead)))), axis=axis + len(lead))
     count = math.prod(lead)
     if count > scores.shape[axis]:
-        raise ValueError(f"categorical: cannot draw {count} of {scores.shape[axis]} categories without replacement")
+        what = f"categorical: cannot draw {count} of {scores.shape[axis]} categories without replacement"
+        raise location.error(ValueError, what, fix="take fewer, or pass replace=True")
     scores = scores + draw_gumbel(single, scores.shape, scores.dtype, mode)
     places = top_k(moveaxis(scores, axis, -1), count)[1]
     return reshape(moveaxis(places, -1, 0), sizes)
@@ -189,6 +192,7 @@ def multinomial(
     *,
     shape: Shape | None = None,
     dtype: DTypeLike = None,
+    unroll: int | bool = 1,
 ) -> Array:
     """How often each of several outcomes comes up in `n` trials, as floats along the last axis.
 
@@ -196,6 +200,7 @@ def multinomial(
       n: trials.
       p: probabilities, along the last axis.
       shape: of the result, the last axis included.
+      unroll: how many outcomes are drawn in one round of the loop.
 
     >>> from stagec import random
     >>> float(random.multinomial(random.key(0), 10.0, [0.2, 0.3, 0.5]).sum())
@@ -218,6 +223,6 @@ def multinomial(
         count = draw_binomial(key, left, ratio, weights.dtype)
         return left - count, count
 
-    _, counts = scan(draw, trials, (ratios, split_key(single, (sizes[-1],))))
+    _, counts = scan(draw, trials, (ratios, split_key(single, (sizes[-1],))), unroll=unroll)
     counts = moveaxis(counts, 0, -1)
     return counts if dtype is None else convert_element_type(counts, dtype)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stagec import numpy as snp
-from stagec.core import dtypes
+from stagec.core import dtypes, location
 from stagec.core.array import Array, Shape
 from stagec.core.dtype_info import finfo
 from stagec.primitives import arithmetic as ar, logic, transcendental as tr
@@ -98,7 +98,7 @@ def gumbel(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None, mode: str |
 def draw_gumbel(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any, mode: str | None) -> Array:
     """`gumbel` of checked arguments but for the mode."""
     if mode not in (None, "low", "high"):
-        raise ValueError(f"gumbel: mode is 'low' or 'high', got {mode!r}")
+        raise location.error(ValueError, f"gumbel: mode={mode!r}", fix="use mode='low' or mode='high'")
     info = finfo(dtype)
     if mode == "high":
         both = draw_uniform(key, (2, *shape), dtype)

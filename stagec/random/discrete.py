@@ -104,7 +104,7 @@ def bernoulli(key: KeyLike, p: ArrayLike = 0.5, shape: Shape | None = None, mode
     Array([False, False, False, False], dtype=bool)
     """
     if mode not in ("low", "high"):
-        raise ValueError(f"bernoulli: mode is 'low' or 'high', got {mode!r}")
+        raise location.error(ValueError, f"bernoulli: mode={mode!r}", fix="use mode='low' or mode='high'")
     probability = array_argument(p, "bernoulli")
     if not dtypes.is_float(probability.dtype):
         raise location.error(

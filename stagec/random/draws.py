@@ -52,7 +52,14 @@ def drawn_shape(name: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
     """
     shapes = [np.shape(p) for p in parameters]
     if shape is None:
-        return np.broadcast_shapes(*shapes)
+        try:
+            return np.broadcast_shapes(*shapes)
+        except ValueError:
+            raise location.error(
+                errors.ShapeError,
+                f"{name}: parameters of shape {', '.join(map(str, shapes))} do not broadcast",
+                fix="reshape one of them; axes are matched from the last, and only size 1 stretches",
+            ) from None
     sizes = as_shape(shape, name)
     try:
         fits = np.broadcast_shapes(sizes, *shapes) == sizes

@@ -255,9 +255,9 @@ def ball(key: KeyLike, d: int, p: float = 2, shape: Shape = (), dtype: DTypeLike
     True
     """
     wanted = float_dtype("ball", dtype)
-    sizes = as_shape(shape, "ball")
+    sizes, (dimensions,) = as_shape(shape, "ball"), as_shape((d,), "ball")
     keys = split_key(as_key("ball", key), (2,))
-    point = _draw_generalized_normal(keys[0], parameter("ball", p, wanted, (*sizes, int(d))))
+    point = _draw_generalized_normal(keys[0], parameter("ball", p, wanted, (*sizes, dimensions)))
     power = parameter("ball", p, wanted, sizes)
     total = ar.pow(ar.abs(point), parameter("ball", p, wanted, point.shape)).sum(-1)
     length = ar.pow(total + draw_exponential(keys[1], sizes, wanted), 1 / power)

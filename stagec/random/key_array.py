@@ -60,6 +60,8 @@ class PRNGKeyArray(_Base):
     # The name by which pickles and files of compiled functions know the class.
     __module__ = "stagec.random.keys"
     __slots__ = ("_used", "_words")
+    # For `isinstance(key, stagec.Array)`.
+    counts_as_array = True
 
     def __init__(self, first: Any, second: Any) -> None:
         self._words = (first, second)

@@ -20,7 +20,7 @@ from stagec.primitives.iota import full, iota
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.shape import reshape
 from stagec.primitives.threefry import threefry2x32
-from stagec.random.key_array import KEY_DTYPE, KeyLike as KeyLike, PRNGKeyArray as PRNGKeyArray
+from stagec.random.key_array import KEY_DTYPE, KeyDtype, KeyLike as KeyLike, PRNGKeyArray as PRNGKeyArray
 from stagec.typing import ArrayLike
 
 IMPLEMENTATION = "threefry2x32"
@@ -98,7 +98,11 @@ def _seed(name: str, seed: Any) -> PRNGKeyArray:
     return PRNGKeyArray(convert_element_type(high, dtypes.uint32), low)
 
 
-def _check_implementation(name: str, impl: Any) -> None:
+def _check_implementation(name: str, impl: Any, dtype: Any = None) -> None:
+    if impl is not None and dtype is not None:
+        what = f"{name}: impl={impl!r} and dtype={dtype!r} say the same"
+        raise location.error(errors.ArgumentTypeError, what, fix="leave one of the two out")
+    impl = dtype if impl is None else impl
     if impl not in (None, IMPLEMENTATION, "fry", KEY_DTYPE):
         raise location.error(
             errors.UnsupportedError,
@@ -107,18 +111,19 @@ def _check_implementation(name: str, impl: Any) -> None:
         )
 
 
-def key(seed: ArrayLike, *, impl: str | None = None) -> PRNGKeyArray:
+def key(seed: ArrayLike, *, impl: str | None = None, dtype: Any = None) -> PRNGKeyArray:
     """A random key from an integer.
 
     Args:
       seed: an integer of rank 0, which may be traced. Without 64-bit types, its lower 32 bits count.
       impl: the generator, `"threefry2x32"`.
+      dtype: the dtype of the key instead, see `key_dtype`.
 
     >>> from stagec import random
     >>> random.normal(random.key(42), (2,)).round(3)
     Array([-0.028,  0.467], dtype=float32)
     """
-    _check_implementation("key", impl)
+    _check_implementation("key", impl, dtype)
     return _seed("key", seed)
 
 
@@ -204,7 +209,21 @@ def key_data(keys: KeyLike) -> Array:
     return stack(list(as_keys("key_data", keys)._words), axis=-1)
 
 
-def wrap_key_data(key_bits_array: ArrayLike, *, impl: str | None = None) -> PRNGKeyArray:
+def key_dtype(impl_spec: Any = None) -> KeyDtype:
+    """The dtype of the keys of a generator.
+
+    Args:
+      impl_spec: the generator, `"threefry2x32"`.
+
+    >>> from stagec import random
+    >>> random.key_dtype() == random.key(0).dtype
+    True
+    """
+    _check_implementation("key_dtype", impl_spec)
+    return KEY_DTYPE
+
+
+def wrap_key_data(key_bits_array: ArrayLike, *, impl: str | None = None, dtype: Any = None) -> PRNGKeyArray:
     """Keys from their bits, as `key_data` returns them.
 
     >>> import stagec.numpy as snp
@@ -212,7 +231,7 @@ def wrap_key_data(key_bits_array: ArrayLike, *, impl: str | None = None) -> PRNG
     >>> random.wrap_key_data(snp.array([0, 7], "uint32"))
     PRNGKeyArray((), key<fry>): [0 7]
     """
-    _check_implementation("wrap_key_data", impl)
+    _check_implementation("wrap_key_data", impl, dtype)
     return as_keys("wrap_key_data", key_bits_array)
 
 

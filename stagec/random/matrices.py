@@ -13,7 +13,7 @@ from stagec.core.array import Array, Shape
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.primitives import arithmetic as ar
-from stagec.primitives.axes import as_int, as_shape
+from stagec.primitives.axes import as_shape
 from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import expand_dims
 from stagec.random.draws import draw_normal, drawn_shape, float_dtype, parameter, wanted_dtype
@@ -34,8 +34,7 @@ def orthogonal(key: KeyLike, n: int, shape: Shape = (), dtype: DTypeLike = None,
     True
     """
     wanted = wanted_dtype("orthogonal", dtype, dtypes.INEXACT, "a floating-point or complex dtype")
-    rows = as_int(n, "orthogonal", "n")
-    columns = rows if m is None else as_int(m, "orthogonal", "m")
+    rows, columns = as_shape((n, n if m is None else m), "orthogonal")
     sizes = (*as_shape(shape, "orthogonal"), max(rows, columns), min(rows, columns))
     q, r = snp.linalg.qr(draw_normal(as_key("orthogonal", key), sizes, wanted))
     # The signs of R's diagonal are a convention of the algorithm, not random.

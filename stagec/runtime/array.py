@@ -42,13 +42,13 @@ _READ_ONLY_DLPACK = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 
 
 class _ArrayType(type):
-    """Counts tracers as arrays, as JAX does: `isinstance(x, stagec.Array)` holds while tracing too.
+    """Counts tracers and random keys as arrays, as JAX does: `isinstance(x, stagec.Array)` holds while tracing too.
 
     Whether there is a value is asked with `type(x) is Array`.
     """
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, ArrayOperators)
+        return isinstance(instance, ArrayOperators) or getattr(type(instance), "counts_as_array", False)
 
 
 class Array(ArrayOperators, metaclass=_ArrayType):

@@ -402,18 +402,18 @@ def default() -> Device:
     return cpu() if first == "cpu" else devices(first)[0]
 
 
-def default_device(device: Device | str | None) -> contextlib.AbstractContextManager[None]:
+def default_device(new_val: Device | str | None) -> contextlib.AbstractContextManager[None]:
     """Run on another device what is not bound to one, for a block and in this thread.
 
     Args:
-      device: a `Device`, a description such as `"vulkan"`, or None for the usual one.
+      new_val: a `Device`, a description such as `"vulkan"`, or None for the usual one.
 
     >>> import stagec, stagec.numpy as snp
     >>> with stagec.default_device("cpu"):
     ...     stagec.jit(lambda x: x + 1)(snp.ones(2)).device
     CpuDevice(id=0)
     """
-    return config.override(default_device=None if device is None else find(device))
+    return config.override(default_device=None if new_val is None else find(new_val))
 
 
 # NVIDIA's and AMD's product lines, as drivers name them, and the profile that serves each.

@@ -14,6 +14,7 @@ from stagec.numpy.arithmetic import dtype_of
 from stagec.numpy.elementary import i0 as i0
 from stagec.numpy.promotion import promote_floating, promote_inexact
 from stagec.primitives import arithmetic as ar, logic, special as sp, transcendental as tr
+from stagec.primitives.axes import as_int
 from stagec.primitives.operand import Operand
 from stagec.runtime.plans import cover as _cover
 from stagec.scipy.arguments import real_operands as _real
@@ -94,13 +95,13 @@ __all__ = [
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
-def erf(z: ArrayLike) -> Array:
+def erf(x: ArrayLike) -> Array:
     """The error function.
 
     >>> round(float(erf(0.5)), 4)
     0.5205
     """
-    return sp.erf(*_real("erf", z))
+    return sp.erf(*_real("erf", x))
 
 
 def erfc(x: ArrayLike) -> Array:
@@ -237,6 +238,7 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
     3.5651
     """
     (a,) = _real("multigammaln", a)
+    d = as_int(d, "multigammaln", "d")
     total = 0.25 * d * (d - 1) * math.log(math.pi)
     out = ar.add(ar.mul(a, 0.0), total)
     for j in range(d):

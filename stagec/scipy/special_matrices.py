@@ -15,7 +15,7 @@ from stagec.numpy.joining import concatenate
 from stagec.numpy.manipulation import atleast_1d, broadcast_to, flip
 from stagec.numpy.padding import pad
 from stagec.numpy.promotion import promote_dtypes
-from stagec.primitives.axes import as_int, shape_error
+from stagec.primitives.axes import as_int, as_shape, shape_error
 from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import reshape
 from stagec.typing import ArrayLike, DTypeLike
@@ -131,15 +131,17 @@ def hilbert(n: int) -> Array:
     Array([[1.   , 0.5  ],
            [0.5  , 0.333]], dtype=float32)
     """
-    places = arange(1, as_int(n, "hilbert", "n") + 1)
+    (size,) = as_shape((n,), "hilbert")
+    places = arange(1, size + 1)
     return 1 / (places[:, None] + places[None, :] - 1)
 
 
-def dft(n: int, scale: str | None = None) -> Array:
+def dft(n: int, scale: str | None = None, *, dtype: DTypeLike = None) -> Array:
     """The matrix of the discrete Fourier transform.
 
     Args:
       scale: None, `"sqrtn"` or `"n"`: what it is divided by.
+      dtype: complex64, or complex128 with 64-bit types.
 
     >>> dft(2).real
     Array([[ 1.,  1.],
@@ -151,7 +153,7 @@ def dft(n: int, scale: str | None = None) -> Array:
     places = np.arange(count)
     divisor = {None: 1.0, "sqrtn": math.sqrt(count or 1), "n": count or 1}[scale]
     found = np.exp(-2j * np.pi * (places[:, None] * places % (count or 1)) / (count or 1)) / divisor
-    return from_numpy(found, requested_dtype(complex, "dft"))
+    return from_numpy(found, requested_dtype(complex if dtype is None else dtype, "dft"))
 
 
 def hadamard(n: int, dtype: DTypeLike = int) -> Array:

@@ -30,6 +30,9 @@ def cases(dtype):
         ("lu of a tall matrix", lambda x: lax.linalg.lu(x)[0], tall),
         ("lu of a wide matrix", lambda x: lax.linalg.lu(x)[0], tall.T),
         ("qr", LA.qr, tall),
+        ("qr of a wide matrix", LA.qr, tall.T),
+        ("qr with all columns", lambda x: LA.qr(x, "complete"), tall),
+        ("qr of matrices with all columns", lambda x: LA.qr(x, "complete"), stack[:, :, :2]),
         ("solve", LA.solve, a, b),
         ("solve a vector", LA.solve, stack, b[:3, 0]),
         ("inv", LA.inv, stack),
@@ -91,7 +94,17 @@ def test_derivatives(name, case):
         check_derivatives(function, args)
 
 
-SECOND = ("cholesky", "qr", "solve", "inv", "a larger det", "slogdet", "lu")
+SECOND = (
+    "cholesky",
+    "qr",
+    "qr of a wide matrix",
+    "qr with all columns",
+    "solve",
+    "inv",
+    "a larger det",
+    "slogdet",
+    "lu",
+)
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c[0].removesuffix(" real") in SECOND], ids=lambda c: c[0])
@@ -138,6 +151,7 @@ def test_vmap_is_a_loop():
         (LA.cholesky, (definite,)),
         (lax.linalg.lu, (a,)),
         (LA.qr, (a[:, :, :2],)),
+        (lambda x: stagec.jvp(lambda y: LA.qr(y, "complete"), (x,), (x[::-1],))[1], (a[:, :, :2],)),
         (LA.det, (a,)),
         (lambda x: lax.linalg.lu_pivots_to_permutation(lax.linalg.lu(x)[1], 4), (a,)),
     ]:
@@ -151,10 +165,3 @@ def test_vmap_is_a_loop():
     np.testing.assert_allclose(np.asarray(made), np.linalg.solve(a[0], b), rtol=1e-3, atol=1e-5)
     inside = stagec.jit(stagec.vmap(lambda a, b: LA.solve(a, b)))(a, b)
     np.testing.assert_allclose(np.asarray(inside), np.linalg.solve(a, b), rtol=1e-3, atol=1e-5)
-
-
-def test_wide_matrices_have_no_derivative_of_qr():
-    with pytest.raises(stagec.errors.UnsupportedError, match="no more columns than rows"):
-        stagec.grad(lambda a: LA.qr(a)[1].sum())(snp.ones((2, 3)))
-    with pytest.raises(stagec.errors.UnsupportedError, match="full_matrices"):
-        stagec.grad(lambda a: LA.qr(a, "complete")[1].sum())(snp.ones((3, 2)))

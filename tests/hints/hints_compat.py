@@ -49,7 +49,33 @@ def ranks(setting, y):
         return snp.ones((2, 3)) + y
 
 
+def exported():
+    stagec.save("double.stagec", stagec.export(lambda x: x * 2)(snp.ones(2)))
+    return stagec.load("double.stagec")(snp.ones(2))
+
+
 CASES = [
+    (
+        "leave it out, or use stagec.vmap, which maps over an axis",
+        lambda: named("jax", "pmap", abs),
+        lambda: stagec.vmap(abs)(snp.ones(2)),
+    ),
+    (
+        "use stagec.jit",
+        lambda: named("jax._src.compiler", "backend_compile_and_load"),
+        lambda: stagec.jit(abs)(1.0),
+    ),
+    (
+        "leave it out; stagec.debug_nans() and stagec.debug_infs() raise where a result is not finite",
+        lambda: named("jax.experimental.checkify", "checkify", abs),
+        lambda: (stagec.debug_nans(), stagec.debug_infs()),
+    ),
+    (
+        "compile the function for its shapes with stagec.export, write it with stagec.save, and read it with "
+        "stagec.load",
+        lambda: named("jax.export", "export", abs),
+        exported,
+    ),
     (
         "call install before anything imports JAX, or import in a block of `with stagec.compat.jax():`",
         beside_jax,

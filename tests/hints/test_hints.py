@@ -12,6 +12,7 @@ import sys
 
 import hint_sources
 import hints_api
+import hints_calls
 import hints_commands
 import hints_compat
 import hints_control
@@ -33,6 +34,7 @@ import pytest
 
 TABLES = [
     hints_api,
+    hints_calls,
     hints_commands,
     hints_compat,
     hints_control,

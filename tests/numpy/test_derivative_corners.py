@@ -110,3 +110,15 @@ def test_custom_rules_close_over_values_that_are_mapped(kind):
     np.testing.assert_allclose(slope, np.outer(xs, np.cos(ys)), rtol=1e-5)
     np.testing.assert_allclose(steps, np.outer(xs, np.sin(ys)), rtol=1e-5)
     np.testing.assert_allclose(total, xs * np.sin(ys).sum(), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "x, y, expected",
+    [(0, 0, [0.5, 0.5]), (0, 1, [0, 1]), (3, -4, [0.6, -0.8]), (NAN, 1, [NAN, NAN]), (0, NAN, [NAN, NAN])],
+)
+def test_hypot(x, y, expected):
+    x, y = float(x), float(y)
+    np.testing.assert_allclose(slopes(snp.hypot, x, y), expected, rtol=1e-6)
+    forward = [stagec.jvp(snp.hypot, (x, y), dots)[1] for dots in ((1.0, 0.0), (0.0, 1.0))]
+    # Forward, the slopes at the origin are those along the axes.
+    np.testing.assert_allclose(np.asarray(forward), expected, rtol=1e-6)

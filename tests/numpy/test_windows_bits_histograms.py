@@ -99,6 +99,7 @@ def test_unwrap():
     assert snp.unwrap(np.array([0, 3, 7]), period=6).dtype == np.int32
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 def test_brackets_join_arrays():
     check(
         [
@@ -115,8 +116,14 @@ def test_brackets_join_arrays():
         ],
         [np.arange(3), np.arange(6).reshape(2, 3)],
     )
-    assert snp.r_["r", [1, 2], [3]].tolist() == [[1, 2, 3]]
-    assert snp.r_["c", [1, 2], [3]].tolist() == [[1], [2], [3]]
+    # NumPy's results are of its class of matrices.
+    x, m = np.arange(3), np.arange(4).reshape(2, 2)
+    for ours, numpys in ((snp.r_, np.r_), (snp.c_, np.c_)):
+        for directive in ("r", "c"):
+            for items in ([x, x], [m, m], [[1, 2], [3, 4]]):
+                assert ours[(directive, *items)].tolist() == numpys[(directive, *items)].tolist()
+        for directive in ("0", "1", "0,3", "1,3"):
+            assert ours[directive, m, m].shape == numpys[directive, m, m].shape
     with pytest.raises(ValueError, match="there is no directive 'x'"):
         snp.r_["x", 1]
 

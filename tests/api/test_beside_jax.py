@@ -1,0 +1,91 @@
+"""Combinations whose results are compared with JAX's: custom rules within each other, axes of batches, references."""
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+
+X = np.arange(1.0, 4.0, dtype=np.float32)
+ONE = np.float32(1)
+
+
+def batched_twice(j):
+    """A function whose batches have twice the value."""
+    f = j.custom_batching.custom_vmap(lambda x: j.numpy.sin(x))
+    f.def_vmap(lambda size, batched, x: (2 * j.numpy.sin(x), batched[0]))
+    return f
+
+
+def pulled_tenfold(j, f):
+    """The function with ten times the cotangent as its derivative."""
+    g = j.custom_vjp(f)
+    g.defvjp(lambda x: (f(x), None), lambda _, ct: (10 * ct,))
+    return g
+
+
+def derived_outside(j):
+    return pulled_tenfold(j, batched_twice(j))
+
+
+def derived_inside(j):
+    inner = pulled_tenfold(j, lambda x: j.numpy.sin(x))
+    f = j.custom_batching.custom_vmap(lambda x: inner(x))
+    f.def_vmap(lambda size, batched, x: (2 * inner(x), batched[0]))
+    return f
+
+
+CALLS = {
+    "a batch of a function with both rules": lambda j: j.vmap(derived_outside(j))(X),
+    "a gradient of it": lambda j: j.grad(lambda x: derived_outside(j)(x))(ONE),
+    "a batch of gradients": lambda j: j.vmap(j.value_and_grad(lambda x: derived_outside(j)(x)))(X),
+    "a gradient of a batch": lambda j: j.grad(lambda x: j.vmap(derived_outside(j))(x).sum())(X),
+    "a jitted batch of gradients": lambda j: j.jit(j.vmap(j.grad(lambda x: derived_outside(j)(x))))(X),
+    "a batch of a function with a derivative inside": lambda j: j.vmap(derived_inside(j))(X),
+    "a gradient of such a batch": lambda j: j.grad(lambda x: j.vmap(derived_inside(j))(x).sum())(X),
+    "a result that all elements share": lambda j: j.vmap(lambda x: j.numpy.ones(2), out_axes=None)(X),
+    "one that is mapped, and one that is shared": lambda j: j.vmap(lambda x, y: (x, y), (0, None), (0, None))(X, ONE),
+    "a sum over the batch": lambda j: j.vmap(lambda x: j.lax.psum(x, "i"), out_axes=None, axis_name="i")(X),
+    "a gradient beside a reference": lambda j: j.grad(lambda x, r: x * r[...].sum())(ONE, j.new_ref(X)),
+    "a batch beside a reference": lambda j: j.vmap(lambda x, r: x + r[...], (0, None))(X, j.new_ref(X)),
+}
+
+
+@pytest.mark.parametrize("what", CALLS)
+def test_the_result_is_that_of_jax(what):
+    jax = pytest.importorskip("jax")
+    pytest.importorskip("jax.custom_batching")
+    found, expected = (package.tree.leaves(CALLS[what](package)) for package in (stagec, jax))
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+REFUSED = {
+    "a shared result that differs": lambda j: j.vmap(lambda x: x, out_axes=None)(X),
+    "a shared result that is mapped in a jitted function": lambda j: j.vmap(j.jit(lambda x: x + 1), out_axes=None)(X),
+    "the derivative of a reference": lambda j: j.grad(lambda r: (r[...] ** 2).sum())(j.new_ref(X)),
+    "a cotangent of a reference": lambda j: j.vjp(lambda x, r: x * r[...].sum(), ONE, j.new_ref(X))[1](ONE),
+    "a tangent through a backward rule": lambda j: j.jvp(j.vmap(derived_inside(j)), (X,), (X,)),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_jax_refuses_is_refused(what):
+    with pytest.raises((ValueError, TypeError), match="Fix: "):
+        REFUSED[what](stagec)
+    jax = pytest.importorskip("jax")
+    with pytest.raises((ValueError, TypeError)):
+        REFUSED[what](jax)
+
+
+@pytest.mark.parametrize("value", [X, snp.asarray(X), 1.0], ids=["NumPy", "array", "number"])
+def test_a_backward_rule_says_that_it_has_no_forward_mode(value):
+    double = pulled_tenfold(stagec, lambda x: 2 * x)
+    with pytest.raises(TypeError, match=r"can't apply forward-mode autodiff[^\n]*\n  test_beside_jax.py:"):
+        stagec.jvp(double, (value,), (value,))
+
+
+def test_references_are_not_mapped():
+    with pytest.raises(stagec.errors.ArgumentTypeError, match=r"argument r: a reference was used as an array"):
+        stagec.vmap(lambda r: r[...] * 2)(stagec.new_ref(X))

@@ -1,0 +1,112 @@
+"""Arguments that JAX's functions take by name, outside of `stagec.numpy`: with JAX's results."""
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+from stagec import dtypes, lax, random, ref, tree_util
+from stagec.scipy import linalg, special
+
+F = np.arange(12, dtype=np.float32).reshape(3, 4)
+V, N = F[0], np.arange(4, dtype=np.int8)
+
+# Called with either package.
+CALLS = {
+    "top_k along the first axis": lambda j: j.lax.top_k(F[::-1] * np.float32([1, -1, 1, -1]), 2, axis=0),
+    "top_k along a middle axis": lambda j: j.lax.top_k(
+        np.arange(24.0, dtype=np.float32).reshape(2, 3, 4) % 7, 2, axis=1
+    ),
+    "mul to a wider dtype": lambda j: j.lax.mul(N, N, out_dtype=np.int32),
+    "nextafter": lambda j: j.lax.nextafter(x1=V, x2=-V),
+    "dot along other axes": lambda j: j.lax.dot(F, F, dimension_numbers=(((0,), (0,)), ((), ()))),
+    "switch with one operand": lambda j: j.lax.switch(1, [j.numpy.sin, j.numpy.cos], operand=V),
+    "a slice from before the start": lambda j: j.jit(
+        lambda i: j.lax.dynamic_slice(F, (i, i), (2, 2), allow_negative_indices=[False, True])
+    )(-1),
+    "a slice of one axis": lambda j: j.jit(
+        lambda i: j.lax.dynamic_slice_in_dim(F, i, 2, axis=1, allow_negative_indices=False)
+    )(-1),
+    "one row": lambda j: j.jit(lambda i: j.lax.dynamic_index_in_dim(F, i, allow_negative_indices=False))(-1),
+    "an update from before the start": lambda j: j.jit(
+        lambda i: j.lax.dynamic_update_slice(F, -F[:1, :1], (i, i), allow_negative_indices=False)
+    )(-2),
+    "an update of one axis": lambda j: j.jit(
+        lambda i: j.lax.dynamic_update_slice_in_dim(F, -F[:, :1], i, axis=1, allow_negative_indices=False)
+    )(-2),
+    "an update of one row": lambda j: j.jit(
+        lambda i: j.lax.dynamic_update_index_in_dim(F, -V, i, 0, allow_negative_indices=False)
+    )(-1),
+    "windows that a function changes": lambda j: j.lax.scatter_apply(
+        F, np.array([[1]]), lambda x: -x, j.lax.ScatterDimensionNumbers((1,), (0,), (0,)), update_shape=(1, 4)
+    ),
+}
+
+
+@pytest.mark.parametrize("what", CALLS)
+def test_an_argument_means_what_it_means_in_jax(what):
+    jax = pytest.importorskip("jax")
+    found, expected = (package.tree.leaves(CALLS[what](package)) for package in (stagec, jax))
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected):
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_a_negative_start_that_is_not_allowed_is_refused():
+    with pytest.raises(stagec.errors.IndexingError, match="dynamic_slice: start index -1 for an axis of size 3"):
+        lax.dynamic_slice(F, (-1, 0), (1, 1), allow_negative_indices=False)
+
+
+def test_top_k_has_derivatives_along_any_axis():
+    weights = np.float32([[1, 2, 3, 4], [5, 6, 7, 8]])
+    found = stagec.grad(lambda x: (lax.top_k(x, 2, axis=0)[0] * weights).sum())(F)
+    np.testing.assert_array_equal(found, [[0] * 4, weights[1], weights[0]])
+
+
+def test_products_of_linalg_take_the_dtype_of_their_sums():
+    for name in ("tensordot", "vecdot"):
+        options = {"axes": 1} if name == "tensordot" else {}
+        found = getattr(snp.linalg, name)(N, N, preferred_element_type="int32", **options)
+        assert (found.dtype, int(found)) == (np.int32, 14)
+
+
+def test_options_of_blocks_have_jaxs_names():
+    with stagec.enable_x64(new_val=True), stagec.disable_jit(disable=True), stagec.debug_nans(new_val=True):
+        assert (stagec.config.enable_x64, stagec.config.disable_jit, stagec.config.debug_nans) == (True, True, True)
+    with stagec.numpy_rank_promotion(new_val="raise"), stagec.default_device(new_val="cpu"):
+        assert (stagec.config.numpy_rank_promotion, stagec.config.default_device.platform) == ("raise", "cpu")
+
+
+def test_functions_of_trees_name_their_arguments_as_jax_does():
+    tree = tree_util.tree_structure((1, 2))
+    assert tree_util.tree_unflatten(treedef=tree, leaves=[3, 4]) == (3, 4)
+    found = tree_util.tree_transpose(outer_treedef=tree, inner_treedef=None, pytree_to_transpose=([1, 2], [3, 4]))
+    assert found == [(1, 3), (2, 4)]
+    assert tree_util.all_leaves(iterable=[1, 2]) and not tree_util.all_leaves(iterable=[1, (2,)])
+    assert tree_util.treedef_tuple(treedefs=[tree, tree]).num_leaves == 4
+
+
+def test_keys_may_be_asked_for_by_their_dtype():
+    dtype = random.key_dtype()
+    assert random.key(3, dtype=dtype).dtype == random.key_dtype("threefry2x32") == dtype
+    assert dtypes.issubdtype(dtype, dtypes.prng_key)
+    bits = random.key_data(random.key(3))
+    np.testing.assert_array_equal(random.key_data(random.wrap_key_data(bits, dtype=dtype)), bits)
+
+
+def test_other_arguments_are_taken():
+    np.testing.assert_allclose(special.erf(x=0.5), 0.5204999, rtol=1e-6)
+    assert linalg.dft(2, dtype="complex64").dtype == np.complex64
+    drawn = [random.multinomial(random.key(1), 5.0, [0.5, 0.2, 0.3], unroll=n) for n in (1, 3)]
+    np.testing.assert_array_equal(*drawn)
+    np.testing.assert_array_equal(stagec.device_put(V, donate=True, may_alias=False), V)
+
+
+def test_references_are_made_without_a_value_and_given_up():
+    made = ref.empty_ref(stagec.ShapeDtypeStruct((2,), "float32"))
+    made[0] = 5.0
+    assert float(made[0]) == 5.0
+    ref.free_ref(made)
+    with pytest.raises(stagec.errors.UnsupportedError, match="was frozen"):
+        made[...]
