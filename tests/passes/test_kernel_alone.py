@@ -156,6 +156,20 @@ def test_windows_have_the_elements_that_are_there(shared, dtype):
     check(function, expected, x, y)
 
 
+@QUEUES
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_elements_are_accumulated_at_every_second_place_of_other_axes_and_around_them(shared, axis):
+    x = sample(6, 8, 5) / 10
+    window, ends = [n if d == axis else 1 for d, n in enumerate(x.shape)], [(n - 1, 0) for n in x.shape]
+    cases = [[(1 if d == axis else step) for d in range(3)] for step in (1, 2)]
+    cases = [(steps, [e if d == axis else (0, pad) for d, e in enumerate(ends)]) for steps in cases for pad in (0, 1)]
+
+    def function(x):
+        return [lax.reduce_window(x, x.dtype.type(0), lax.add, window, steps, padding) for steps, padding in cases]
+
+    check(function, [np.asarray(a) for a in function(x)], x)
+
+
 @DTYPES
 def test_padding_goes_between_elements(shared, dtype):
     x = sample(5, 7, 6, dtype=dtype)
