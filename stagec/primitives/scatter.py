@@ -97,9 +97,14 @@ def _scatter_eval(write: Callable[[Any, Any, Any], None]) -> Callable[..., Any]:
     return evaluate
 
 
+def _no_summand(dtype: np.dtype[Any]) -> Any:
+    # 0.0 would turn -0.0 into 0.0.
+    return complex(-0.0, -0.0) if dtypes.is_complex(dtype) else -0.0 if dtypes.is_float(dtype) else 0
+
+
 # The update that changes nothing, by operation; writing has none.
 _IDENTITY: dict[str, Callable[[np.dtype[Any]], Any]] = {
-    "scatter_add": lambda dtype: 0,
+    "scatter_add": _no_summand,
     "scatter_sub": lambda dtype: 0,
     "scatter_mul": lambda dtype: 1,
     "scatter_min": lambda dtype: _extreme(dtype, 1),
@@ -162,7 +167,7 @@ def _scatter_lower(name: str, combine: Callable[[Any, Any], Any]) -> Callable[..
         update_axis = dict(zip([i for i in range(aval.ndim) if i not in dropped], d.update_window_dims))
         batch_axes = [i for i in range(update_aval.ndim) if i not in d.update_window_dims]
         partial = [i for i in rows if i in update_axis]
-        order = [*batch_axes, *[update_axis[i] for i in partial], *[update_axis[i] for i in columns]]
+        order = [*batch_axes, *[update_axis[i] for i in (*partial, *columns) if i in update_axis]]
         lead = [update_aval.shape[i] for i in order[: len(batch_axes) + len(partial)]]
         count = math.prod(lead)
         spread = ShapedArray.of(tuple(lead), index_aval.dtype)

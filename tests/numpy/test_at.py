@@ -160,6 +160,14 @@ def test_updates_out_of_range_are_dropped_or_clamped() -> None:
         assert [v.tolist() for v in f(snp.zeros(3, int), snp.asarray(places), snp.asarray(9))] == expected
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_what_is_dropped_leaves_the_sign_of_zeros(dtype: str) -> None:
+    x = np.array([-0.0, 1, -0.0]).astype(dtype)
+    with stagec.enable_x64():
+        found = stagec.jit(lambda x, i: x.at[i].add(1, mode="drop"))(x, np.array([7, 1, -9]))
+    assert np.signbit(np.asarray(found).real).tolist() == [True, False, True]
+
+
 def test_get_reads_with_a_choice_of_what_lies_out_of_range() -> None:
     x = np.array([1.0, 2.0, 3.0], np.float32)
     places = np.array([2, 9, -1])
