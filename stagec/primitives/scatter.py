@@ -85,13 +85,19 @@ def _scatter_eval(write: Callable[[Any, Any, Any], None]) -> Callable[..., Any]:
         clip = mode == GatherScatterMode.CLIP
         grid, valid = index_grid(x.shape, indices, updates.ndim, d.as_gather(), sizes, clip)
         index = tuple(np.broadcast_arrays(*grid)) if grid else ()
+        valid = None if valid is None else np.broadcast_to(valid, updates.shape)
+        order = [*(i for i in range(updates.ndim) if i not in d.update_window_dims), *d.update_window_dims]
+        if grid and order != sorted(order):
+            # One window after the other, as compiled: where two meet, the later one is what is written.
+            index = tuple([i.transpose(order).ravel() for i in index])
+            valid = None if valid is None else valid.transpose(order).ravel()
+            updates = updates.transpose(order).ravel()
         if not grid:
             write(out, (), updates)
         elif valid is None:
             write(out, index, updates)
         else:
-            keep = np.broadcast_to(valid, updates.shape)
-            write(out, tuple([i[keep] for i in index]), updates[keep])
+            write(out, tuple([i[valid] for i in index]), updates[valid])
         return out
 
     return evaluate
