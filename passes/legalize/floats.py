@@ -10,7 +10,7 @@ import numpy as np
 
 from passes import build
 from passes.legalize import elementary, special
-from passes.legalize.number import Number, has_doubles, mapped
+from passes.legalize.number import Number, call, has_doubles, mapped
 from passes.match import is_static, splat_of
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype
@@ -94,4 +94,18 @@ def expand_power(op: Any) -> Any:
     return mapped(lambda a, b: special.power(a, b).value, [x.value, y.value], x.dtype)
 
 
+@pattern("stablehlo.ceil")
+def ceil_by_floor(op: Any) -> Any:
+    """ceil(x) -> -floor(-x) in float64. Exact, the sign of zeros included.
+
+    For x86 without SSE4.1: the compiler calls a function for either there, and
+    links `floor` only.
+    """
+    x = Number(op.operation.operands[0])
+    if not is_static(x.value) or x.dtype != F64:
+        return None
+    return (-call("floor", -x)).value
+
+
+PATTERNS_SSE2: list[Pattern] = [ceil_by_floor]
 PATTERNS = [*(_law(name, *row) for name, row in _FUNCTIONS.items()), expand_power]

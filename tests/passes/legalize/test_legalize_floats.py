@@ -8,6 +8,9 @@ import pytest
 import scipy.special
 from legalize_harness import Compiled, binary, pairs, real_sample, unary, worst
 
+import stagec
+import stagec.numpy as snp
+
 # The reference must have more bits than float64.
 EXTENDED = np.finfo(np.longdouble).nmant > 60
 DTYPES = {"f64": np.float64, "f32": np.float32}
@@ -140,3 +143,12 @@ def test_lgamma_keeps_its_digits_beside_its_zero_at_one(compiled):
     below = x == 1 - eps
     assert below.any()
     np.testing.assert_allclose(program("lgamma", x)[below], np.euler_gamma * eps, rtol=4 * eps)
+
+
+@pytest.mark.parametrize("target", ["cpu:x86-64", "cpu:x86-64-v2"])
+def test_doubles_are_rounded_up_by_processors_without_an_instruction_for_it(target):
+    x = np.array([0.0, -0.0, 0.5, -0.5, 1.0, -1.25, 2.0**52 + 1, -(2.0**60), 1e300, np.inf, -np.inf, np.nan])
+    with stagec.enable_x64():
+        found = stagec.jit(lambda x: (snp.ceil(x), snp.trunc(x), snp.sort(snp.ceil(x))), target=target)(x)
+    for got, want in zip(found, (np.ceil(x), np.trunc(x), np.sort(np.ceil(x)))):
+        assert np.asarray(got).tobytes() == want.tobytes()
