@@ -44,7 +44,8 @@ def test_windows_over_elements_apart_and_windows_with_holes_are_compiled(request
     def f(x):
         zero, two = (x.dtype.type(n) for n in (0, 2))
         return [
-            lax.reduce_window(x, zero, lax.add, (2, 4), (2, 1), [(1, 1), (0, 2)], (1, 3)),
+            lax.reduce_window(x, zero, lax.add, (2, 2), (5, 1), [(0, 0), (0, 0)], (1, 2)),
+            lax.reduce_window(x, zero, lax.add, (5, 2), (2, 3), [(1, 0), (1, 1)], (3, 1)),
             lax.reduce_window(x, zero, lax.add, (2, 3), (1, 2), [(1, 1), (0, 2)], None, (2, 1)),
             lax.reduce_window(x, two, lax.mul, (3, 1), (2, 2), [(2, -1), (-1, 1)], (2, 2), (1, 2)),
         ]
