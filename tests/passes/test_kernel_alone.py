@@ -1,5 +1,6 @@
 """Operations that are kernels of their own: updates, scatters, windows, cumulative operations, padding in between."""
 
+import ml_dtypes  # noqa: F401 (names bfloat16)
 import numpy as np
 import pytest
 from guarded import guarded
@@ -191,6 +192,33 @@ def test_padding_goes_between_elements(shared, dtype):
         return found
 
     check(function, [*(padded(x, case) for case in cases), padded(x[0, 0], [(1, 2, 3)])], x)
+
+
+@QUEUES
+def test_bytes_are_seen_as_elements_of_other_widths(shared):
+    pairs = [
+        ("float32", "uint8"),
+        ("int16", "float64"),
+        ("uint8", "bfloat16"),
+        ("float16", "int8"),
+        ("uint64", "int16"),
+    ]
+    arrays = []
+    for source, target in pairs:
+        source, target = (np.dtype(name) for name in (source, target))
+        inner = () if source.itemsize > target.itemsize else (target.itemsize // source.itemsize,)
+        raw = np.random.default_rng(0).integers(0, 256, 37 * 3 * source.itemsize * (inner or (1,))[0], np.uint8)
+        arrays.append(raw.view(source).reshape(37, 3, *inner))
+
+    def function(*arrays):
+        return [lax.bitcast_convert_type(x, target) for x, (_, target) in zip(arrays, pairs)]
+
+    log.clear()
+    found = stagec.jit(function)(*map(guarded, arrays))
+    assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]
+    for x, (_, target), got in zip(arrays, pairs, found, strict=True):
+        # NaN and all they hold stay as they are.
+        assert np.asarray(got).tobytes() == x.tobytes() and got.dtype == np.dtype(target)
 
 
 @QUEUES

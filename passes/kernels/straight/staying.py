@@ -11,7 +11,7 @@ from passes.kernels.kernel import element_type
 from passes.kernels.updates import check_scatter
 from passes.match import producer, splat_of
 
-_ALONE = tuple(f"stablehlo.{name}" for name in "dynamic_update_slice pad reduce_window scatter".split())
+_ALONE = tuple(f"stablehlo.{name}" for name in "bitcast_convert dynamic_update_slice pad reduce_window scatter".split())
 
 
 def is_alone(op: Any) -> bool:
@@ -21,6 +21,8 @@ def is_alone(op: Any) -> bool:
     try:
         for value in (*op.operands, *op.results):
             element_type(value.type)
+        if op.name == "stablehlo.bitcast_convert":
+            return len({element_type(value.type)[1].size for value in (op.operands[0], op.results[0])}) == 2
         if op.name == "stablehlo.scatter":
             check_scatter(op)
         if op.name == "stablehlo.reduce_window":
