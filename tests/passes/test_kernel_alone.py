@@ -194,6 +194,38 @@ def test_padding_goes_between_elements(shared, dtype):
     check(function, [*(padded(x, case) for case in cases), padded(x[0, 0], [(1, 2, 3)])], x)
 
 
+@DTYPES
+def test_few_elements_are_sorted_in_registers(shared, dtype):
+    shapes = [(9, 40), (53, 5), (1, 2), (6, 3, 7), (31, 8, 1), (4, 5, 33)]
+    numbers, arrays = np.random.default_rng(0), []
+    for shape in shapes:
+        x = numbers.choice([-np.inf, -1.5, -0.0, 0.0, 2, np.inf, np.nan] if "f" in dtype else [0, 1, 2, 100], shape)
+        arrays.append(x.astype(dtype))
+    cases = [(x, axis) for x in range(len(shapes)) for axis, n in enumerate(shapes[x]) if 1 < n <= 9]
+
+    def function(*arrays):
+        return [snp.sort(arrays[x], axis) for x, axis in cases]
+
+    log.clear()
+    found = stagec.jit(function)(*map(guarded, arrays))
+    assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]
+    for (x, axis), got in zip(cases, found, strict=True):
+        expected = np.asarray(snp.sort(arrays[x], axis))
+        # -0.0 and 0.0 are equal, and stay in their order.
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(expected), err_msg=f"{arrays[x].shape} {axis}")
+        np.testing.assert_array_equal(got, expected, err_msg=f"{arrays[x].shape} {axis}")
+
+
+@QUEUES
+def test_what_a_sort_of_few_elements_carries_along_is_written_if_it_alone_is_used(shared):
+    x, y = sample(40, 6), sample(40, 6, dtype="int32")
+
+    def function(x, y):
+        return lax.sort((x, y), dimension=1, num_keys=1)[1], lax.sort((x[:, :2], x[:, 1:3], y[:, 4:]), num_keys=2)[0]
+
+    check(function, [np.take_along_axis(y, np.argsort(x, 1), 1), np.sort(x[:, :2], 1)], x, y)
+
+
 @QUEUES
 def test_bytes_are_seen_as_elements_of_other_widths(shared):
     pairs = [

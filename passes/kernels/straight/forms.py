@@ -13,7 +13,7 @@ from passes import bindings
 from passes.kernels.dispatch import Kernels
 from passes.kernels.elements import RefusedError
 from passes.kernels.processor import Processor
-from passes.kernels.straight import bits, updating, windows
+from passes.kernels.straight import bits, sorting, updating, windows
 from passes.kernels.straight.alone import Alone
 
 FORMS: dict[str, Callable[[Alone], None]] = {
@@ -22,6 +22,7 @@ FORMS: dict[str, Callable[[Alone], None]] = {
     "stablehlo.pad": updating.pad,
     "stablehlo.reduce_window": windows.reduce_window,
     "stablehlo.scatter": updating.scatter,
+    "stablehlo.sort": sorting.sort,
 }
 
 
