@@ -14,7 +14,7 @@ def guarded(array):
 
     For the alignment, up to 63 bytes are left in between; all their bits are set, which is NaN in floats.
     """
-    array = np.ascontiguousarray(array)
+    array = np.asarray(array, order="C")
     page = mmap.PAGESIZE
     used = -(-max(array.nbytes, 1) // page) * page
     memory = np.frombuffer(mmap.mmap(-1, used + page), np.uint8)

@@ -45,7 +45,8 @@ PATTERNS_CUDA: list[Pattern] = _GPU
 def _legalize(module: Any, options: PassOptions) -> dict[str, int]:
     backend = options.target.partition(":")[0]
     if backend == "cpu":
-        return apply(module, PATTERNS_CPU)
+        rounds = options.machine != "x86_64" or "sse4_1" in options.features
+        return apply(module, PATTERNS_CPU if rounds else [*PATTERNS_CPU, *floats.PATTERNS_SSE2])
     laws = PATTERNS_VULKAN if backend == "vulkan" else PATTERNS_CUDA
     found = Arithmetic(doubles=options.doubles, ordered=backend != "vulkan", branches=False)
     with arithmetic(found):

@@ -10,7 +10,7 @@ import numpy as np
 
 from passes import build
 from passes.legalize import elementary, special
-from passes.legalize.number import Number, has_doubles, mapped
+from passes.legalize.number import Number, has_doubles, mapped, where
 from passes.match import is_static, splat_of
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype
@@ -94,4 +94,38 @@ def expand_power(op: Any) -> Any:
     return mapped(lambda a, b: special.power(a, b).value, [x.value, y.value], x.dtype)
 
 
+def _floor(x: Number) -> Number:
+    # From there on, all numbers are whole.
+    whole = 2.0 ** np.finfo(x.dtype).nmant
+    size = abs(x)
+    near = (size + whole) - whole
+    near = where(x < 0, -near, near)
+    down = where(near > x, near - 1, near)
+    return where((size < whole) & down.differs(x), down, x)
+
+
+@pattern("stablehlo.floor")
+def expand_floor(op: Any) -> Any:
+    """floor by adding and subtracting 2**52, or 2**23 in float32. Exact, the sign of zeros included.
+
+    For x86 without SSE4.1, which has no instruction for it: the compiler calls
+    functions there, of which `ceil` and `trunc` are not linked, and makes a `trunc`
+    of floor(x) == x.
+    """
+    x = Number(op.operation.operands[0])
+    if not is_static(x.value) or x.dtype not in (F64, F32):
+        return None
+    return mapped(lambda a: _floor(a).value, [x.value], x.dtype)
+
+
+@pattern("stablehlo.ceil")
+def expand_ceil(op: Any) -> Any:
+    """ceil(x) -> -floor(-x), where floor is expanded. Exact."""
+    x = Number(op.operation.operands[0])
+    if not is_static(x.value) or x.dtype not in (F64, F32):
+        return None
+    return mapped(lambda a: (-_floor(-a)).value, [x.value], x.dtype)
+
+
+PATTERNS_SSE2: list[Pattern] = [expand_floor, expand_ceil]
 PATTERNS = [*(_law(name, *row) for name, row in _FUNCTIONS.items()), expand_power]

@@ -1,4 +1,4 @@
-"""Windows that leave elements at the end of an axis out."""
+"""Windows that leave elements at the end of an axis out, or whose array has others between or around its own."""
 
 from __future__ import annotations
 
@@ -46,4 +46,36 @@ def read_no_more_than_windows(op: Any) -> Any:
     return made
 
 
-PATTERNS: list[Pattern] = [read_no_more_than_windows]
+@pattern("stablehlo.reduce_window")
+def pad_before_windows(op: Any) -> Any:
+    """reduce_window of an array with others between its elements -> pad, reduce_window. Exact.
+
+    What is put between them and around them is the initial value. The compiler
+    miscounts the windows over dilated arrays, ends the process at dilated windows
+    over padded complex numbers, and has no code for negative padding.
+    """
+    operation = op.operation
+    count = len(operation.results)
+    values, first = list(operation.operands)[:count], list(operation.operands)[count:]
+    if not all(is_static(value) for value in values):
+        return None
+    rank = len(shape_of(values[0]))
+    ones = (1,) * rank
+    between, dilations = attrs.ints(op, "base_dilations", ones), attrs.ints(op, "window_dilations", ones)
+    padding = attrs.pairs(op, "padding", rank)
+    is_dilated = max(dilations, default=1) > 1 and any(low or high for low, high in padding)
+    if set(between) <= {1} and not is_dilated and all(min(ends) >= 0 for ends in padding):
+        return None
+    low, high = [ends[0] for ends in padding], [ends[1] for ends in padding]
+    ir = bindings.ir
+    made = operation.clone(ir.InsertionPoint.current).operation
+    with ir.InsertionPoint(made):
+        for i, (value, initial) in enumerate(zip(values, first)):
+            made.operands[i] = build.pad(value, initial, low, high, [n - 1 for n in between])
+    for name in ("base_dilations", "padding"):
+        if name in made.attributes:
+            del made.attributes[name]
+    return made
+
+
+PATTERNS: list[Pattern] = [pad_before_windows, read_no_more_than_windows]

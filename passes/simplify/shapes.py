@@ -200,6 +200,26 @@ def pad_by_nothing(op: Any) -> Any:
     return op.operand
 
 
+@pattern("stablehlo.pad")
+def pad_by_less_than_nothing(op: Any) -> Any:
+    """pad that cuts elements off -> slice, and pad by what is left.
+
+    Between elements, the cut may end within a gap, which is padded again.
+    """
+    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    low, high, between = ([*attrs.ints(op, name)] for name in names)
+    if not _static(op.operand) or min((*low, *high), default=0) >= 0:
+        return None
+    starts, limits = [0] * len(low), list(shape_of(op.operand))
+    for d, gap in enumerate(between):
+        starts[d], cut = (-(-max(0, -ends[d]) // (gap + 1)) for ends in (low, high))
+        limits[d] -= cut
+        if starts[d] >= limits[d]:
+            return None
+        low[d], high[d] = low[d] + starts[d] * (gap + 1), high[d] + cut * (gap + 1)
+    return build.pad(build.slice_(op.operand, starts, limits), op.operands[1], low, high, between)
+
+
 @pattern("stablehlo.reverse")
 def reverse_of_unit_dimensions(op: Any) -> Any:
     """A reversal of dimensions of size 1 or 0, or of a splat -> the operand."""
@@ -244,6 +264,7 @@ PATTERNS = (
     slice_of_broadcast,
     concatenate_one,
     concatenate_of_neighbours,
+    pad_by_less_than_nothing,
     pad_by_nothing,
     reverse_of_unit_dimensions,
     dynamic_slice_of_constants,

@@ -86,21 +86,32 @@ def _scatter_eval(write: Callable[[Any, Any, Any], None]) -> Callable[..., Any]:
         clip = mode == GatherScatterMode.CLIP
         grid, valid = index_grid(x.shape, indices, updates.ndim, d.as_gather(), sizes, clip)
         index = tuple(np.broadcast_arrays(*grid)) if grid else ()
+        valid = None if valid is None else np.broadcast_to(valid, updates.shape)
+        order = [*(i for i in range(updates.ndim) if i not in d.update_window_dims), *d.update_window_dims]
+        if grid and order != sorted(order):
+            # One window after the other, as compiled: where two meet, the later one is what is written.
+            index = tuple([i.transpose(order).ravel() for i in index])
+            valid = None if valid is None else valid.transpose(order).ravel()
+            updates = updates.transpose(order).ravel()
         if not grid:
             write(out, (), updates)
         elif valid is None:
             write(out, index, updates)
         else:
-            keep = np.broadcast_to(valid, updates.shape)
-            write(out, tuple([i[keep] for i in index]), updates[keep])
+            write(out, tuple([i[valid] for i in index]), updates[valid])
         return out
 
     return evaluate
 
 
+def _no_summand(dtype: np.dtype[Any]) -> Any:
+    # 0.0 would turn -0.0 into 0.0.
+    return complex(-0.0, -0.0) if dtypes.is_complex(dtype) else -0.0 if dtypes.is_float(dtype) else 0
+
+
 # The update that changes nothing, by operation; writing has none.
 _IDENTITY: dict[str, Callable[[np.dtype[Any]], Any]] = {
-    "scatter_add": lambda dtype: 0,
+    "scatter_add": _no_summand,
     "scatter_sub": lambda dtype: 0,
     "scatter_mul": lambda dtype: 1,
     "scatter_min": lambda dtype: _extreme(dtype, 1),
@@ -163,7 +174,7 @@ def _scatter_lower(name: str, combine: Callable[[Any, Any], Any]) -> Callable[..
         update_axis = dict(zip([i for i in range(aval.ndim) if i not in dropped], d.update_window_dims))
         batch_axes = [i for i in range(update_aval.ndim) if i not in d.update_window_dims]
         partial = [i for i in rows if i in update_axis]
-        order = [*batch_axes, *[update_axis[i] for i in partial], *[update_axis[i] for i in columns]]
+        order = [*batch_axes, *[update_axis[i] for i in (*partial, *columns) if i in update_axis]]
         lead = [update_aval.shape[i] for i in order[: len(batch_axes) + len(partial)]]
         count = math.prod(lead)
         spread = ShapedArray.of(tuple(lead), index_aval.dtype)

@@ -10,7 +10,7 @@ import pytest
 
 import stagec
 import stagec.numpy as snp
-from stagec import errors
+from stagec import errors, lax
 
 MATRIX = np.arange(1, 21, dtype=np.float32).reshape(4, 5)
 ROWS = np.array([3, 0, 1])
@@ -158,6 +158,26 @@ def test_updates_out_of_range_are_dropped_or_clamped() -> None:
     ]
     for f in (run, stagec.jit(run)):
         assert [v.tolist() for v in f(snp.zeros(3, int), snp.asarray(places), snp.asarray(9))] == expected
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_what_is_dropped_leaves_the_sign_of_zeros(dtype: str) -> None:
+    x = np.array([-0.0, 1, -0.0]).astype(dtype)
+    with stagec.enable_x64():
+        found = stagec.jit(lambda x, i: x.at[i].add(1, mode="drop"))(x, np.array([7, 1, -9]))
+    assert np.signbit(np.asarray(found).real).tolist() == [True, False, True]
+
+
+def test_of_windows_that_meet_the_later_one_is_written_wherever_the_updates_have_the_axis_of_indices() -> None:
+    numbers = lax.ScatterDimensionNumbers((0,), (), (0,))
+    x, indices, updates = np.zeros(9), np.array([[4], [0], [2], [8]]), np.arange(20).reshape(5, 4).astype(float)
+
+    def update(x: Any, indices: Any, updates: Any) -> Any:
+        return lax.scatter(x, indices, updates, numbers, mode="drop")
+
+    expected = [1, 5, 2, 6, 10, 14, 18, 12, 16]
+    assert np.asarray(update(x, indices, updates)).tolist() == expected
+    assert np.asarray(stagec.jit(update)(x, indices, updates)).tolist() == expected
 
 
 def test_get_reads_with_a_choice_of_what_lies_out_of_range() -> None:

@@ -92,7 +92,9 @@ def run_iree(text, *arrays):
     results = rt.VmVariantList(8)
     context.invoke(module.lookup_function("main"), arguments, results)
     out = []
-    types = parse(text).body.operations[0].operation.attributes["function_type"].value.results
+    parsed = parse(text)
+    (main,) = (op.operation for op in parsed.body.operations if op.operation.name == "func.func")
+    types = main.attributes["function_type"].value.results
     from passes.types import numpy_dtype
 
     for i, type_ in enumerate(types):

@@ -1,5 +1,6 @@
 """Operations that are kernels of their own: updates, scatters, windows, cumulative operations, padding in between."""
 
+import ml_dtypes  # noqa: F401 (names bfloat16)
 import numpy as np
 import pytest
 from guarded import guarded
@@ -156,6 +157,20 @@ def test_windows_have_the_elements_that_are_there(shared, dtype):
     check(function, expected, x, y)
 
 
+@QUEUES
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_elements_are_accumulated_at_every_second_place_of_other_axes_and_around_them(shared, axis):
+    x = sample(6, 8, 5) / 10
+    window, ends = [n if d == axis else 1 for d, n in enumerate(x.shape)], [(n - 1, 0) for n in x.shape]
+    cases = [[(1 if d == axis else step) for d in range(3)] for step in (1, 2)]
+    cases = [(steps, [e if d == axis else (0, pad) for d, e in enumerate(ends)]) for steps in cases for pad in (0, 1)]
+
+    def function(x):
+        return [lax.reduce_window(x, x.dtype.type(0), lax.add, window, steps, padding) for steps, padding in cases]
+
+    check(function, [np.asarray(a) for a in function(x)], x)
+
+
 @DTYPES
 def test_padding_goes_between_elements(shared, dtype):
     x = sample(5, 7, 6, dtype=dtype)
@@ -177,6 +192,65 @@ def test_padding_goes_between_elements(shared, dtype):
         return found
 
     check(function, [*(padded(x, case) for case in cases), padded(x[0, 0], [(1, 2, 3)])], x)
+
+
+@DTYPES
+def test_few_elements_are_sorted_in_registers(shared, dtype):
+    shapes = [(9, 40), (53, 5), (1, 2), (6, 3, 7), (31, 8, 1), (4, 5, 33)]
+    numbers, arrays = np.random.default_rng(0), []
+    for shape in shapes:
+        x = numbers.choice([-np.inf, -1.5, -0.0, 0.0, 2, np.inf, np.nan] if "f" in dtype else [0, 1, 2, 100], shape)
+        arrays.append(x.astype(dtype))
+    cases = [(x, axis) for x in range(len(shapes)) for axis, n in enumerate(shapes[x]) if 1 < n <= 9]
+
+    def function(*arrays):
+        return [snp.sort(arrays[x], axis) for x, axis in cases]
+
+    log.clear()
+    found = stagec.jit(function)(*map(guarded, arrays))
+    assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]
+    for (x, axis), got in zip(cases, found, strict=True):
+        expected = np.asarray(snp.sort(arrays[x], axis))
+        # -0.0 and 0.0 are equal, and stay in their order.
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(expected), err_msg=f"{arrays[x].shape} {axis}")
+        np.testing.assert_array_equal(got, expected, err_msg=f"{arrays[x].shape} {axis}")
+
+
+@QUEUES
+def test_what_a_sort_of_few_elements_carries_along_is_written_if_it_alone_is_used(shared):
+    x, y = sample(40, 6), sample(40, 6, dtype="int32")
+
+    def function(x, y):
+        return lax.sort((x, y), dimension=1, num_keys=1)[1], lax.sort((x[:, :2], x[:, 1:3], y[:, 4:]), num_keys=2)[0]
+
+    check(function, [np.take_along_axis(y, np.argsort(x, 1), 1), np.sort(x[:, :2], 1)], x, y)
+
+
+@QUEUES
+def test_bytes_are_seen_as_elements_of_other_widths(shared):
+    pairs = [
+        ("float32", "uint8"),
+        ("int16", "float64"),
+        ("uint8", "bfloat16"),
+        ("float16", "int8"),
+        ("uint64", "int16"),
+    ]
+    arrays = []
+    for source, target in pairs:
+        source, target = (np.dtype(name) for name in (source, target))
+        inner = () if source.itemsize > target.itemsize else (target.itemsize // source.itemsize,)
+        raw = np.random.default_rng(0).integers(0, 256, 37 * 3 * source.itemsize * (inner or (1,))[0], np.uint8)
+        arrays.append(raw.view(source).reshape(37, 3, *inner))
+
+    def function(*arrays):
+        return [lax.bitcast_convert_type(x, target) for x, (_, target) in zip(arrays, pairs)]
+
+    log.clear()
+    found = stagec.jit(function)(*map(guarded, arrays))
+    assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]
+    for x, (_, target), got in zip(arrays, pairs, found, strict=True):
+        # NaN and all they hold stay as they are.
+        assert np.asarray(got).tobytes() == x.tobytes() and got.dtype == np.dtype(target)
 
 
 @QUEUES

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from guarded import guarded
+from pass_helpers import run_iree
 
 import stagec
 import stagec.numpy as snp
@@ -90,6 +91,39 @@ def test_each_channel_by_itself_is_read_in_vectors():
     assert conv.convolution.channelwise and conv.convolution.columns == 32
 
 
+@pytest.mark.parametrize("layout", [LAYOUT, ("NCHW", "OIHW", "NCHW")])
+def test_each_channel_by_itself_is_read_in_vectors_in_any_layout_and_by_gradients(layout):
+    def conv(x, w):
+        return lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=layout, feature_group_count=32)
+
+    def gradient(x, w, ct):
+        return stagec.vjp(conv, x, w)[1](ct)
+
+    image, kernel = ((2, 8, 8, 32), (3, 3, 1, 32)) if layout is LAYOUT else ((2, 32, 8, 8), (32, 1, 3, 3))
+    (forward,), _ = found(conv, image, kernel)
+    both, _ = found(gradient, image, kernel, image)
+    assert len(both) == 2
+    for conv in (forward, *both):
+        assert conv.convolution.channelwise and conv.convolution.columns == 32
+
+
+def test_a_window_may_be_reversed():
+    def strided(x, w):
+        return convolution(x, w, window_strides=(1, 2), padding=[(1, 2), (0, 1)], lhs_dilation=(2, 1))
+
+    x, w = (
+        np.random.default_rng(i).normal(size=s).astype(np.float32) for i, s in enumerate([(2, 5, 6, 3), (3, 2, 3, 8)])
+    )
+    text = stagec.jit(strided).lower(x, w).as_text("optimized")
+    reversed_ = re.sub("lhs_dilate = .2, 1.", r"\g<0>, reverse = [true, false]", text)
+    module = bindings.ir.Module.parse(reversed_, bindings.new_context())
+    assert kernels.form(module, PassOptions(machine="x86_64", features=frozenset({"avx2", "fma"}))) == {
+        "convolutions": 1
+    }
+    (found,) = run_iree(str(module), guarded(x), guarded(w))
+    np.testing.assert_allclose(found, np.asarray(strided(x, w[::-1])), atol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_forward_and_backward_agree_with_float64(dtype):
     cases = {
@@ -98,6 +132,8 @@ def test_forward_and_backward_agree_with_float64(dtype):
         "few": ((2, 12, 12, 3), (5, 5, 3, 18), {"window_strides": (2, 2)}),
         "one pixel": ((5, 4, 4, 8), (4, 4, 8, 40), {"padding": "VALID"}),
         "channels": ((2, 7, 7, 37), (3, 3, 1, 37), {"feature_group_count": 37}),
+        "groups": ((2, 7, 6, 12), (3, 2, 4, 15), {"feature_group_count": 3}),
+        "groups of the batch": ((6, 7, 6, 5), (3, 2, 5, 18), {"batch_group_count": 3}),
     }
     numbers = np.random.default_rng(0)
     arrays = []

@@ -494,6 +494,24 @@ def test_the_cost_of_equal_regions_is_counted_once(monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("count", "function"),
+    [
+        (2, lambda m, x: (x * 2).ravel().sum()),
+        (4, lambda m, x: m.argmax(m.clip(x * 2, -1, x + 3) - 1)),
+        (4, lambda m, x: m.argmin(abs(x).astype(np.float16))),
+        (6, lambda m, x: m.argmax(m.tanh(x)) + m.sum(x)),
+        # What repeats elements is read where it is.
+        (1, lambda m, x: (x - x[0]).reshape(-1) * 2),
+    ],
+)
+def test_what_is_flattened_is_computed_of_flattened_arrays(count, function):
+    x = np.random.default_rng(0).normal(size=(500, 600)).astype(np.float32)
+    made = kinds(lambda x: function(snp, x), spec(500, 600))
+    assert len(made) <= count and not any(kind.startswith("stays") for kind in made)
+    np.testing.assert_allclose(stagec.jit(lambda x: function(snp, x))(x), function(np, x), rtol=1e-5, atol=1e-3)
+
+
+@pytest.mark.parametrize(
     ("kind", "function"),
     [
         ("columns", lambda x: snp.maximum(snp.transpose(x, (0, 3, 1, 2)), 0.5).sum((2, 3))),

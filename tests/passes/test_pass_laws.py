@@ -113,6 +113,12 @@ FIRES = {
                                   "tensor<3xf32>", ["slice"]),
     "pad_by_nothing": (X, f"%c = {C}<0.0> : tensor<f32>\n%r = stablehlo.pad %x, %c, low = [0], high = [0], interior = "
                        "[0] : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>", []),
+    "pad_by_less_than_nothing": (X, f"%c = {C}<9.0> : tensor<f32>\n%r = stablehlo.pad %x, %c, low = [-3], high = [1], "
+                                 "interior = [1] : (tensor<4xf32>, tensor<f32>) -> tensor<5xf32>",
+                                 ["constant", "slice", "pad"]),
+    "pad_by_less_than_nothing/at the end": (X, f"%c = {C}<9.0> : tensor<f32>\n%r = stablehlo.pad %x, %c, low = [0], "
+                                            "high = [-2], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>",
+                                            ["slice"]),
     "reverse_of_unit_dimensions": ("%x: tensor<1x3xf32>", "%r = stablehlo.reverse %x, dims = [0] : tensor<1x3xf32>", []),
     "dynamic_slice_of_constants": (X, f"%c = {C}<9> : tensor<i32>\n%r = stablehlo.dynamic_slice %x, %c, sizes = [2] : "
                                    "(tensor<4xf32>, tensor<i32>) -> tensor<2xf32>", ["slice"]),
@@ -161,6 +167,11 @@ FIRES = {
 
 # Programs that look like the above, where firing would change a result.
 TWINS = {
+    "of an array that is cut off nothing can be sliced": (
+        X,
+        f"%c = {C}<9.0> : tensor<f32>\n%r = stablehlo.pad %x, %c, "
+        "low = [-4], high = [2], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>",
+    ),
     "positive zero is not the identity of addition": (X, f"%c = {C}<0.0> {F}\n%r = stablehlo.add %c, %x {F}"),
     "subtracting negative zero turns -0.0 into 0.0": (X, f"%c = {C}<-0.0> {F}\n%r = stablehlo.subtract %x, %c {F}"),
     "infinity minus itself is NaN": (X, f"%r = stablehlo.subtract %x, %x {F}"),
@@ -212,12 +223,6 @@ TWINS = {
         f"%c = {C}<1.0> : tensor<f32>\n%z = {C}<0xFF800000> : tensor<f32>\n%0 = stablehlo.pad %x, %c, low = [0], high = "
         "[2], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<6xf32>\n%r = stablehlo.reduce(%0 init: %z) applies "
         "stablehlo.maximum across dimensions = [0] : (tensor<6xf32>, tensor<f32>) -> tensor<f32>",
-    ),
-    "a negative padding cuts elements off": (
-        X,
-        f"%c = {C}<0.0> : tensor<f32>\n%0 = stablehlo.pad %x, %c, low = [-1], high = [2], "
-        "interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<5xf32>\n%r = stablehlo.reduce(%0 init: %c) applies "
-        "stablehlo.add across dimensions = [0] : (tensor<5xf32>, tensor<f32>) -> tensor<f32>",
     ),
 }
 

@@ -43,11 +43,11 @@ def _form(kernels: Kernels, processor: Processor, op: Any, found: Found, how: Ti
     epilogue = epilogues.find(op, product)
     location = epilogues.location_of(epilogue, op)
     with bindings.ir.InsertionPoint(epilogues.last_operation(epilogue, op)), location:
-        lhs = found.lhs.value
+        lhs = build.transpose(found.lhs.value, found.lhs.copied) if found.lhs.copied else found.lhs.value
         if found.edges.any:
             edges, dtype = found.edges, dtype_of(lhs)
             lhs = build.pad(lhs, build.constant(np.zeros((), dtype)), edges.low, edges.high, edges.between)
-            assert shape_of(lhs) == edges.shape(shape_of(found.lhs.value)), "padding gives the shape that was read"
+            assert shape_of(lhs) == edges.shape(found.lhs.memory), "padding gives the shape that was read"
         vectors = Vectors(Writer(), convolution.element, how.lanes, processor)
         kernel = direct.kernel(convolution, how, vectors, epilogue, location)
         types = [value.type for value in epilogue.results]

@@ -57,10 +57,11 @@ class Convolution:
 
     Attributes:
       parts: the pixels, and what each sees.
-      groups: of features that see each other only; steps in the left operand, and in the right one and the result.
+      groups: of features, or of a batch and features, that see each other only; steps in the left operand, and in the
+        right one and the result.
       columns: output features of a group, which are contiguous in the result.
       apart: how many elements apart they are in the right operand.
-      channelwise: whether each column has its own input feature, which are contiguous too.
+      channelwise: whether each column has its own part of the left operand, which are contiguous too.
       lhs, rhs: elements of the operands in memory, the left one with its edges.
       kind: the operands' element type.
       element: what is computed in.
@@ -90,16 +91,25 @@ class View:
 
     Attributes:
       value: the array.
-      order: for each axis of the value, the array's axis.
+      order: for each axis of the value, the array's axis in memory.
+      copied: the array's axes in the order in which they are copied first; empty if it is read where it lies.
     """
 
     value: Any
     order: tuple[int, ...]
+    copied: tuple[int, ...] = ()
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The value's shape."""
-        return tuple(shape_of(self.value)[axis] for axis in self.order)
+    def memory(self) -> tuple[int, ...]:
+        """The shape of what is read."""
+        shape = tuple(shape_of(self.value))
+        return tuple(shape[axis] for axis in self.copied) if self.copied else shape
+
+    def with_last(self, axis: int) -> View:
+        """The same value, in memory whose last axis is one of the value's."""
+        place = self.order[axis]
+        axes = [*(i for i in range(len(self.order)) if i != place), place]
+        return View(self.value, tuple(axes.index(i) for i in self.order), tuple(axes))
 
 
 def source(value: Any) -> View:
@@ -156,12 +166,11 @@ def read(op: Any) -> Found | None:
         return None
     dims = attrs.convolution_dimensions(op)
     rank = len(dims.lhs_spatial)
-    if attrs.integer(op, "batch_group_count") != 1 or "window_reversal" in op.operation.attributes:
-        return None
     if 0 in (*shape_of(op.lhs), *shape_of(op.rhs), *shape_of(result)) or dims.out_feature != rank + 1:
         return None
     out_shape = shape_of(result)
-    groups, inputs = attrs.integer(op, "feature_group_count"), shape_of(op.rhs)[dims.rhs_input]
+    batches, inputs = attrs.integer(op, "batch_group_count"), shape_of(op.rhs)[dims.rhs_input]
+    groups = attrs.integer(op, "feature_group_count") * batches  # one of them is 1
     columns = out_shape[dims.out_feature] // groups
 
     lhs, rhs = source(op.lhs), source(op.rhs)
@@ -169,6 +178,12 @@ def read(op: Any) -> Found | None:
     # Few columns are computed with vectors along the input features, if these are contiguous on both sides.
     along = columns <= FEW_COLUMNS and groups == 1 and inputs >= MANY_INPUTS
     along = along and rhs.order[dims.rhs_input] == lhs.order[dims.lhs_feature] == last
+    # Groups of one column are vectors of groups, if these are contiguous.
+    batch_extent = out_shape[dims.out_batch]
+    grouped = dims.lhs_batch if batches > 1 else dims.lhs_feature
+    single = columns == (batch_extent if batches > 1 else inputs) == 1
+    if single and groups > FEW_COLUMNS and lhs.order[grouped] != last:
+        lhs = lhs.with_last(grouped)
     if rhs.order[dims.rhs_output] != last and not along:
         rhs = View(op.rhs, tuple(range(rank + 2)))  # columns are contiguous in the transposed copy
         if dims.rhs_output != last:
@@ -180,24 +195,28 @@ def read(op: Any) -> Found | None:
         place = lhs.order[axis]
         low[place], high[place], between[place] = found.low, found.high, found.between
     edges = Edges(tuple(low), tuple(high), tuple(between))
-    whole = edges.shape(shape_of(lhs.value))
+    whole = edges.shape(lhs.memory)
     lhs_steps = [row_major(whole)[axis] for axis in lhs.order]
     rhs_steps = [row_major(shape_of(rhs.value))[axis] for axis in rhs.order]
     out_steps = row_major(out_shape)
     feature = lhs_steps[dims.lhs_feature]
-    batch = Axis(out_shape[dims.out_batch], lhs_steps[dims.lhs_batch], out_steps[dims.out_batch])
+    batch = Axis(batch_extent, lhs_steps[dims.lhs_batch], out_steps[dims.out_batch])
     features = Axis(inputs, feature, rhs_steps[dims.rhs_input])
-    steps = [
-        (lhs_steps[dims.lhs_spatial[i]], rhs_steps[dims.rhs_spatial[i]], out_steps[dims.out_spatial[i]])
-        for i in range(rank)
-    ]
-    parts = tuple(_part(batch, features, steps, chosen) for chosen in itertools.product(*(p.phases for p in places)))
-    channelwise = groups > 1 and inputs == columns == 1 and feature == 1
+    steps, first = [], 0
+    for i, is_reversed in enumerate(attrs.ints(op, "window_reversal", (0,) * rank)):
+        step = rhs_steps[dims.rhs_spatial[i]]
+        if is_reversed:
+            first, step = first + (shape_of(op.rhs)[dims.rhs_spatial[i]] - 1) * step, -step
+        steps.append((lhs_steps[dims.lhs_spatial[i]], step, out_steps[dims.out_spatial[i]]))
+    chosen = itertools.product(*(p.phases for p in places))
+    parts = tuple(_part(batch, features, steps, first, phases) for phases in chosen)
+    group_step = batch.extent * batch.first if batches > 1 else inputs * feature
+    channelwise = groups > 1 and columns == group_step == 1
     if channelwise:
         columns, groups = groups, 1
     convolution = Convolution(
-        *(parts, Axis(groups, inputs * feature, columns), columns, rhs_steps[dims.rhs_output], channelwise),
-        *(math.prod(whole), math.prod(rhs.shape), element_name(op.lhs), element, element_name(result)),
+        *(parts, Axis(groups, group_step, columns), columns, rhs_steps[dims.rhs_output], channelwise),
+        *(math.prod(whole), math.prod(rhs.memory), element_name(op.lhs), element, element_name(result)),
     )
     return Found(convolution, lhs, rhs, edges)
 
@@ -255,14 +274,16 @@ def _places(op: Any, dims: attrs.ConvolutionDimensions, i: int, out_shape: Seque
     return Places(tuple(moved), before, after, 0)
 
 
-def _part(batch: Axis, features: Axis, steps: list[tuple[int, int, int]], chosen: tuple[Phase, ...]) -> Part:
-    pixels, window, starts = [batch], [features], [0, 0, 0]
+def _part(
+    batch: Axis, features: Axis, steps: list[tuple[int, int, int]], first: int, chosen: tuple[Phase, ...]
+) -> Part:
+    pixels, window, starts = [batch], [features], [0, first, 0]
     for (lhs, rhs, out), phase in zip(steps, chosen):
         pixels.append(Axis(phase.pixels, lhs * phase.steps[0], out * phase.steps[3]))
         window.append(Axis(phase.window, lhs * phase.steps[1], rhs * phase.steps[2]))
         starts = [start + by * step for start, by, step in zip(starts, phase.starts, (lhs, rhs, out))]
     # The right operand is read in its own order.
-    window.sort(key=lambda axis: -axis.second)
+    window.sort(key=lambda axis: -abs(axis.second))
     kept = tuple(axis for axis in pixels if axis.extent > 1) or (Axis(1, 0, 0),)
     return Part(kept, merged(window), *starts)
 

@@ -16,6 +16,7 @@ from passes.kernels.elements import RefusedError
 from passes.kernels.loops import RULES
 from passes.kernels.processor import Processor
 from passes.kernels.straight.equal import Reach, Written, key_of
+from passes.kernels.straight.flattened import flatten
 from passes.kernels.straight.forms import FORMS, form as form_alone
 from passes.kernels.straight.groups import Group, Planner
 from passes.kernels.straight.lazy import captured, has_effects, operands_of
@@ -79,6 +80,7 @@ class _Block:
         """Write and call the kernels; returns how many."""
         self._sink_constants()
         untranspose(self.block)
+        flatten(self.block)
         for op in self.block.operations:
             if op.operation.name == "stablehlo.slice" and op.operands[0].type == op.results[0].type:
                 # All of an array, which the compiler's rewrites for windows leave.

@@ -17,7 +17,7 @@ from passes.kernels.nests import nest
 from passes.kernels.processor import Processor
 from passes.kernels.straight import shares
 from passes.kernels.straight.nodes import MOST
-from passes.kernels.straight.staying import part_read, spare_row
+from passes.kernels.straight.staying import numbers_of, part_read, result_of, spare_row
 from passes.kernels.values import Buffer, Index, NotVectorsError, Value, View, row_major
 from passes.kernels.writer import Buffer as Binding
 from passes.match import splat_of
@@ -37,8 +37,8 @@ class Alone:
         self.code, self.op, self.processor = self.k.code, op, processor
         self.groups = 1
         self.is_update = op.name in ("stablehlo.dynamic_update_slice", "stablehlo.scatter")
-        self.result = op.results[0]
-        self.sources = list(op.operands)
+        self.result = result_of(op)
+        self.sources = [value for value in op.operands if numbers_of(op, value) is None]
         if op.name == "stablehlo.scatter" and (spare := spare_row(op)) is not None:
             self.sources[0], self.result = spare[0], spare[1].results[0]
         self.part = part_read(op)

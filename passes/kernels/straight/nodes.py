@@ -16,7 +16,7 @@ from passes.kernels.linear import ZERO, Linear
 from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
 from passes.kernels.straight.lazy import MOVES, Lazy, captured, is_single, operands_of
-from passes.kernels.straight.staying import cut_from, is_alone, part_read, spare_row
+from passes.kernels.straight.staying import cut_from, is_alone, numbers_of, part_read, spare_row
 from passes.kernels.values import Buffer, NotVectorsError, Value, View, row_major
 from passes.match import IN_PLACE, combinations, splat_of
 
@@ -263,6 +263,8 @@ class Reading:
             values[0] = spare[0]
         elif self.stays[op].is_alone and (part := part_read(op)) is not None:
             values[0] = part.operands[0]
+        if self.stays[op].is_alone:
+            values = [value for value in values if numbers_of(op, value) is None]
         absorbs = op.name != "flow.dispatch" and not self.stays[op].is_alone
         return [buffer for value in values for buffer in self._kept(value, absorbs)]
 

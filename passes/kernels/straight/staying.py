@@ -11,18 +11,26 @@ from passes.kernels.kernel import element_type
 from passes.kernels.updates import check_scatter
 from passes.match import producer, splat_of
 
-_ALONE = tuple(f"stablehlo.{name}" for name in "dynamic_update_slice pad reduce_window scatter".split())
+# Elements of a row that is sorted: there is a comparison for each pair of them.
+MOST_SORTED = 9
+_ALONE = tuple(
+    f"stablehlo.{name}" for name in "bitcast_convert dynamic_update_slice pad reduce_window scatter sort".split()
+)
 
 
 def is_alone(op: Any) -> bool:
     """Whether an operation is a kernel of its own."""
-    if op.name not in _ALONE or len(op.results) != 1:
+    if op.name not in _ALONE or result_of(op) is None:
         return False
     try:
         for value in (*op.operands, *op.results):
             element_type(value.type)
+        if op.name == "stablehlo.bitcast_convert":
+            return len({element_type(value.type)[1].size for value in (op.operands[0], op.results[0])}) == 2
         if op.name == "stablehlo.scatter":
             check_scatter(op)
+        if op.name == "stablehlo.sort":
+            _check_sort(op)
         if op.name == "stablehlo.reduce_window":
             _check_window(op)
         if op.name == "stablehlo.pad":
@@ -30,6 +38,27 @@ def is_alone(op: Any) -> bool:
     except RefusedError:
         return False
     return True
+
+
+def result_of(op: Any) -> Any:
+    """The result that a kernel of one operation writes; None if there are several. A sort may have some nobody uses."""
+    used = list(op.results)
+    if op.name == "stablehlo.sort" and len(used) > 1:
+        used = [result for result in used if any(True for _ in result.uses)]
+    return used[0] if len(used) == 1 else None
+
+
+def numbers_of(op: Any, value: Any) -> range | None:
+    """What an operand of a sort has along each row, if that follows from the place alone and needs no memory."""
+    if op.name != "stablehlo.sort":
+        return None
+    first, step, difference = 0, 1, producer(value, "stablehlo.subtract")
+    if difference is not None and (number := splat_of(difference.operation.operands[0])) is not None:
+        first, step, value = int(number), -1, difference.operation.operands[1]
+    iota, axis = producer(value, "stablehlo.iota"), attrs.integer(op, "dimension")
+    if iota is None or attrs.integer(iota, "iota_dimension") != axis or element_type(value.type)[1].kind != "i":
+        return None
+    return range(first, first + step * value.type.shape[axis], step)
 
 
 def spare_row(scatter: Any) -> tuple[Any, Any] | None:
@@ -86,6 +115,14 @@ def windows_of(op: Any, rank: int) -> list[Window]:
     if any(min(w.low, w.high) < 0 or (w.dilation > 1 and w.low + w.high) for w in found):
         raise RefusedError("windows that begin within the array")
     return found
+
+
+def _check_sort(op: Any) -> None:
+    """Refuse sorts that have no kernel."""
+    shape = element_type(op.operands[0].type)[0]
+    kinds = {element_type(value.type)[1].kind for value in op.operands}
+    if not kinds <= set("fiu") or not 1 < shape[attrs.integer(op, "dimension")] <= MOST_SORTED:
+        raise RefusedError("a sort of more than a few numbers")
 
 
 def _check_window(op: Any) -> None:

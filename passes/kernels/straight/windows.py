@@ -25,7 +25,9 @@ def reduce_window(a: Alone) -> None:
     found = windows_of(a.op, len(a.shape))
     kind, first = (kinds_of(a.op) or [""])[0], a.values[1].splat
     long = [d for d, w in enumerate(found) if w.size > 1]
-    if len(long) == 1 and first == neutral(kind, a.element):
+    others = [w for w in found if w.size == 1]
+    whole = all(w.step == 1 and not w.low and not w.high for w in others)
+    if len(long) == 1 and whole and first == neutral(kind, a.element):
         axis = long[0]
         w, n = found[axis], source.shape[axis]
         if w.size == n and w.step == w.dilation == 1 and sorted((w.low, w.high)) == [0, n - 1]:

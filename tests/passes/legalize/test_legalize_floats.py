@@ -8,6 +8,9 @@ import pytest
 import scipy.special
 from legalize_harness import Compiled, binary, pairs, real_sample, unary, worst
 
+import stagec
+import stagec.numpy as snp
+
 # The reference must have more bits than float64.
 EXTENDED = np.finfo(np.longdouble).nmant > 60
 DTYPES = {"f64": np.float64, "f32": np.float32}
@@ -140,3 +143,20 @@ def test_lgamma_keeps_its_digits_beside_its_zero_at_one(compiled):
     below = x == 1 - eps
     assert below.any()
     np.testing.assert_allclose(program("lgamma", x)[below], np.euler_gamma * eps, rtol=4 * eps)
+
+
+@pytest.mark.parametrize("target", ["cpu:x86-64", "cpu:x86-64-v2"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_numbers_are_rounded_by_processors_without_an_instruction_for_it(dtype, target):
+    whole = 2.0 ** np.finfo(dtype).nmant
+    x = [0.0, -0.0, 0.5, -0.5, 1.0, -1.25, 2.75, -1e-30, whole - 0.5, -whole + 0.5, whole, whole + 1, -whole * 8, 1e38]
+    x = np.array([*x, np.inf, -np.inf, np.nan], dtype)
+
+    def rounded(x):
+        return snp.ceil(x), snp.floor(x), snp.trunc(x), snp.floor(x) == x, snp.exp2(x / 1e38)
+
+    with stagec.enable_x64():
+        found = stagec.jit(rounded, target=target)(x)
+    expected = np.ceil(x), np.floor(x), np.trunc(x), np.floor(x) == x
+    for got, want in zip(found, expected):
+        assert np.asarray(got).tobytes() == want.tobytes()

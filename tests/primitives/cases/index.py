@@ -102,6 +102,8 @@ CASES = [
             scatter(name, x((3, 5)), i([[2], [4], [0]]), x((3,)), ((), (1,), (1,), (0,), (0,)), "promise_in_bounds"),
             # a window on an axis without index
             scatter(name, x((4, 5)), i([[1], [2]]), x((2, 3)), ((1,), (0,), (0,))),
+            # an axis of one element that has neither an index nor a window
+            scatter(name, x((4, 1, 3)), i([[1], [7]]), x((2, 3)), ((1,), (0, 1), (0,))),
             # one index, no batch
             scatter(name, x((4, 5)), i([2]), x((5,)), ((0,), (0,), (0,))),
         )
