@@ -111,7 +111,7 @@ def _check_implementation(name: str, impl: Any, dtype: Any = None) -> None:
         )
 
 
-def key(seed: ArrayLike, *, impl: str | None = None, dtype: Any = None) -> PRNGKeyArray:
+def key(seed: ArrayLike, *, impl: str | None = None, dtype: KeyDtype | None = None) -> PRNGKeyArray:
     """A random key from an integer.
 
     Args:
@@ -209,7 +209,7 @@ def key_data(keys: KeyLike) -> Array:
     return stack(list(as_keys("key_data", keys)._words), axis=-1)
 
 
-def key_dtype(impl_spec: Any = None) -> KeyDtype:
+def key_dtype(impl_spec: str | KeyDtype | None = None) -> KeyDtype:
     """The dtype of the keys of a generator.
 
     Args:
@@ -223,7 +223,7 @@ def key_dtype(impl_spec: Any = None) -> KeyDtype:
     return KEY_DTYPE
 
 
-def wrap_key_data(key_bits_array: ArrayLike, *, impl: str | None = None, dtype: Any = None) -> PRNGKeyArray:
+def wrap_key_data(key_bits_array: ArrayLike, *, impl: str | None = None, dtype: KeyDtype | None = None) -> PRNGKeyArray:
     """Keys from their bits, as `key_data` returns them.
 
     >>> import stagec.numpy as snp
