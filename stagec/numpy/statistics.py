@@ -94,7 +94,7 @@ def edges_of(name: str, x: Any, bins: Any, range: Any) -> Array:
         (edges,) = promote_inexact(array_argument(bins, f"{name}'s bins"))
         if aval_of(edges).ndim != 1:
             raise shape_error(name, f"bins are {aval_of(edges).long()}", "give a number of bins, or edges of rank 1")
-        return strong(edges)
+        return strong(edges, dtypes.to_inexact(aval_of(x).dtype))
     count = int(bins)
     if count < 1:
         raise shape_error(name, f"bins={count}", "give a number of bins of 1 or more")
