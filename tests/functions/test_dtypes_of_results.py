@@ -23,6 +23,7 @@ CALLS = {
     "fft": (lambda x: snp.fft.fft(snp.ones(3, x)), "int16", "complex64"),
     "fft of int64": (lambda x: snp.fft.fft(snp.ones(3, x)), "int64", "complex128"),
     "rfft": (lambda x: snp.fft.rfft(snp.ones(3, x)), "bool", "complex64"),
+    "polyint": (lambda x: snp.polyint(snp.ones(3, x)), "complex64", "complex64"),
     "tri": (lambda x: snp.tri(2), "bool", "float32"),
     "histogram": (lambda x: snp.histogram(snp.ones(3, x), np.array([0.0, 1.0], np.float32))[0], "int64", "float64"),
     "edges": (lambda x: snp.histogram(snp.ones(3, x), np.array([0.0, 1.0]))[1], "float32", "float32"),
