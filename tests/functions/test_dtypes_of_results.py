@@ -5,6 +5,7 @@ import pytest
 
 import stagec
 import stagec.numpy as snp
+from stagec import random
 from stagec.scipy import linalg, signal, stats
 
 CALLS = {
@@ -24,6 +25,12 @@ CALLS = {
     "fft of int64": (lambda x: snp.fft.fft(snp.ones(3, x)), "int64", "complex128"),
     "rfft": (lambda x: snp.fft.rfft(snp.ones(3, x)), "bool", "complex64"),
     "polyint": (lambda x: snp.polyint(snp.ones(3, x)), "complex64", "complex64"),
+    "normal vectors": (
+        lambda x: random.multivariate_normal(random.key(0), snp.zeros(2, x), snp.eye(2, dtype=x)),
+        "float32",
+        "float32",
+    ),
+    "multinomial": (lambda x: random.multinomial(random.key(0), 3, snp.ones(2, x) / 2), "float32", "float64"),
     "tri": (lambda x: snp.tri(2), "bool", "float32"),
     "histogram": (lambda x: snp.histogram(snp.ones(3, x), np.array([0.0, 1.0], np.float32))[0], "int64", "float64"),
     "edges": (lambda x: snp.histogram(snp.ones(3, x), np.array([0.0, 1.0]))[1], "float32", "float32"),
