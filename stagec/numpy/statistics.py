@@ -34,6 +34,8 @@ from stagec.typing import ArrayLike, DTypeLike
 
 def totals(places: Any, amounts: Any, length: int) -> Array:
     """Sums of `amounts` at each place; places outside of `0..length-1` are dropped."""
+    if not length:
+        return full((0,), 0, aval_of(amounts).dtype)
     numbers = ScatterDimensionNumbers(
         update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)
     )
