@@ -479,3 +479,11 @@ def test_complex_functions_take_arrays_without_axes() -> None:
             found = getattr(snp, name)(snp.array(z))
         np.testing.assert_allclose(found, getattr(np, name)(z), rtol=1e-6)
     assert abs(complex(snp.log1p(1e-6 + 0j)) - np.log1p(1e-6)) < 1e-12
+
+
+@pytest.mark.parametrize("name", ["minimum", "maximum", "fmin", "fmax"])
+def test_nan_in_an_imaginary_part_is_nan_whatever_the_real_parts_say(name: str) -> None:
+    low, high = np.complex64(-3 - 3j), np.complex64(3 + 1j)
+    unknown = np.complex64(complex(0, math.nan))
+    for pair in ((low, unknown), (unknown, low), (high, unknown), (unknown, high)):
+        np.testing.assert_array_equal(np.asarray(getattr(snp, name)(*pair)), getattr(np, name)(*pair), err_msg=str(pair))
