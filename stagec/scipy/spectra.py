@@ -223,11 +223,7 @@ def istft(
     length = (count - 1) * step + segment
     place = np.arange(count)[:, None] * step + np.arange(segment)
     total = snp.zeros((*parts.shape[:-2], length), parts.dtype).at[..., place].add(parts)
-    cover = (
-        snp.zeros(length, parts.real.dtype)
-        .at[place]
-        .add(snp.broadcast_to(weights**2, place.shape))
-    )
+    cover = snp.zeros(length, parts.real.dtype).at[place].add(snp.broadcast_to(weights**2, place.shape))
     if boundary:
         total, cover = total[..., segment // 2 : length - segment // 2], cover[segment // 2 : length - segment // 2]
     result = total / snp.where(cover > 1e-10, cover, 1)

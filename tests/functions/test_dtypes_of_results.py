@@ -1,4 +1,4 @@
-"""Dtypes of results where 64 bits are enabled: narrow arguments stay narrow, and integers become what they do in JAX."""
+"""Dtypes of results where 64 bits are enabled: narrow arguments stay narrow, and integers widen as in JAX."""
 
 import numpy as np
 import pytest
