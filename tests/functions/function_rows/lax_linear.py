@@ -47,7 +47,11 @@ def _lu_rebuilt(made: Call, found):
     lu, _, permutation = map(np.asarray, found)
     m, n = lu.shape[-2:]
     k = min(m, n)
-    return [lu, permutation, np.matmul(np.tril(lu, -1)[..., :, :k] + np.eye(m, k), np.triu(lu)[..., :k, :])]
+    return [
+        lu,
+        permutation,
+        np.matmul(np.tril(lu, -1)[..., :, :k] + np.eye(m, k, dtype=lu.dtype), np.triu(lu)[..., :k, :]),
+    ]
 
 
 def _lu(x):
@@ -83,7 +87,7 @@ def _solve_tridiagonal(low, middle, up, b):
 
 def _symmetric_product(s: Draw) -> Call:
     batch, n, k, kind = s.shape(0, 1), s.whole(1, 3), s.whole(1, 3), s.kind("f")
-    c = s.array((*batch, n, n), kind)
+    c = s.array((*batch, n, n), kind, -2, 2)
     return call(
         s.array((*batch, n, k), kind, -2, 2), c + np.swapaxes(c, -1, -2), alpha=0.5, beta=2.0, symmetrize_output=True
     )

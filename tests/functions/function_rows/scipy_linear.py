@@ -26,7 +26,7 @@ def row(name: str, draw, oracle=None, **options) -> Row:
 
 
 def _vector(s: Draw, low: int = 1) -> np.ndarray:
-    return s.array((s.whole(low, 5),), s.kind("if"))
+    return s.array((s.whole(low, 5),), s.kind("if"), edges=False)
 
 
 def _toeplitz(s: Draw) -> Call:
