@@ -488,3 +488,9 @@ def test_nan_in_an_imaginary_part_is_nan_whatever_the_real_parts_say(name: str) 
     for pair in ((low, unknown), (unknown, low), (high, unknown), (unknown, high)):
         found, expected = getattr(snp, name)(*pair), getattr(np, name)(*pair)
         np.testing.assert_array_equal(np.asarray(found), expected, err_msg=str(pair))
+
+
+def test_the_compiled_divisor_of_the_least_integer_is_positive() -> None:
+    least = np.iinfo(np.int32).min
+    x, y = np.array([least, 127, least, -12, 0], np.int32), np.array([127, least, 6, 18, -5], np.int32)
+    np.testing.assert_array_equal(np.asarray(stagec.jit(snp.gcd)(x, y)), np.gcd(x, y))
