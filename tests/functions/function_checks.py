@@ -104,6 +104,9 @@ def compare(found: Any, expected: Any, row: Row, exact_shape: bool = True, facto
             # What is too large for the dtype of the result is infinite there.
             expected = expected.astype(found.dtype).astype(np.float64)
             found = found.astype(np.float64)
+        zeros = (found == 0) & (expected == 0)
+        if row.zeros and (zeros & (np.signbit(found) != np.signbit(expected))).any():
+            raise Difference(f"{found.tolist()}, expected {expected.tolist()}: zeros of the other sign")
     absolute = tolerance
     if row.scaled:
         finite = expected[np.isfinite(expected)]

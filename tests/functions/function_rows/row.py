@@ -27,6 +27,7 @@ class Row:
       smooth: whether derivatives are compared with differences.
       loose: factor of the tolerances.
       scaled: absolute tolerances grow with the largest element, as rounding errors of sums do.
+      zeros: whether signs of zeros are compared.
       concrete: values decide shapes, so the function is not traced.
       batched: whether `vmap` of it is a loop.
       static: the result is Python's and known while tracing, or depends on shapes only.
@@ -42,6 +43,7 @@ class Row:
     smooth: bool = True
     loose: float = 1.0
     scaled: bool = False
+    zeros: bool = False
     concrete: bool = False
     batched: bool = True
     static: bool = False
@@ -117,7 +119,7 @@ def unary(
 
     for name in names.split():
         same = getattr(oracle, name, None) if oracle is not None else None
-        yield Row(f"{module}.{name}", draw, same and promoted(same, inexact), **options)
+        yield Row(f"{module}.{name}", draw, same and promoted(same, inexact), **{"zeros": name != "sign", **options})
 
 
 def binary(
@@ -145,4 +147,4 @@ def binary(
 
     for name in names.split():
         same = getattr(oracle, name, None) if oracle is not None else None
-        yield Row(f"{module}.{name}", draw, same and promoted(same, inexact), **options)
+        yield Row(f"{module}.{name}", draw, same and promoted(same, inexact), **{"zeros": name != "sign", **options})
