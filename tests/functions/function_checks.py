@@ -330,22 +330,23 @@ def _is_weak(value: Any) -> bool:
     return bool(getattr(value, "weak_type", False)) and value.dtype != bool
 
 
-def check_jax(row: Row, k: int, wide: bool) -> None:
-    """Values are JAX's."""
+def check_jax(row: Row, k: int, wide: bool) -> bool:
+    """Values are JAX's. Whether both accepted the call."""
     import jax
 
     made = drawn(row, k, wide)
     outcome = evaluated(row, made)
     if outcome.refused is not None:
-        return
+        return False
     arrays, apply = split(made)
     with jax.enable_x64(wide), quiet():
         try:
             theirs = apply(row.function("jax"), [jax.numpy.asarray(a) for a in arrays])
         except REFUSED:
-            return
+            return False
         theirs = jax.tree.map(np.asarray, theirs)
         same(row, outcome.value, theirs, made, f"against JAX, wide={wide}", factor=3.0)
+    return True
 
 
 def compilable(row: Row, k: int) -> tuple[Call, Any] | None:
