@@ -34,9 +34,10 @@ WITHOUT = {
         lax.conv_general_shape_tuple lax.conv_shape_tuple lax.conv_transpose_shape_tuple lax.padtype_to_pads
         lax.reduce_window_shape_tuple lax.shape_as_value numpy.einsum_path""",
     "draws bits, which tests of random compare with known ones": """
-        lax.rng_bit_generator lax.rng_uniform random.PRNGKey random.clone random.key random.key_data random.key_impl
+        lax.rng_bit_generator lax.rng_uniform random.PRNGKey random.clone random.key random.key_data random.key_dtype
+        random.key_impl
         random.wrap_key_data random.orthogonal""",
-    "writes to references": "ref.addupdate ref.freeze ref.get ref.new_ref ref.set ref.swap",
+    "writes to references": "ref.addupdate ref.empty_ref ref.free_ref ref.freeze ref.get ref.new_ref ref.set ref.swap",
     "has results of which only products are unique, checked by backward errors": """
         lax.linalg.hessenberg lax.linalg.qdwh lax.linalg.tridiagonal scipy.linalg.qr_multiply scipy.linalg.rsf2csf""",
     "multiplies blocks with scales or in groups, compared in tests of its own": """

@@ -48,10 +48,10 @@ def _scattered(function):
 
 def _apply(s: Draw) -> Call:
     x, places, _, numbers = _scatter(s, "fc").args
-    return call(x, places, _sign_changed, (len(places), x.shape[1]), numbers, unique_indices=True)
+    return call(x, places, _sign_changed, numbers, update_shape=(len(places), x.shape[1]), unique_indices=True)
 
 
-def _applied(x, places, function, shape, numbers, unique_indices):
+def _applied(x, places, function, numbers, update_shape, unique_indices):
     out = x.copy()
     out[places[:, 0]] = -out[places[:, 0]]
     return out
