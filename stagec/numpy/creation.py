@@ -162,14 +162,14 @@ def identity(n: int, dtype: DTypeLike = None) -> Array:
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = None) -> Array:
-    """Ones on and below a diagonal, zeros above.
+    """Ones on and below a diagonal, zeros above; float32 where no dtype is given.
 
     >>> tri(2, 3)
     Array([[1., 0., 0.],
            [1., 1., 0.]], dtype=float32)
     """
     shape = as_shape((N, N if M is None else M), "tri")
-    wanted = _dtype_or_float(dtype, "tri")
+    wanted = dtypes.float32 if dtype is None else _dtype_or_float(dtype, "tri")
     rows, columns = (_iota.broadcasted_iota(dtypes.int32, shape, axis) for axis in (0, 1))
     return convert_element_type(ge(add(rows, k), columns), wanted)
 

@@ -48,7 +48,9 @@ def _keeps(strict: Any, loose: Any, x: Operand, y: Operand) -> Any:
     """Whether the first of two complex numbers wins: by order, or because it is NaN."""
     a, b = cplx.real(x), cplx.real(y)
     first = logic.bitwise_and(logic.eq(a, b), loose(cplx.imag(x), cplx.imag(y)))
-    return logic.bitwise_or(logic.ne(x, x), logic.bitwise_or(strict(a, b), first))
+    ordered = logic.bitwise_or(strict(a, b), first)
+    # The real parts alone may decide the order, while an imaginary one is NaN.
+    return logic.bitwise_or(logic.ne(x, x), logic.bitwise_and(logic.eq(y, y), ordered))
 
 
 def fmax(x1: ArrayLike, x2: ArrayLike, /) -> Array:

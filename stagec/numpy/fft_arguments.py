@@ -35,10 +35,8 @@ def real_argument(name: str, a: Any) -> Operand:
             f"{name}: expected real numbers, got {aval_of(x).long()}",
             fix="use the transform of complex numbers, fft or ifft, or take the real part",
         )
-    wide = x.dtype if x.dtype in (dtypes.float32, dtypes.float64) else dtypes.float32
-    if dtypes.is_integer(x.dtype) or dtypes.is_bool(x.dtype):
-        wide = dtypes.default_float()
-    return convert_element_type(x, wide)
+    wide = dtypes.to_inexact(x.dtype)
+    return convert_element_type(x, wide if wide == dtypes.float64 else dtypes.float32)
 
 
 def length(name: str, n: Any, default: int) -> int:

@@ -322,7 +322,7 @@ def cross(
     """
     if axis is not None:
         axisa = axisb = axisc = axis
-    x, y = _pair(a, b)
+    x, y = (convert_element_type(v, v.dtype) for v in _pair(a, b))  # of arrays, so not weak
     x, y = moveaxis(x, axisa, -1), moveaxis(y, axisb, -1)
     for v in (x, y):
         if v.shape[-1] not in (2, 3):

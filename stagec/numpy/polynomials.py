@@ -152,8 +152,9 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
     Array([1., 1., 5.], dtype=float32)
     """
     order = _order("polyint", m)
-    constants = ravel(zeros(1) if k is None else array_argument(k, "k"))
-    found, constants = promote_inexact(array_argument(p, "p"), constants)
+    found = array_argument(p, "p")
+    constants = zeros(1, aval_of(found).dtype) if k is None else ravel(array_argument(k, "k"))
+    found, constants = promote_inexact(found, constants)
     (found,) = _vectors("polyint", found)
     if aval_of(constants).size not in (1, order):
         raise shape_error("polyint", f"{aval_of(constants).size} constants for m={order}", "pass one, or one for each")

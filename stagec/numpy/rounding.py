@@ -10,7 +10,7 @@ from stagec.core.array import Array
 from stagec.core.dtype_info import iinfo
 from stagec.numpy.arguments import refuse_out
 from stagec.numpy.arithmetic import dtype_of, reject
-from stagec.numpy.promotion import promote_inexact
+from stagec.numpy.promotion import promote_dtypes
 from stagec.primitives import arithmetic as ar, complex as cplx, logic, transcendental as tr
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
@@ -77,8 +77,15 @@ def rint(x: ArrayLike, /) -> Array:
     >>> f"{float(rint(2.5)):.4f}"
     '2.0000'
     """
-    (x,) = promote_inexact(x)
-    return _each_part(x, lambda v: ar.round(v, ar.RoundingMethod.TO_NEAREST_EVEN))
+    return _each_part(_default_inexact(x), lambda v: ar.round(v, ar.RoundingMethod.TO_NEAREST_EVEN))
+
+
+def _default_inexact(x: ArrayLike) -> Operand:
+    """An operand of floating or complex dtype; integers of any size become the default float."""
+    (operand,) = promote_dtypes(x)
+    if dtypes.is_inexact(dtype_of(operand)):
+        return operand
+    return convert_element_type(operand, dtypes.default_float())
 
 
 def _each_part(x: Operand, function: Any) -> Array:
@@ -183,7 +190,7 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
     >>> f"{float(angle(1j, deg=True)):.4f}"
     '90.0000'
     """
-    (x,) = promote_inexact(z)
+    x = _default_inexact(z)
     if dtypes.is_complex(dtype_of(x)):
         out = tr.atan2(cplx.imag(x), cplx.real(x))
     else:

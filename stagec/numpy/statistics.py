@@ -34,6 +34,8 @@ from stagec.typing import ArrayLike, DTypeLike
 
 def totals(places: Any, amounts: Any, length: int) -> Array:
     """Sums of `amounts` at each place; places outside of `0..length-1` are dropped."""
+    if not length:
+        return full((0,), 0, aval_of(amounts).dtype)
     numbers = ScatterDimensionNumbers(
         update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)
     )
@@ -94,7 +96,7 @@ def edges_of(name: str, x: Any, bins: Any, range: Any) -> Array:
         (edges,) = promote_inexact(array_argument(bins, f"{name}'s bins"))
         if aval_of(edges).ndim != 1:
             raise shape_error(name, f"bins are {aval_of(edges).long()}", "give a number of bins, or edges of rank 1")
-        return strong(edges)
+        return strong(edges, dtypes.to_inexact(aval_of(x).dtype))
     count = int(bins)
     if count < 1:
         raise shape_error(name, f"bins={count}", "give a number of bins of 1 or more")

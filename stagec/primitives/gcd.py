@@ -27,8 +27,6 @@ def _gcd_lower(cx: Any, x: Any, y: Any) -> Any:
     avals = [counter, out, out]
     steps = _STEPS[8 * out.dtype.itemsize]
     x, y = spread(cx, [x, y])
-    if dtypes.is_signed(out.dtype):
-        x, y = cx.emit("stablehlo.abs", [x]), cx.emit("stablehlo.abs", [y])
 
     def unfinished(i: Any, a: Any, b: Any) -> list[Any]:
         return [logic.lt(i, steps)]
@@ -44,7 +42,8 @@ def _gcd_lower(cx: Any, x: Any, y: Any) -> Any:
     results = cx.emit(
         "stablehlo.while", [start, x, y], avals=avals, regions=[cx.region(avals, unfinished), cx.region(avals, step)]
     )
-    return results[1]
+    # At the end, since the least integer has no absolute value to begin with.
+    return cx.emit("stablehlo.abs", [results[1]]) if dtypes.is_signed(out.dtype) else results[1]
 
 
 gcd_p = elementwise(

@@ -52,7 +52,8 @@ def _slice_eval(x: Any, *, start_indices: Ints, limit_indices: Ints, strides: In
 
 
 def _slice_python(code: Any, x: Any, *, start_indices: Ints, limit_indices: Ints, strides: Ints) -> Any:
-    where = tuple([slice(a, b, s) for a, b, s in zip(start_indices, limit_indices, strides)])
+    # The ellipsis lets an array without axes stay an array.
+    where = (*[slice(a, b, s) for a, b, s in zip(start_indices, limit_indices, strides)], ...)
     return code.view(f"{code.array(x)}[{code.constant(where)}]", x)
 
 

@@ -225,4 +225,4 @@ def multinomial(
 
     _, counts = scan(draw, trials, (ratios, split_key(single, (sizes[-1],))), unroll=unroll)
     counts = moveaxis(counts, 0, -1)
-    return counts if dtype is None else convert_element_type(counts, dtype)
+    return convert_element_type(counts, dtypes.default_float() if dtype is None else dtype)

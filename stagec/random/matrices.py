@@ -11,7 +11,7 @@ from stagec import numpy as snp
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array, Shape
 from stagec.numpy.arguments import array_argument
-from stagec.numpy.promotion import broadcast_to_shape
+from stagec.numpy.promotion import broadcast_to_shape, promote_inexact
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.axes import as_shape
 from stagec.primitives.operand import aval_of
@@ -73,8 +73,8 @@ def multivariate_normal(
         raise location.error(
             ValueError, f"multivariate_normal: method is {method!r}", fix="pass 'cholesky', 'eigh' or 'svd'"
         )
-    wanted = float_dtype("multivariate_normal", dtype)
-    means, spread = array_argument(mean, "mean"), array_argument(cov, "cov")
+    means, spread = promote_inexact(array_argument(mean, "mean"), array_argument(cov, "cov"))
+    wanted = float_dtype("multivariate_normal", aval_of(means).dtype if dtype is None else dtype)
     shapes = aval_of(means).shape, aval_of(spread).shape
     if not shapes[0] or len(shapes[1]) < 2 or shapes[1][-2:] != (shapes[0][-1],) * 2:
         raise location.error(

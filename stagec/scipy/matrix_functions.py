@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -53,7 +54,7 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     if not n:
         return a
     size = abs(a).sum(-2).max(-1)
-    squarings = ceil(ar.max(log(where(size > 0, size, 1) / theta) / np.log(2.0), 0 * size))
+    squarings = ceil(ar.max(log(where(size > 0, size, 1) / theta) / math.log(2.0), 0 * size))
     # Of what is too large, any number of squarings will do.
     usable = squarings <= max_squarings
     squarings = where(usable, squarings, 0)

@@ -21,10 +21,11 @@ from stagec.typing import ArrayLike
 _WINDOWS = {"boxcar": (1.0,), "hann": (0.5, 0.5), "hamming": (0.54, 0.46), "blackman": (0.42, 0.5, 0.08)}
 
 
-def _window(window: Any, length: int) -> Array:
-    """The weights of a segment: of a name, the periodic form."""
+def _window(window: Any, length: int, like: Any) -> Any:
+    """The weights of a segment, of the accuracy of a signal: of a name, the periodic form."""
+    dtype = like.real.dtype
     if not isinstance(window, str):
-        found = snp.asarray(window)
+        found = snp.asarray(window, dtype)
         if found.shape != (length,):
             raise location.error(
                 errors.ShapeError,
@@ -39,7 +40,7 @@ def _window(window: Any, length: int) -> Array:
             fix=f"use one of {', '.join(map(repr, _WINDOWS))}, or give its weights",
         )
     angle = 2 * math.pi * np.arange(length) / length
-    return sum((-1) ** k * c * np.cos(k * angle) for k, c in enumerate(_WINDOWS[window]))
+    return sum((-1) ** k * c * np.cos(k * angle) for k, c in enumerate(_WINDOWS[window])).astype(dtype)
 
 
 def detrend(
@@ -114,13 +115,13 @@ def _transforms(x: Any, window: Any, points: int, step: int, trend: Any, oneside
     parts = _segments(x, window.shape[-1], step)
     if trend:
         parts = detrend(parts, -1, trend)
-    parts = parts * snp.asarray(window, parts.real.dtype)
+    parts = parts * window
     return snp.fft.rfft(parts, points) if onesided else snp.fft.fft(parts, points)
 
 
-def _frequencies(points: int, fs: Any, onesided: bool) -> Array:
+def _frequencies(points: int, fs: Any, onesided: bool, like: Any) -> Array:
     found = np.fft.rfftfreq(points) if onesided else np.fft.fftfreq(points)
-    return snp.asarray(found) * fs
+    return snp.asarray(found, like.real.dtype) * fs
 
 
 _BOUNDARIES = {"zeros": {"mode": "constant"}, "constant": {"mode": "edge"}, "even": {"mode": "reflect"}}
@@ -179,12 +180,12 @@ def stft(
     if padded:
         missing = -(signal.shape[-1] - segment) % step
         signal = snp.pad(signal, [(0, 0)] * (signal.ndim - 1) + [(0, missing)])
-    weights = _window(window, segment)
+    weights = _window(window, segment, signal)
     onesided = return_onesided and not dtypes.is_complex(signal.dtype)
     found = _transforms(signal, weights, points, step, detrend, onesided) / weights.sum()
     times = np.arange(found.shape[-2]) * step + (0 if boundary is not None else segment / 2)
     spectra = snp.moveaxis(snp.swapaxes(found, -1, -2), -2, place)
-    return _frequencies(points, fs, onesided), snp.asarray(times, signal.real.dtype) / fs, spectra
+    return _frequencies(points, fs, onesided, signal), snp.asarray(times, signal.real.dtype) / fs, spectra
 
 
 def istft(
@@ -217,16 +218,12 @@ def istft(
     segment, overlap, points = _lengths("istft", segment, noverlap, points, segment)
     step, count = segment - overlap, spectra.shape[-2]
     parts = snp.fft.irfft(spectra, points) if input_onesided else snp.fft.ifft(spectra, points)
-    weights = np.asarray(_window(window, segment)) if isinstance(window, str) else _window(window, segment)
-    parts = parts[..., :segment] * snp.asarray(weights, parts.real.dtype) * weights.sum()
+    weights = _window(window, segment, parts)
+    parts = parts[..., :segment] * weights * weights.sum()
     length = (count - 1) * step + segment
     place = np.arange(count)[:, None] * step + np.arange(segment)
     total = snp.zeros((*parts.shape[:-2], length), parts.dtype).at[..., place].add(parts)
-    cover = (
-        snp.zeros(length, parts.real.dtype)
-        .at[place]
-        .add(snp.broadcast_to(snp.asarray(weights, parts.real.dtype) ** 2, place.shape))
-    )
+    cover = snp.zeros(length, parts.real.dtype).at[place].add(snp.broadcast_to(weights**2, place.shape))
     if boundary:
         total, cover = total[..., segment // 2 : length - segment // 2], cover[segment // 2 : length - segment // 2]
     result = total / snp.where(cover > 1e-10, cover, 1)
@@ -273,7 +270,7 @@ def csd(
     size = max(first.shape[-1], second.shape[-1])
     first, second = (snp.pad(s, [(0, 0)] * (s.ndim - 1) + [(0, size - s.shape[-1])]) for s in (first, second))
     segment, overlap, points = _lengths("csd", nperseg, noverlap, nfft, size)
-    weights = _window(window, segment)
+    weights = _window(window, segment, first)
     onesided = return_onesided and not dtypes.is_complex(first.dtype)
     step = segment - overlap
     one = _transforms(first, weights, points, step, detrend, onesided)
@@ -294,7 +291,7 @@ def csd(
         power = (snp.median(power.real, -2) + 1j * snp.median(power.imag, -2)) / bias
     else:
         power = power.mean(-2)
-    return _frequencies(points, fs, onesided), snp.moveaxis(power, -1, axis)
+    return _frequencies(points, fs, onesided, first), snp.moveaxis(power, -1, axis)
 
 
 def welch(

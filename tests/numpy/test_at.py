@@ -332,3 +332,14 @@ def test_apply_counts_indices_that_are_clipped_to_one() -> None:
     assert np.asarray(found).tolist() == [1.0, 200.0]
     found = snp.array([3.0, 2.0]).at[np.array([-1])].apply(lambda v: v * 10, mode="clip", wrap_negative_indices=False)
     assert np.asarray(found).tolist() == [30.0, 2.0]
+
+
+def test_complex_numbers_are_updated_and_accumulated() -> None:
+    """Their kernels are written, or refused: the fixture of all tests finds one that the compiler does not take."""
+    x = (np.arange(24.0) + 1j).astype("complex64").reshape(4, 6)
+
+    def run(x: Any) -> Any:
+        return x.at[1:3, 2:4].set(2j), x.at[np.array([0, 2])].add(1j), snp.cumsum(x, 1), snp.cumprod(x[:, :2], 0)
+
+    for found, expected in zip(stagec.jit(run)(x), run(snp.asarray(x))):
+        np.testing.assert_allclose(np.asarray(found), np.asarray(expected), 1e-4, 1e-4)

@@ -178,3 +178,9 @@ def test_convolution_errors_say_what_does_not_fit() -> None:
         lax.conv(x, kernel, (1, 1), "FULL")
     with pytest.raises(stagec.errors.ShapeError, match="NHWW"):
         lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWW", "OIHW", "NCHW"))
+
+
+@pytest.mark.parametrize("options", [{}, {"weights": np.zeros(0, np.float32)}, {"minlength": 2}])
+def test_nothing_is_counted_in_no_bins(options: Any) -> None:
+    nothing = np.zeros(0, np.uint8)
+    np.testing.assert_array_equal(np.asarray(snp.bincount(nothing, **options)), np.bincount(nothing, **options))

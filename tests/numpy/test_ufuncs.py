@@ -479,3 +479,18 @@ def test_complex_functions_take_arrays_without_axes() -> None:
             found = getattr(snp, name)(snp.array(z))
         np.testing.assert_allclose(found, getattr(np, name)(z), rtol=1e-6)
     assert abs(complex(snp.log1p(1e-6 + 0j)) - np.log1p(1e-6)) < 1e-12
+
+
+@pytest.mark.parametrize("name", ["minimum", "maximum", "fmin", "fmax"])
+def test_nan_in_an_imaginary_part_is_nan_whatever_the_real_parts_say(name: str) -> None:
+    low, high = np.complex64(-3 - 3j), np.complex64(3 + 1j)
+    unknown = np.complex64(complex(0, math.nan))
+    for pair in ((low, unknown), (unknown, low), (high, unknown), (unknown, high)):
+        found, expected = getattr(snp, name)(*pair), getattr(np, name)(*pair)
+        np.testing.assert_array_equal(np.asarray(found), expected, err_msg=str(pair))
+
+
+def test_the_compiled_divisor_of_the_least_integer_is_positive() -> None:
+    least = np.iinfo(np.int32).min
+    x, y = np.array([least, 127, least, -12, 0], np.int32), np.array([127, least, 6, 18, -5], np.int32)
+    np.testing.assert_array_equal(np.asarray(stagec.jit(snp.gcd)(x, y)), np.gcd(x, y))

@@ -370,6 +370,11 @@ def test_dtypes_that_can_be_called_have_plans():
     assert plans_of(snp.zeros_like) == 1
 
 
+def test_a_slice_of_an_array_without_axes_is_an_array():
+    for _ in range(3):
+        assert np.asarray(lax.slice(snp.asarray(2.5), [], [])) == 2.5
+
+
 def test_functions_of_other_namespaces_have_plans():
     x, _ = arrays()
     for f in (snp.linalg.norm, snp.fft.fft, stagec.scipy.special.expit, stagec.scipy.fft.dct):

@@ -57,7 +57,7 @@ def ppf(q: ArrayLike, p: ArrayLike) -> Array:
     0.0
     """
     chance, success = real_arrays("bernoulli.ppf", q, p)
-    value = snp.where(chance == 0, -1.0, snp.where(chance <= 1 - success, 0.0, 1.0))
+    value = snp.where(chance == 0, -1.0, snp.where(chance <= 1 - success, 0.0, 1.0)).astype(chance.dtype)
     return st.valid((success >= 0) & (success <= 1) & (chance >= 0) & (chance <= 1), value)
 
 

@@ -1,0 +1,107 @@
+"""Every public function on random arguments: outside jit, traced, compiled, vmapped, and its derivatives.
+
+What decides is NumPy's or SciPy's function of the same name, or a formula in the table, `function_rows`. Dtypes are
+compared with JAX's where it is installed. More calls, other ones at each run: STAGEC_FUZZ=20.
+"""
+
+import importlib
+
+import numpy as np
+import pytest
+
+pytest.importorskip("scipy")
+
+import function_checks as checks
+from function_rows import TOPICS
+
+import stagec
+
+
+def rows(topic):
+    return importlib.import_module(f"function_rows.{topic}").ROWS
+
+
+def failures(topic, check, count, keep=lambda row: True):
+    """What is wrong in a topic, at most one call for each row; and the rows of which no call was accepted."""
+    wrong, never = [], []
+    for row in filter(keep, rows(topic)):
+        accepted = False
+        for k in checks.draws(1 if row.costly else count):
+            try:
+                accepted = check(row, k) is not False or accepted
+            except checks.Difference as difference:
+                wrong.append(str(difference))
+                accepted = True
+                break
+        if not accepted:
+            never.append(f"{row.name}: no call could be compared")
+    return "\n\n".join([*wrong, *never])
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_values_outside_of_jit_are_those_of_the_oracle(topic):
+    def check(row, k):
+        wide = k % 3 == 2
+        with stagec.enable_x64(wide):
+            return checks.check_values(row, k, wide)
+
+    assert failures(topic, check, 3, lambda row: row.oracle is not None) == ""
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_traced_graphs_compute_the_same(topic):
+    def check(row, k):
+        with stagec.enable_x64(k % 2 == 1):
+            checks.check_trace(row, k, k % 2 == 1)
+
+    assert failures(topic, check, 1, lambda row: not row.concrete and not row.static) == ""
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_vmap_is_a_loop(topic):
+    keep = lambda row: row.batched and not row.concrete and not row.static  # noqa: E731
+    assert failures(topic, checks.check_vmap, 1, keep) == ""
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_derivatives_are_those_of_differences(topic):
+    keep = lambda row: row.smooth and not row.concrete and not row.static and (checks.FUZZ > 1 or not row.costly)  # noqa: E731
+    assert failures(topic, checks.check_derivative, 1, keep) == ""
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_dtypes_are_those_of_jax(topic):
+    pytest.importorskip("jax")
+
+    def check(row, k):
+        with stagec.enable_x64():
+            checks.check_dtypes(row, k, True)
+
+    keep = lambda row: row.like_jax and checks.has_jax(row.name) and (checks.FUZZ > 1 or not row.concrete)  # noqa: E731
+    assert failures(topic, check, 1, keep) == ""
+
+
+@pytest.mark.parametrize("topic", ["lax_elements", "distributions", "scientific", "random_numbers", "initializers"])
+def test_values_without_another_oracle_are_those_of_jax(topic):
+    """Draws by keys only in hunts: JAX compiles each of them, and `tests/random` has known ones."""
+    pytest.importorskip("jax")
+    if checks.FUZZ == 1 and topic in ("random_numbers", "initializers"):
+        pytest.skip("STAGEC_FUZZ=2 or more compares them")
+    check = lambda row, k: checks.check_jax(row, k, False)  # noqa: E731
+    assert failures(topic, check, 1, lambda row: row.oracle is None) == ""
+
+
+@pytest.mark.parametrize("k", checks.draws(3))
+def test_compiled_results_are_those_outside_of_jit(k):
+    """Many calls in one program."""
+    rng = np.random.default_rng(k)
+    topics = TOPICS if checks.FUZZ > 1 else [t for t in TOPICS if t.startswith(("numpy", "lax", "activations"))]
+    table = [row for t in topics for row in rows(t) if not row.concrete and not row.static and not row.costly]
+    chosen = []
+    for i in rng.permutation(len(table)).tolist():
+        found = checks.compilable(table[i], k)
+        if found is not None:
+            chosen.append((table[i], *found))
+        if len(chosen) == 25:
+            break
+    checks.check_compiled(chosen)
