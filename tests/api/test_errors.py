@@ -295,7 +295,7 @@ def test_a_leaked_tracer_is_named_as_one_by_conversions(use):
     [
         (lambda x, y: x @ y, [(2, 3), (2, 3)], ["a", "b"]),
         (lambda x, y: x @ y, [(2, 2, 3), (3, 3, 2)], ["a", "b"]),
-        (snp.dot, [(2, 3), (2, 3)], ["operand 0", "operand 1"]),
+        (snp.dot, [(2, 3), (2, 3)], ["a", "b"]),
         (lambda x, y: snp.concatenate([x, y]), [(2, 3), (2, 4)], ["operand 0", "operand 1"]),
         (lambda x, y: snp.stack([x, y]), [(2, 3), (2, 4)], ["operand 0", "operand 1"]),
         (lambda x, y: snp.einsum("ij,jk", x, y), [(2, 3), (2, 3)], ["operand 0", "operand 1"]),
