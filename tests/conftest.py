@@ -2,6 +2,7 @@
 
 import contextlib
 import inspect
+import itertools
 import os
 import pathlib
 import signal
@@ -20,15 +21,27 @@ hypothesis.settings.register_profile("hunt", derandomize=False, deadline=None)
 hypothesis.settings.load_profile("hunt" if int(os.environ.get("STAGEC_FUZZ", "1")) > 1 else "same")
 
 
-def pytest_collection_modifyitems(items):
-    """Tests that speak of Vulkan last: beside a device of Mesa's, a core is always busy (`stagec.runtime.spinning`)."""
+def pytest_collection_modifyitems(config, items):
+    """Give each worker about as many tests, those that speak of Vulkan last.
+
+    Beside a device of Mesa's, a core is always busy (`stagec.runtime.spinning`). pytest-xdist gives each worker a
+    stretch of the list, and later a part of what others have left.
+    """
     files = {path: "vulkan" in path.read_text("utf-8") for path in {item.path for item in items}}
 
     def speaks(item):
         function = getattr(item, "function", None)
         return "vulkan" in f"{item.name} {item.fixturenames} {function and inspect.getsource(function)}"
 
-    items.sort(key=lambda item: files[item.path] and speaks(item))
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    early, late = ([[] for _ in range(workers)] for _ in range(2))
+    for path, found in itertools.groupby(items, key=lambda item: item.path):
+        ours = [], []
+        for item in found:
+            ours[files[path] and speaks(item)].append(item)
+        for groups, some in zip((early, late), ours):
+            min(groups, key=len).extend(some)
+    items[:] = [item for pair in zip(early, late) for some in pair for item in some]
 
 
 def _shared():

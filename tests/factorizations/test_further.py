@@ -150,6 +150,8 @@ def test_tridiagonal_forms(lower, dtype):
             np.testing.assert_allclose(np.diag(packed[i], -1 if lower else 1), e[i])
 
 
+# Loops with calls go through all of the compiler's phases, which takes long; other tests have them.
+@pytest.mark.parametrize("host_libraries", ["never"], indirect=True)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_polar_iterations(dtype):
     reference = pytest.importorskip("scipy.linalg")

@@ -5,6 +5,7 @@ from iree.compiler.api import Output, Session
 from iree.runtime import _binding as binding
 
 from passes import bindings
+from passes.match import functions
 
 FLAGS = (
     "--iree-hal-target-device=local",
@@ -92,9 +93,7 @@ def run_iree(text, *arrays):
     results = rt.VmVariantList(8)
     context.invoke(module.lookup_function("main"), arguments, results)
     out = []
-    parsed = parse(text)
-    (main,) = (op.operation for op in parsed.body.operations if op.operation.name == "func.func")
-    types = main.attributes["function_type"].value.results
+    types = functions(parse(text))["main"].attributes["function_type"].value.results
     from passes.types import numpy_dtype
 
     for i, type_ in enumerate(types):
