@@ -27,7 +27,7 @@ T = TypeVar("T")
 # How long a thread waits before it looks for signals: not every system wakes it for one.
 SLICE_SECONDS = 0.1
 # How long the end of the process waits for helpers to stop.
-EXIT_SECONDS = 1.0
+EXIT_SECONDS = 2.0
 # As much as main threads usually have: the compiler and large kernels need it.
 _STACK_BYTES = 16 << 20
 
