@@ -222,6 +222,8 @@ def host_operations(module: Any) -> list[Any]:
     return found[1:]
 
 
+# What the names of functions begin with that are Python's, of the process that runs the program.
+HOST_MODULE = "host."
 # The compiler does these in the memory of an operand.
 IN_PLACE = ("stablehlo.sort", "stablehlo.dynamic_update_slice", "stablehlo.scatter", "chlo.top_k")
 

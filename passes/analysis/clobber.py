@@ -13,7 +13,17 @@ import math
 from typing import Any
 
 from passes import attributes as attrs, bindings
-from passes.match import IN_PLACE, dtype_of, functions, is_boolean, is_floating, shape_of, splat_of, written
+from passes.match import (
+    HOST_MODULE,
+    IN_PLACE,
+    dtype_of,
+    functions,
+    is_boolean,
+    is_floating,
+    shape_of,
+    splat_of,
+    written,
+)
 from passes.simplify.casts import is_lossless
 
 # Results of these never share memory with an operand, whatever is folded: no
@@ -29,8 +39,6 @@ _FRESH = frozenset(f"stablehlo.{name}" for name in _COMPUTING.split()) | frozens
 )
 # Kernels of our own (`passes.kernels`) read their operands, and their results are new memory.
 _FRESH |= {"flow.dispatch"}
-# Functions of the process that runs the program: they read their operands, and give back new memory.
-_HOST = "host."
 _BINARY = "add subtract multiply divide maximum minimum and or xor power"
 _ARITHMETIC = frozenset(f"stablehlo.{name}" for name in _BINARY.split())
 
@@ -122,7 +130,8 @@ class Flow:
         name = operation.attributes["callee"].value
         roots = self.union(operation.operands)
         target = self.functions.get(name)
-        if name.startswith(_HOST):
+        if name.startswith(HOST_MODULE):
+            # They read their operands, and return new memory.
             roots = frozenset()
         elif target is None or name in self.calls or not len(target.regions[0].blocks):
             self.found |= roots  # a callee that cannot be read may do anything

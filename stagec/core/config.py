@@ -31,34 +31,16 @@ def _whole_number(text: str) -> int:
         raise ValueError(f"{text!r} is not a whole number") from None
 
 
-_RANK_PROMOTIONS = ("allow", "warn", "raise")
-_DTYPE_PROMOTIONS = ("standard", "strict")
-_MATMUL_PRECISIONS = ("default", "high", "highest")
-_HOST_LIBRARIES = ("auto", "always", "never")
+def _one_of(*choices: str, any_case: bool = False) -> Callable[[str], str]:
+    """A parser of one word of several."""
 
+    def parse(text: str) -> str:
+        word = text.lower() if any_case else text
+        if word not in choices:
+            raise ValueError(f"{text!r} is not one of {', '.join(choices)}")
+        return word
 
-def _rank_promotion(text: str) -> str:
-    if text not in _RANK_PROMOTIONS:
-        raise ValueError(f"{text!r} is not one of {', '.join(_RANK_PROMOTIONS)}")
-    return text
-
-
-def _dtype_promotion(text: str) -> str:
-    if text not in _DTYPE_PROMOTIONS:
-        raise ValueError(f"{text!r} is not one of {', '.join(_DTYPE_PROMOTIONS)}")
-    return text
-
-
-def _host_libraries(text: str) -> str:
-    if text not in _HOST_LIBRARIES:
-        raise ValueError(f"{text!r} is not one of {', '.join(_HOST_LIBRARIES)}")
-    return text
-
-
-def _matmul_precision(text: str) -> str:
-    if text.lower() not in _MATMUL_PRECISIONS:
-        raise ValueError(f"{text!r} is not one of {', '.join(_MATMUL_PRECISIONS)}")
-    return text.lower()
+    return parse
 
 
 # name: (environment variable, parser, default, does it change what is traced or compiled?)
@@ -68,7 +50,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "fast_math": ("STAGEC_FAST_MATH", _flag, False, True),
     "cpu_kernels": ("STAGEC_CPU_KERNELS", _flag, True, True),
     "straight_kernels": ("STAGEC_STRAIGHT_KERNELS", _flag, True, True),
-    "host_libraries": ("STAGEC_HOST_LIBRARIES", _host_libraries, "auto", True),
+    "host_libraries": ("STAGEC_HOST_LIBRARIES", _one_of("auto", "always", "never"), "auto", True),
     "target": ("STAGEC_TARGET", str, "cpu", True),
     "platforms": ("STAGEC_PLATFORMS", str, "", False),
     "default_device": ("STAGEC_DEFAULT_DEVICE", str, None, False),
@@ -77,9 +59,14 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "debug_nans": ("STAGEC_DEBUG_NANS", _flag, False, False),
     "debug_infs": ("STAGEC_DEBUG_INFS", _flag, False, False),
     "debug_key_reuse": ("STAGEC_DEBUG_KEY_REUSE", _flag, False, True),
-    "numpy_rank_promotion": ("STAGEC_NUMPY_RANK_PROMOTION", _rank_promotion, "allow", True),
-    "numpy_dtype_promotion": ("STAGEC_NUMPY_DTYPE_PROMOTION", _dtype_promotion, "standard", True),
-    "default_matmul_precision": ("STAGEC_DEFAULT_MATMUL_PRECISION", _matmul_precision, None, True),
+    "numpy_rank_promotion": ("STAGEC_NUMPY_RANK_PROMOTION", _one_of("allow", "warn", "raise"), "allow", True),
+    "numpy_dtype_promotion": ("STAGEC_NUMPY_DTYPE_PROMOTION", _one_of("standard", "strict"), "standard", True),
+    "default_matmul_precision": (
+        "STAGEC_DEFAULT_MATMUL_PRECISION",
+        _one_of("default", "high", "highest", any_case=True),
+        None,
+        True,
+    ),
     "full_tracebacks": ("STAGEC_FULL_TRACEBACKS", _flag, False, False),
     "enable_cache": ("STAGEC_CACHE", _flag, True, False),
     "cache_dir": ("STAGEC_CACHE_DIR", str, "", False),

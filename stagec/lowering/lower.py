@@ -10,6 +10,7 @@ import numpy as np
 
 from passes import bindings, build
 from passes.analysis.in_place import ATTRIBUTE
+from passes.match import HOST_MODULE
 from stagec.core import location
 from stagec.core.aval import ShapedArray
 from stagec.core.dtypes import STORED
@@ -292,7 +293,7 @@ def _function(name: str, in_types: list[Any], out_types: list[Any], visibility: 
 
 def _host_name(i: int, callback: HostCallback) -> str:
     """The import that stands for the i-th of `host_callbacks(graph)`."""
-    return f"host.{callback.symbol(i)}"
+    return f"{HOST_MODULE}{callback.symbol(i)}"
 
 
 def _symbol(name: str) -> str:

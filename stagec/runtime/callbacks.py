@@ -117,21 +117,12 @@ def _check_room(frames: int = 20) -> None:
 
 def _entry(callback: HostCallback, device: Device) -> Callable[..., Any]:
     """What the runtime calls: references to buffer views in, references out."""
+    run = _of_library(callback, device) if isinstance(callback, LibraryCall) else _of_user(callback, device)
     count = len(callback.out_avals or ())
-    if isinstance(callback, LibraryCall):
-        return _library_entry(callback, device, count)
-
-    def called(references: Sequence[Any]) -> tuple[Any, ...]:
-        leaves = [_received(device, r, a) for r, a in zip(references, callback.in_avals)]
-        with contextlib.nullcontext() if device.is_cpu else config.override(default_device=cpu()):
-            found = callback(leaves)
-        return tuple([memory.upload(device, r).__iree_vm_ref__ for r in found])
 
     def entry(raised: _Raised, *references: Any) -> Any:
         try:
-            with device.turn_of_others():
-                # In the thread that called the program, whose state a callback expects.
-                results = interruptible.on_caller(lambda: called(references))
+            results = run(references)
         except BaseException as error:
             raised.error = error
         else:
@@ -141,21 +132,33 @@ def _entry(callback: HostCallback, device: Device) -> Callable[..., Any]:
     return entry
 
 
-def _library_entry(callback: LibraryCall, device: Device, count: int) -> Callable[..., Any]:
-    """As `_entry`; it runs in whatever thread, and reads the program's memory in place."""
+def _of_user(callback: HostCallback, device: Device) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    def called(references: Sequence[Any]) -> tuple[Any, ...]:
+        leaves = [_received(device, r, a) for r, a in zip(references, callback.in_avals)]
+        with contextlib.nullcontext() if device.is_cpu else config.override(default_device=cpu()):
+            return _sent(device, callback(leaves))
+
+    def run(references: Sequence[Any]) -> tuple[Any, ...]:
+        with device.turn_of_others():
+            # In the thread that called the program, whose state a callback expects.
+            return interruptible.on_caller(lambda: called(references))
+
+    return run
+
+
+def _of_library(callback: LibraryCall, device: Device) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """It runs in whatever thread, and reads the program's memory in place."""
     received = [(a.shape, a.dtype) for a in callback.in_avals]
 
-    def entry(raised: _Raised, *references: Any) -> Any:
-        try:
-            found = callback([memory.download(device, r, *of) for r, of in zip(references, received)])
-            results = tuple([memory.upload(device, r).__iree_vm_ref__ for r in found])
-        except BaseException as error:
-            raised.error = error
-        else:
-            return results[0] if count == 1 else results
-        raise _Stop
+    def run(references: Sequence[Any]) -> tuple[Any, ...]:
+        return _sent(device, callback([memory.download(device, r, *of) for r, of in zip(references, received)]))
 
-    return entry
+    return run
+
+
+def _sent(device: Device, results: Sequence[Any]) -> tuple[Any, ...]:
+    """Results as the runtime takes them."""
+    return tuple([memory.upload(device, r).__iree_vm_ref__ for r in results])
 
 
 def _received(device: Device, reference: Any, aval: ShapedArray) -> Array:

@@ -141,13 +141,16 @@ class Device:
         """Whether calls still run whose caller was interrupted while it waited for them."""
         return any(timeline.has_abandoned() for timeline in list(self._timelines.values()))
 
+    def _all_timelines(self) -> list[Timeline]:
+        """Those of its queues, and those before them on which calls may still run."""
+        return [timeline for last in self._timelines.values() for timeline in last.lineage()]
+
     def _begin_anew(self) -> None:
         """In a forked child: keep what the parent made from being used and from being destroyed."""
         forking.leak(*self._devices.values())
-        for last in self._timelines.values():
-            for timeline in last.lineage():
-                forking.leak(timeline)
-                timeline.abandon(None if self.is_cpu else _unusable(self.platform))
+        for timeline in self._all_timelines():
+            forking.leak(timeline)
+            timeline.abandon(None if self.is_cpu else _unusable(self.platform))
         self._devices, self._timelines = {}, {}
         self._exclusive = threading.RLock() if self.platform == "vulkan" else None
         self.__dict__.pop("allocator", None)
@@ -467,9 +470,8 @@ def _release() -> None:
     if binding.cache_info().currsize:
         binding().disable_leak_checker()
     for device in _devices:
-        for last in device._timelines.values():
-            for timeline in last.lineage():
-                timeline.keep_memory()
+        for timeline in device._all_timelines():
+            timeline.keep_memory()
 
 
 @forking.before_fork
@@ -479,7 +481,7 @@ def _come_to_rest(rest: forking.Rest) -> None:
         return
     deadline = time.monotonic() + _REST_SECONDS
     if rest.hold(_lock, deadline):
-        for timeline in [t for last in cpu()._timelines.values() for t in last.lineage()]:
+        for timeline in cpu()._all_timelines():
             if rest.hold(timeline.lock, deadline) and not timeline.settle(deadline):
                 rest.complete = False
 

@@ -42,7 +42,7 @@ WITHOUT = {
         lax.linalg.hessenberg lax.linalg.qdwh lax.linalg.tridiagonal scipy.linalg.qr_multiply scipy.linalg.rsf2csf""",
     "multiplies blocks with scales or in groups, compared in tests of its own": """
         lax.ragged_dot_general lax.scaled_dot nn.scaled_matmul""",
-    "returns a function beside the array": "flatten_util.ravel_pytree",
+    "returns a function in addition to the array": "flatten_util.ravel_pytree",
 }
 EXCEPTIONS = {name for names in WITHOUT.values() for name in names.split()}
 

@@ -104,12 +104,14 @@ class _Block:
 
     def _sink_constants(self) -> None:
         """Have constants from outside of a loop's body in it, so that kernels hold them instead of reading them."""
-        for value in captured(self.block):
-            maker = producer(value, "stablehlo.constant")
-            if maker is not None:
-                own = maker.operation.clone(bindings.ir.InsertionPoint.at_block_begin(self.block)).results[0]
-                for op in self.block.operations:
-                    op.operation.replace_uses_of_with(value, own)
+        found = {value: producer(value, "stablehlo.constant") for value in captured(self.block)}
+        operations = [op.operation for op in self.block.operations]
+        start = bindings.ir.InsertionPoint.at_block_begin(self.block)
+        own = {value: maker.operation.clone(start).results[0] for value, maker in found.items() if maker is not None}
+        for op in operations if own else ():
+            for value in op.operands:
+                if value in own:
+                    op.replace_uses_of_with(value, own[value])
 
     def _write(self, reading: Reading, group: Group, needed: set[Buffer]) -> bool:
         location, reach = group.nodes[0].op.location, Reach(reading, group)

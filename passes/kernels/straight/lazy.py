@@ -88,9 +88,14 @@ def operands_of(op: Any) -> list[Any]:
     return [value for value in found if value not in inside]
 
 
+def is_function(block: Any) -> bool:
+    """Whether a block is a function's, not a loop's or a choice's."""
+    return bool(block.owner.operation.name == "func.func")
+
+
 def captured(block: Any) -> list[Any]:
     """The values that the body of a loop or a choice uses of what is around it."""
-    if block.owner.operation.name == "func.func":
+    if is_function(block):
         return []
     inside = {*block.arguments, *(result for op in block.operations for result in op.operation.results)}
     used = dict.fromkeys(value for op in block.operations for value in operands_of(op.operation))

@@ -15,7 +15,7 @@ from passes.kernels.kernel import element_type
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
-from passes.kernels.straight.lazy import MOVES, Lazy, captured, is_single, operands_of
+from passes.kernels.straight.lazy import MOVES, Lazy, captured, is_function, is_single, operands_of
 from passes.kernels.straight.staying import cut_from, is_alone, numbers_of, part_read, spare_row
 from passes.kernels.values import Buffer, NotVectorsError, Value, View, row_major
 from passes.match import IN_PLACE, combinations, splat_of
@@ -128,7 +128,7 @@ class Reading:
     def __init__(self, block: Any, rules: Any, processor: Processor) -> None:
         self.k = Lazy(rules, processor)
         self.block = block
-        self.is_function = block.owner.operation.name == "func.func"
+        self.is_function = is_function(block)
         self.operations = [op.operation for op in block.operations]
         self.end = self.operations.pop()
         self.constant: set[Any] = set()

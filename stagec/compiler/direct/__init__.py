@@ -57,20 +57,18 @@ def _compiled(source: bytes, flags: tuple[str, ...], asynchronous: bool) -> byte
     with new_session() as session:
         module = ir().Module.parse(source, session.context)
         described = program.read(module)
-        shares = library.shared_out(module, library.describe(module, described), worker_count())
+        shares = [s for s in library.shared_out(module, library.describe(module, described), worker_count()) if s]
     if asynchronous and described.host_calls:
         raise NotDirectError("a callback of a program that runs while Python goes on")
-    if not shares[0]:
-        if not described.host_calls:
-            raise NotDirectError("no kernels")
-        shares = []
+    if not shares and not described.host_calls:
+        raise NotDirectError("no kernels")
     target = library.description(flags) if shares else ""
     # The compiler makes the code of one library in one thread.
     work = [_Work(partial(_library, source, described, share, flags, target)) for share in shares]
     for other in work[1:]:
         other.start()
-    for own in work[:1]:
-        own.run()
+    if work:
+        work[0].run()
     for other in work[1:]:
         other.join()
     libraries = [host.Library(w.result(), share) for w, share in zip(work, shares)]

@@ -38,17 +38,15 @@ class Layout:
     """Places of a program's memory.
 
     Attributes:
-      places: by the number of the memory.
+      places: by the number of the memory; what Python functions bring has the last slots, in the order of the calls.
       allocated: the size of each buffer that a call allocates, by slot; the arguments have the slots before.
       arena: the slot of what is not returned, or -1.
-      brought: the slot of each result of a Python function; these follow all others, in the order of the calls.
       barriers: the calls that wait for all before them, by their position.
     """
 
     places: dict[int, Place]
     allocated: dict[int, int]
     arena: int
-    brought: dict[int, int]
     barriers: frozenset[int]
 
 
@@ -63,8 +61,7 @@ def laid_out(program: Program) -> Layout:
         places[n] = Place(-1 - i, 0, sizes[n])
     for n, argument in program.reused.items():
         places[n] = Place(argument, 0, sizes[n])
-    # Their slots are not known yet.
-    brought = {n: -1 for call in program.host_calls for n in call.written}
+    brought = [n for call in program.host_calls for n in call.written]
     allocated: dict[int, int] = {}
     slot = len(program.arguments)
     shared = -1
@@ -86,10 +83,9 @@ def laid_out(program: Program) -> Layout:
         size = max(size, offset + sizes[n])
     if size:
         allocated[arena] = size
-    for i, n in enumerate(brought):
-        brought[n] = len(program.arguments) + len(allocated) + i
-        places[n] = Place(brought[n], 0, sizes[n])
-    return Layout(places, allocated, arena if size else -1, brought, _barriers(program.calls, places))
+    for own, n in enumerate(brought, start=len(program.arguments) + len(allocated)):
+        places[n] = Place(own, 0, sizes[n])
+    return Layout(places, allocated, arena if size else -1, _barriers(program.calls, places))
 
 
 def _aligned(size: int) -> int:

@@ -13,15 +13,11 @@ from passes import bindings
 from passes.analysis.in_place import ATTRIBUTE as OUTPUT
 from passes.kernels.dispatch import BYTES
 from passes.kernels.elements import Element, RefusedError
-from passes.match import constant_of, functions
+from passes.match import HOST_MODULE, constant_of, functions
 from passes.types import spelled
 
 # Constants that are written out; larger ones with one value are better made by the compiler.
 _SPLAT_BYTES = 1 << 16
-
-
-# The functions of this module are Python's.
-_HOST = "host."
 
 
 class NotDirectError(Exception):
@@ -143,7 +139,7 @@ def read(module: Any) -> Program:
       NotDirectError: there is an operation that is no call of a kernel or of a Python function.
     """
     found = functions(module)
-    if [name for name in found if not name.startswith(_HOST)] != ["main"]:
+    if [name for name in found if not name.startswith(HOST_MODULE)] != ["main"]:
         raise NotDirectError("several functions")
     function = found["main"]
     (block,) = function.regions[0].blocks
@@ -215,7 +211,7 @@ class _Reader:
 
 def calls_python(module: Any) -> bool:
     """Whether a module calls functions of the process that runs it."""
-    return any(name.startswith(_HOST) for name in functions(module))
+    return any(name.startswith(HOST_MODULE) for name in functions(module))
 
 
 def _is_same_memory(op: Any) -> bool:

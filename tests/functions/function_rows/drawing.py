@@ -1,6 +1,6 @@
 """Random arguments of functions, from one number.
 
-Two generators stand behind a `Draw`. One decides shapes, dtypes and options; the other fills arrays. A second draw with
+A `Draw` has two generators. One decides shapes, dtypes and options; the other fills arrays. A second draw with
 the same structure and other values is another row of a batch.
 """
 
