@@ -97,8 +97,8 @@ def while_loop(cond_fun: Callable[[Any], ArrayLike], body_fun: Callable[[Any], R
     avals = [aval_of(o) for o in operands]
     body = bodies.record(body_fun, [tree], avals, role=Role("while_loop: body_fun", ("carry",)))
     operands, avals, changed = bodies.promote_weak(operands, body.out_avals)
-    if changed:
-        body = bodies.record(body_fun, [tree], avals, role=Role("while_loop: body_fun", ("carry",)))
+    if changed:  # the function takes its arguments
+        body = bodies.record(body_fun, [tree], avals)
     bodies.check_carry("while_loop", body_fun, tree, avals, body.out_tree, body.out_avals)
     condition = bodies.record(cond_fun, [tree], avals, role=Role("while_loop: cond_fun", ("carry",)))
     _check_condition(cond_fun, condition)
