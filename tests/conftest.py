@@ -21,11 +21,17 @@ hypothesis.settings.register_profile("hunt", derandomize=False, deadline=None)
 hypothesis.settings.load_profile("hunt" if int(os.environ.get("STAGEC_FUZZ", "1")) > 1 else "same")
 
 
-def pytest_collection_modifyitems(config, items):
-    """Give each worker about as many tests, those that speak of Vulkan last.
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_configure_node(node):
+    """Tell a worker how many stretches of the list there are: with `--dist worksteal`, each worker begins with one."""
+    node.workerinput["stretches"] = node.workerinput["workercount"] if node.config.option.dist == "worksteal" else 1
 
-    Beside a device of Mesa's, a core is always busy (`stagec.runtime.spinning`). pytest-xdist gives each worker a
-    stretch of the list, and later a part of what others have left.
+
+def pytest_collection_modifyitems(config, items):
+    """Have tests that speak of Vulkan come last: beside a device of Mesa's, a core is always busy.
+
+    See `stagec.runtime.spinning`. A worker that steals takes what others have left, so each stretch of the list has
+    about as many tests, and its own at the end.
     """
     files = {path: "vulkan" in path.read_text("utf-8") for path in {item.path for item in items}}
 
@@ -33,8 +39,8 @@ def pytest_collection_modifyitems(config, items):
         function = getattr(item, "function", None)
         return "vulkan" in f"{item.name} {item.fixturenames} {function and inspect.getsource(function)}"
 
-    workers = getattr(config, "workerinput", {}).get("workercount", 1)
-    early, late = ([[] for _ in range(workers)] for _ in range(2))
+    stretches = getattr(config, "workerinput", {}).get("stretches", 1)
+    early, late = ([[] for _ in range(stretches)] for _ in range(2))
     for path, found in itertools.groupby(items, key=lambda item: item.path):
         ours = [], []
         for item in found:
