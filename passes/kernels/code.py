@@ -111,6 +111,14 @@ class Code(Builder):
             self.writer.do(f"scf.yield {item.name} : {element.text}")
         return Item(name)
 
+    def at_most(self, form: Linear, high: int) -> Linear:
+        """A form, or a number if the form is above it."""
+        bounds = self.symbols.bounds(form)
+        if bounds is not None and bounds[1] <= high:
+            return form
+        name = self.op(f"arith.minsi {self.position(form)}, {self.position(Linear(high))} : index")
+        return self.symbols.new(name, 0, high)
+
     def note_gather(self, index: Index) -> None:
         """Nothing is kept of it."""
 

@@ -1,8 +1,8 @@
-"""Reductions and products: accumulators that are carried through loops over the contracted axes.
+"""Contractions: accumulators that are carried through loops over the contracted axes.
 
 Two forms run in vectors. Along an axis of the result, each lane sums up an element of its own, in the order of the
-program; several vectors at a time share what they read. Along the last contracted axis, each lane sums up a part,
-which is open to operations whose order does not matter.
+program; several vectors of several rows at a time share what they read. Along the last contracted axis, each lane sums
+up a part, which is open to operations whose order does not matter.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from passes import attributes as attrs
 from passes.kernels.arithmetic import apply
 from passes.kernels.builder import Builder
 from passes.kernels.code import Code
 from passes.kernels.conversions import rounded
-from passes.kernels.elements import Element, RefusedError
+from passes.kernels.elements import Element
 from passes.kernels.kernel import Lowering, Rule, element_type
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import lanes_of, nest
@@ -28,14 +26,11 @@ from passes.kernels.scalars import limits
 from passes.kernels.values import Index, Item, NotVectorsError, Value, View
 from passes.match import combinations
 
-# A product of more multiply-adds and results than these is faster in tiles of its own (`products`).
-LARGE_PRODUCT, LARGE_RESULT = 1 << 20, 4096
-
 # Vectors of accumulators: along the result, and along a contracted axis.
 _STRIP, _PARTS = 4, 4
 
 # What combines elements, where their order does not matter: the reduction of a vector, by kind of element.
-_COMBINERS = {
+COMBINERS = {
     "stablehlo.add": {"f": "add", "i": "add", "u": "add", "b": "or", "c": "add"},
     "stablehlo.multiply": {"f": "mul", "i": "mul", "u": "mul", "b": "and", "c": "mul"},
     "stablehlo.maximum": {"f": "maximumf", "i": "maxsi", "u": "maxui", "b": "or"},
@@ -60,6 +55,7 @@ class Contraction:
       terms: what is accumulated, for an index of the result and one of the contracted axes.
       combine: accumulators and terms to accumulators.
       kinds: how lanes are combined, if the order does not matter.
+      rows: an axis of the results along which terms read much of the same, if there is one.
     """
 
     def __init__(
@@ -71,9 +67,11 @@ class Contraction:
         terms: Terms,
         combine: Combine,
         kinds: Sequence[str] | None,
+        rows: int | None = None,
     ) -> None:
         self.shape, self.depth, self.elements = tuple(shape), tuple(depth), tuple(elements)
         self.initial, self.terms, self.combine, self.kinds = list(initial), terms, combine, kinds
+        self.rows = rows
 
     def write(self, k: Lowering) -> list[Value]:
         """Write it, and return the results."""
@@ -128,18 +126,23 @@ class Contraction:
         assert axis is not None, "an axis was chosen"
         size, code = self.shape[axis], k.code
         width = lanes_of(self.elements, k.processor.vector_bytes, size)
+        rows = self.rows if self.rows != axis else None
+        height = 1
+        if rows is not None:
+            vectors = min(_STRIP, max(1, size // width)) * len(self.elements)
+            height = max(1, min(k.processor.registers // 2 // vectors, self.shape[rows]))
 
-        def strip(at: Index, start: Linear, lanes: int, count: int) -> None:
+        def strip(at: Sequence[Index], start: Linear, lanes: int, count: int) -> None:
             with code.lanes(lanes):
                 places = [start + j * lanes for j in range(count)]
-                index = [(*at[:axis], p.lanes() if lanes > 1 else p, *at[axis + 1 :]) for p in places]
-                first = [code.vector(item, e) for _ in range(count) for item, e in zip(self.initial, self.elements)]
+                index = [(*row[:axis], p.lanes() if lanes > 1 else p, *row[axis + 1 :]) for row in at for p in places]
+                first = [code.vector(item, e) for _ in index for item, e in zip(self.initial, self.elements)]
                 found = self._accumulate(k, index, first, lanes > 1)
                 for j, place in enumerate(index):
                     for target, name in zip(targets, self._rounded(k, found[j * len(targets) :], lanes > 1)):
                         code.store(target, place, Item(name, lanes > 1))
 
-        def row(at: Index) -> None:
+        def across(at: Sequence[Index]) -> None:
             position, lanes = 0, width
             while position < size and lanes >= 1:
                 count = min(_STRIP, (size - position) // lanes)
@@ -154,7 +157,21 @@ class Contraction:
                 code.loop(Linear(position), Linear(stop), count * lanes, inside)
                 position = stop
 
-        nest(code, [1 if d == axis else n for d, n in enumerate(self.shape)], None, 1, 1, row)
+        def down(at: Index) -> None:
+            """The rows that some other axes have, `height` at a time."""
+            if rows is None:
+                across([at])
+                return
+            whole = self.shape[rows] // height * height
+            for start, stop, count in ((0, whole, height), (whole, self.shape[rows], self.shape[rows] - whole)):
+
+                def inside(i: Linear, _: list[str], count: int = count) -> None:
+                    across([(*at[:rows], i + r, *at[rows + 1 :]) for r in range(count)])
+
+                if count:
+                    code.loop(Linear(start), Linear(stop), count, inside)
+
+        nest(code, [1 if d in (axis, rows) else n for d, n in enumerate(self.shape)], None, 1, 1, down)
 
     def _accumulate(self, k: Lowering, index: Sequence[Index], first: list[str], are_vectors: bool) -> list[str]:
         """Loops over the contracted axes, for several indices of the result."""
@@ -313,7 +330,7 @@ def kinds_of(op: Any) -> list[str] | None:
     """How the lanes of each result of a reduction are combined; None where the order may matter."""
     names = combinations(op.regions[0])
     elements = [element_type(result.type)[1] for result in op.results]
-    kinds = [_COMBINERS.get(name, {}).get(e.kind) for name, e in zip(names or [], elements)]
+    kinds = [COMBINERS.get(name, {}).get(e.kind) for name, e in zip(names or [], elements)]
     known = [kind for kind in kinds if kind is not None]
     return known if len(known) == len(elements) else None
 
@@ -347,60 +364,14 @@ def _reduce(k: Lowering, op: Any) -> None:
         combine,
         kinds,
     )
-    _finish(k, op, made)
+    finish(k, op, made)
 
 
-def _dot_general(k: Lowering, op: Any) -> None:
-    shape, element = element_type(op.results[0].type)
-    x, y = (k.env[v] for v in op.operands)
-    d = attrs.dot_dimensions(op)
-    k.settle(x)
-    k.settle(y)
-    depth = [x.shape[axis] for axis in d.lhs_contract]
-    if math.prod(depth) * math.prod(shape) > LARGE_PRODUCT and math.prod(shape) > LARGE_RESULT:
-        raise RefusedError("a large product in the loop")
-    free = [
-        [axis for axis in range(len(v.shape)) if axis not in batch and axis not in contract]
-        for v, batch, contract in ((x, d.lhs_batch, d.lhs_contract), (y, d.rhs_batch, d.rhs_contract))
-    ]
-
-    def terms(builder: Builder, outer: Index, inner: Index) -> list[Item]:
-        left, right = [ZERO] * len(x.shape), [ZERO] * len(y.shape)
-        batch, rest = outer[: len(d.lhs_batch)], outer[len(d.lhs_batch) :]
-        for axis, other, i in (*zip(d.lhs_batch, d.rhs_batch, batch), *zip(d.lhs_contract, d.rhs_contract, inner)):
-            left[axis], right[other] = i, i
-        for axis, i in zip(free[0], rest):
-            left[axis] = i
-        for axis, i in zip(free[1], rest[len(free[0]) :]):
-            right[axis] = i
-        return [_converted(builder, op, v, builder.get(v, tuple(i)), element) for v, i in ((x, left), (y, right))]
-
-    wide, fused = element.wide, element.is_float and k.processor.fused
-
-    def combine(builder: Builder, old: list[Item], new: list[Item]) -> list[Item]:
-        if len(new) == 1:
-            return [apply(builder, op, [old[0], new[0]], [wide] * 2, wide, "add")]
-        if fused:
-            names, is_vector = builder.unify([*new, old[0]], [element] * 3)
-            return [Item(builder.op(f"math.fma {', '.join(names)} : {builder.type(element, is_vector)}"), is_vector)]
-        product = apply(builder, op, new, [wide] * 2, wide, "multiply")
-        return [apply(builder, op, [old[0], product], [wide] * 2, wide, "add")]
-
-    zero = Item(k.code.constant(np.zeros((), bool).item() if element.kind == "b" else 0, element))
-    made = Contraction(shape, depth, [element], [zero], terms, combine, [_COMBINERS["stablehlo.add"][element.kind]])
-    _finish(k, op, made)
-
-
-def _converted(builder: Builder, op: Any, value: Value, item: Item, element: Element) -> Item:
-    if value.element == element:
-        return item
-    return apply(builder, op, [item], [value.element], element, "convert")
-
-
-def _finish(k: Lowering, op: Any, made: Contraction) -> None:
+def finish(k: Lowering, op: Any, made: Contraction) -> None:
+    """Write a contraction, the results of which are those of an operation."""
     for result, value in zip(op.results, made.write(k)):
         value.location = str(op.location)
         k.env[result] = value
 
 
-RULES: dict[str, Rule] = {"stablehlo.dot_general": _dot_general, "stablehlo.reduce": _reduce}
+RULES: dict[str, Rule] = {"stablehlo.reduce": _reduce}

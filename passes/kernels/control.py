@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from passes import attributes as attrs
+from passes.kernels import inner_products
 from passes.kernels.elements import RefusedError
 from passes.kernels.hazards import Order
 from passes.kernels.kernel import Lowering, Rule, element_type
@@ -68,6 +69,7 @@ def _while(k: Lowering, op: Any) -> None:
             elif i in views:
                 k.env[argument] = Value(initial[i].shape, initial[i].element, view=views[i])
 
+    inner_products.prepare(k, op, [block.arguments[i] for block in (cond, body) for i in loose])
     k.depth += 1
     counter = _counted(k, op, cond, body, end, initial)
     if counter is not None and counter.number in scalar:

@@ -97,6 +97,7 @@ class Lowering:
         self._spaces: dict[tuple[int, ...], Space] = {}
         self._inner: set[int] = set()
         self._records: dict[Value, Recorder] = {}
+        self._copies: list[dict[Any, Value]] = [{}]
 
     # Memory.
 
@@ -135,9 +136,11 @@ class Lowering:
         """A region that may run often, or not at all: of the memory from outside it writes to `claimed` alone."""
         self._writable.append(set(claimed))
         self._stored.append([])
+        self._copies.append({})
         with self.code.scope():
             yield
         self._writable.pop()
+        self._copies.pop()
         for value, function, view in reversed(self._stored.pop()):
             # What was stored in the region may not have been.
             value.function, value.view = function, view
@@ -195,6 +198,13 @@ class Lowering:
         self._stored[-1].append((value, value.function, value.view))
         value.function, value.view = None, view
         self._records.clear()
+
+    def copied(self, key: Any, make: Callable[[], Value]) -> Value:
+        """A copy of a value in another order, which is made once for the region and those in it."""
+        known = next((copies[key] for copies in self._copies if key in copies), None)
+        if known is None:
+            known = self._copies[-1][key] = make()
+        return known
 
     def settle(self, value: Value) -> None:
         """Store a value that is put together of parts, where it is not read in a nest that can be cut."""

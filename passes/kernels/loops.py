@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from passes import bindings
-from passes.kernels import contractions, control, cost, updates, views
+from passes.kernels import contractions, control, cost, inner_products, updates, views
 from passes.kernels.arithmetic import apply, can
 from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.elements import RefusedError
@@ -52,7 +52,7 @@ class _Rules(dict[str, Rule]):
         return found or (_elementwise if name.startswith("stablehlo.") else default)
 
 
-RULES = _Rules({**views.RULES, **updates.RULES, **contractions.RULES, **control.RULES})
+RULES = _Rules({**views.RULES, **updates.RULES, **contractions.RULES, **inner_products.RULES, **control.RULES})
 
 
 CONTROL = ("stablehlo.while", "stablehlo.case", "stablehlo.if")

@@ -33,14 +33,7 @@ class Shares(Prepared):
         low = self.number * (each * step)
         if count * each == units:
             return low, low + each * step
-        return self._at_most(low, units * step), self._at_most(low + each * step, units * step)
-
-    def _at_most(self, form: Linear, high: int) -> Linear:
-        bounds = self.k.symbols.bounds(form)
-        if bounds is not None and bounds[1] <= high:
-            return form
-        name = self.code.op(f"arith.minsi {self.code.position(form)}, {self.code.position(Linear(high))} : index")
-        return self.k.symbols.new(name, 0, high)
+        return self.code.at_most(low, units * step), self.code.at_most(low + each * step, units * step)
 
     def _unfolded(self, r: Linear, axes: Sequence[int]) -> dict[int, Linear]:
         at: dict[int, Linear] = {}

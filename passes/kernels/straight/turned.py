@@ -64,12 +64,12 @@ class Turned(Shares):
             r, number = code.divided(r, strips)
             at = self._unfolded(r, outer)
             low = number * strip
-            high = self._at_most(low + strip, sizes[axis])
+            high = self.code.at_most(low + strip, sizes[axis])
 
             def along(i: Linear, _: list[str]) -> None:
                 def across(j: Linear, _: list[str]) -> None:
                     with code.lanes(width):
-                        square({**at, axis: self._at_most(j, sizes[axis] - width), lane: i.lanes()})
+                        square({**at, axis: self.code.at_most(j, sizes[axis] - width), lane: i.lanes()})
 
                 code.loop(low, high, width, across)
 

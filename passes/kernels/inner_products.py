@@ -1,0 +1,171 @@
+"""Products in the kernels of loops: contractions, whose operands are first made ready to be read many times.
+
+An operand that has to be computed is stored. One whose lanes would lie apart is turned: a copy of it has the free axis
+last. Where a loop leaves the operand as it is, the copy is made before the loop.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from passes import attributes as attrs
+from passes.kernels.arithmetic import apply
+from passes.kernels.builder import STEPS, Builder
+from passes.kernels.contractions import COMBINERS, Contraction, finish
+from passes.kernels.elements import Element, RefusedError
+from passes.kernels.kernel import Lowering, Rule, element_type
+from passes.kernels.linear import ZERO, Linear
+from passes.kernels.nests import lanes_of, nest
+from passes.kernels.values import Index, Item, Value, View
+
+# A product of more multiply-adds and results than these is faster in tiles of its own (`products`).
+LARGE_PRODUCT, LARGE_RESULT = 1 << 20, 4096
+# Who reads an element of an operand more often than this wants it in memory, and its lanes side by side.
+_READERS = 4
+# Lanes of the smallest square that is worth turning.
+_SQUARE = 4
+# What costs more, the load included, is not computed for each reader.
+_CHEAP = 2
+
+
+class _Axes:
+    """What the axes of an operand are: of the batch, contracted, and free."""
+
+    def __init__(self, rank: int, batch: Sequence[int], contracted: Sequence[int]) -> None:
+        self.batch, self.contracted = list(batch), list(contracted)
+        self.free = [axis for axis in range(rank) if axis not in self.batch and axis not in self.contracted]
+
+    def index(self, batch: Index, free: Index, inner: Index) -> Index:
+        """The index of an operand's element."""
+        found = [ZERO] * (len(batch) + len(free) + len(inner))
+        for axis, i in (*zip(self.batch, batch), *zip(self.free, free), *zip(self.contracted, inner)):
+            found[axis] = i
+        return tuple(found)
+
+
+def _axes(op: Any) -> tuple[_Axes, _Axes]:
+    d = attrs.dot_dimensions(op)
+    ranks = [len(v.type.shape) for v in op.operands]
+    return _Axes(ranks[0], d.lhs_batch, d.lhs_contract), _Axes(ranks[1], d.rhs_batch, d.rhs_contract)
+
+
+def _dot_general(k: Lowering, op: Any) -> None:
+    shape, element = element_type(op.results[0].type)
+    left, right = _axes(op)
+    x, y = (k.env[v] for v in op.operands)
+    k.settle(x)
+    k.settle(y)
+    depth = [x.shape[axis] for axis in left.contracted]
+    if math.prod(depth) * math.prod(shape) > LARGE_PRODUCT and math.prod(shape) > LARGE_RESULT:
+        raise RefusedError("a large product in the loop")
+    _keep(k, x, math.prod(y.shape[axis] for axis in right.free))
+    y = _ready(k, y, right, math.prod(x.shape[axis] for axis in left.free))
+    batch, middle = len(left.batch), len(left.batch) + len(left.free)
+
+    def terms(builder: Builder, outer: Index, inner: Index) -> list[Item]:
+        found = []
+        for value, axes, free in ((x, left, outer[batch:middle]), (y, right, outer[middle:])):
+            index = axes.index(outer[:batch], free, inner)
+            item = builder.get(value, index)
+            builder.remember(value, index, item)
+            found.append(_converted(builder, op, value, item, element))
+        return found
+
+    wide, fused = element.wide, element.is_float and k.processor.fused
+
+    def combine(builder: Builder, old: list[Item], new: list[Item]) -> list[Item]:
+        if len(new) == 1:
+            return [apply(builder, op, [old[0], new[0]], [wide] * 2, wide, "add")]
+        if fused:
+            names, is_vector = builder.unify([*new, old[0]], [element] * 3)
+            return [Item(builder.op(f"math.fma {', '.join(names)} : {builder.type(element, is_vector)}"), is_vector)]
+        product = apply(builder, op, new, [wide] * 2, wide, "multiply")
+        return [apply(builder, op, [old[0], product], [wide] * 2, wide, "add")]
+
+    zero = Item(k.code.constant(False if element.kind == "b" else 0, element))
+    kinds = [COMBINERS["stablehlo.add"][element.kind]]
+    rows = max((axis for axis in range(batch, middle) if shape[axis] > 1), default=None)
+    finish(k, op, Contraction(shape, depth, [element], [zero], terms, combine, kinds, rows))
+
+
+def _converted(builder: Builder, op: Any, value: Value, item: Item, element: Element) -> Item:
+    if value.element == element:
+        return item
+    return apply(builder, op, [item], [value.element], element, "convert")
+
+
+def prepare(k: Lowering, op: Any, state: Sequence[Any]) -> None:
+    """Before a loop: make what its products read again in each round ready.
+
+    Args:
+      state: the arguments of its blocks that it changes.
+    """
+    for block in (b for region in op.regions for b in region.blocks):
+        for inner in (o.operation for o in block.operations):
+            if inner.name == "stablehlo.dot_general":
+                left, right = inner.operands
+                value = k.env.get(right)
+                if value is not None and right not in state and math.prod(value.shape) > 1:
+                    left_axes, right_axes = _axes(inner)
+                    k.settle(value)
+                    _ready(k, value, right_axes, math.prod(left.type.shape[axis] for axis in left_axes.free))
+            prepare(k, inner, state)
+
+
+def _keep(k: Lowering, value: Value, readers: int) -> None:
+    """Store an operand that would be computed for each of its readers."""
+    if value.function is not None and not value.is_scalar and readers > _READERS and k.record(value).cost > _CHEAP:
+        k.store(value)
+
+
+def _ready(k: Lowering, value: Value, axes: _Axes, readers: int) -> Value:
+    """A right operand whose lanes are side by side, as far as that pays."""
+    _keep(k, value, readers)
+    view, shape = value.view, value.shape
+    lane = max((axis for axis in axes.free if shape[axis] > 1), default=None)
+    if view is None or lane is None or readers <= _READERS or view.strides[lane] in (0, 1, -1, *STEPS):
+        return value
+    down = next((axis for axis in axes.contracted if view.strides[axis] == 1), None)
+    if down is None:
+        return value
+    width = lanes_of([value.element], k.processor.vector_bytes, min(shape[lane], shape[down]))
+    if width < _SQUARE:
+        return value
+    return k.copied((value, lane, down), lambda: _turned(k, value, view, lane, down, width))
+
+
+def _turned(k: Lowering, value: Value, view: View, lane: int, down: int, width: int) -> Value:
+    """A copy in which one axis of a value is the last in memory, in place of another one: squares are turned."""
+    code, shape = k.code, value.shape
+    order = [axis for axis in range(len(shape)) if axis not in (lane, down)] + [down, lane]
+    memory = k.temporary([shape[axis] for axis in order], value.element)
+    target = memory._replace(strides=tuple(memory.strides[order.index(axis)] for axis in range(len(shape))))
+    k.note_work(value.size * value.element.size)
+
+    def squares(at: Index) -> None:
+        def index(i: Linear, j: Linear) -> Index:
+            return tuple({lane: i, down: j}.get(axis, place) for axis, place in enumerate(at))
+
+        def square(i: Linear, j: Linear) -> None:
+            # The last squares end with the array: elements are copied twice.
+            i, j = code.at_most(i, shape[lane] - width).lanes(), code.at_most(j, shape[down] - width)
+            with code.lanes(width):
+                code.turn(view.buffer, view.address(index(i, j)))
+                for number in range(width):
+                    place = index(i, j + number)
+                    code.store(target, place, code.load(view, place))
+                code.turned.clear()
+
+        def along(i: Linear, _: list[str]) -> None:
+            code.loop(ZERO, Linear(shape[down]), width, lambda j, _: square(i, j))
+
+        code.loop(ZERO, Linear(shape[lane]), width, along)
+
+    with code.located(value.location):
+        nest(code, [1 if axis in (lane, down) else n for axis, n in enumerate(shape)], None, 1, 1, squares)
+    return Value(shape, value.element, view=target, location=value.location)
+
+
+RULES: dict[str, Rule] = {"stablehlo.dot_general": _dot_general}
