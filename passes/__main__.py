@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("file", nargs="?", help="a .mlir or .mlirbc file, or - for standard input")
     parser.add_argument("--pipeline", default="default", help="comma-separated names of passes (see --list)")
     parser.add_argument("--fast-math", action="store_true", help="allow laws that can change bits")
-    parser.add_argument("--target", default="cpu", help="the target the module is for: cpu, vulkan or cuda")
+    parser.add_argument("--laws", default="cpu", help="what the target needs rewritten: cpu, spirv (Vulkan) or gpu")
     parser.add_argument("--report", action="store_true", help="time and hits of each pass, on standard error")
     parser.add_argument("--locations", action="store_true", help="print the locations of ops")
     parser.add_argument("--list", action="store_true", help="list the passes and exit")
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise _Usage(message("no input file", fix="name a file, or - for standard input"))
         # Wrong names are told before the compiler is loaded.
         pipeline.parse(options.pipeline)
-        settings = pipeline.PassOptions(fast_math=options.fast_math, target=options.target)
+        settings = pipeline.PassOptions(fast_math=options.fast_math, laws=options.laws)
         text = _run(options, settings)
         if options.output == "-":
             sys.stdout.write(text)

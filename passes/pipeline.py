@@ -22,26 +22,25 @@ class PassOptions:
 
     Attributes:
       fast_math: allow laws that can change bits.
-      target: the target's name; `"cpu"`, `"cpu:x86-64-v3"`, `"vulkan:ampere"`, ...
+      laws: what the target needs rewritten, by a name in `passes.pipeline.LAWS`; those of `"cpu"` form kernels, too.
       doubles: whether the target computes in float64.
       machine: the architecture of a CPU, as `platform.machine` calls it; empty if unknown.
       features: what a CPU has besides, in the Linux kernel's spelling.
     """
 
     fast_math: bool = False
-    target: str = "cpu"
+    laws: str = "cpu"
     doubles: bool = True
     machine: str = ""
     features: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        if self.target.partition(":")[0] not in _TARGETS:
-            raise PipelineError(
-                message(f"there is no target named {self.target!r}", fix=f"choose from {', '.join(_TARGETS)}")
-            )
+        if self.laws not in LAWS:
+            raise PipelineError(message(f"there are no laws named {self.laws!r}", fix=f"choose from {', '.join(LAWS)}"))
 
 
-_TARGETS = ("cpu", "vulkan", "cuda")
+# For IREE's code generators for processors, for SPIR-V, and for what LLVM compiles for GPUs.
+LAWS = ("cpu", "spirv", "gpu")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ import contextlib
 
 import stagec
 from passes import kernels
-from stagec.compiler.targets import cpu_levels
+from stagec.backends.cpu import cpu_levels
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from stagec.compiler.targets import Target
+from stagec.backends import Target
 
 pytest.importorskip("sklearn", reason="scikit-learn has the examples' data: pip install '.[examples]'")
 

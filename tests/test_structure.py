@@ -7,12 +7,15 @@ import sys
 
 import pytest
 
+from stagec.backends import BACKENDS
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # From the bottom up. A module imports from its own layer or from layers below.
 LAYERS = [
     ("passes",),
     ("stagec.core", "stagec.typing"),
+    ("stagec.backends",),
     ("stagec.primitives",),
     ("stagec.transforms",),
     ("stagec.control",),
@@ -188,3 +191,15 @@ PUBLIC += ["stagec.lax.linalg", "stagec.numpy.linalg", "stagec.scipy.linalg"]
 @pytest.mark.parametrize("name", PUBLIC)
 def test_a_module_can_be_imported_before_all_others(name):
     subprocess.run([sys.executable, "-c", f"import {name}"], check=True)
+
+
+def test_nobody_asks_for_a_backend_by_its_name():
+    names = set(BACKENDS)
+    for name, path in modules():
+        if not name.startswith("stagec.") or name.startswith("stagec.backends"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            parts = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+            parts += [e for p in parts if isinstance(p, (ast.Tuple, ast.Set, ast.List)) for e in p.elts]
+            asked = [p.value for p in parts if isinstance(p, ast.Constant) and p.value in names]
+            assert not asked, f"{name}:{node.lineno} compares with {asked[0]!r}: make it an attribute of Backend"

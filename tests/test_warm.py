@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 import stagec
+from stagec.backends import cpu as targets
 from stagec.cli import cli
 from stagec.commands.warm import read_list
-from stagec.compiler import targets
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -44,7 +44,7 @@ import json, sys, warnings
 warnings.simplefilter("error")
 import numpy as np
 import stagec, service
-from stagec.compiler import targets
+from stagec.backends import cpu as targets
 if len(sys.argv) > 1:  # another machine than the one that compiled
     targets.cpu_model = lambda: sys.argv[1]
 layer = {"w": np.ones((4, 2), np.float32), "b": np.zeros(2, np.float32)}

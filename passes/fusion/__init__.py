@@ -15,7 +15,7 @@ __all__ = ["COMPUTE_ONCE", "DOT_TRANSPOSES", "FUSION", "MERGE_DOTS", "MERGE_REDU
 def _fusion(module: Any, options: PassOptions) -> dict[str, int]:
     hits = apply(module, TRANSPOSES)
     counts = {"merge_reductions": merge_reductions(module)}
-    if options.target.startswith("cpu"):
+    if options.laws == "cpu":
         counts["compute_once"] = compute_once(module)
     return hits | {name: count for name, count in counts.items() if count}
 

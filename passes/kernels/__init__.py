@@ -41,7 +41,7 @@ def form(module: Any, options: PassOptions, straight_line: bool = False) -> dict
     Returns:
       How many kernels of each kind were formed; empty if the module is as it was.
     """
-    if options.target.partition(":")[0] != "cpu":
+    if options.laws != "cpu":
         return {}
     bindings.prepare(module.context)
     kernels = Kernels(module)

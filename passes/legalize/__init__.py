@@ -25,7 +25,7 @@ from passes.legalize.separate import read_sorted
 from passes.patterns import Pattern, apply
 from passes.pipeline import Pass, PassOptions
 
-__all__ = ["LEGALIZE", "MEMORY", "PATTERNS_CPU", "PATTERNS_CUDA", "PATTERNS_VULKAN"]
+__all__ = ["LEGALIZE", "MEMORY", "PATTERNS_CPU", "PATTERNS_GPU", "PATTERNS_SPIRV"]
 
 _COMMON: list[Pattern] = [
     *integers.PATTERNS,
@@ -37,18 +37,17 @@ _COMMON: list[Pattern] = [
     *windows.PATTERNS,
 ]
 PATTERNS_CPU: list[Pattern] = [*convolutions.PATTERNS, *narrow.PATTERNS, *_COMMON]
-_GPU: list[Pattern] = [*scatters.PATTERNS_GPU, *_COMMON, *complexes.MEMORY, *updates.PATTERNS]
-PATTERNS_VULKAN: list[Pattern] = [*spirv.PATTERNS, *_GPU]
-PATTERNS_CUDA: list[Pattern] = _GPU
+PATTERNS_GPU: list[Pattern] = [*scatters.PATTERNS_GPU, *_COMMON, *complexes.MEMORY, *updates.PATTERNS]
+PATTERNS_SPIRV: list[Pattern] = [*spirv.PATTERNS, *PATTERNS_GPU]
 
 
 def _legalize(module: Any, options: PassOptions) -> dict[str, int]:
-    backend = options.target.partition(":")[0]
-    if backend == "cpu":
+    if options.laws == "cpu":
         rounds = options.machine != "x86_64" or "sse4_1" in options.features
         return apply(module, PATTERNS_CPU if rounds else [*PATTERNS_CPU, *floats.PATTERNS_SSE2])
-    laws = PATTERNS_VULKAN if backend == "vulkan" else PATTERNS_CUDA
-    found = Arithmetic(doubles=options.doubles, ordered=backend != "vulkan", branches=False)
+    for_spirv = options.laws == "spirv"
+    laws = PATTERNS_SPIRV if for_spirv else PATTERNS_GPU
+    found = Arithmetic(doubles=options.doubles, ordered=not for_spirv, branches=False)
     with arithmetic(found):
         hits = apply(module, laws)
         # The compiler's expansions of the remaining functions hold operations that need these laws in turn.
@@ -58,11 +57,11 @@ def _legalize(module: Any, options: PassOptions) -> dict[str, int]:
         for name, count in apply(module, laws).items():
             hits[name] = hits.get(name, 0) + count
     hits |= control_flow.keep_apart(module, freed=True)
-    return hits | read_sorted(module) if backend == "vulkan" else hits
+    return hits | read_sorted(module) if for_spirv else hits
 
 
 def _memory(module: Any, options: PassOptions) -> dict[str, int]:
-    if options.target.partition(":")[0] != "cpu":
+    if options.laws != "cpu":
         return {}  # the GPUs' laws are applied again to what they leave, copies of memory included
     # An update of complex numbers becomes a choice, which has laws of its own.
     return {

@@ -16,8 +16,9 @@ from stagec.api.parameters import parameters_of
 from stagec.api.program import RunnableGraph
 from stagec.api.traces import Trace
 from stagec.artifact import container, manifest, trees
+from stagec.backends import Target
+from stagec.backends.cpu import portable_host
 from stagec.compiler import build, key
-from stagec.compiler.targets import Target, portable_host
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.cached import cached_property
@@ -160,7 +161,7 @@ def parse_targets(targets: str | Target | Iterable[str | Target]) -> list[Target
     """Targets without repeats; `cpu` becomes this machine's level."""
     rows = [targets] if isinstance(targets, (str, Target)) else list(targets)
     found = [Target.parse(t) for t in rows or ["cpu"]]
-    portable = [Target.parse(portable_host()) if str(t) == "cpu" else t for t in found]
+    portable = [Target.parse(portable_host()) if t.is_host else t for t in found]
     return list(dict.fromkeys(portable))
 
 

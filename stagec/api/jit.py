@@ -11,7 +11,7 @@ from stagec.api.arguments import ArgumentRules, leaf_aval, leaf_value, leaf_valu
 from stagec.api.calls import SignatureCalls, forget_fast_paths
 from stagec.api.checking import run_checked
 from stagec.api.pickling import reduced
-from stagec.api.placing import chosen_target, device_for, target_for
+from stagec.api.placing import chosen_target, device_for
 from stagec.api.program import RunnableGraph, clear_executables
 from stagec.api.references import (
     TracedReferences,
@@ -22,9 +22,9 @@ from stagec.api.references import (
     write_back,
 )
 from stagec.api.traces import Trace, all_traces, traces_of
+from stagec.backends import Target
 from stagec.compiler import log
 from stagec.compiler.build import Options, user_passes
-from stagec.compiler.targets import Target
 from stagec.control.call import jit_p
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
@@ -35,7 +35,7 @@ from stagec.core.frames import Frame
 from stagec.core.graph import replay, trace_flat
 from stagec.primitives.references import Ref, read, returned
 from stagec.runtime.device import Device, cpu, default
-from stagec.runtime.placement import committed_device, placement
+from stagec.runtime.placement import committed_device, placement, target_for
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -123,7 +123,7 @@ class JitFunction(Function[P, R_co], SignatureCalls):
     def _runnable(self, trace: Trace, device: Device | None = None) -> RunnableGraph:
         """The runnable form of a trace under the current options."""
         options = self._options(device)
-        if device is None and options.target.backend == "cpu":
+        if device is None and options.target.on.is_host:
             device = cpu()
         found = trace.runnables.get((options, device))
         if found is None:

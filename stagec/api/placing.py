@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from stagec.compiler.targets import Target
+from stagec.backends import Target
 from stagec.core import errors, location
-from stagec.core.config import config
 from stagec.runtime.device import Device, devices, find
-
-
-def target_for(device: Device) -> Target:
-    """What programs for a device are compiled for: the option `target` if it is for its platform."""
-    target = Target.parse(config.target)
-    if target.backend == device.platform:
-        return target
-    return Target.parse(f"{device.platform}:{device.architecture}" if device.architecture else device.platform)
 
 
 def device_for(target: Target) -> Device:

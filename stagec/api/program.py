@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from stagec.api.placing import device_for
+from stagec.backends import Target
 from stagec.compiler import build
 from stagec.compiler.build import Options
-from stagec.compiler.targets import Target
 from stagec.core import errors, forking, location
 from stagec.core.cached import cached_property
 from stagec.core.graph import Graph, Literal, Var, has_users_callbacks, host_callbacks, prune, replay
@@ -218,7 +218,7 @@ class RunnableGraph(Runnable):
 
 def _runs_here_alone(target: Target) -> bool:
     """Whether code for a target is never shipped: it is for the very CPU of this machine."""
-    return target.backend == "cpu" and target.arch == "host"
+    return target.is_host
 
 
 @forking.in_child

@@ -17,6 +17,7 @@ from stagec.artifact import trees
 from stagec.artifact.container import Container, refuse
 from stagec.artifact.parameters import KINDS, Parameter, check_defaults
 from stagec.artifact.trees import Malformed
+from stagec.backends import BACKENDS, CPU
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 
@@ -39,8 +40,8 @@ _VARIANT = (
     "flags",
     "section",
 )
-CPU_DRIVERS = ("local-sync", "local-task")
-DRIVERS = (*CPU_DRIVERS, "vulkan", "cuda")
+CPU_DRIVERS = CPU.queues
+DRIVERS = tuple(queue for backend in BACKENDS.values() for queue in backend.queues)
 _DTYPES = {dtype.name: dtype for dtype in dtypes.ALL | dtypes.STORED}
 
 

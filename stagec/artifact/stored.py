@@ -20,6 +20,7 @@ from stagec.core.aval import ShapedArray
 from stagec.runtime.array import Array
 from stagec.runtime.device import Device, devices, platforms
 from stagec.runtime.executable import Executable
+from stagec.runtime.placement import target_for
 from stagec.runtime.runnable import Runnable
 
 
@@ -175,13 +176,9 @@ class StoredProgram(Runnable):
         if text is None or any(importlib.util.find_spec(part) is None for part in parts):
             raise self._nothing_fits()
         from stagec.compiler import build  # only where the file has no module for this machine
-        from stagec.compiler.targets import Target
-        from stagec.core.config import config
 
         device = self.device
-        target = Target.parse(config.target)
-        if target.backend != device.platform:
-            target = Target.parse(f"{device.platform}:{device.architecture}" if device.architecture else "cpu")
+        target = target_for(device)
         if target.missing_here():
             raise self._nothing_fits()
         options = build.Options(target, signature.fast_math, (), signature.reuse)

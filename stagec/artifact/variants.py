@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stagec.artifact.manifest import Variant
-from stagec.compiler import targets
-from stagec.compiler.targets import Target
+from stagec.backends import Target, cpu as targets
 from stagec.core.errors import TargetError
-from stagec.runtime import vulkan_features
 from stagec.runtime.device import Device
-
-# What every Vulkan device runs.
-_PORTABLE = "portable"
 
 
 def _target(variant: Variant) -> Target | None:
@@ -21,15 +16,13 @@ def _target(variant: Variant) -> Target | None:
         target = Target.parse(variant.target)
     except TargetError:
         return None
-    own = target.backend == "cpu" and target.arch in ("host", "generic")
-    if not own and target.machine != variant.machine:
+    if target.arch not in ("host", "generic") and target.machine != variant.machine:
         return None
-    queues = ("local-sync", "local-task") if target.backend == "cpu" else (target.backend,)
-    return target if variant.driver in queues else None
+    return target if variant.driver in target.on.queues else None
 
 
 def platform(variant: Variant) -> str:
-    """`cpu`, `vulkan` or `cuda`; empty for a target that this version does not know."""
+    """The name of its backend; empty for a target that this version does not know."""
     target = _target(variant)
     return "" if target is None else target.backend
 
@@ -43,7 +36,7 @@ def _required(variant: Variant, target: Target) -> frozenset[str]:
 def lacking(variant: Variant) -> frozenset[str] | None:
     """What this machine's CPU lacks to run a variant; None where the target is not known, or not for a CPU."""
     target = _target(variant)
-    if target is None or target.backend != "cpu":
+    if target is None or not target.on.is_host:
         return None
     return targets.lacking_here(variant.machine, _required(variant, target))
 
@@ -53,17 +46,9 @@ def _rank(variant: Variant, device: Device) -> int:
     target = _target(variant)
     if target is None or target.backend != device.platform:
         return -1
-    if target.backend == "cpu":
+    if target.on.is_host:  # the variant may need more than its target says
         return -1 if lacking(variant) else len(_required(variant, target))
-    if target.backend == "cuda":
-        # PTX for one architecture runs on all newer ones.
-        have, wanted = (int(name.removeprefix("sm_")) for name in (device.architecture, target.arch))
-        return wanted if wanted <= have else -1
-    if target.arch != _PORTABLE:
-        return 2 if target.arch == device.architecture else -1
-    if not target.features:
-        return 0
-    return 1 if vulkan_features.has_float64(device.device_kind) else -1
+    return target.on.rank(target, device)
 
 
 def choose(variants: Sequence[Variant], device: Device) -> Variant | None:

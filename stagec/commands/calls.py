@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stagec.api.jit import JitFunction, jit
+from stagec.backends import Target
 from stagec.commands.common import failure, usage
 from stagec.commands.specs import parse_argument, parse_static
-from stagec.compiler.targets import Target
 
 
 def described(

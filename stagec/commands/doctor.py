@@ -12,8 +12,10 @@ import click
 import numpy as np
 
 import stagec
+from stagec.backends import host
+from stagec.backends.cpu import cpu_levels
 from stagec.commands.common import bytes_text, print_json, seconds_text, unwritable, versions
-from stagec.compiler import cache, targets
+from stagec.compiler import cache
 from stagec.core.config import config
 from stagec.runtime import device
 
@@ -37,10 +39,10 @@ def examine() -> dict[str, Any]:
         "versions": versions(),
         "machine": {
             "system": platform.platform(),
-            "processor": targets.cpu_model(),
+            "processor": host.cpu_model(),
             "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-            "levels": list(targets.cpu_levels()),
-            "features": sorted(targets.cpu_features()),
+            "levels": list(cpu_levels()),
+            "features": sorted(host.cpu_features()),
         },
         "options": {k: v for k, v in sorted(os.environ.items()) if k.startswith("STAGEC_")},
         "cache": _cache(),

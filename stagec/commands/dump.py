@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 import stagec
+from stagec.backends import Target
 from stagec.commands.calls import described
 from stagec.commands.common import OutputFile, failure, usage, user_output
 from stagec.compiler.stages import STAGES
-from stagec.compiler.targets import Target
 from stagec.core.errors import TargetError
 
 _ALL_STAGES = ("graph", *STAGES)

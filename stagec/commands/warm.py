@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import click
 
+from stagec.backends import Target
 from stagec.commands.cache import disk_cache
 from stagec.commands.calls import described
 from stagec.commands.common import bytes_text, describe, failure, print_json, seconds_text, usage, user_output
 from stagec.compiler import build, key
 from stagec.compiler.cache import DiskCache
 from stagec.compiler.progress import Progress
-from stagec.compiler.targets import Target
 from stagec.core.config import config
 from stagec.core.errors import TargetError
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from stagec.backends import Target
 from stagec.compiler import cache, capabilities, estimate, key as key, log as log, mlir, session
 from stagec.compiler.flags import CompileOptions
 from stagec.compiler.progress import Progress
-from stagec.compiler.targets import Target
 from stagec.core import dtypes, forking, location
 from stagec.core.config import config
 from stagec.core.errors import brief
@@ -236,7 +236,7 @@ def lower_graph(graph: Graph, options: Options, name: str, argument_names: Seque
     from stagec.lowering.lower import lower
 
     # Not in the main thread: what a signal's handler raises in a callback of MLIR's bindings ends the process.
-    donated, backend = dict(options.donated), options.target.backend
+    donated, backend = dict(options.donated), options.target.on
     return interruptible.call(lambda: lower(graph, name, argument_names, donated, backend))
 
 
@@ -254,10 +254,10 @@ def _optimized(module: Any, options: Options, on_pass: Any) -> Any:
     doubles = capabilities.has_dtype(target, "float64")
     settings = driver.pass_options(target, fast_math=options.fast_math, doubles=doubles)
     # On the CPU, the driver decides on memory after kernels of our own have been formed.
-    pipeline = "values" if target.backend == "cpu" else "default"
+    pipeline = "values" if target.on.is_host else "default"
     report = passes.run(module, pipeline, options=settings, extra=options.passes, on_pass=on_pass)
     if options.donated:
-        keep_safe_reuse(module, updates=target.backend == "cpu")
+        keep_safe_reuse(module, updates=target.on.is_host)
     return report
 
 
@@ -335,11 +335,10 @@ def choose_driver(graph: Graph, target: Target) -> str:
 
     Programs that call Python functions of the user's run on the calling thread.
     """
-    if target.backend != "cpu":
-        return target.backend
-    if has_users_callbacks(graph):
-        return "local-sync"
-    return "local-task" if work(graph) >= _PARALLEL_WORK else "local-sync"
+    first, *others = target.on.queues
+    if not others or has_users_callbacks(graph):
+        return first
+    return others[0] if work(graph) >= _PARALLEL_WORK else first
 
 
 def is_quick(graph: Graph, queue: str) -> bool:

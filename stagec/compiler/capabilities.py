@@ -6,54 +6,13 @@ here is what no rewriting gives.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from stagec.compiler.targets import Target
+from stagec.backends import Target
+from stagec.backends.record import Gap
 from stagec.core.aval import ShapedArray
 from stagec.core.errors import UnsupportedError, message
 from stagec.core.graph import Equation, Graph, all_equations, inner_graphs
-
-
-@dataclass(frozen=True)
-class Gap:
-    """Something that some targets cannot do.
-
-    Attributes:
-      targets: a regular expression that their descriptions match as a whole.
-      dtypes: names of the dtypes that it is about.
-      primitives: names of the operations that it is about; all of them if empty.
-      reason: ends the sentence that begins with the operation, the dtype and the target.
-      fix: what the user can do.
-    """
-
-    targets: str
-    dtypes: tuple[str, ...]
-    primitives: tuple[str, ...]
-    reason: str
-    fix: str
-
-    def concerns(self, target: Target) -> bool:
-        """Whether it is a gap of this target."""
-        return re.fullmatch(self.targets, str(target)) is not None
-
-    def covers(self, primitive: str, avals: list[ShapedArray]) -> ShapedArray | None:
-        """The first of an operation's operands and results that the target cannot do it for."""
-        if self.primitives and primitive not in self.primitives:
-            return None
-        return next((a for a in avals if str(a.dtype) in self.dtypes), None)
-
-
-GAPS: tuple[Gap, ...] = (
-    Gap(
-        r"vulkan:(portable|valhall\d?|mali-g(57|78|310|510|710|715))",
-        ("float64", "complex128"),
-        (),
-        "which has no 64-bit floats",
-        "compute in float32 or complex64, or run this function on the CPU: stagec.jit(f, device='cpu')",
-    ),
-)
 
 
 def has_dtype(target: Target, dtype: str) -> bool:
@@ -62,7 +21,7 @@ def has_dtype(target: Target, dtype: str) -> bool:
     >>> has_dtype(Target.parse("vulkan:portable"), "float64"), has_dtype(Target.parse("vulkan:ada"), "float64")
     (False, True)
     """
-    return not any(dtype in gap.dtypes and not gap.primitives and gap.concerns(target) for gap in GAPS)
+    return not any(dtype in gap.dtypes and not gap.primitives for gap in target.on.gaps(target))
 
 
 def check(graph: Graph, target: Target) -> None:
@@ -71,9 +30,8 @@ def check(graph: Graph, target: Target) -> None:
     Raises:
       UnsupportedError: it names the operation, the dtype, the target and the user's line.
     """
-    for gap in GAPS:
-        if gap.concerns(target):
-            _check(graph, target, gap)
+    for gap in target.on.gaps(target):
+        _check(graph, target, gap)
 
 
 def _check(graph: Graph, target: Target, gap: Gap) -> None:

@@ -16,6 +16,7 @@ from passes.analysis.clobber import clobbered_arguments
 from passes.analysis.in_place import keep_safe_reuse
 from passes.attributes import dot_dimensions
 from passes.legalize.separate import separate
+from stagec.backends import Target
 from stagec.compiler import diagnostics as diag, direct, log, outside, rare, repairs
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import (
@@ -32,7 +33,6 @@ from stagec.compiler.invocation import Invocation, invocation, is_well_formed
 from stagec.compiler.mlir import ir, load_phases, operations
 from stagec.compiler.session import is_disturbed, new_session
 from stagec.compiler.spirv import racing_kernels
-from stagec.compiler.targets import Target
 from stagec.core.errors import CompileError, message
 from stagec.runtime import interruptible
 
@@ -141,8 +141,8 @@ def compile_module(
                 log.event("compile", "through all phases", name=name, reason=attempt.error)
                 continue
         else:
-            vmfb, attempt = run(ready.source, rung, link=target.backend == "cpu")
-        if target.backend == "vulkan":
+            vmfb, attempt = run(ready.source, rung, link=target.on.has_linker)
+        if target.on.has_races:
             vmfb, attempt = _without_races(vmfb, attempt)
         attempts.append(attempt)
         if vmfb:
@@ -179,7 +179,7 @@ def rungs(source: bytes, target: Target, options: CompileOptions, traits: Traits
     whole: Ready | None = None
     with_kernels: tuple[Ready, bool] | None = None
     for rung in ladder(target, options, **traits._asdict()):
-        if target.backend != "cpu":
+        if not target.on.is_host:
             yield rung, _for_device(source, rung.separate)
         elif rung.kernels:
             with_kernels = with_kernels or _for_cpu(source, rung, target, options.straight)
@@ -225,7 +225,7 @@ def _for_cpu(source: bytes, rung: FlagSet, target: Target, straight: bool) -> tu
 
 def pass_options(target: Target, *, fast_math: bool = False, doubles: bool = True) -> PassOptions:
     """What passes may know of a target."""
-    return PassOptions(fast_math, str(target), doubles, target.machine, target.required_features())
+    return PassOptions(fast_math, target.on.laws, doubles, target.machine, target.required_features())
 
 
 def _without_races(vmfb: bytes, attempt: Attempt) -> tuple[bytes, Attempt]:

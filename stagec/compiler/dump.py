@@ -6,9 +6,9 @@ import os
 import warnings
 from typing import Any
 
+from stagec.backends import Target
 from stagec.compiler import log
 from stagec.compiler.flags import CompileOptions
-from stagec.compiler.targets import Target
 from stagec.core.config import config
 from stagec.core.errors import CacheWarning, message
 from stagec.core.graph import Graph

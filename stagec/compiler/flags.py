@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from stagec.compiler.targets import Target
+from stagec.backends import Target
+from stagec.backends.cpu import FAST
+from stagec.backends.record import NO_HOISTING
 
 # Products of at least this many multiply-adds gain from operands packed into tiles. Measured in
 # float32: 768 cubed 0.97x, 512x512x2048 1.2x, 1024 cubed 1.4x, 2048 cubed 2.9x, for 0.15 s more to
@@ -90,29 +92,11 @@ _COMMON = (
     # The compiler's default turns float64 into float32 without a word.
     "--iree-input-demote-f64-to-f32=false",
 )
-# Name -> what is added to the base. `microkernels` is the fastest for large products; it and `packed`
-# are refused for some programs (gradients of attention, "large vector sizes").
-_FAST: dict[str, tuple[str, ...]] = {
-    "microkernels": ("--iree-opt-data-tiling", "--iree-llvmcpu-enable-ukernels=all"),
-    "packed": ("--iree-opt-data-tiling",),
-}
-# StableHLO leaves the order of a reduction open, as NumPy does. Vectorized partial sums run a row
-# softmax 1.7x faster and round less than one long chain; elementwise arithmetic is not touched.
-# The optimization levels bring little more: O2 compiles a training step 1.3x slower and runs it 1.4x slower.
-_VECTOR_SUMS = "--iree-llvmcpu-reassociate-fp-reductions=true"
-_NO_HOISTING = "--iree-opt-const-expr-hoisting=false"
 # Left out, though it makes one kernel of a layer normalization, as `rows` does where it may be:
 # --iree-dispatch-creation-enable-aggressive-fusion gives wrong results. `c / sum(c * c, 1)[None, :]` for a centred `c`
 # (as in `corrcoef`) reads the sums of rows that are not there yet; and one reduction to a maximum and a sum goes wrong
 # when that maximum and two arrays computed from both are returned, though no row needs another.
-_CAREFUL = (
-    "--iree-llvmcpu-reassociate-fp-reductions=false",
-    "--iree-opt-level=O0",
-    "--iree-opt-const-eval=false",
-    # The compiler does not come to an end with a loop that only counts from a constant.
-    _NO_HOISTING,
-)
-FLAG_SETS = ("direct", "kernels", *_FAST, "plain", "careful", "separate")
+FLAG_SETS = ("direct", "kernels", *FAST, "plain", "careful", "separate")
 
 
 def ladder(
@@ -130,49 +114,18 @@ def ladder(
     """
     options = options or CompileOptions()
     size = matmul_size if options.matmul_size is None else options.matmul_size
-    base = (*_COMMON, *_target_flags(target))
+    base = (*_COMMON, *target.on.flags(target))
     if options.asynchronous:
         base += ("--iree-execution-model=async-external",)
-    # What is computed once, ahead of the first call, reads back wrong: from complex128 constants; and on Vulkan
-    # arrays of indices that are sorted with a program, at its second call.
-    if complex128 or target.backend == "vulkan":
-        base += (_NO_HOISTING,)
-    sets = {name: (*flags, _VECTOR_SUMS) for name, flags in _FAST.items()} if target.backend == "cpu" else {}
-    if target.backend == "cpu" and options.kernels:
-        sets = {"kernels": (_VECTOR_SUMS,), **sets}
-        if target.arch != "aarch64":
-            sets = {"direct": sets["kernels"], **sets}
-    sets["plain"] = (_VECTOR_SUMS,) if target.backend == "cpu" else ()
-    sets["careful"] = _CAREFUL if target.backend == "cpu" else _CAREFUL[1:]
-    sets["separate"] = sets["careful"]
+    # What is computed once, ahead of the first call, from complex128 constants reads back wrong.
+    if complex128 and NO_HOISTING not in base:
+        base += (NO_HOISTING,)
+    sets = target.on.flag_sets(target, options.kernels)
     if options.flag_set:
         if options.flag_set not in sets:
             raise ValueError(f"unknown flag set {options.flag_set!r} for {target}; use {', '.join(map(repr, sets))}")
         names = [options.flag_set]
     else:
-        names = [name for name in sets if name not in _FAST or size >= DATA_TILING_SIZE]
+        names = [name for name in sets if name not in FAST or size >= DATA_TILING_SIZE]
     own = {name: [flag for flag in sets[name] if flag not in base] for name in names}
     return tuple(FlagSet(name, (*base, *own[name], *options.extra_flags)) for name in names)
-
-
-def _target_flags(target: Target) -> tuple[str, ...]:
-    if target.backend == "vulkan":
-        if target.description:  # the module carries it
-            return ()
-        return ("--iree-hal-target-device=vulkan", f"--iree-vulkan-target={target.compiled_arch}")
-    if target.backend == "cuda":
-        return ("--iree-hal-target-device=cuda", f"--iree-cuda-target={target.compiled_arch}")
-    flags: tuple[str, ...] = (
-        "--iree-hal-target-device=local",
-        "--iree-hal-local-target-device-backends=llvm-cpu",
-        # Large fused kernels need more than the default; the runtime's workers get 4 MiB stacks.
-        "--iree-llvmcpu-stack-allocation-limit=1048576",
-        "--iree-llvmcpu-debug-symbols=false",
-    )
-    if target.triple:
-        flags += (f"--iree-llvmcpu-target-triple={target.triple}",)
-    cpu = "generic" if target.arch == "aarch64" else target.arch
-    flags += (f"--iree-llvmcpu-target-cpu={cpu}",)
-    if target.features:
-        flags += ("--iree-llvmcpu-target-cpu-features=" + ",".join(f"+{feature}" for feature in target.features),)
-    return flags

@@ -11,8 +11,8 @@ import sys
 import tempfile
 from typing import Any
 
+from stagec.backends import Target
 from stagec.compiler.flags import CompileOptions
-from stagec.compiler.targets import Target
 from stagec.core.errors import CompileError, message
 
 # The directory that has the packages of this project.

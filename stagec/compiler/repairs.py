@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from stagec.backends import Target
 from stagec.compiler.mlir import ir, operations
-from stagec.compiler.targets import Target
 
 _WIDE = ("i64", "f64")
 # The kernels run in the order of the program. Where one reads what a later one updates in place, the
@@ -28,8 +28,9 @@ def describe(module: Any, target: Target) -> None:
     with module.context:
         if not calls_python:
             module.attributes["stream.affinity"] = ir().Attribute.parse("#hal.device.promise<@__device_0>")
-        if target.description:
-            module.attributes["hal.device.targets"] = ir().Attribute.parse(f"[{target.description}]")
+        description = target.on.description(target)
+        if description:
+            module.attributes["hal.device.targets"] = ir().Attribute.parse(f"[{description}]")
 
 
 def before_stream(module: Any) -> int:

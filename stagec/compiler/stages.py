@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from passes.kernels.plan import comments
+from stagec.backends import Target
 from stagec.compiler import diagnostics as diag
 from stagec.compiler.driver import PHASES, Ready, prepared, run, rungs, serialize
 from stagec.compiler.flags import CompileOptions, FlagSet
 from stagec.compiler.mlir import ir
 from stagec.compiler.session import new_session
-from stagec.compiler.targets import Target
 from stagec.runtime import interruptible
 
 # `stablehlo`, `optimized` and `kernels` come before the compiler's first phase.
@@ -114,7 +114,7 @@ def _assembly(
     """The kernels in the target's own language: assembly, PTX or SPIR-V's text, whichever is written."""
     with tempfile.TemporaryDirectory(prefix="stagec-asm-") as scratch:
         dumping = dataclasses.replace(rung, flags=(*rung.flags, f"--iree-hal-dump-executable-files-to={scratch}"))
-        _, attempt = run(source, dumping, link=target.backend == "cpu", texts=texts)
+        _, attempt = run(source, dumping, link=target.on.has_linker, texts=texts)
         parts = []
         for extension in (".s", ".ptx", ".spvasm", ".spirv.mlir"):
             for path in sorted(glob.glob(os.path.join(scratch, f"*{extension}")), key=_natural):

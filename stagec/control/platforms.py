@@ -40,7 +40,7 @@ def _eval(*, platforms: tuple[str, ...], default: bool) -> Any:
 
 
 def _lower(cx: Any, *, platforms: tuple[str, ...], default: bool) -> Any:
-    return cx.constant(_index(cx.backend, platforms, default), cx.out_avals[0])
+    return cx.constant(_index(cx.backend.name, platforms, default), cx.out_avals[0])
 
 
 platform_index_p = Primitive(

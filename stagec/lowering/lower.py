@@ -11,6 +11,7 @@ import numpy as np
 from passes import bindings, build
 from passes.analysis.in_place import ATTRIBUTE
 from passes.match import HOST_MODULE
+from stagec.backends import CPU, Backend
 from stagec.core import location
 from stagec.core.aval import ShapedArray
 from stagec.core.dtypes import STORED
@@ -50,7 +51,7 @@ class LowerTrace(Trace):
     def of_own_code(self) -> bool:
         return True
 
-    def __init__(self, types: Types, callbacks: Sequence[HostCallback] = (), backend: str = "cpu") -> None:
+    def __init__(self, types: Types, callbacks: Sequence[HostCallback] = (), backend: Backend = CPU) -> None:
         self.types = types
         self.callbacks = list(callbacks)
         self.backend = backend
@@ -105,7 +106,7 @@ class Context:
         self.out_avals = out_avals
 
     @property
-    def backend(self) -> str:
+    def backend(self) -> Backend:
         """`cpu`, `vulkan` or `cuda`, for rules that have several ways."""
         return self.trace.backend
 
@@ -228,7 +229,7 @@ def lower(
     name: str = "main",
     argument_names: Sequence[str] = (),
     output_of: dict[int, int] | None = None,
-    backend: str = "cpu",
+    backend: Backend = CPU,
 ) -> Any:
     """Emit the module of a graph, with one public function `main`.
 

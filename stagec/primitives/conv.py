@@ -253,12 +253,12 @@ def _lower(
 def _emit_groups(
     cx: Any, lhs: Any, rhs: Any, attributes: dict[str, str], out: ShapedArray, dimension_numbers: tuple[Any, ...]
 ) -> Any:
-    """The convolution; for Vulkan, where all but the first group came out as zeros, one for each group."""
+    """The convolution; one for each group where the compiler cannot have several."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     features, batches = (int(attributes[f"{n}_group_count"].split()[0]) for n in ("feature", "batch"))
     groups = features * batches  # one of them is 1
     depthwise = batches == 1 and cx.in_avals[1].shape[rhs_spec[1]] == 1
-    if cx.backend != "vulkan" or groups == 1 or depthwise:
+    if cx.backend.groups_convolutions or groups == 1 or depthwise:
         return cx.emit("stablehlo.convolution", [lhs, rhs], attributes, [out])
 
     def part(value: Any, aval: ShapedArray, axis: int, i: int) -> Any:

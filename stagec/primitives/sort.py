@@ -106,8 +106,7 @@ def _sort_lower(cx: Any, *operands: Any, dimension: int, is_stable: bool, num_ke
     n = aval.shape[dimension]
     if aval.size == 0 or n == 1:
         return list(operands)
-    # For CUDA, the compiler refuses its own sort where the axis is a multiple of 32.
-    if n > network.LONG or cx.backend == "cuda":
+    if n > network.LONG or not cx.backend.sorts:
         rows = [network.to_rows(cx, v, a, dimension) for v, a in zip(operands, cx.in_avals)]
         # The sort is stable: where the last key counts along the dimension, it is the position in any case.
         counters = [cx.counts_along(v, dimension) for v in operands]

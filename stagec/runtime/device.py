@@ -7,17 +7,17 @@ import contextlib
 import ctypes
 import functools
 import os
-import re
 import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
+from stagec.backends import BACKENDS, CPU, Backend
 from stagec.core import errors, forking, location
 from stagec.core.cached import cached_property
 from stagec.core.config import config
 from stagec.core.exports import without
-from stagec.runtime import spinning, vulkan_features
+from stagec.runtime import spinning
 from stagec.runtime.timeline import Timeline
 
 _lock = threading.RLock()
@@ -26,8 +26,6 @@ _WORKER_STACK_BYTES = 4 << 20
 
 # Seconds that a fork waits for the CPU's queues.
 _REST_SECONDS = 5.0
-
-PLATFORMS = ("cpu", "vulkan", "cuda")
 
 _devices: list[Device] = []
 # Platforms whose drivers this process has opened, and those that only the process that it was forked from can use.
@@ -66,24 +64,25 @@ class Device:
 
     A CPU has two queues: `local-sync`, which runs on the calling thread and
     costs microseconds, and `local-task`, which spreads large programs over
-    the cores. Vulkan and CUDA devices have one, of their platform's name.
+    the cores. Other devices have one.
     """
 
     def __init__(self, platform: str, id: int, device_kind: str = "", handle: Any = None) -> None:
         self.platform = platform
         self.id = id
         self.device_kind = device_kind or platform
-        self.is_cpu = platform == "cpu"
+        self.backend = BACKENDS[platform]
+        self.is_cpu = self.backend.is_host
         self._handle = handle
         self._devices: dict[str, Any] = {}
         self._timelines: dict[str, Timeline] = {}
         _devices.append(self)
-        self._exclusive = threading.RLock() if platform == "vulkan" else None
+        self._exclusive = threading.RLock() if self.backend.is_exclusive else None
 
     @property
     def driver(self) -> str:
         """The queue that small programs and transfers use."""
-        return "local-sync" if self.is_cpu else self.platform
+        return self.backend.queues[0]
 
     def hal_device(self, driver: str = "") -> Any:
         """The runtime's device for a queue, made on first use."""
@@ -93,7 +92,7 @@ class Device:
             with _lock:
                 found = self._devices.get(driver)
                 if found is None:
-                    hal = binding().create_hal_driver(driver) if self.is_cpu else _driver(self.platform)
+                    hal = binding().create_hal_driver(driver) if self.is_cpu else _driver(self.backend)
                     with spinning.kept_to_one_core() if self._is_software() else contextlib.nullcontext():
                         found = hal.create_default_device() if self._handle is None else hal.create_device(self._handle)
                     if not self.is_cpu:
@@ -152,7 +151,7 @@ class Device:
             forking.leak(timeline)
             timeline.abandon(None if self.is_cpu else _unusable(self.platform))
         self._devices, self._timelines = {}, {}
-        self._exclusive = threading.RLock() if self.platform == "vulkan" else None
+        self._exclusive = threading.RLock() if self.backend.is_exclusive else None
         self.__dict__.pop("allocator", None)
 
     @cached_property
@@ -162,16 +161,15 @@ class Device:
     @cached_property
     def architecture(self) -> str:
         """What the compiler shall generate code for, as the second part of a target; empty for a CPU."""
-        if self.platform == "vulkan":
-            return _vulkan_profile(self._info(), self.device_kind)
-        return _cuda_architecture(self.id) if self.platform == "cuda" else ""
+        return self.backend.architecture(self)
 
-    def _info(self) -> str:
-        return _driver(self.platform).dump_device_info(self._handle)
+    def info(self) -> str:
+        """What the driver says of it, in lines of text."""
+        return _driver(self.backend).dump_device_info(self._handle)
 
     def _is_software(self) -> bool:
         """Whether a graphics driver does the work on the CPU."""
-        return self.platform == "vulkan" and _is_type_cpu(self._info())
+        return self.backend.is_software(self)
 
     def memory_stats(self) -> dict[str, int]:
         """Bytes that the runtime allocated on the device: `bytes_in_use`, `peak_bytes_in_use`, `bytes_freed`.
@@ -179,9 +177,8 @@ class Device:
         Memory that NumPy owns is not counted. For a device other than a CPU only `bytes_allocated`, which
         never falls: the runtime does not count what its queues give back.
         """
-        drivers = ("local-sync", "local-task") if self.is_cpu else (self.platform,)
         totals = dict.fromkeys(("peak", "allocated", "freed"), 0)
-        for driver in drivers:
+        for driver in self.backend.queues:
             for name, count in self.hal_device(driver).allocator.statistics.items():
                 totals[name.rpartition("_")[2]] += count
         if not self.is_cpu:
@@ -197,10 +194,12 @@ class Device:
             self,
             "allocator",
             "architecture",
+            "backend",
             "drain",
             "driver",
             "hal_device",
             "has_abandoned",
+            "info",
             "is_cpu",
             "timeline",
             "turn",
@@ -217,12 +216,12 @@ class Device:
         return find, (f"{self.platform}:{self.id}",)
 
 
-def _driver(platform: str) -> Any:
-    """The runtime's driver for a platform."""
-    if platform in _left_behind:
-        raise _unusable(platform)
-    found = binding().get_cached_hal_driver(platform)
-    _opened.add(platform)
+def _driver(backend: Backend) -> Any:
+    """The runtime's driver for a backend other than the CPU."""
+    if backend.name in _left_behind:
+        raise _unusable(backend.name)
+    found = binding().get_cached_hal_driver(backend.queues[0])
+    _opened.add(backend.name)
     return found
 
 
@@ -237,26 +236,21 @@ def _unusable(platform: str) -> errors.DeviceError:
 @functools.cache
 def cpu() -> Device:
     """The CPU of this machine."""
-    return Device("cpu", 0)
+    return Device(CPU.name, 0)
 
 
 @functools.cache
 def _of_platform(platform: str) -> tuple[Device, ...]:
-    if platform == "cpu":
+    backend = BACKENDS[platform]
+    if backend.is_host:
         return (cpu(),)
-    infos = _driver(platform).query_available_devices()
+    infos = _driver(backend).query_available_devices()
     found = [Device(platform, i, info["name"], info["device_id"]) for i, info in enumerate(infos)]
     if len(found) > 1:  # the number of a GPU does not depend on whether there is a software device too
         found.sort(key=Device._is_software)
         for i, device in enumerate(found):
             device.id = i
     return tuple(found)
-
-
-_MISSING = {
-    "vulkan": "install a Vulkan driver (on Debian: apt-get install mesa-vulkan-drivers, which needs no GPU)",
-    "cuda": "install NVIDIA's driver; `nvidia-smi` shows whether it works",
-}
 
 
 def platforms() -> tuple[str, ...]:
@@ -267,7 +261,7 @@ def platforms() -> tuple[str, ...]:
     """
     text = config.platforms
     if not text:
-        return PLATFORMS
+        return tuple(BACKENDS)
     names = tuple(_platform(name.strip().lower()) for name in text.split(",") if name.strip())
     return tuple(dict.fromkeys(names))
 
@@ -275,17 +269,17 @@ def platforms() -> tuple[str, ...]:
 def _platform(name: str) -> str:
     if name == "gpu":
         return _gpus()[0].platform
-    if name not in PLATFORMS:
+    if name not in BACKENDS:
         raise location.error(
-            errors.DeviceError, f"{name!r} is not a known platform", fix=f"use one of {', '.join(PLATFORMS)}"
+            errors.DeviceError, f"{name!r} is not a known platform", fix=f"use one of {', '.join(BACKENDS)}"
         )
     return name
 
 
 def _gpus() -> list[Device]:
-    """The devices that are no software: those of CUDA, or those of Vulkan."""
+    """The devices that are no software: those of a maker's own platform, or those of Vulkan."""
     software: list[Device] = []
-    for platform in ("cuda", "vulkan"):
+    for platform in [name for name in reversed(BACKENDS) if not BACKENDS[name].is_host]:
         known = _of_platform(platform) if _works(platform) else ()
         found = [d for d in known if not d._is_software()]
         if found:
@@ -336,7 +330,7 @@ def devices(backend: str | None = None) -> list[Device]:
         found, reason = (), _why_missing(platform, str(error))
     if not found:
         raise location.error(
-            errors.DeviceError, f"there is no {platform} device here: {reason}", fix=_MISSING.get(platform, "")
+            errors.DeviceError, f"there is no {platform} device here: {reason}", fix=BACKENDS[platform].missing
         )
     return list(found)
 
@@ -344,8 +338,7 @@ def devices(backend: str | None = None) -> list[Device]:
 def _why_missing(platform: str, text: str) -> str:
     """What the runtime says of a driver that does not answer, as the end of a sentence."""
     if "not available" in text or "libvulkan" in text:
-        libraries = {"cuda": ("libcuda.so.1", "nvcuda.dll"), "vulkan": ("libvulkan.so.1", "vulkan-1.dll")}
-        return f"the driver's library, {libraries[platform][os.name == 'nt']}, was not found"
+        return f"the driver's library, {BACKENDS[platform].libraries[os.name == 'nt']}, was not found"
     return f"its driver answers {text.rpartition('; ')[2]}"
 
 
@@ -401,8 +394,8 @@ def default() -> Device:
         return find(chosen)
     # A target for another platform, set for all programs, asks for a device of it.
     platform = config.target.partition(":")[0].strip().lower()
-    first = platforms()[0] if platform in ("", "cpu") else platform
-    return cpu() if first == "cpu" else devices(first)[0]
+    first = platforms()[0] if platform in ("", CPU.name) else platform
+    return cpu() if first == CPU.name else devices(first)[0]
 
 
 def default_device(new_val: Device | str | None) -> contextlib.AbstractContextManager[None]:
@@ -417,46 +410,6 @@ def default_device(new_val: Device | str | None) -> contextlib.AbstractContextMa
     CpuDevice(id=0)
     """
     return config.override(default_device=None if new_val is None else find(new_val))
-
-
-# NVIDIA's and AMD's product lines, as drivers name them, and the profile that serves each.
-_PRODUCTS = (
-    (r"RTX 40|L40|\bL4\b|Ada", "ada"),
-    (r"RTX 30|A100|\bA\d0\b|H100|H200|Ampere", "ampere"),
-    (r"RTX 20|GTX 16|\bT4\b|Turing", "turing"),
-    (r"V100|TITAN V|Volta", "volta"),
-    (r"GTX 10|P100|\bP4\d?\b|Pascal", "pascal"),
-    (r"RX 9\d{3}|GFX12", "rdna4"),
-    (r"RX 7\d{3}|GFX11", "rdna3"),
-    (r"RX 6\d{3}|GFX103", "rdna2"),
-    (r"RX 5\d{3}|GFX101", "rdna1"),
-)
-
-
-def _is_type_cpu(info: str) -> bool:
-    return re.search(r"^type: cpu$", info, re.MULTILINE) is not None
-
-
-def _vulkan_profile(info: str, name: str) -> str:
-    """The profile for a device, from what its driver says of it; the portable one where none is known."""
-    if not _is_type_cpu(info):
-        for pattern, profile in _PRODUCTS:
-            if re.search(pattern, name):
-                return profile
-    return "portable+fp64" if vulkan_features.has_float64(name) else "portable"
-
-
-def _cuda_architecture(index: int) -> str:
-    """`sm_NN` of a CUDA device, asked of the driver."""
-    driver = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
-    device, major, minor = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
-    # 75 and 76 are the compute capability among the driver's device attributes.
-    status = driver.cuInit(0) or driver.cuDeviceGet(ctypes.byref(device), index)
-    status = status or driver.cuDeviceGetAttribute(ctypes.byref(major), 75, device)
-    status = status or driver.cuDeviceGetAttribute(ctypes.byref(minor), 76, device)
-    if status:
-        raise errors.DeviceError(errors.message(f"the CUDA driver does not answer (error {status})"))
-    return f"sm_{major.value}{minor.value}"
 
 
 def used_beside_cpu() -> bool:

@@ -7,10 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from stagec.backends import Target
 from stagec.core import errors, location
+from stagec.core.config import config
 from stagec.core.graph import Literal
 from stagec.runtime.array import Array, borrow
 from stagec.runtime.device import Device, default
+
+
+def target_for(device: Device) -> Target:
+    """What programs for a device are compiled for: the option `target` if it is for its platform."""
+    target = Target.parse(config.target)
+    if target.backend == device.platform:
+        return target
+    return Target.parse(f"{device.platform}:{device.architecture}" if device.architecture else device.platform)
 
 
 def committed_device(values: Iterable[Any], function: str, names: Callable[[int], str]) -> Device | None:

@@ -199,7 +199,7 @@ def test_a_donated_array_that_no_result_can_use_is_a_warning():
 
 def device_of(platform, id, software):
     made = device.Device(platform, id, f"{'llvmpipe' if software else 'GeForce'} {id}", handle=id)
-    made._info = lambda: f"type: {'cpu' if software else 'discrete gpu'}\n"
+    made.info = lambda: f"type: {'cpu' if software else 'discrete gpu'}\n"
     return made
 
 

@@ -16,7 +16,7 @@ import stagec
 import stagec.numpy as snp
 from stagec.artifact import container
 from stagec.artifact.container import open_path
-from stagec.compiler import targets
+from stagec.backends import cpu as targets
 from stagec.errors import ArtifactError, DtypeError, PytreeError, ShapeError, UnsupportedError
 
 SPEC = stagec.ShapeDtypeStruct

@@ -16,7 +16,7 @@ import stagec.numpy as snp
 from stagec.api.load import open_artifact
 from stagec.artifact import stored
 from stagec.artifact.container import SectionTable, encode
-from stagec.compiler import targets
+from stagec.backends import cpu as targets
 from stagec.errors import ArtifactError
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent

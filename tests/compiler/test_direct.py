@@ -13,12 +13,12 @@ import stagec
 import stagec.numpy as snp
 from passes import bindings
 from stagec import lax
+from stagec.backends import Target
 from stagec.compiler import build, direct, driver, log
 from stagec.compiler.direct import library, linker, memory, program
 from stagec.compiler.flags import CompileOptions
 from stagec.compiler.mlir import ir
 from stagec.compiler.session import new_session
-from stagec.compiler.targets import Target
 from stagec.runtime.executable import Executable
 
 CPU = Target.parse("cpu")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from iree.compiler import ir
 
+from stagec.backends import Target
 from stagec.compiler import diagnostics, driver, log
 from stagec.compiler.driver import compile_module, prepared, run, serialize
 from stagec.compiler.flags import CompileOptions, ladder
 from stagec.compiler.mlir import operations
-from stagec.compiler.targets import Target
 from stagec.core.errors import CompileError
 
 CPU = Target.parse("cpu")

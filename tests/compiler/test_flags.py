@@ -2,9 +2,9 @@
 
 import pytest
 
+from stagec.backends import Target
 from stagec.compiler.driver import compile_module
 from stagec.compiler.flags import DATA_TILING_SIZE, FLAG_SETS, CompileOptions, ladder
-from stagec.compiler.targets import Target
 
 CPU = Target.parse("cpu")
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from stagec.backends import Target
 from stagec.compiler.stages import PHASES, STAGES, dump_all, stage_text
-from stagec.compiler.targets import Target
 from stagec.core.errors import CompileError
 
 CPU = Target.parse("cpu")

@@ -15,8 +15,8 @@ import stagec
 import stagec.numpy as snp
 from stagec import lax
 from stagec.api.export import from_trace
+from stagec.backends import Target
 from stagec.compiler import build, log
-from stagec.compiler.targets import Target
 from stagec.core import libraries
 from stagec.core.graph import host_callbacks
 from stagec.factorizations import lapack

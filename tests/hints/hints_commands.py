@@ -16,8 +16,8 @@ import passes.__main__
 import stagec
 import stagec.numpy as snp
 from stagec.artifact import container
+from stagec.backends import Target
 from stagec.cli import cli
-from stagec.compiler.targets import Target
 
 # Messages of commands are about what was typed, not about a line.
 HAVE_LINES = False

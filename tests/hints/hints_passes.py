@@ -154,9 +154,9 @@ CASES = [
         lambda: [passes.run(parsed(), name) for name in passes.pass_names()],
     ),
     (
-        "choose from cpu, vulkan, cuda",
-        lambda: passes.PassOptions(target="zzz"),
-        lambda: [passes.PassOptions(target=t) for t in ("cpu", "vulkan", "cuda")],
+        "choose from cpu, spirv, gpu",
+        lambda: passes.PassOptions(laws="zzz"),
+        lambda: [passes.PassOptions(laws=name) for name in ("cpu", "spirv", "gpu")],
     ),
     # The oracle.
     (

@@ -117,8 +117,6 @@ ELSEWHERE = {
     "load it with the version of iree-base-runtime that `python -m stagec inspect` shows": "artifact/test_damage.py",
     "the compiler broke its loops; call the jitted function, which falls back on NumPy": "runtime/test_traps.py",
     "install the GPU's driver; `stagec doctor` shows what is found": "",
-    "install NVIDIA's driver; `nvidia-smi` shows whether it works": "",
-    "install a Vulkan driver (on Debian: apt-get install mesa-vulkan-drivers, which needs no GPU)": "",
     "install stagec itself, which brings the compiler: `pip install .` in a clone; both may be installed together": "install/test_runtime.py",
     ".cat.codes are the categories' numbers": "core/test_foreign.py",
     ".astype('int64') counts its units of time; subtract the first one, since 32 bits hold few": "core/test_foreign.py",

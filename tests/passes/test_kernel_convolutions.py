@@ -15,8 +15,8 @@ from passes.kernels.convolutions.tiles import tiling
 from passes.kernels.processor import Processor
 from passes.match import operations
 from stagec import lax
+from stagec.backends import Target
 from stagec.compiler.build import choose_driver
-from stagec.compiler.targets import Target
 
 WIDE = Processor.of("x86_64", frozenset({"avx2", "fma", "avx512f", "avx512vl", "avx512dq", "avx512bw"}))
 LAYOUT = ("NHWC", "HWIO", "NHWC")

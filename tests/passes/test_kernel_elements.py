@@ -14,7 +14,7 @@ from stagec import lax
 from stagec.compiler import log
 
 NARROW = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
-PLAIN = PassOptions(target="cpu", machine="x86_64", features=frozenset())
+PLAIN = PassOptions(machine="x86_64", features=frozenset())
 
 
 def everything(dtype):

@@ -14,8 +14,8 @@ from passes.kernels.writer import spelled_float
 from passes.match import constant_of, operations
 from passes.types import numpy_dtype
 from stagec import lax
+from stagec.backends import Target
 from stagec.compiler.driver import compile_module
-from stagec.compiler.targets import Target
 
 WIDE = Processor.of("x86_64", frozenset({"avx2", "fma", "avx512f", "avx512vl", "avx512dq", "avx512bw"}))
 

@@ -18,7 +18,7 @@ from passes.simplify.constants import computed
 from stagec import lax
 from stagec.compiler import log
 
-OPTIONS = PassOptions(target="cpu", machine="x86_64", features=frozenset({"avx2", "fma"}))
+OPTIONS = PassOptions(machine="x86_64", features=frozenset({"avx2", "fma"}))
 # Spread over workgroups, in vectors with and without a rest, and in a few elements.
 SHAPES = [(3, 50, 70), (7, 64), (5,)]
 

@@ -137,7 +137,7 @@ def test_extra_passes_run_first_and_in_order():
     def look(module):
         seen.append(("function", op_names(module)))
 
-    extra = [look, log_as_two_ops, Pass("named", lambda m, o: seen.append(("pass", o.target)))]
+    extra = [look, log_as_two_ops, Pass("named", lambda m, o: seen.append(("pass", o.laws)))]
     passes.run(module, "simplify", extra=extra, on_pass=lambda name, m: seen.append(name))
     assert seen == [
         ("function", ["constant", "add", "log"]),
@@ -268,12 +268,11 @@ def test_ops_of_other_dialects_are_not_checked():
     assert passes.pattern("func.call")(lambda op: None).ops == ("func.call",)
 
 
-def test_an_unknown_target_is_refused_with_the_list(capsys):
-    with pytest.raises(PipelineError, match=r"no target named 'nope'\n  Fix: choose from cpu, vulkan, cuda"):
-        passes.PassOptions(target="nope")
-    assert passes.PassOptions(target="vulkan:ampere").target == "vulkan:ampere"
-    assert main(["--target", "nope", "whatever.mlir"]) == 2
-    assert "choose from cpu, vulkan, cuda" in capsys.readouterr().err
+def test_unknown_laws_are_refused_with_the_list(capsys):
+    with pytest.raises(PipelineError, match=r"no laws named 'nope'\n  Fix: choose from cpu, spirv, gpu"):
+        passes.PassOptions(laws="nope")
+    assert main(["--laws", "nope", "whatever.mlir"]) == 2
+    assert "choose from cpu, spirv, gpu" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ from test_registry import bundles, evaluate, mismatch
 import stagec
 import stagec.numpy as snp
 from stagec import lax
+from stagec.backends import Target
 from stagec.compiler import build
-from stagec.compiler.targets import Target
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import trace_flat
 from stagec.core.primitive import Primitive

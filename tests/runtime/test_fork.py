@@ -12,8 +12,8 @@ import textwrap
 
 import pytest
 
+from stagec.backends import Target
 from stagec.compiler.flags import CompileOptions
-from stagec.compiler.targets import Target
 from stagec.errors import CompileError
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")

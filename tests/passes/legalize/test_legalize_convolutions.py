@@ -60,10 +60,10 @@ def test_a_transpose_of_the_users_gets_its_barrier():
     assert names(found) == ["transpose", "optimization_barrier", "convolution"]
 
 
-@pytest.mark.parametrize("target", ["vulkan", "cuda"])
-def test_other_targets_keep_the_layout(target):
+@pytest.mark.parametrize("laws", ["spirv", "gpu"])
+def test_other_targets_keep_the_layout(laws):
     found = batch_first()
-    assert "features_last" not in passes.run(found, "legalize", options=passes.PassOptions(target=target)).hits
+    assert "features_last" not in passes.run(found, "legalize", options=passes.PassOptions(laws=laws)).hits
     assert names(found) == ["convolution"]
 
 

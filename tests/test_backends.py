@@ -6,8 +6,8 @@ import sys
 import pytest
 from hypothesis import given, strategies as st
 
-from stagec.compiler import targets
-from stagec.compiler.targets import Target, cpu_features, cpu_levels, known_targets
+from stagec.backends import Target, cpu as targets, host, known_targets
+from stagec.backends.cpu import cpu_features, cpu_levels
 from stagec.core.errors import TargetError
 
 
@@ -102,7 +102,7 @@ def test_the_key_of_a_fixed_level_does_not_depend_on_this_machine(monkeypatch):
 def test_a_machine_without_the_features_is_told_which_are_missing(monkeypatch):
     v2 = frozenset({"cx16", "lahf_lm", "popcnt", "sse4_1", "sse4_2", "ssse3", "pni"})
     monkeypatch.setattr(targets, "cpu_features", lambda: v2)
-    monkeypatch.setattr(targets, "_machine", lambda: "x86_64")
+    monkeypatch.setattr(host, "machine", lambda: "x86_64")
     assert cpu_levels() == ("x86-64", "x86-64-v2")
     assert not Target.parse("cpu:x86-64-v2+sse3").missing_here()
     assert {"avx2", "fma"} <= Target.parse("cpu:x86-64-v3").missing_here()
@@ -113,7 +113,7 @@ def test_a_machine_without_the_features_is_told_which_are_missing(monkeypatch):
 
 def test_targets_and_the_driver_do_not_load_the_compiler():
     code = (
-        "import sys, stagec.compiler.driver, stagec.compiler.stages, stagec.compiler.targets as t;"
+        "import sys, stagec.compiler.driver, stagec.compiler.stages, stagec.backends as t;"
         "t.Target.parse('cpu').contributors();"
         "assert not [m for m in sys.modules if m.startswith(('iree', 'rich'))]"
     )

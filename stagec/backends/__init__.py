@@ -1,0 +1,23 @@
+"""What programs are compiled for and run on: one file for each backend.
+
+To add one, write its file and name it here.
+"""
+
+from __future__ import annotations
+
+from stagec.backends.cpu import Cpu
+from stagec.backends.cuda import Cuda
+from stagec.backends.record import REGISTRY, Backend, Target
+from stagec.backends.vulkan import Vulkan
+
+__all__ = ["BACKENDS", "CPU", "Backend", "Target", "known_targets"]
+
+# In the order in which platforms are tried.
+BACKENDS: dict[str, Backend] = {backend.name: backend for backend in (Cpu(), Vulkan(), Cuda())}
+REGISTRY.update(BACKENDS)
+CPU = BACKENDS["cpu"]
+
+
+def known_targets() -> tuple[str, ...]:
+    """Every target description without extra features, for help texts and completion."""
+    return tuple(name for backend in BACKENDS.values() for name in backend.known())
