@@ -5,9 +5,10 @@ module but this one: `stagec` has the base of its errors from here.
 """
 
 import importlib as _importlib
-from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
+import typing as _typing
+from typing import Any as _Any
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from passes.errors import InterpretError, InvalidModuleError, PassError, PatternError, PipelineError, UnknownOpError
     from passes.patterns import Pattern, apply, pattern
     from passes.pipeline import Pass, PassOptions, PassRecord, Report, fingerprint, pass_names, run

@@ -5,8 +5,9 @@ compiled once and kept on disk. Names and meaning follow JAX.
 """
 
 import importlib as _importlib
+import typing as _typing
 from importlib.util import find_spec as _find_spec
-from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
+from typing import Any as _Any
 
 from stagec.core import boundary as _boundary, forking as _forking, missing as _missing, operators as _operators
 from stagec.core.config import (
@@ -25,7 +26,8 @@ from stagec.core.errors import StagecError, not_installed as _not_installed
 from stagec.runtime import eager as _eager  # noqa: F401  what runs outside jit
 from stagec.runtime.device import Device, default_backend, default_device, devices, local_device_count
 
-if _TYPE_CHECKING:
+# Not by another name of the constant, which Pyright would not know.
+if _typing.TYPE_CHECKING:
     from passes import Pass, Pattern, pattern
     from stagec import (
         ad_checkpoint,

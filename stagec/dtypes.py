@@ -7,6 +7,8 @@ dtype(bfloat16)
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 
 from stagec.core.boundary import publish as _publish
@@ -40,7 +42,7 @@ __all__ = [
     "scalar_type_of",
 ]
 
-bfloat16 = ml_dtypes.bfloat16
+bfloat16: type[Any] = ml_dtypes.bfloat16
 # What promotion raises, under JAX's name.
 TypePromotionError = DtypeError
 

@@ -65,12 +65,12 @@ _NAMES = {
 }
 
 
-def _triangle(x: Any) -> Any:
+def _triangle(x: Any) -> Array:
     return snp.maximum(0, 1 - x)
 
 
 def _lanczos(radius: float) -> Callable[[Any], Any]:
-    def kernel(x: Any) -> Any:
+    def kernel(x: Array) -> Array:
         safe = snp.where(x > 1e-3, x, 1)
         value = radius * snp.sin(math.pi * safe) * snp.sin(math.pi * safe / radius) / (math.pi * safe) ** 2
         return snp.where(x > radius, 0, snp.where(x > 1e-3, value, 1))
@@ -81,7 +81,7 @@ def _lanczos(radius: float) -> Callable[[Any], Any]:
 def _cubic(a: float) -> Callable[[Any], Any]:
     """Keys's kernel with a parameter."""
 
-    def kernel(x: Any) -> Any:
+    def kernel(x: Array) -> Array:
         near = ((a + 2) * x - (a + 3)) * x * x + 1
         far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
         return snp.where(x >= 2, 0, snp.where(x >= 1, far, near))
@@ -98,7 +98,7 @@ _KERNELS: dict[ResizeMethod, Callable[[Any], Any]] = {
 }
 
 
-def _weights(size: int, wanted: int, scale: Any, move: Any, method: ResizeMethod, antialias: bool) -> Any:
+def _weights(size: int, wanted: int, scale: Any, move: Array, method: ResizeMethod, antialias: bool) -> Array:
     """The matrix (size, wanted) whose columns make an output pixel of the input pixels."""
     scale, move = promote_inexact(scale, move)
     scale, move = array_argument(scale, "scale"), array_argument(move, "translation")

@@ -127,11 +127,12 @@ def tree_reduce(
     6
     """
     leaves = pytree.leaves(tree, is_leaf)
-    if initializer is not _NOTHING:
-        return functools.reduce(function, leaves, initializer)
-    if not leaves:
-        raise location.error(PytreeError, "tree_reduce: the tree has no leaves", fix="pass an initializer")
-    return functools.reduce(function, leaves)
+    if initializer is _NOTHING:
+        if not leaves:
+            raise location.error(PytreeError, "tree_reduce: the tree has no leaves", fix="pass an initializer")
+        initializer, *leaves = leaves
+    reduced: R = functools.reduce(function, leaves, initializer)
+    return reduced
 
 
 def tree_reduce_associative(
@@ -145,15 +146,16 @@ def tree_reduce_associative(
     >>> tree_reduce_associative(lambda a, b: a + b, [1, 2, 3])
     6
     """
-    values = pytree.leaves(tree, is_leaf)
+    values: list[Any] = pytree.leaves(tree, is_leaf)
     if not values:
         if identity is _NOTHING:
             raise location.error(PytreeError, "tree_reduce_associative: the tree has no leaves", fix="pass an identity")
-        return identity
+        values = [identity]
     while len(values) > 1:
         odd = values[-1:] if len(values) % 2 else []
         values = [operation(a, b) for a, b in zip(values[::2], values[1::2])] + odd
-    return values[0]
+    reduced: R = values[0]
+    return reduced
 
 
 def tree_all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:

@@ -122,7 +122,7 @@ class CustomRule(Function[P, R_co], abc.ABC):
         names = list(self._signature.parameters)[:count] if self._signature else []
         return names + [f"argument {i}" for i in range(len(names), count)]
 
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any], primitive: Any) -> Any:
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any], primitive: Any) -> R_co:
         everything = self._positional(args, kwargs)
         static = [a for i, a in enumerate(everything) if i in self._nondiff]
         dynamic = [a for i, a in enumerate(everything) if i not in self._nondiff]
@@ -134,7 +134,8 @@ class CustomRule(Function[P, R_co], abc.ABC):
         used = Use(self, static, everything, tree)
         outs = call(primitive, Rule(self._name, used.function, self._derive(used)), values)
         assert used.out_tree is not None, "the function or its rule ran"
-        return used.out_tree.unflatten([as_array(o) for o in outs])
+        result: R_co = used.out_tree.unflatten([as_array(o) for o in outs])
+        return result
 
 
 class Use:

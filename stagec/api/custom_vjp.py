@@ -176,7 +176,7 @@ def custom_gradient(fun: Callable[P, tuple[R, Any]]) -> Function[P, R]:
 
     function: Callable[..., Any] = fun
 
-    @wraps(fun)
+    @wraps(function)
     def plain(*args: Any) -> Any:
         return function(*args)[0]
 
@@ -206,7 +206,7 @@ def custom_gradient(fun: Callable[P, tuple[R, Any]]) -> Function[P, R]:
         captured, pull = residuals
         return pull(captured, ct)
 
-    made: Any = custom_vjp(plain)
+    made: custom_vjp[P, R] = custom_vjp(plain)
     made._signature = None
     made.defvjp(fwd, bwd)
     return made

@@ -11,7 +11,7 @@ from stagec.control.custom_batch import custom_vmap_p
 from stagec.control.scan import map_
 from stagec.core import errors, location, pytree
 from stagec.core.boundary import short_tracebacks
-from stagec.core.callables import P, R_co
+from stagec.core.callables import P, R, R_co
 from stagec.primitives.operand import aval_of
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -85,7 +85,7 @@ class custom_vmap(CustomRule[P, R_co]):
         return derive
 
 
-def sequential_vmap(f: Callable[..., Any]) -> custom_vmap[..., Any]:
+def sequential_vmap(f: Callable[P, R]) -> custom_vmap[P, R]:
     """A function that `vmap` runs for one element after the other, as `lax.map` does.
 
     >>> import stagec, stagec.numpy as snp
@@ -98,6 +98,7 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap[..., Any]:
     1
     """
     made = custom_vmap(f)
+    function: Callable[..., Any] = f
 
     def rule(axis_size: int, in_batched: list[Any], *args: Any) -> Any:
         leaves, tree = pytree.flatten(args)
@@ -105,7 +106,7 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap[..., Any]:
 
         def one(mapped: list[Any]) -> Any:
             rest = iter(mapped)
-            return f(*tree.unflatten([next(rest) if on else leaf for leaf, on in zip(leaves, flags)]))
+            return function(*tree.unflatten([next(rest) if on else leaf for leaf, on in zip(leaves, flags)]))
 
         result = map_(one, [leaf for leaf, on in zip(leaves, flags) if on])
         return result, pytree.map_leaves(lambda _: True, result)

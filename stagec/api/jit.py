@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from stagec.api.arguments import ArgumentRules, leaf_aval, leaf_value, leaf_values
@@ -80,6 +80,7 @@ class JitFunction(Function[P, R_co], SignatureCalls):
         if config.disable_jit:
             return self._function(*args, **kwargs)
         trace, values, refs = self._traced_with_references(args, kwargs)
+        outs: Sequence[Any]
         if state.trace is None:
             device, committed = self._placement(trace, values)
             runnable = self._runnable(trace, device)

@@ -125,7 +125,8 @@ def checkpoint_name(x: X, name: str) -> X:
     Args:
       x: pytree of arrays.
     """
-    return pytree.map_leaves(lambda leaf: name_p(operand(leaf, name), name=name), x)
+    named: X = pytree.map_leaves(lambda leaf: name_p(operand(leaf, name), name=name), x)
+    return named
 
 
 class checkpoint_policies:

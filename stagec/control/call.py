@@ -9,7 +9,7 @@ from stagec.control import bodies
 from stagec.control.derived import slimmer, trimmed, with_inputs
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation, Graph, replay, trace_flat
-from stagec.core.primitive import Primitive
+from stagec.core.primitive import MultiplePrimitive, Primitive
 from stagec.core.zero import Linear, Zero, is_linear, is_zero, zero_of
 from stagec.primitives.operand import aval_of
 from stagec.transforms.batch import batch_flat
@@ -129,7 +129,7 @@ def _trim(equation: Equation, live: Sequence[bool]) -> Equation:
     return slimmer(equation, read, tuple(live), {"graph": with_inputs(slim, read)})
 
 
-jit_p = Primitive(
+jit_p = MultiplePrimitive(
     "jit",
     shape=_shape,
     eval=_eval,
@@ -139,5 +139,4 @@ jit_p = Primitive(
     batch=_batch,
     partial=_partial,
     trim=_trim,
-    multiple=True,
 )

@@ -11,7 +11,7 @@ from stagec.control.call import jit_p
 from stagec.core import location
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, Literal, Var, prune, replay, trace_flat
-from stagec.core.primitive import Primitive
+from stagec.core.primitive import MultiplePrimitive, Primitive, SinglePrimitive
 from stagec.core.trace import bind, current
 from stagec.core.zero import is_linear, is_zero
 from stagec.primitives.operand import aval_of
@@ -20,7 +20,7 @@ from stagec.transforms.linearize import PartialTrace
 
 Policy = Callable[..., bool]
 
-name_p = Primitive(
+name_p = SinglePrimitive(
     "name",
     shape=lambda x, *, name: x,
     eval=lambda x, *, name: x,
@@ -50,7 +50,7 @@ def _barrier_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict
 
 
 # Its results are its operands; the compiler does not see that.
-remat_barrier_p = Primitive(
+remat_barrier_p = MultiplePrimitive(
     "remat_barrier",
     shape=lambda *avals: list(avals),
     eval=lambda *arrays: list(arrays),
@@ -58,7 +58,6 @@ remat_barrier_p = Primitive(
     jvp=_barrier_jvp,
     transpose=lambda cts, *operands: [None if is_zero(ct) else ct for ct in cts],
     batch=lambda primitive, args, dims, size, params: (primitive(*args), list(dims)),
-    multiple=True,
 )
 
 
@@ -191,7 +190,7 @@ def _replay_from(graph: Graph, values: dict[Var, Any], outputs: Sequence[Any]) -
     return [read(a) for a in outputs]
 
 
-checkpoint_p = Primitive(
+checkpoint_p = MultiplePrimitive(
     "checkpoint",
     shape=_shape,
     eval=_eval,
@@ -200,7 +199,6 @@ checkpoint_p = Primitive(
     transpose=_transpose,
     batch=_batch,
     partial=_partial,
-    multiple=True,
 )
 
 

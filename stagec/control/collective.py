@@ -12,7 +12,7 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.axis import axis_length, unbound
 from stagec.core.callables import X
-from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Absent, Primitive
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Absent, Primitive, SinglePrimitive
 from stagec.primitives import arithmetic, reduce, shape, slicing
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.iota import iota
@@ -55,7 +55,7 @@ def _sum_over(x: Any, dim: int | None, size: Any) -> Any:
 
 _NO_DERIVATIVE = Absent("the extreme over a batch has no rule; sum or gather instead")
 
-psum_p = Primitive(
+psum_p = SinglePrimitive(
     "psum",
     shape=lambda x, *, axis_name: x.strip_weak_type(),
     eval=_eval,
@@ -64,7 +64,7 @@ psum_p = Primitive(
     transpose=lambda ct, x, *, axis_name: [Primitive.registry["psum"](ct, axis_name=axis_name)],
     batch=_across(_sum_over),
 )
-pmax_p = Primitive(
+pmax_p = SinglePrimitive(
     "pmax",
     shape=lambda x, *, axis_name: x,
     eval=_eval,
@@ -73,7 +73,7 @@ pmax_p = Primitive(
     transpose=NOT_LINEAR,
     batch=_across(lambda x, dim, size: x if dim is None else reduce.reduce_max(x, (dim,))),
 )
-pmin_p = Primitive(
+pmin_p = SinglePrimitive(
     "pmin",
     shape=lambda x, *, axis_name: x,
     eval=_eval,
@@ -101,7 +101,7 @@ def _gather_batch(primitive: Primitive, args: Any, dims: Any, size: Any, params:
     return to_front(x, dim, size), None
 
 
-all_gather_p = Primitive(
+all_gather_p = SinglePrimitive(
     "all_gather",
     shape=_gather_shape,
     eval=_eval,
@@ -116,7 +116,7 @@ def _index_batch(primitive: Primitive, args: Any, dims: Any, size: Any, params: 
     return iota(np.dtype(np.int32), int(size)), 0
 
 
-axis_index_p = Primitive(
+axis_index_p = SinglePrimitive(
     "axis_index",
     shape=lambda *, axis_name: ShapedArray.of((), np.dtype(np.int32)),
     eval=_eval,

@@ -15,7 +15,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.callables import R
 from stagec.core.functions import Role, call, check_callable
 from stagec.core.graph import Graph, replay
-from stagec.core.primitive import Primitive
+from stagec.core.primitive import MultiplePrimitive
 from stagec.primitives import arithmetic, logic, references
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
@@ -45,7 +45,7 @@ def _lower(cx: Any, index: Any, *values: Any, branches: tuple[Graph, ...]) -> An
     return bodies.emit_case(cx, index, [functools.partial(replay, graph, operands) for graph in branches])
 
 
-cond_p = Primitive(
+cond_p = MultiplePrimitive(
     "cond",
     shape=_shape,
     eval=_eval,
@@ -55,7 +55,6 @@ cond_p = Primitive(
     batch=cond_rules.batch,
     partial=cond_rules.partial,
     trim=cond_rules.trim,
-    multiple=True,
 )
 
 

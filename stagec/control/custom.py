@@ -8,11 +8,12 @@ from typing import Any
 from stagec.control import bodies
 from stagec.control.call import jit_p
 from stagec.core import errors, location
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.config import state
 from stagec.core.graph import Graph, GraphTrace, replay, trace_flat
-from stagec.core.primitive import Absent, Primitive
-from stagec.core.trace import Trace, bind
+from stagec.core.primitive import Absent, MultiplePrimitive, Primitive
+from stagec.core.trace import Trace
 from stagec.core.zero import differentiable, is_zero, zero_of
 from stagec.primitives.operand import aval_of
 from stagec.primitives.reduce import reduce_sum
@@ -45,22 +46,22 @@ class Rule:
         return ""
 
 
-class CustomPrimitive(Primitive):
+class CustomPrimitive(MultiplePrimitive):
     """Runs a function as it is; recorded only where a graph is, differentiated by its rule.
 
     `graph` is None until the call is recorded; then `captured` values that it closes over lead its operands.
     """
 
-    def __call__(self, *args: Any, **params: Any) -> list[Any]:
-        graph, rule, captured = params["graph"], params["rule"], params["captured"]
-        trace = state.trace
+    def __call__(self, *args: Any, **params: Any) -> list[Array]:
+        rule: Rule = params["rule"]
+        graph, captured, trace = params["graph"], params["captured"], state.trace
         if graph is not None or isinstance(trace, (JvpTrace, PartialTrace)):
-            return bind(self, args, params)
+            return super().__call__(*args, **params)
         if not _may_be_differentiated(trace):
             return rule.function(*args)
         # What the function closes over becomes operands: a batch's values belong to the trace that is in force.
         graph, found = trace_flat(rule.function, [aval_of(a) for a in args], name=rule.name)
-        return bind(self, (*found, *args), {"graph": graph, "rule": rule, "captured": captured + len(found)})
+        return super().__call__(*found, *args, graph=graph, rule=rule, captured=captured + len(found))
 
 
 def _may_be_differentiated(trace: Trace | None) -> bool:
@@ -70,7 +71,7 @@ def _may_be_differentiated(trace: Trace | None) -> bool:
     return isinstance(trace, (GraphTrace, JvpTrace, PartialTrace))
 
 
-def call(primitive: CustomPrimitive, rule: Rule, args: Sequence[Any]) -> list[Any]:
+def call(primitive: CustomPrimitive, rule: Rule, args: Sequence[Any]) -> list[Array]:
     """Run a function with a derivative of its own."""
     return primitive(*args, graph=None, rule=rule, captured=0)
 
@@ -93,8 +94,8 @@ def _partial(trace: PartialTrace, args: tuple[Any, ...], params: dict[str, Any])
 
 
 def _run(params: dict[str, Any], args: Sequence[Any]) -> list[Any]:
-    graph = params["graph"]
-    return params["rule"].function(*args) if graph is None else replay(graph, args)
+    rule: Rule = params["rule"]
+    return rule.function(*args) if params["graph"] is None else replay(params["graph"], args)
 
 
 def _transpose(cts: Any, *operands: Any, graph: Graph, rule: Rule, captured: int) -> list[Any]:
@@ -157,7 +158,6 @@ custom_jvp_p = CustomPrimitive(
     transpose=_transpose,
     batch=_batch_jvp,
     partial=_partial,
-    multiple=True,
 )
 
 
@@ -254,7 +254,6 @@ custom_vjp_p = CustomPrimitive(
     transpose=_transpose,
     batch=_batch_vjp,
     partial=_partial,
-    multiple=True,
 )
 
 
@@ -292,14 +291,14 @@ def _lin_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: di
     raise _no_forward(params["rule"])
 
 
-class _ReverseOnly(Primitive):
+class _ReverseOnly(MultiplePrimitive):
     """Stands for tangents that only a transposition can make sense of."""
 
-    def __call__(self, *args: Any, **params: Any) -> Any:
+    def __call__(self, *args: Any, **params: Any) -> list[Array]:
         trace = state.trace
         if not _records(trace):
             raise _no_forward(params["rule"])
-        return bind(self, args, params)
+        return super().__call__(*args, **params)
 
 
 def _records(trace: Trace | None) -> bool:
@@ -315,5 +314,4 @@ custom_lin_p = _ReverseOnly(
     jvp=Absent("custom_vjp functions have no forward mode"),
     transpose=_lin_transpose,
     batch=_lin_batch,
-    multiple=True,
 )

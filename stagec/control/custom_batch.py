@@ -9,11 +9,11 @@ from stagec.control import bodies
 from stagec.control.call import jit_p
 from stagec.control.custom import Rule, check_captured
 from stagec.core import errors, location
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.config import state
 from stagec.core.graph import Graph, GraphTrace, replay, trace_flat
-from stagec.core.primitive import Primitive
-from stagec.core.trace import bind
+from stagec.core.primitive import MultiplePrimitive, Primitive
 from stagec.core.zero import differentiable, is_zero, zero_of
 from stagec.primitives.operand import aval_of
 from stagec.primitives.rules import instantiate, to_front
@@ -21,25 +21,25 @@ from stagec.transforms.jvp import jvp_flat
 from stagec.transforms.linearize import PartialTrace
 
 
-class _CustomVmap(Primitive):
+class _CustomVmap(MultiplePrimitive):
     """Runs a function as it is, and its rule under a batch; a rule's `derive` is `(size, batched, values)`.
 
     `graph` is None until the call is recorded; then `captured` values that it closes over lead its operands.
     """
 
-    def __call__(self, *args: Any, **params: Any) -> list[Any]:
-        rule = params["rule"]
+    def __call__(self, *args: Any, **params: Any) -> list[Array]:
+        rule: Rule = params["rule"]
         if state.trace is None:
             return _run(params, args)
         if params["graph"] is not None or not isinstance(state.trace, GraphTrace):
-            return bind(self, args, params)
+            return super().__call__(*args, **params)
         graph, found = trace_flat(rule.function, [aval_of(a) for a in args], name=rule.name)
-        return bind(self, (*found, *args), {"graph": graph, "rule": rule, "captured": len(found)})
+        return super().__call__(*found, *args, graph=graph, rule=rule, captured=len(found))
 
 
 def _run(params: dict[str, Any], args: Sequence[Any]) -> list[Any]:
-    graph = params["graph"]
-    return params["rule"].function(*args) if graph is None else replay(graph, args)
+    rule: Rule = params["rule"]
+    return rule.function(*args) if params["graph"] is None else replay(params["graph"], args)
 
 
 def _shape(*avals: ShapedArray, graph: Graph, rule: Rule, captured: int) -> list[ShapedArray]:
@@ -131,5 +131,4 @@ custom_vmap_p = _CustomVmap(
     transpose=_transpose,
     batch=_batch,
     partial=_partial,
-    multiple=True,
 )

@@ -11,7 +11,7 @@ from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import R
 from stagec.core.graph import Graph, replay
-from stagec.core.primitive import Absent, Primitive
+from stagec.core.primitive import Absent, MultiplePrimitive, Primitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives.operand import aval_of
 from stagec.primitives.rules import instantiate, no_rule, to_front
@@ -71,7 +71,7 @@ def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[s
     return primitive(*values, graph=forward, transposed=backward, count=count), [0] * len(outs)
 
 
-linear_call_p = Primitive(
+linear_call_p = MultiplePrimitive(
     "linear_call",
     shape=_shape,
     eval=_eval,
@@ -79,7 +79,6 @@ linear_call_p = Primitive(
     jvp=_jvp,
     transpose=_transpose,
     batch=_batch,
-    multiple=True,
 )
 
 

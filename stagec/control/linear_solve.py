@@ -12,7 +12,7 @@ from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import R
 from stagec.core.graph import Graph, replay
-from stagec.core.primitive import Absent, Primitive
+from stagec.core.primitive import Absent, MultiplePrimitive, Primitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives import arithmetic
 from stagec.primitives.operand import aval_of
@@ -98,7 +98,7 @@ def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[s
     return outs, [0] * len(outs)
 
 
-linear_solve_p = Primitive(
+linear_solve_p = MultiplePrimitive(
     "custom_linear_solve",
     shape=_shape,
     eval=_eval,
@@ -106,7 +106,6 @@ linear_solve_p = Primitive(
     jvp=_jvp,
     transpose=_transpose,
     batch=_batch,
-    multiple=True,
 )
 
 

@@ -12,7 +12,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.callables import R
 from stagec.core.functions import Role, check_callable
 from stagec.core.graph import Graph, replay, trace_flat
-from stagec.core.primitive import Primitive
+from stagec.core.primitive import MultiplePrimitive
 from stagec.core.pytree import LEAF
 from stagec.core.trace import Tracer
 from stagec.primitives import arithmetic, logic, references
@@ -52,7 +52,7 @@ def _lower(cx: Any, *values: Any, cond: Graph, body: Graph, cond_consts: int, bo
     )
 
 
-while_p = Primitive(
+while_p = MultiplePrimitive(
     "while",
     shape=_shape,
     eval=_eval,
@@ -62,7 +62,6 @@ while_p = Primitive(
     batch=while_rules.batch,
     partial=while_rules.partial,
     trim=while_rules.trim,
-    multiple=True,
 )
 
 

@@ -14,7 +14,7 @@ from stagec.control.cond import choose
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import R
-from stagec.core.primitive import NO_OPERANDS, Primitive
+from stagec.core.primitive import NO_OPERANDS, SinglePrimitive
 from stagec.primitives.operand import aval_of
 
 
@@ -43,7 +43,7 @@ def _lower(cx: Any, *, platforms: tuple[str, ...], default: bool) -> Any:
     return cx.constant(_index(cx.backend.name, platforms, default), cx.out_avals[0])
 
 
-platform_index_p = Primitive(
+platform_index_p = SinglePrimitive(
     "platform_index",
     shape=_shape,
     eval=_eval,

@@ -13,7 +13,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.callables import R, X
 from stagec.core.functions import Role, call, check_callable
 from stagec.core.graph import Graph, Literal, replay
-from stagec.core.primitive import Primitive
+from stagec.core.primitive import MultiplePrimitive
 from stagec.core.pytree import PyTreeDef
 from stagec.primitives import arithmetic, logic, references
 from stagec.primitives.axes import as_int
@@ -115,7 +115,7 @@ def _write(whole: Any, y: Any, place: Operand) -> Any:
     return dynamic_update_slice_p(whole, row, place, *[_count(0)] * len(shape))
 
 
-scan_p = Primitive(
+scan_p = MultiplePrimitive(
     "scan",
     shape=_shape,
     eval=_eval,
@@ -125,7 +125,6 @@ scan_p = Primitive(
     batch=scan_rules.batch,
     partial=scan_rules.partial,
     trim=scan_rules.trim,
-    multiple=True,
 )
 
 

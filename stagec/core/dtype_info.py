@@ -36,9 +36,10 @@ def _scalar_type(x: Any) -> type:
     if isinstance(found, ExtendedDtype):
         return found.type
     try:
-        return np.dtype(x).type
+        dtype: np.dtype[Any] = np.dtype(x)
     except TypeError:
-        return parse(x).type
+        dtype = parse(x)
+    return dtype.type
 
 
 _FLOAT8_TYPES = {dtype.type for dtype in FLOAT8}

@@ -58,7 +58,7 @@ class prng_key(extended):
 class ExtendedDtype:
     """The base of dtypes that NumPy does not know; `str()` of one is its short name"""
 
-    type: Any = extended
+    type: type[Any] = extended
 
 
 _NARROW = {int64: int32, uint64: uint32, float64: float32, complex128: complex64}
@@ -73,7 +73,8 @@ _values = config._values
 def _x64() -> bool:
     # `config.enable_x64` takes Python's slow attribute path; this runs once an operation.
     overrides = state.overrides
-    return overrides["enable_x64"] if "enable_x64" in overrides else _values["enable_x64"]
+    x64: bool = overrides["enable_x64"] if "enable_x64" in overrides else _values["enable_x64"]
+    return x64
 
 
 def parse(dtype: DtypeLike) -> Any:
@@ -134,7 +135,7 @@ def canonicalize(dtype: DtypeLike) -> Dtype:
         pass
     if isinstance(dtype, ExtendedDtype):
         return cast(Dtype, dtype)
-    found = parse(dtype)
+    found: Dtype = parse(dtype)
     if not x64:
         found = _NARROW.get(found, found)
     if isinstance(dtype, type | str | np.dtype):
@@ -205,7 +206,8 @@ def itemsize_bits(dtype: DtypeLike) -> int:
     >>> itemsize_bits("bfloat16")
     16
     """
-    return 8 * parse(dtype).itemsize
+    found: Dtype = parse(dtype)
+    return 8 * found.itemsize
 
 
 # ---------------------------------------------------------------- names
@@ -217,7 +219,10 @@ _SHORT: dict[Any, str] = {
     **{d: d.name.replace("float8_", "f8") for d in FLOAT8},
     **{int4: "i4", uint4: "u4"},
 }
-_FROM_SHORT = {**{text: dtype for dtype, text in _SHORT.items()}, **{dtype.name: dtype for dtype in ALL | STORED}}
+_FROM_SHORT: dict[str, Dtype] = {
+    **{text: dtype for dtype, text in _SHORT.items()},
+    **{dtype.name: dtype for dtype in ALL | STORED},
+}
 
 
 def short(dtype: Any) -> str:
@@ -250,7 +255,7 @@ def from_short(text: str) -> Dtype:
 
 def is_bool(dtype: Any) -> bool:
     """Whether `dtype` is bool"""
-    return dtype == bool_
+    return bool(dtype == bool_)
 
 
 def is_integer(dtype: Any) -> bool:
@@ -358,7 +363,8 @@ _results: dict[tuple[Any, ...], tuple[np.dtype, bool]] = {}
 def _strict() -> bool:
     overrides = state.overrides
     name = "numpy_dtype_promotion"
-    return (overrides[name] if name in overrides else _values[name]) == "strict"
+    chosen: str = overrides[name] if name in overrides else _values[name]
+    return chosen == "strict"
 
 
 def _check_strict(pairs: Sequence[tuple[np.dtype, bool]]) -> None:

@@ -32,7 +32,8 @@ def from_foreign(value: Any, name: str = "") -> np.ndarray[Any, Any] | None:
         return _from_frame(value, name)
     if kind:
         _check_column(value.dtype, _title(name, f"a pandas {kind}"), "x")
-        return value.to_numpy()
+        column: np.ndarray[Any, Any] = value.to_numpy()
+        return column
     if hasattr(cls, "__dlpack__") and not isinstance(value, (np.ndarray, np.generic, ArrayOperators)):
         return import_tensor(value, name)
     return None
@@ -86,7 +87,8 @@ def _from_frame(frame: Any, name: str) -> np.ndarray[Any, Any]:
             rows,
             "x.to_numpy('float32') makes one array; {c: x[c] for c in x} is a dict of arrays",
         )
-    return frame.to_numpy()
+    numbers: np.ndarray[Any, Any] = frame.to_numpy()
+    return numbers
 
 
 def _check_column(dtype: Any, title: str, x: str) -> None:

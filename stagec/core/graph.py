@@ -407,7 +407,7 @@ def encode(value: Any) -> str:
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
         return repr(value)
     if isinstance(value, np.dtype):
-        return value.name
+        return str(value.name)
     if isinstance(value, (tuple, list)):
         return "(" + ",".join(map(encode, value)) + ")"
     if isinstance(value, dict):

@@ -48,7 +48,7 @@ def _param(names: _Names, value: Any, indent: int) -> str:
     if isinstance(value, Graph):
         return _graph(names, value, indent, 0)
     if isinstance(value, np.dtype):
-        return value.name
+        return str(value.name)
     if isinstance(value, tuple) and value and all(isinstance(v, Graph) for v in value):
         return "(" + ", ".join(_graph(names, v, indent, 0) for v in value) + ")"
     return str(value) if not isinstance(value, str) else value

@@ -16,6 +16,7 @@ from stagec.core.boundary import hide_frames, short_tracebacks, shorten
 
 if TYPE_CHECKING:
     from stagec.core.array import Array as _Interface
+    from stagec.core.aval import ShapedArray
 else:
     _Interface = object
 
@@ -113,7 +114,7 @@ class ArrayOperators(_Interface):
     """Arithmetic, comparison, indexing and NumPy's methods, for anything with an `aval`."""
 
     __slots__ = ()
-    aval: Any
+    aval: ShapedArray
 
     # NumPy's operators give way to ours: `numpy_array + array` is an Array.
     __array_priority__ = 100

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stagec.core import trace as _trace
+
+if TYPE_CHECKING:
+    from stagec.core.array import Array
 
 
 class Absent:
@@ -33,11 +36,11 @@ Rule = Any
 
 
 class Primitive:
-    """One row of the table.
+    """One row of the table; `SinglePrimitive` or `MultiplePrimitive`, where it is made.
 
     Args:
       name: how graphs print it.
-      shape: `(*avals, **params) -> aval`, or a list of avals if `multiple`.
+      shape: `(*avals, **params) -> aval`, or a list of avals for several results.
       eval: the same on NumPy arrays; decides nothing about dtypes, which `shape` does.
       lower: name of a StableHLO operation, or `(cx, *values, **params) -> value(s)`.
       jvp: `(primitive, primals, tangents, params) -> (result, tangent)`; a tangent may be a `Zero`.
@@ -47,11 +50,12 @@ class Primitive:
       partial: `(trace, args, params) -> results`, how a row with inner graphs is split into known and unknown.
       python: `(code, *values, **params) -> value`, a line of NumPy for a plan; None where `eval` has to be called.
       trim: `(equation, live) -> equation`, how a row with inner graphs sheds results that are not used.
-      multiple: the operation has a list of results.
       effects: running it matters even when its results are not used.
     """
 
     registry: dict[str, Primitive] = {}  # noqa: RUF012
+    # Whether the operation has a list of results.
+    multiple: bool
 
     def __init__(
         self,
@@ -66,7 +70,6 @@ class Primitive:
         partial: Callable[..., Any] | None = None,
         trim: Callable[..., Any] | None = None,
         python: Callable[..., Any] | None = None,
-        multiple: bool = False,
         effects: bool = False,
     ) -> None:
         self.name = name
@@ -79,7 +82,6 @@ class Primitive:
         self.partial = partial
         self.trim = trim
         self.python = python
-        self.multiple = multiple
         self.effects = effects
         if name in Primitive.registry:
             raise ValueError(f"primitive {name!r} exists already")
@@ -91,3 +93,21 @@ class Primitive:
 
     def __repr__(self) -> str:
         return self.name
+
+
+class SinglePrimitive(Primitive):
+    """A primitive with one result."""
+
+    multiple = False
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: Any, **params: Any) -> Array: ...
+
+
+class MultiplePrimitive(Primitive):
+    """A primitive with a list of results."""
+
+    multiple = True
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: Any, **params: Any) -> list[Array]: ...

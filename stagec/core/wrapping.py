@@ -7,8 +7,10 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from stagec.core.callables import Function, P, R
 
-def wraps(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+
+def wraps(function: Callable[P, R]) -> Callable[[Callable[..., Any]], Function[P, R]]:
     """`functools.wraps`, which copies the public attributes alone of what is no plain function.
 
     A jitted function keeps its loaded programs in private ones: they belong to it, and cannot be pickled.
@@ -17,7 +19,7 @@ def wraps(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     'len'
     """
 
-    def decorate(wrapper: Callable[..., Any]) -> Any:
+    def decorate(wrapper: Any) -> Any:
         functools.update_wrapper(wrapper, function, updated=())
         plain = isinstance(function, types.FunctionType)
         state = getattr(function, "__dict__", {})

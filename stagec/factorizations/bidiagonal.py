@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from stagec.control.loops import fori_loop, while_loop
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.dtype_info import finfo
 from stagec.factorizations.bisection import bisected
@@ -76,7 +77,7 @@ def bidiagonal(a: Any) -> Bidiagonal:
     return Bidiagonal(*fori_loop(0, n, eliminate, start)[1:])
 
 
-def singular_values(main: Any, beside: Any) -> Operand:
+def singular_values(main: Any, beside: Any) -> Array:
     """The singular values of a real bidiagonal matrix in descending order."""
     n = aval_of(main).shape[0]
     # With their negatives, they are the eigenvalues of the matrix that has the elements, in turn, beside its diagonal.
@@ -140,7 +141,7 @@ def _both(mixed: list[Any], left: tuple[Any, ...] | None, right: tuple[Any, ...]
     return [w if turn is None else rotated(w, *turn) for w, turn in zip(mixed, (left, right))]
 
 
-def _from_the_right(count: Any, p: Any, low: Any, s: Any, e: Any, *mixed: Any) -> Any:
+def _from_the_right(count: Any, p: Array, low: Any, s: Array, e: Array, *mixed: Any) -> Any:
     """Make the last column zero, whose diagonal element is: its other element wanders up."""
     f = where(count > 0, at(e, p - 1), 0)
     e = put(e, where(count > 0, 0, at(e, p - 1)), p - 1)
@@ -159,7 +160,7 @@ def _from_the_right(count: Any, p: Any, low: Any, s: Any, e: Any, *mixed: Any) -
     return fori_loop(0, count, rotate, (f, s, e, *mixed))[1:]
 
 
-def _from_below(count: Any, k: Any, s: Any, e: Any, *mixed: Any) -> Any:
+def _from_below(count: Any, k: Any, s: Array, e: Array, *mixed: Any) -> Any:
     """Make row k zero, whose diagonal element is: its other element wanders to the right."""
     f = where(count > 0, at(e, k), 0)
     e = put(e, where(count > 0, 0, at(e, k)), k)

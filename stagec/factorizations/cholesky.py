@@ -9,6 +9,7 @@ import numpy as np
 from stagec.control.loops import fori_loop
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.core.primitive import SinglePrimitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.lapack import of_scipy, of_stack, with_nan
 from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization, from_lower, matrix_argument, panels
@@ -17,7 +18,7 @@ from stagec.numpy.choice import where
 from stagec.numpy.creation import arange
 from stagec.numpy.padding import pad
 from stagec.primitives import arithmetic as ar
-from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.rules import instantiate, zeros
 from stagec.primitives.slicing import (
     dynamic_index_in_dim,
@@ -53,20 +54,20 @@ def _eval(a: Any) -> Any:
     return found
 
 
-def _algorithm(a: Any) -> Operand:
+def _algorithm(a: Array) -> Array:
     n = aval_of(a).shape[-1]
     found = _columns(a, 0, n) if n <= _WHOLE else _panels(a)
     # The factor of a matrix that is not positive definite is NaN as a whole.
     return where((diagonal(found).real > 0).all(), found, np.nan)
 
 
-def _panels(a: Any) -> Operand:
+def _panels(a: Array) -> Array:
     n = aval_of(a).shape[-1]
     count = panels(n, _PANEL)
     extra = count * _PANEL - n
     whole = pad(a, (0, extra)) if extra else a
 
-    def panel(p: Any, factor: Any) -> Any:
+    def panel(p: Array, factor: Array) -> Array:
         start = p * _PANEL
         before = dynamic_slice_in_dim(factor, start, _PANEL, 0)
         rest = dynamic_slice_in_dim(whole, start, _PANEL, 1) - factor @ adjoint(before)
@@ -76,7 +77,7 @@ def _panels(a: Any) -> Operand:
     return factor[:n, :n] if extra else factor
 
 
-def _columns(a: Any, start: Any, n: int) -> Operand:
+def _columns(a: Any, start: Any, n: int) -> Array:
     """The columns of a factor from `start` on; what the columns before contribute is subtracted already.
 
     Args:
@@ -85,7 +86,7 @@ def _columns(a: Any, start: Any, n: int) -> Operand:
     height, width = aval_of(a).shape
     rows = arange(height)
 
-    def column(c: Any, factor: Any) -> Any:
+    def column(c: Array, factor: Array) -> Array:
         j = start + c
         row = dynamic_index_in_dim(factor, j, 0)
         rest = dynamic_index_in_dim(a, c, 1) - factor @ adjoint(row)
@@ -108,7 +109,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     return factor, factor @ (inner * half.astype(aval_of(factor).dtype))
 
 
-cholesky_p = factorization("cholesky", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, multiple=False)
+cholesky_p = factorization(SinglePrimitive, "cholesky", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp)
 
 
 def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.core.primitive import SinglePrimitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.lu import lu_p
 from stagec.factorizations.row import diagonal, factorization
@@ -33,7 +35,7 @@ def parity(pivots: Any) -> Operand:
     return 1 - 2 * ((pivots != arange(aval_of(pivots).shape[-1])).sum(-1) % 2)
 
 
-def _algorithm(a: Any) -> Operand:
+def _algorithm(a: Array) -> Operand:
     factors, pivots, _ = lu_p(a)
     return diagonal(factors).prod(-1) * parity(pivots).astype(aval_of(a).dtype)
 
@@ -50,7 +52,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     return out, diagonal(_adjugate_times(a, change)).sum(-1)
 
 
-def _cofactors(a: Any, n: int) -> Any:
+def _cofactors(a: Array, n: int) -> Array:
     """The derivative of a small determinant, from its formula."""
     if n < 2:
         return a * 0 + 1
@@ -61,7 +63,7 @@ def _cofactors(a: Any, n: int) -> Any:
     return stack([cross(rows[(i + 1) % 3], rows[(i + 2) % 3]) for i in range(3)], -2)
 
 
-def _adjugate_times(a: Any, b: Any) -> Any:
+def _adjugate_times(a: Array, b: Array) -> Array:
     """The adjugate of a, det(a) a^-1, times b, by the factors of a. Its last pivot may be zero."""
     factors, pivots, order = lu_p(a)
     pivot = diagonal(factors)
@@ -77,4 +79,4 @@ def _adjugate_times(a: Any, b: Any) -> Any:
     return concatenate([rest, last], -2)
 
 
-det_p = factorization("det", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, multiple=False)
+det_p = factorization(SinglePrimitive, "det", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp)

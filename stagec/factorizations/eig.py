@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation
+from stagec.core.primitive import MultiplePrimitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.lapack import finite, of_stack, or_nan, with_nan
 from stagec.factorizations.lu import solve_matrix
@@ -125,7 +127,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     return found, dots
 
 
-def _vectors_dot(values: Any, vectors: Any, inner: Any) -> Operand:
+def _vectors_dot(values: Any, vectors: Array, inner: Array) -> Array:
     """The tangents of eigenvectors, whose length stays 1 and whose largest elements stay real."""
     gaps = values[..., None, :] - values[..., :, None]
     same = np.eye(aval_of(values).shape[-1], dtype=bool)
@@ -144,10 +146,10 @@ def _trim(equation: Equation, live: Sequence[bool]) -> Equation:
     return Equation(eig_p, equation.inputs, equation.outputs[:1], params, equation.location)
 
 
-eig_p = factorization("eig", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, trim=_trim)
+eig_p = factorization(MultiplePrimitive, "eig", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, trim=_trim)
 
 
-def eig(a: Any, *, left: bool = False, right: bool = True, derivatives: bool = False) -> list[Operand]:
+def eig(a: Any, *, left: bool = False, right: bool = True, derivatives: bool = False) -> list[Array]:
     """Eigenvalues, and left and right eigenvectors as columns, of square matrices.
 
     Args:
@@ -159,4 +161,4 @@ def eig(a: Any, *, left: bool = False, right: bool = True, derivatives: bool = F
     >>> values
     Array([0.+1.j, 0.-1.j], dtype=complex64)
     """
-    return list(eig_p(a, left=bool(left), right=bool(right), derivatives=bool(derivatives)))
+    return eig_p(a, left=bool(left), right=bool(right), derivatives=bool(derivatives))

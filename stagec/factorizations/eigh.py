@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation
+from stagec.core.primitive import MultiplePrimitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.bisection import bisected
 from stagec.factorizations.lapack import finite, of_stack, with_nan
@@ -45,7 +47,7 @@ def eigvalsh_eval(a: Any) -> list[Any]:
     return with_nan(found, good)
 
 
-def _prepared(a: Any) -> tuple[Any, Any, Any]:
+def _prepared(a: Array) -> tuple[Any, Any, Any]:
     """A Hermitian matrix of its lower triangle, scaled to elements of at most 1; the scale; whether all is finite."""
     whole = from_lower(a)
     usable = is_finite(real(whole)).all() & is_finite(imag(whole)).all() if _is_complex(a) else is_finite(whole).all()
@@ -55,11 +57,11 @@ def _prepared(a: Any) -> tuple[Any, Any, Any]:
     return whole / scale, scale, usable
 
 
-def _is_complex(a: Any) -> bool:
+def _is_complex(a: Array) -> bool:
     return dtypes.is_complex(aval_of(a).dtype)
 
 
-def _values_algorithm(a: Any) -> list[Operand]:
+def _values_algorithm(a: Array) -> list[Operand]:
     if aval_of(a).shape[-1] == 1:
         return [diagonal(a).real]
     whole, scale, usable = _prepared(a)
@@ -68,7 +70,7 @@ def _values_algorithm(a: Any) -> list[Operand]:
     return [where(usable, values * scale, np.nan)]
 
 
-def _algorithm(a: Any) -> list[Operand]:
+def _algorithm(a: Array) -> list[Operand]:
     n = aval_of(a).shape[-1]
     if n == 1:
         return [diagonal(a).real, where(is_finite(diagonal(a).real), a * 0 + 1, np.nan)]
@@ -112,13 +114,15 @@ def _trim(equation: Equation, live: Sequence[bool]) -> Equation:
     return Equation(eigvalsh_p, equation.inputs, equation.outputs[:1], {}, equation.location)
 
 
-eigh_p = factorization("eigh", shape=_shape, eval=eigh_eval, algorithm=_algorithm, jvp=_jvp, trim=_trim)
+eigh_p = factorization(
+    MultiplePrimitive, "eigh", shape=_shape, eval=eigh_eval, algorithm=_algorithm, jvp=_jvp, trim=_trim
+)
 eigvalsh_p = factorization(
-    "eigvalsh", shape=_values_shape, eval=eigvalsh_eval, algorithm=_values_algorithm, jvp=_values_jvp
+    MultiplePrimitive, "eigvalsh", shape=_values_shape, eval=eigvalsh_eval, algorithm=_values_algorithm, jvp=_values_jvp
 )
 
 
-def _argument(name: str, x: Any, symmetrize_input: bool, lower: bool) -> Any:
+def _argument(name: str, x: Array, symmetrize_input: bool, lower: bool) -> Any:
     x = matrix_argument(name, as_operand(x), square=True)
     if symmetrize_input:
         return (x + adjoint(x)) / 2
@@ -141,6 +145,6 @@ def eigh(x: Any, *, lower: bool = True, symmetrize_input: bool = True) -> tuple[
     return values, vectors
 
 
-def eigvalsh(x: Any, *, lower: bool = True, symmetrize_input: bool = True) -> Operand:
+def eigvalsh(x: Any, *, lower: bool = True, symmetrize_input: bool = True) -> Array:
     """The eigenvalues of Hermitian matrices in ascending order; the arguments are those of `eigh`."""
     return eigvalsh_p(_argument("eigvalsh", x, symmetrize_input, lower))[0]

@@ -9,6 +9,7 @@ from typing import Any
 
 from stagec.control.loops import fori_loop, while_loop
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
 from stagec.factorizations.row import diagonal
 from stagec.factorizations.standard import standardized
@@ -67,7 +68,7 @@ def triangularized(h: Any, q: Any) -> tuple[Operand, Operand | None, Operand]:
     return h[:n, :n], None if q is None else conj(h[:n, n + 1 :].T), p < 0
 
 
-def _double(h: Any, low: Any, p: Any, tries: Any) -> Any:
+def _double(h: Array, low: Any, p: Array, tries: Array) -> Array:
     """One sweep with two shifts, for real matrices."""
     second = ar.max(p - 1, 0 * p)
     row, above = at(h, p), at(h, second)
@@ -96,7 +97,7 @@ def _double(h: Any, low: Any, p: Any, tries: Any) -> Any:
     return _chase(h, low, p, count, [a, b, c])
 
 
-def _single(h: Any, low: Any, p: Any, tries: Any) -> Any:
+def _single(h: Array, low: Any, p: Array, tries: Array) -> Array:
     """One sweep with one shift, for complex matrices."""
     second = ar.max(p - 1, 0 * p)
     row, above = at(h, p), at(h, second)
@@ -115,11 +116,11 @@ def _single(h: Any, low: Any, p: Any, tries: Any) -> Any:
     return _chase(h, low, p, where(p > low, p - low, 0), [a, b])
 
 
-def _chase(h: Any, low: Any, p: Any, count: Any, start: list[Any]) -> Any:
+def _chase(h: Array, low: Any, p: Array, count: Any, start: list[Any]) -> Array:
     """Reflect rows and columns so that the first column is in the direction of `start`, and restore the form."""
     columns = arange(aval_of(h).shape[1])
 
-    def reflect(i: Any, h: Any) -> Any:
+    def reflect(i: Any, h: Array) -> Array:
         k = low + i
         # The column before holds what the reflection before has left below the subdiagonal.
         left = ar.max(k - 1, 0 * k)
@@ -160,5 +161,5 @@ def reflection(x: list[Any]) -> tuple[list[Any], Any]:
     return [v / divisor for v in tail], where(idle, 0, (beta - head) / where(idle, 1, beta))
 
 
-def _square(x: Any) -> Any:
+def _square(x: Array) -> Array:
     return x.real * x.real + x.imag * x.imag if dtypes.is_complex(aval_of(x).dtype) else x * x

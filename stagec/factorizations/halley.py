@@ -31,7 +31,7 @@ def _weights(low: Any) -> tuple[Any, Any, Any]:
     return a, b, a + b - 1
 
 
-def _by_qr(u: Any, a: Any, b: Any, c: Any) -> Operand:
+def _by_qr(u: Array, a: Array, b: Array, c: Array) -> Operand:
     """One step, whatever the weights."""
     m, n = aval_of(u).shape
     unit = eye(n, dtype=aval_of(u).dtype)
@@ -39,7 +39,7 @@ def _by_qr(u: Any, a: Any, b: Any, c: Any) -> Operand:
     return (b / c) * u + (a - b / c) / ar.sqrt(c) * (q[:m] @ adjoint(q[m:]))
 
 
-def _by_cholesky(u: Any, a: Any, b: Any, c: Any) -> Operand:
+def _by_cholesky(u: Array, a: Array, b: Array, c: Array) -> Operand:
     """The same step where the weight c is small, so that the matrix to factorize is well conditioned."""
     gram = c * (adjoint(u) @ u) + eye(aval_of(u).shape[1], dtype=aval_of(u).dtype)
     lower = cholesky_p(gram)
@@ -114,7 +114,7 @@ def qdwh(
     # A first step changes little where all singular values but the least are large.
     near = 5 * float(finfo(real).eps)
 
-    def converged(low: Any, change: Any) -> Any:
+    def converged(low: Any, change: Array) -> Any:
         return (change <= tolerance) & (1 - low <= near)
 
     def unfinished(state: Any) -> Any:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from stagec.control.loops import fori_loop
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import Absent
+from stagec.core.primitive import Absent, MultiplePrimitive
 from stagec.factorizations.qr import reflector
 from stagec.factorizations.row import each_matrix, factorization, matrix_argument
 from stagec.numpy.choice import where
@@ -66,7 +67,7 @@ def packed_hessenberg(a: Any) -> tuple[Operand, Operand]:
         return a, scales
     rows = arange(n)
 
-    def eliminate(k: Any, state: Any) -> Any:
+    def eliminate(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         a, scales = state
         column = dynamic_index_in_dim(a, k, 1, keepdims=False)
         v, t, beta = reflector(column, k + 1)
@@ -81,13 +82,14 @@ def packed_hessenberg(a: Any) -> tuple[Operand, Operand]:
     return fori_loop(0, n - 1, eliminate, (a, scales))
 
 
-def _algorithm(a: Any) -> list[Operand]:
+def _algorithm(a: Array) -> list[Operand]:
     found, scales = packed_hessenberg(a)
     usable = (a - a == 0).all()
     return [where(usable, found, np.nan), where(usable, scales, np.nan)]
 
 
 hessenberg_p = factorization(
+    MultiplePrimitive,
     "hessenberg",
     shape=_shape,
     eval=_eval,

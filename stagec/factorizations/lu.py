@@ -10,6 +10,7 @@ from stagec.control.loops import fori_loop
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.core.primitive import MultiplePrimitive, SinglePrimitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.factorizations.lapack import of_scipy
 from stagec.factorizations.row import each_matrix, factorization, matrix_argument, panels
@@ -90,7 +91,7 @@ def _factorize_columns(a: Any, pivots: Any, order: Any, start: int, stop: int) -
             a[k + 1 :, k + 1 : stop] -= np.multiply.outer(a[k + 1 :, k], a[k, k + 1 : stop])
 
 
-def _algorithm(a: Any) -> list[Operand]:
+def _algorithm(a: Array) -> list[Operand]:
     m, n = aval_of(a).shape
     if n > m:
         found, pivots, order = _algorithm(a[:, :m])
@@ -100,7 +101,7 @@ def _algorithm(a: Any) -> list[Operand]:
     return _panels(a)
 
 
-def _panels(a: Any) -> list[Operand]:
+def _panels(a: Array) -> list[Operand]:
     m, n = aval_of(a).shape
     count = panels(n, _PANEL)
     width = count * _PANEL
@@ -140,7 +141,7 @@ def _columns(a: Any, start: Any, n: int) -> tuple[Any, Any, Any]:
     rows = arange(m)
     columns = arange(width)
 
-    def step(c: Any, state: Any) -> Any:
+    def step(c: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         a, pivots, order = state
         j = start + c
         column = dynamic_index_in_dim(a, c, 1, keepdims=False)
@@ -161,7 +162,7 @@ def _columns(a: Any, start: Any, n: int) -> tuple[Any, Any, Any]:
     return fori_loop(0, width, step, (a, pivots, arange(m, dtype="int32")))
 
 
-def _size(x: Any) -> Any:
+def _size(x: Any) -> Array:
     """What LAPACK compares pivots by."""
     return abs(real(x)) + abs(imag(x)) if dtypes.is_complex(aval_of(x).dtype) else abs(x)
 
@@ -189,7 +190,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     return [found, pivots, order], [tangent, *flat]
 
 
-lu_p = factorization("lu", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp)
+lu_p = factorization(MultiplePrimitive, "lu", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp)
 
 
 def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
@@ -246,7 +247,7 @@ def _solve_eval(a: Any, b: Any, factors: Any, order: Any, *, transposed: bool) -
     return each_matrix(one, a, b, factors, order, out=[ShapedArray.of(b.shape, b.dtype)], ranks=_SOLVE_RANKS)[0]
 
 
-def _solve_algorithm(a: Any, b: Any, factors: Any, order: Any, *, transposed: bool) -> Operand:
+def _solve_algorithm(a: Array, b: Array, factors: Array, order: Array, *, transposed: bool) -> Array:
     if transposed:
         x = triangular_solve(factors, b, left_side=True, transpose_a=True)
         x = triangular_solve(factors, x, left_side=True, lower=True, transpose_a=True, unit_diagonal=True)
@@ -271,7 +272,7 @@ def _solve_jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, An
     return x, primitive(a, total, factors, order, **params)
 
 
-def _solve_transpose(ct: Any, a: Any, b: Any, factors: Any, order: Any, *, transposed: bool) -> list[Any]:
+def _solve_transpose(ct: Array, a: Array, b: Array, factors: Array, order: Array, *, transposed: bool) -> list[Any]:
     assert is_linear(b) and not is_linear(a), "a solution is linear in the right-hand side only"
     return [None, lu_solve_p(a, ct, factors, order, transposed=not transposed), None, None]
 
@@ -279,18 +280,18 @@ def _solve_transpose(ct: Any, a: Any, b: Any, factors: Any, order: Any, *, trans
 _SOLVE_RANKS = (2, 2, 2, 1)
 
 lu_solve_p = factorization(
+    SinglePrimitive,
     "lu_solve",
     shape=_solve_shape,
     eval=_solve_eval,
     algorithm=_solve_algorithm,
     jvp=_solve_jvp,
     transpose=_solve_transpose,
-    multiple=False,
     ranks=_SOLVE_RANKS,
 )
 
 
-def solve_matrix(a: Any, b: Any) -> Operand:
+def solve_matrix(a: Any, b: Any) -> Array:
     """`a x = b` for square matrices and right-hand sides of two axes, with the same leading axes.
 
     Derivatives use the same factors, and are as accurate as the solution.

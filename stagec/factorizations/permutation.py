@@ -10,7 +10,7 @@ from stagec.control.loops import fori_loop
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, SinglePrimitive
 from stagec.factorizations.row import batch_of, each_of, lowering
 from stagec.factorizations.vectors import at, exchanged
 from stagec.numpy.creation import arange
@@ -32,14 +32,14 @@ def _eval(pivots: Any, *, size: int) -> Any:
     return order
 
 
-def _algorithm(pivots: Any, *, size: int) -> Operand:
+def _algorithm(pivots: Array, *, size: int) -> Operand:
     def step(i: Any, order: Any) -> Any:
         return exchanged(order, i, at(pivots, i))
 
     return fori_loop(0, aval_of(pivots).shape[0], step, arange(size, dtype="int32"))
 
 
-lu_pivots_to_permutation_p = Primitive(
+lu_pivots_to_permutation_p = SinglePrimitive(
     "lu_pivots_to_permutation",
     shape=_shape,
     eval=_eval,

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.core.primitive import SinglePrimitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.row import adjoint, factorization
 from stagec.factorizations.svd import svd_p
@@ -31,7 +33,7 @@ def _eval(a: Any, limit: Any) -> Any:
         return (vh.conj().swapaxes(-1, -2) * inverse[..., None, :]) @ u.conj().swapaxes(-1, -2)
 
 
-def _algorithm(a: Any, limit: Any) -> Operand:
+def _algorithm(a: Array, limit: Any) -> Operand:
     values, u, vh = svd_p(a, full_matrices=False, compute_uv=True)
     dropped = values <= limit * values[0]
     inverse = where(dropped, 0, 1 / where(dropped, 1, values)).astype(aval_of(a).dtype)
@@ -53,4 +55,4 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     return found, out + (across - across @ a @ found) + (along - found @ (a @ along))
 
 
-pinv_p = factorization("pinv", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, multiple=False, ranks=(2, 0))
+pinv_p = factorization(SinglePrimitive, "pinv", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, ranks=(2, 0))

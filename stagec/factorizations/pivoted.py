@@ -8,8 +8,9 @@ import numpy as np
 
 from stagec.control.loops import fori_loop
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import NOT_DIFFERENTIABLE
+from stagec.core.primitive import NOT_DIFFERENTIABLE, SinglePrimitive
 from stagec.factorizations.qr import reflector
 from stagec.factorizations.row import each_matrix, factorization, matrix_argument
 from stagec.factorizations.vectors import at, exchanged
@@ -43,7 +44,7 @@ def _eval(a: Any) -> Any:
     return each_matrix(one, a, out=[_shape(ShapedArray.of(a.shape, a.dtype))])[0]
 
 
-def _algorithm(a: Any) -> Operand:
+def _algorithm(a: Array) -> Operand:
     m, n = aval_of(a).shape
     rows, columns = arange(m), arange(n)
 
@@ -64,12 +65,12 @@ def _algorithm(a: Any) -> Operand:
 
 
 qr_order_p = factorization(
+    SinglePrimitive,
     "qr_order",
     shape=_shape,
     eval=_eval,
     algorithm=_algorithm,
     jvp=NOT_DIFFERENTIABLE,
-    multiple=False,
 )
 
 

@@ -12,7 +12,7 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.dtype_info import finfo
 from stagec.core.libraries import has_scipy
-from stagec.core.primitive import Absent
+from stagec.core.primitive import Absent, MultiplePrimitive, SinglePrimitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.lu import solve_matrix
 from stagec.factorizations.row import adjoint, each_matrix, factorization, matrix_argument, panels
@@ -86,7 +86,7 @@ def _reflected(a: Any, start: Any, count: int) -> tuple[Operand, Operand]:
     rows = arange(m)
     columns = arange(width)
 
-    def eliminate(c: Any, state: Any) -> Any:
+    def eliminate(c: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         a, scales = state
         j = start + c
         column = dynamic_index_in_dim(a, c, 1, keepdims=False)
@@ -129,14 +129,14 @@ def reflector(column: Any, j: Any) -> tuple[Any, Any, Any]:
     return vector, scale, where(idle, head, beta)
 
 
-def unit_vectors(found: Any, start: Any) -> Operand:
+def unit_vectors(found: Any, start: Any) -> Array:
     """The reflections' vectors of packed columns that begin at column `start`."""
     m, width = aval_of(found).shape
     rows, columns = arange(m)[:, None], start + arange(width)
     return where(rows > columns, found, where(rows == columns, 1, 0))
 
 
-def joined(vectors: Any, scales: Any) -> Operand:
+def joined(vectors: Any, scales: Any) -> Array:
     """The triangle T that makes one of many reflections: H1 H2 ... = 1 - V T V^H.
 
     Source: Schreiber and Van Loan, "A storage-efficient WY representation" (1989).
@@ -145,7 +145,7 @@ def joined(vectors: Any, scales: Any) -> Operand:
     columns = arange(count)
     gram = adjoint(vectors) @ vectors
 
-    def column(j: Any, triangle: Any) -> Any:
+    def column(j: Any, triangle: Array) -> Array:
         scale = dynamic_index_in_dim(scales, j, 0)
         before = where((columns < j)[:, None], dynamic_index_in_dim(gram, j, 1), 0)
         found = where((columns == j)[:, None], scale, -scale * (triangle @ before))
@@ -155,6 +155,7 @@ def joined(vectors: Any, scales: Any) -> Operand:
 
 
 packed_qr_p = factorization(
+    MultiplePrimitive,
     "geqrf",
     shape=_packed_shape,
     eval=_packed_eval,
@@ -220,12 +221,12 @@ def product(a: Any, scales: Any) -> Operand:
 
 
 householder_product_p = factorization(
+    SinglePrimitive,
     "householder_product",
     shape=lambda a, scales: a.strip_weak_type(),
     eval=_product_eval,
     algorithm=product,
     jvp=Absent("nobody has written the rule", "differentiate qr"),
-    multiple=False,
     ranks=(2, 1),
 )
 
@@ -274,7 +275,7 @@ def _eval(a: Any, *, full_matrices: bool) -> list[Any]:
     return [r.astype(a.dtype) for r in np.linalg.qr(a, "complete" if full_matrices else "reduced")]
 
 
-def _algorithm(a: Any, *, full_matrices: bool) -> list[Operand]:
+def _algorithm(a: Array, *, full_matrices: bool) -> list[Operand]:
     m, n = aval_of(a).shape
     found, scales = packed(a)
     k = m if full_matrices else min(m, n)
@@ -303,7 +304,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     ]
 
 
-def _tangents(q: Any, r: Any, a_dot: Any) -> tuple[Any, Any]:
+def _tangents(q: Any, r: Array, a_dot: Array) -> tuple[Any, Any]:
     """The tangents of Q and R of a matrix with no more columns than rows, of which Q has as many."""
     scaled = triangular_solve(r, a_dot, lower=False)
     inner = adjoint(q) @ scaled
@@ -316,7 +317,7 @@ def _tangents(q: Any, r: Any, a_dot: Any) -> tuple[Any, Any]:
     return q @ (omega - inner) + scaled, (inner - omega) @ r
 
 
-def _others(q: Any, q_dot: Any) -> Any:
+def _others(q: Any, q_dot: Array) -> Any:
     """The tangents of the columns of Q that R does not reach, from those of the others.
 
     As a product of n reflections, Q = I - Y T Y*. So all of Q - I follows from its first n rows and columns, the
@@ -330,7 +331,7 @@ def _others(q: Any, q_dot: Any) -> Any:
     return q_dot @ adjoint(z) + first @ solve_matrix(adjoint(square), adjoint(change))
 
 
-qr_p = factorization("qr", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp)
+qr_p = factorization(MultiplePrimitive, "qr", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp)
 
 
 def qr_factors(x: Any, full_matrices: bool = True) -> tuple[Operand, Operand]:

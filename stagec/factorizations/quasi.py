@@ -6,6 +6,7 @@ from typing import Any
 
 from stagec.control.loops import fori_loop
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
 from stagec.factorizations.row import adjoint, diagonal
 from stagec.factorizations.vectors import at, put
@@ -31,7 +32,7 @@ def block_eigenvalues(t: Any) -> tuple[Operand, Operand]:
     return diagonal(t), pad(size, (0, 1)) - pad(size, (1, 0))
 
 
-def blocks_apart(t: Any) -> Operand:
+def blocks_apart(t: Any) -> Array:
     """The unitary G of blocks that makes G^H t G triangular; t may have any blocks of two rows.
 
     The first eigenvalue of a block is the one with the positive imaginary part, or the larger one.
@@ -74,7 +75,7 @@ def vectors_of(t: Any) -> Operand:
     values = diagonal(t)
     least = float(finfo(dtypes.real_dtype(dtype)).eps)
 
-    def solve_row(i: Any, x: Any) -> Any:
+    def solve_row(i: Any, x: Array) -> Array:
         j = n - 1 - i
         row = at(t, j)
         gap = at(row, j) - values

@@ -8,7 +8,7 @@ from stagec.control.loops import fori_loop
 from stagec.core import errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import Absent
+from stagec.core.primitive import Absent, SinglePrimitive
 from stagec.factorizations.qr import reflections_eval, unit_vectors
 from stagec.factorizations.row import adjoint, factorization, matrix_argument
 from stagec.numpy.rounding import conj
@@ -29,14 +29,14 @@ def _eval(a: Any, scales: Any, c: Any, *, left: bool, transpose: bool) -> Any:
     return reflections_eval(a, scales, c, transpose)
 
 
-def _algorithm(a: Any, scales: Any, c: Any, *, left: bool, transpose: bool) -> Operand:
+def _algorithm(a: Array, scales: Array, c: Array, *, left: bool, transpose: bool) -> Operand:
     if not left:
         return adjoint(_algorithm(a, scales, adjoint(c), left=True, transpose=not transpose))
     count = aval_of(scales).shape[0]
     vectors = unit_vectors(a[:, :count], 0)
     scales = conj(scales) if transpose else scales
 
-    def reflect(i: Any, c: Any) -> Any:
+    def reflect(i: Any, c: Array) -> Any:
         j = i if transpose else count - 1 - i
         v = dynamic_index_in_dim(vectors, j, 1)
         return c - dynamic_index_in_dim(scales, j, 0) * v * (adjoint(v) @ c)
@@ -45,12 +45,12 @@ def _algorithm(a: Any, scales: Any, c: Any, *, left: bool, transpose: bool) -> O
 
 
 ormqr_p = factorization(
+    SinglePrimitive,
     "ormqr",
     shape=_shape,
     eval=_eval,
     algorithm=_algorithm,
     jvp=Absent("its reflections are not a smooth function of a matrix", "differentiate qr, and multiply by its Q"),
-    multiple=False,
     ranks=(2, 1, 2),
 )
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from stagec.control.loops import fori_loop
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_LINEAR, Primitive
 from stagec.factorizations.pairs import ALGORITHMS, in_pairs
@@ -18,16 +19,19 @@ from stagec.numpy.diagonals import diagonal as diagonal_of_axes, tril
 from stagec.numpy.manipulation import matrix_transpose
 from stagec.numpy.rounding import conj
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.operand import aval_of
+from stagec.primitives.operand import Operand, aval_of
 from stagec.primitives.rules import to_front, zeros
 from stagec.primitives.shape import reshape
 from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 from stagec.primitives.table import check_dtype
 
+P = TypeVar("P", bound=Primitive)
+
 ACCEPTED = frozenset({dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128})
 
 
 def factorization(
+    kind: type[P],
     name: str,
     *,
     shape: Callable[..., Any],
@@ -36,12 +40,12 @@ def factorization(
     jvp: Any,
     transpose: Any = NOT_LINEAR,
     trim: Callable[..., Any] | None = None,
-    multiple: bool = True,
     ranks: Sequence[int] = (2,),
-) -> Primitive:
+) -> P:
     """A row whose operands have the same leading axes.
 
     Args:
+      kind: `SinglePrimitive` or `MultiplePrimitive`.
       shape: avals of the results.
       eval: the same in NumPy.
       algorithm: the same over other primitives, for compiled programs; its operands have no leading axes.
@@ -53,8 +57,9 @@ def factorization(
         check_dtype(name, avals[0].dtype, ACCEPTED)
         return shape(*avals, **params)
 
+    multiple = kind.multiple
     each = ALGORITHMS[name] = each_of(algorithm, shape, multiple, ranks)
-    return Primitive(
+    return kind(
         name,
         shape=checked,
         eval=eval,
@@ -63,7 +68,6 @@ def factorization(
         transpose=transpose,
         batch=batch_of(multiple),
         trim=trim,
-        multiple=multiple,
     )
 
 
@@ -133,7 +137,7 @@ def _each(
     return [reshape(r, a.shape) for r, a in zip(fori_loop(0, count, step, empty), out, strict=True)]
 
 
-def matrix_argument(name: str, x: Any, square: bool = False) -> Any:
+def matrix_argument(name: str, x: Operand, square: bool = False) -> Array:
     """A stack of matrices of a dtype that factorizations take.
 
     Raises:
@@ -168,18 +172,18 @@ def each_matrix(
     return results
 
 
-def diagonal(a: Any) -> Any:
+def diagonal(a: Any) -> Array:
     """The diagonals of matrices."""
     return diagonal_of_axes(a, axis1=-2, axis2=-1)
 
 
-def from_lower(a: Any) -> Any:
+def from_lower(a: Any) -> Array:
     """Hermitian matrices with the given lower triangles."""
     low = tril(a, -1)
     return low + adjoint(low) + eye(aval_of(a).shape[-1], dtype=aval_of(a).dtype) * diagonal(a).real[..., None, :]
 
 
-def adjoint(a: Any) -> Any:
+def adjoint(a: Any) -> Array:
     """The conjugate transposes of matrices."""
     return conj(matrix_transpose(a))
 

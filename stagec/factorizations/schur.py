@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import Absent
+from stagec.core.primitive import Absent, MultiplePrimitive
 from stagec.factorizations.francis import triangularized
 from stagec.factorizations.hessenberg import packed_hessenberg
 from stagec.factorizations.row import each_matrix, factorization, matrix_argument
@@ -45,7 +46,7 @@ def scaled_schur(a: Any, vectors: bool) -> tuple[Operand, Operand | None, Operan
     return t, q, scale, usable & done
 
 
-def _algorithm(a: Any, *, vectors: bool) -> list[Operand]:
+def _algorithm(a: Array, *, vectors: bool) -> list[Operand]:
     if aval_of(a).shape[-1] < 2:
         return [a, a * 0 + 1] if vectors else [a]
     t, q, scale, good = scaled_schur(a, vectors)
@@ -53,6 +54,7 @@ def _algorithm(a: Any, *, vectors: bool) -> list[Operand]:
 
 
 schur_p = factorization(
+    MultiplePrimitive,
     "schur",
     shape=_shape,
     eval=_eval,

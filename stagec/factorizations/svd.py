@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation
+from stagec.core.primitive import MultiplePrimitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.bidiagonal import bidiagonal, singular_values, singular_vectors
 from stagec.factorizations.lapack import finite, of_stack, with_nan
@@ -46,7 +48,7 @@ def _eval(a: Any, *, full_matrices: bool, compute_uv: bool) -> list[Any]:
     return with_nan([values, u, vh], good)
 
 
-def _algorithm(a: Any, *, full_matrices: bool, compute_uv: bool) -> list[Operand]:
+def _algorithm(a: Array, *, full_matrices: bool, compute_uv: bool) -> list[Operand]:
     m, n = aval_of(a).shape
     if m < n:
         found = _algorithm(adjoint(a), full_matrices=full_matrices, compute_uv=compute_uv)
@@ -63,11 +65,11 @@ def _algorithm(a: Any, *, full_matrices: bool, compute_uv: bool) -> list[Operand
     left = product(pad(parts.left, ((0, 0), (0, k - n))) if k > n else parts.left, parts.left_scales)
     right = columns_of(parts.right, parts.right_scales)
 
-    def as_rows(x: Any) -> Any:
+    def as_rows(x: Array) -> Array:
         # The rotations are real: the parts of a complex matrix are rows side by side.
         return concatenate([real(x).T, imag(x).T], 1) if is_complex else x.T
 
-    def as_columns(x: Any, size: int) -> Any:
+    def as_columns(x: Array, size: int) -> Array:
         return complex(x[:, :size], x[:, size:]).T if is_complex else x.T
 
     u, v = singular_vectors(parts.main, parts.beside, as_rows(left[:, :n]), as_rows(right))
@@ -123,10 +125,16 @@ def _trim(equation: Equation, live: Sequence[bool]) -> Equation:
     return Equation(svd_p, equation.inputs, equation.outputs[:1], params, equation.location)
 
 
-svd_p = factorization("svd", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, trim=_trim)
+svd_p = factorization(MultiplePrimitive, "svd", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, trim=_trim)
 
 
-def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+@overload
+def svd(x: Any, *, full_matrices: bool = True, compute_uv: Literal[True] = True) -> tuple[Array, Array, Array]: ...
+@overload
+def svd(x: Any, *, full_matrices: bool = True, compute_uv: Literal[False]) -> Array: ...
+@overload
+def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool) -> Array | tuple[Array, Array, Array]: ...
+def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True) -> Array | tuple[Array, Array, Array]:
     """x = U diag(s) V^H with orthonormal columns in U and rows in V^H, and s descending.
 
     Args:

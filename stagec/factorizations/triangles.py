@@ -7,29 +7,30 @@ from typing import Any
 import numpy as np
 
 from stagec.control.loops import fori_loop
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import Absent
+from stagec.core.primitive import Absent, SinglePrimitive
 from stagec.factorizations.row import diagonal, each_matrix, factorization
 from stagec.factorizations.vectors import at, put
 from stagec.numpy.choice import where
 from stagec.numpy.creation import arange
 from stagec.primitives import arithmetic as ar
-from stagec.primitives.operand import Operand, aval_of
+from stagec.primitives.operand import aval_of
 from stagec.primitives.rules import zeros
 from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 
 _NO_RULE = Absent("nobody has written the rule", "differentiate eigvals, or eigh")
 
 
-def _column(x: Any, j: Any) -> Any:
+def _column(x: Array, j: Any) -> Array:
     return dynamic_index_in_dim(x, j, 1, keepdims=False)
 
 
-def _dot(x: Any, y: Any) -> Any:
+def _dot(x: Array, y: Array) -> Array:
     return (x[None, :] @ y[:, None])[0, 0]
 
 
-def _ratio(x: Any, y: Any) -> Any:
+def _ratio(x: Array, y: Array) -> Array:
     """A quotient in which nothing divided by nothing is nothing."""
     return where((x == 0) & (y == 0), 0, x / where((x == 0) & (y == 0), 1, y))
 
@@ -49,11 +50,11 @@ def _sylvester_eval(a: Any, b: Any, c: Any) -> Any:
     return each_matrix(one, a, b, c, out=[ShapedArray.of(c.shape, c.dtype)])[0]
 
 
-def _sylvester(a: Any, b: Any, c: Any) -> Operand:
+def _sylvester(a: Array, b: Array, c: Array) -> Array:
     m, n = aval_of(c).shape
     rows, columns = arange(m), arange(n)
 
-    def column(j: Any, x: Any) -> Any:
+    def column(j: Any, x: Array) -> Array:
         before = where(columns < j, _column(b, j), 0)
         right = _column(c, j) - (x @ before[:, None])[:, 0]
         last = at(_column(b, j), j)
@@ -70,12 +71,12 @@ def _sylvester(a: Any, b: Any, c: Any) -> Operand:
 
 
 sylvester_p = factorization(
+    SinglePrimitive,
     "triangular_sylvester",
     shape=lambda a, b, c: c.strip_weak_type(),
     eval=_sylvester_eval,
     algorithm=_sylvester,
     jvp=_NO_RULE,
-    multiple=False,
 )
 
 
@@ -94,12 +95,12 @@ def _root_eval(t: Any) -> Any:
     return each_matrix(one, t, out=[ShapedArray.of(t.shape, t.dtype)])[0]
 
 
-def _root(t: Any) -> Operand:
+def _root(t: Array) -> Array:
     n = aval_of(t).shape[-1]
     places = arange(n)
     main = ar.sqrt(diagonal(t))
 
-    def column(j: Any, r: Any) -> Any:
+    def column(j: Any, r: Array) -> Array:
         given, last = _column(t, j), at(main, j)
 
         def row(i: Any, found: Any) -> Any:
@@ -114,12 +115,12 @@ def _root(t: Any) -> Operand:
 
 
 triangular_root_p = factorization(
+    SinglePrimitive,
     "triangular_sqrt",
     shape=lambda t: t.strip_weak_type(),
     eval=_root_eval,
     algorithm=_root,
     jvp=_NO_RULE,
-    multiple=False,
 )
 
 
@@ -141,12 +142,12 @@ def _function_eval(t: Any, values: Any) -> Any:
     return each_matrix(one, t, values, out=[ShapedArray.of(t.shape, t.dtype)], ranks=(2, 1))[0]
 
 
-def _function(t: Any, values: Any) -> Operand:
+def _function(t: Array, values: Any) -> Array:
     n = aval_of(t).shape[-1]
     places = arange(n)
     main = diagonal(t)
 
-    def column(j: Any, f: Any) -> Any:
+    def column(j: Any, f: Array) -> Array:
         given = _column(t, j)
 
         def row(i: Any, found: Any) -> Any:
@@ -164,11 +165,11 @@ def _function(t: Any, values: Any) -> Operand:
 
 
 triangular_function_p = factorization(
+    SinglePrimitive,
     "triangular_function",
     shape=lambda t, values: t.strip_weak_type(),
     eval=_function_eval,
     algorithm=_function,
     jvp=_NO_RULE,
-    multiple=False,
     ranks=(2, 1),
 )

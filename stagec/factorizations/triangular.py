@@ -10,6 +10,7 @@ from stagec.control.loops import fori_loop
 from stagec.core import errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.core.primitive import SinglePrimitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.factorizations.row import diagonal, factorization, matrix_argument, panels
 from stagec.numpy.diagonals import tril, triu
@@ -68,8 +69,8 @@ def solve_in_place(a: Any, x: Any, lower: bool, unit: bool) -> None:
 
 
 def _algorithm(
-    a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit: bool
-) -> Operand:
+    a: Array, b: Array, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit: bool
+) -> Array:
     if not left_side:
         b, transpose_a = matrix_transpose(b), not transpose_a
     if conjugate_a:
@@ -95,7 +96,7 @@ def forward(a: Any, b: Any, unit: bool) -> Operand:
     right = pad(b, ((0, extra), (0, 0))) if extra else b
     below = tril(whole, -1)
 
-    def panel(p: Any, x: Any) -> Any:
+    def panel(p: Array, x: Array) -> Array:
         start = p * _PANEL
         # Rows that are not solved yet are zeros, so the panel may be multiplied whole.
         rest = dynamic_slice_in_dim(right, start, _PANEL, 0) - dynamic_slice_in_dim(below, start, _PANEL, 0) @ x
@@ -106,7 +107,7 @@ def forward(a: Any, b: Any, unit: bool) -> Operand:
     return x[:n] if extra else x
 
 
-def _rows(a: Any, b: Any, unit: bool) -> Operand:
+def _rows(a: Array, b: Array, unit: bool) -> Operand:
     below = tril(a, -1)
     divisors = diagonal(a)
 
@@ -133,7 +134,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     return x, primitive(a, total, **params)
 
 
-def _as_used(a: Any, params: dict[str, Any]) -> Any:
+def _as_used(a: Array, params: dict[str, Any]) -> Array:
     """The matrix that the system has: one triangle, perhaps without its diagonal, perhaps transposed."""
     shift = -1 if params["unit"] else 0
     a = tril(a, shift) if params["lower"] else triu(a, -shift)
@@ -141,13 +142,13 @@ def _as_used(a: Any, params: dict[str, Any]) -> Any:
     return conj(a) if params["conjugate_a"] else a
 
 
-def _transpose(ct: Any, a: Any, b: Any, **params: Any) -> list[Any]:
+def _transpose(ct: Array, a: Array, b: Array, **params: Any) -> list[Any]:
     assert is_linear(b) and not is_linear(a), "a solution is linear in the right-hand side only"
     return [None, triangular_solve_p(a, ct, **{**params, "transpose_a": not params["transpose_a"]})]
 
 
 triangular_solve_p = factorization(
-    "triangular_solve", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, transpose=_transpose, multiple=False
+    SinglePrimitive, "triangular_solve", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, transpose=_transpose
 )
 
 

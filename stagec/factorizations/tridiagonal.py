@@ -6,6 +6,7 @@ from typing import Any
 
 from stagec.control.loops import fori_loop, while_loop
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.dtype_info import finfo
 from stagec.factorizations.qr import product, reflector
@@ -54,7 +55,7 @@ def tridiagonal(a: Any) -> tuple[Operand, Operand, Operand, Operand]:
     return diagonal(a).real, off, vectors, scales
 
 
-def columns_of(vectors: Any, scales: Any) -> Operand:
+def columns_of(vectors: Any, scales: Any) -> Array:
     """Q of the reflections of `tridiagonal`, the first of which leaves the first row alone."""
     n = aval_of(vectors).shape[-1]
     if n == 1:

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.core.primitive import MultiplePrimitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.bisection import bisected
 from stagec.factorizations.eigh import eigen_tangents, eigh_eval, eigvalsh_eval
@@ -38,7 +40,7 @@ def _dense(d: Any, e: Any) -> Any:
     return whole
 
 
-def _prepared(d: Any, e: Any) -> tuple[Any, Any, Any, Any]:
+def _prepared(d: Array, e: Array) -> tuple[Any, Any, Any, Any]:
     """The matrix scaled to elements of at most 1, the scale, and whether all is finite."""
     usable = is_finite(d).all() & is_finite(e).all()
     d, e = where(usable, d, 0), where(usable, e, 0)
@@ -48,14 +50,14 @@ def _prepared(d: Any, e: Any) -> tuple[Any, Any, Any, Any]:
     return d / scale, e / scale, scale, usable
 
 
-def _values_algorithm(d: Any, e: Any) -> list[Operand]:
+def _values_algorithm(d: Array, e: Array) -> list[Operand]:
     if aval_of(d).shape[0] == 1:
         return [d]
     d, e, scale, usable = _prepared(d, e)
     return [where(usable, bisected(d, e) * scale, np.nan)]
 
 
-def _algorithm(d: Any, e: Any) -> list[Operand]:
+def _algorithm(d: Array, e: Array) -> list[Operand]:
     n = aval_of(d).shape[0]
     if n == 1:
         return [d, where(is_finite(d), 1, np.nan)[:, None].astype(aval_of(d).dtype)]
@@ -86,6 +88,7 @@ def _values_jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, A
 
 
 eigh_tridiagonal_p = factorization(
+    MultiplePrimitive,
     "eigh_tridiagonal",
     shape=_shape,
     eval=lambda d, e: eigh_eval(_dense(d, e)),
@@ -94,6 +97,7 @@ eigh_tridiagonal_p = factorization(
     ranks=(1, 1),
 )
 eigvalsh_tridiagonal_p = factorization(
+    MultiplePrimitive,
     "eigvalsh_tridiagonal",
     shape=_values_shape,
     eval=lambda d, e: eigvalsh_eval(_dense(d, e)),

@@ -9,7 +9,7 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import Absent
+from stagec.core.primitive import Absent, MultiplePrimitive
 from stagec.factorizations import tridiagonal as reduction
 from stagec.factorizations.row import each_matrix, factorization, from_lower, matrix_argument
 from stagec.numpy.choice import where
@@ -59,7 +59,7 @@ def _eval(a: Any) -> list[Any]:
     return each_matrix(one, a, out=_shape(ShapedArray.of(a.shape, a.dtype)))
 
 
-def _algorithm(a: Any) -> list[Operand]:
+def _algorithm(a: Array) -> list[Operand]:
     n = aval_of(a).shape[-1]
     d, off, vectors, scales = reduction.tridiagonal(from_lower(a))
     rows, columns = arange(n)[:, None], arange(n)
@@ -71,6 +71,7 @@ def _algorithm(a: Any) -> list[Operand]:
 
 
 tridiagonal_p = factorization(
+    MultiplePrimitive,
     "tridiagonal",
     shape=_shape,
     eval=_eval,

@@ -11,6 +11,7 @@ from stagec.core import errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.dtype_info import finfo
+from stagec.core.primitive import SinglePrimitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.factorizations.row import factorization
 from stagec.factorizations.vectors import at, put
@@ -69,11 +70,11 @@ def _eval(dl: Any, d: Any, du: Any, b: Any, *, perturb: bool) -> Any:
         return np.where((u0 == 0).any(-1)[..., None, None], np.nan, x).astype(b.dtype)
 
 
-def _magnitude(x: Any) -> Any:
+def _magnitude(x: Array) -> Array:
     return abs(x.real) + abs(x.imag) if aval_of(x).dtype.kind == "c" else abs(x)
 
 
-def _algorithm(dl: Any, d: Any, du: Any, b: Any, *, perturb: bool) -> Operand:
+def _algorithm(dl: Array, d: Array, du: Array, b: Array, *, perturb: bool) -> Array:
     m = aval_of(d).shape[0]
     # A further row of zeros, so that the last two rows need no case of their own.
     lower, right = pad(dl[1:], ((0, 1),)), pad(du[:-1], ((0, 1),))
@@ -103,7 +104,7 @@ def _algorithm(dl: Any, d: Any, du: Any, b: Any, *, perturb: bool) -> Operand:
     # Two further rows of zeros after the last.
     solved = zeros(aval_of(b).update(shape=(m + 2, *aval_of(b).shape[1:])))
 
-    def substitute(k: Any, solved: Any) -> Any:
+    def substitute(k: Any, solved: Array) -> Array:
         i = m - 1 - k
         rest = at(x, i) - at(u1, i) * at(solved, i + 1) - at(u2, i) * at(solved, i + 2)
         return put(solved, rest / at(u0, i), i)
@@ -132,7 +133,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     return x, primitive(*diagonals, total, **params)
 
 
-def _transpose(ct: Any, dl: Any, d: Any, du: Any, b: Any, **params: Any) -> list[Any]:
+def _transpose(ct: Array, dl: Array, d: Array, du: Array, b: Array, **params: Any) -> list[Any]:
     assert is_linear(b) and not is_linear(d), "a solution is linear in the right-hand side only"
     edges = [(0, 0)] * (aval_of(d).ndim - 1)
     lower = pad(slice_in_dim(du, 0, -1, axis=-1), (*edges, (1, 0)))
@@ -141,13 +142,13 @@ def _transpose(ct: Any, dl: Any, d: Any, du: Any, b: Any, **params: Any) -> list
 
 
 tridiagonal_solve_p = factorization(
+    SinglePrimitive,
     "tridiagonal_solve",
     shape=_shape,
     eval=_eval,
     algorithm=_algorithm,
     jvp=_jvp,
     transpose=_transpose,
-    multiple=False,
     ranks=(1, 1, 1, 2),
 )
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from stagec.control.loops import fori_loop
 from stagec.core import errors, location
 from stagec.core.array import Array
@@ -43,7 +41,7 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
             fix="pass a square matrix of floats and a vector with as many elements; stagec.vmap maps over batches",
         )
 
-    def rotate(k: Any, state: Any) -> Any:
+    def rotate(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         r, w = state
         row = at(r, k)
         x, y = at(row, k), at(w, k)
@@ -78,9 +76,9 @@ def symmetric_product(
     Array([[11.,  2.],
            [ 2., 14.]], dtype=float32)
     """
-    a, c = uniform(a_matrix, c_matrix)
-    same_dtype("symmetric_product", (aval_of(a), aval_of(c)))
-    a, c = matrix_argument("symmetric_product", a), matrix_argument("symmetric_product", c, square=True)
+    x, y = uniform(a_matrix, c_matrix)
+    same_dtype("symmetric_product", (aval_of(x), aval_of(y)))
+    a, c = matrix_argument("symmetric_product", x), matrix_argument("symmetric_product", y, square=True)
     rows = aval_of(a).shape[:-1]
     if aval_of(c).shape != (*rows, rows[-1]):
         raise location.error(
@@ -88,8 +86,7 @@ def symmetric_product(
             f"symmetric_product: {aval_of(a).long()} and {aval_of(c).long()} do not match",
             fix="pass square matrices for c_matrix, with as many rows as those of a_matrix",
         )
-    dtype = aval_of(a).dtype
-    found = dtype.type(alpha) * (a @ matrix_transpose(a)) + dtype.type(beta) * c
+    found = alpha * (a @ matrix_transpose(a)) + beta * c
     if symmetrize_output:
         found = tril(found) + matrix_transpose(tril(found, -1))
     return found

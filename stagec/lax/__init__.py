@@ -2,7 +2,7 @@
 
 # ruff: noqa: I001
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
@@ -401,7 +401,7 @@ map = _map
 slice = _slice
 _cover(globals())
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from stagec.lax import linalg as linalg
 
 

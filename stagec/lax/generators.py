@@ -70,7 +70,7 @@ def _halves(shape: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
     return axis, (*shape[:axis], -(-shape[axis] // 2), *shape[axis + 1 :])
 
 
-def _joined(low: Any, high: Any) -> Any:
+def _joined(low: Array, high: Array) -> Array:
     return bitcast_convert_type(snp.stack([low, high], -1), snp.uint64)
 
 
@@ -147,7 +147,7 @@ def rng_bit_generator(
 _source = np.random.default_rng()
 
 
-def _draw(low: Any, high: Any, size: tuple[int, ...]) -> Any:
+def _draw(low: Array, high: Array, size: tuple[int, ...]) -> Any:
     dtype = np.asarray(low).dtype
     if dtype.kind in "iu":
         return _source.integers(low, high, size=size, dtype=dtype)

@@ -49,7 +49,7 @@ def scaled_dot(
     return dot_general(first, second, dimension_numbers, preferred_element_type=dtype)
 
 
-def scaled(name: str, x: Any, scale: Any, dtype: Any) -> Any:
+def scaled(name: str, x: Any, scale: Any, dtype: Any) -> Array:
     """An array of a dtype times scales, each of which serves several neighbours along an axis."""
     found = convert_element_type(x, dtype)
     if scale is None:

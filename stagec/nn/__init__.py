@@ -1,6 +1,6 @@
 """Activations and other functions of neural networks, by the names of `jax.nn`."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
@@ -43,7 +43,7 @@ from stagec.nn.functions import (
 )
 from stagec.runtime.plans import cover as _cover
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from stagec.nn import initializers as initializers
 
 _cover(globals())

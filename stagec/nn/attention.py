@@ -113,7 +113,7 @@ def dot_product_attention(
         )
     full = (batch, heads, queries, keys)
 
-    def grouped(x: Any, name: str) -> Any:
+    def grouped(x: Any, name: str) -> Array:
         """An operand of the scores' shape, with the heads in groups."""
         return reshape(
             broadcast_to_shape(array_argument(x, name), full), (batch, groups, heads // groups, queries, keys)
@@ -144,7 +144,7 @@ def dot_product_attention(
     return out, stop_gradient(convert_element_type(total, k.dtype))
 
 
-def _with_batch(name: str, x: Any) -> Any:
+def _with_batch(name: str, x: Any) -> Array:
     found = array_argument(x, name)
     if found.ndim not in (3, 4):
         raise location.error(

@@ -35,7 +35,7 @@ def _kept(reduce: Any, x: Operand, axes: tuple[int, ...]) -> Array:
     return expand_dims(reduce(x, axes), axes)
 
 
-def _masked(x: Operand, where: Any) -> Operand:
+def _masked(x: Array, where: Any) -> Array:
     return x if where is None else choose(where, x, -math.inf)
 
 
@@ -137,7 +137,7 @@ def standardize(
     axes = canonical_axes(axis, aval_of(x).ndim, "standardize")
     count = _count(x, axes, where, True)
 
-    def average(value: Any) -> Any:
+    def average(value: Any) -> Array:
         value = value if where is None else choose(where, value, 0.0)
         return divide(_kept(reduce_sum, value, axes), count)
 

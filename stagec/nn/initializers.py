@@ -203,7 +203,7 @@ def _fans(shape: tuple[int, ...], in_axis: Axes, out_axis: Axes, batch_axis: Axe
     return inputs * window, outputs * window
 
 
-def _truncated(key: Any, shape: tuple[int, ...], dtype: Any, variance: Any) -> Any:
+def _truncated(key: Any, shape: tuple[int, ...], dtype: Any, variance: Array) -> Any:
     # The deviations of what is left of a normal number, real and complex, after truncation at 2.
     if not dtypes.is_complex(dtype):
         deviation = snp.sqrt(variance) / snp.array(0.87962566103423978, dtype)
@@ -213,7 +213,7 @@ def _truncated(key: Any, shape: tuple[int, ...], dtype: Any, variance: Any) -> A
     return _turned(key, shape, dtype, lambda unit: snp.sqrt(-snp.log(1 - inside * unit))) * deviation
 
 
-def _uniform(key: Any, shape: tuple[int, ...], dtype: Any, variance: Any) -> Any:
+def _uniform(key: Any, shape: tuple[int, ...], dtype: Any, variance: Array) -> Any:
     if not dtypes.is_complex(dtype):
         return random.uniform(key, shape, dtype, -1) * snp.sqrt(3 * variance)
     return _turned(key, shape, dtype, lambda unit: snp.sqrt(2 * unit)) * snp.sqrt(variance)

@@ -6,7 +6,7 @@ Names, signatures and results are NumPy's; dtypes follow JAX: 32 bits unless
 
 # ruff: noqa: I001
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
@@ -513,7 +513,7 @@ _cover(globals(), methods.OF_NUMBERS, {*_unplanned.split(), "set_printoptions"})
 _attach(globals())
 methods.install(globals())
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from stagec.numpy import linalg as linalg
 
 

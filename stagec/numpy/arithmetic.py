@@ -125,7 +125,7 @@ def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 mod = remainder
 
 
-def nonzero_divisor(y: Operand) -> Operand:
+def nonzero_divisor(y: Operand) -> Array:
     """`y` with 1 for each 0."""
     return logic.select(logic.eq(y, 0), 1, y)
 
@@ -150,7 +150,7 @@ def _on_side(left: Operand, y: Operand) -> Array:
     return logic.select(zero, signed, logic.select(wrong_side, ar.add(left, y), left))
 
 
-def _float_divmod(x: Operand, y: Operand) -> tuple[Any, Any]:
+def _float_divmod(x: Array, y: Array) -> tuple[Array, Array]:
     left, quotient = ar.rem(x, y), stop_gradient(ar.div(x, y))
     whole = ar.div(ar.sub(x, left), y)
     wrong_side = logic.bitwise_and(logic.ne(logic.lt(left, 0), logic.lt(y, 0)), logic.ne(left, 0))
@@ -199,7 +199,7 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 pow = power
 
 
-def _integer_power(x: Operand, y: Operand) -> Array:
+def _integer_power(x: Array, y: Array) -> Array:
     # Six bits suffice: a larger power of anything but -1, 0 and 1 has left 64 bits, and -1 needs the lowest only.
     zero_base = logic.bitwise_and(logic.eq(x, 0), logic.ne(y, 0))
     dtype = dtype_of(x)

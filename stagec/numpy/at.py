@@ -76,7 +76,7 @@ class AtIndex:
         mode: Any = None,
         fill_value: Any = None,
         wrap_negative_indices: bool = True,
-    ) -> Any:
+    ) -> Array:
         """`x[index]`, with a choice of what is read out of range.
 
         >>> import stagec.numpy as snp
@@ -96,7 +96,7 @@ class AtIndex:
         unique_indices: bool = False,
         mode: Any = None,
         wrap_negative_indices: bool = True,
-    ) -> Any:
+    ) -> Array:
         """`x[index] = values`
 
         >>> import stagec.numpy as snp
@@ -114,7 +114,7 @@ class AtIndex:
         unique_indices: bool = False,
         mode: Any = None,
         wrap_negative_indices: bool = True,
-    ) -> Any:
+    ) -> Array:
         """`x[index] += values`, where repeated indices add up.
 
         >>> import stagec.numpy as snp
@@ -131,7 +131,7 @@ class AtIndex:
         unique_indices: bool = False,
         mode: Any = None,
         wrap_negative_indices: bool = True,
-    ) -> Any:
+    ) -> Array:
         """`x[index] -= values`, where repeated indices add up."""
         return self._update("subtract", values, indices_are_sorted, unique_indices, mode, wrap_negative_indices)
 
@@ -143,7 +143,7 @@ class AtIndex:
         unique_indices: bool = False,
         mode: Any = None,
         wrap_negative_indices: bool = True,
-    ) -> Any:
+    ) -> Array:
         """`x[index] *= values`, where repeated indices multiply."""
         return self._update("multiply", values, indices_are_sorted, unique_indices, mode, wrap_negative_indices)
 
@@ -157,7 +157,7 @@ class AtIndex:
         unique_indices: bool = False,
         mode: Any = None,
         wrap_negative_indices: bool = True,
-    ) -> Any:
+    ) -> Array:
         """`x[index] = minimum(x[index], values)`"""
         return self._update("min", values, indices_are_sorted, unique_indices, mode, wrap_negative_indices)
 
@@ -169,7 +169,7 @@ class AtIndex:
         unique_indices: bool = False,
         mode: Any = None,
         wrap_negative_indices: bool = True,
-    ) -> Any:
+    ) -> Array:
         """`x[index] = maximum(x[index], values)`"""
         return self._update("max", values, indices_are_sorted, unique_indices, mode, wrap_negative_indices)
 
@@ -262,9 +262,9 @@ class AtIndex:
         # Different numbers beyond an end may be clipped to one.
         places = [np.clip(p.value, 0, x.shape[p.axis] - 1) for p in arrays]
         rows = np.stack([np.ravel(p) for p in np.broadcast_arrays(*places)]) if places else np.empty((1, 0))
-        return np.unique(rows, axis=1).shape[1] < rows.shape[1]
+        return bool(np.unique(rows, axis=1).shape[1] < rows.shape[1])
 
-    def _update(self, kind: str, values: Any, is_sorted: bool, unique: bool, mode: Any, wrap: bool = True) -> Any:
+    def _update(self, kind: str, values: Any, is_sorted: bool, unique: bool, mode: Any, wrap: bool = True) -> Array:
         return updated(kind, self._array, self._at(mode, wrap)._index, values, is_sorted, unique, mode)
 
 

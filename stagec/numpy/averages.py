@@ -72,7 +72,7 @@ def mean(
     return strong(average, result)
 
 
-def _drop(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _drop(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     if keepdims or not axes:
         return x
     return reshape(x, [n for i, n in enumerate(aval_of(x).shape) if i not in axes])

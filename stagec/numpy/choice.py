@@ -25,7 +25,7 @@ from stagec.numpy.promotion import (
 from stagec.numpy.values import array
 from stagec.primitives import complex as cplx, logic
 from stagec.primitives.convert import as_array, convert_element_type
-from stagec.primitives.operand import Operand, as_operand, aval_of, literal
+from stagec.primitives.operand import as_operand, aval_of, literal
 from stagec.primitives.reduce import reduce_and
 from stagec.primitives.table import check_dtype
 from stagec.typing import ArrayLike, Arrays
@@ -141,7 +141,7 @@ def piecewise(x: ArrayLike, condlist: Arrays, funclist: Sequence[Any], *args: An
         )
     aval = aval_of(x)
 
-    def value(function: Callable[..., Any] | Any) -> Operand:
+    def value(function: Callable[..., Any] | Any) -> Array:
         out = function(as_array(x), *args, **kw) if callable(function) else function
         return convert_element_type(as_operand(out), aval.dtype)
 
@@ -197,11 +197,11 @@ def allclose(
     return _all(isclose(a, b, rtol, atol, equal_nan))
 
 
-def _all(x: Any) -> Array:
+def _all(x: Array) -> Array:
     return reduce_and(x, tuple(range(aval_of(x).ndim)))
 
 
-def _listed(a: Any, name: str) -> Operand:
+def _listed(a: Any, name: str) -> Array:
     return array(a) if isinstance(a, (list, tuple)) else as_operand(a, f"{name}'s argument")
 
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.primitives import reduce as rd
 from stagec.primitives.complex import imag, real
 from stagec.primitives.iota import broadcasted_iota
@@ -20,13 +21,13 @@ def bound(largest: bool) -> complex:
     return complex(end, end)
 
 
-def position(x: Operand, axis: int, dtype: Any, largest: bool) -> Operand:
+def position(x: Operand, axis: int, dtype: Any, largest: bool) -> Array:
     """Where the first of the largest or smallest numbers along an axis is; of the first NaN, if there is one."""
     reduce, end = (rd.reduce_max, -math.inf) if largest else (rd.reduce_min, math.inf)
     shape = aval_of(x).shape
     rest = tuple([i for i in range(len(shape)) if i != axis])
 
-    def is_best(part: Operand) -> Operand:
+    def is_best(part: Array) -> Array:
         return eq(part, broadcast_in_dim(reduce(part, (axis,)), shape, rest))
 
     first = is_best(real(x))
@@ -36,7 +37,7 @@ def position(x: Operand, axis: int, dtype: Any, largest: bool) -> Operand:
     return rd.argmax(select(some_nan, nan, bitwise_and(first, second)), axis, dtype)
 
 
-def extreme(x: Operand, axes: tuple[int, ...], largest: bool) -> Operand:
+def extreme(x: Operand, axes: tuple[int, ...], largest: bool) -> Array:
     """The largest or smallest number along some axes; the first NaN, if there is one."""
     shape, dtype = aval_of(x).shape, aval_of(x).dtype
     kept = [i for i in range(len(shape)) if i not in axes]

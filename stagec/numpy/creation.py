@@ -72,7 +72,7 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike = None, *, device
     return to_array(broadcast_to_shape(value, as_shape(shape, "full")))
 
 
-def _fill(fill_value: Any) -> Any:
+def _fill(fill_value: Any) -> Array:
     return promotable(fill_value, "fill_value") if is_array_like(fill_value) else array(fill_value)
 
 

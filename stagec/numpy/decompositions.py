@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
 from stagec.core import location
 from stagec.core.array import Array
@@ -46,6 +46,10 @@ class SVDResult(NamedTuple):
     U: Array
     S: Array
     Vh: Array
+
+
+# U, S and Vh, or S alone.
+Factors: TypeAlias = Array | tuple[Array, Array, Array]
 
 
 def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
@@ -179,17 +183,17 @@ def svd(
     Array([2., 1.], dtype=float32)
     """
     a = inexact_matrix("svd", a, square=hermitian)
-    found = (
+    found: Factors = (
         _hermitian_svd(a, compute_uv)
         if hermitian
         else singular.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
     )
     if subset_by_index is not None:
         found = _subset(found, subset_by_index, min(aval_of(a).shape[-2:]), full_matrices and compute_uv)
-    return SVDResult(*found) if compute_uv else found
+    return SVDResult(*found) if isinstance(found, tuple) else found
 
 
-def _subset(found: Any, subset: tuple[int, int], count: int, full: bool) -> Any:
+def _subset(found: Factors, subset: tuple[int, int], count: int, full: bool) -> Factors:
     start, stop = subset
     if not 0 <= start <= stop <= count or (full and (start, stop) != (0, count)):
         raise location.error(
@@ -205,7 +209,7 @@ def _subset(found: Any, subset: tuple[int, int], count: int, full: bool) -> Any:
     return u[..., :, start:stop], s[..., start:stop], vh[..., start:stop, :]
 
 
-def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
+def _hermitian_svd(a: Array, compute_uv: bool) -> Factors:
     if not compute_uv:
         sizes = abs(hermitian.eigvalsh(a))
         return flip(sizes.sort(-1), -1)

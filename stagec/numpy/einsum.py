@@ -84,14 +84,14 @@ def _parse(subscripts: str, operands: Sequence[Any]) -> tuple[list[str], str]:
     return terms, result
 
 
-def _sum_out(x: Any, term: str, drop: str) -> tuple[Any, str]:
+def _sum_out(x: Array, term: str, drop: str) -> tuple[Any, str]:
     axes = tuple(i for i, c in enumerate(term) if c in drop)
     if axes:
         x = x.any(axes) if x.dtype == dtypes.bool_ else x.sum(axes, dtype=x.dtype)
     return x, "".join(c for c in term if c not in drop)
 
 
-def _prepared(x: Any, term: str, needed: set[str], sizes: dict[str, int]) -> tuple[Any, str]:
+def _prepared(x: Array, term: str, needed: set[str], sizes: dict[str, int]) -> tuple[Any, str]:
     """Take diagonals of repeated labels, drop axes that broadcast, and sum axes that nobody else has."""
     for c in dict.fromkeys(term):
         while term.count(c) > 1:
@@ -218,4 +218,5 @@ def einsum_path(
 
     shapes = [tuple(np.shape(x)) for x in operands]
     strategy = "optimal" if optimize is True else optimize
-    return contract_path(subscripts, *shapes, shapes=True, optimize=strategy)
+    path, report = contract_path(subscripts, *shapes, shapes=True, optimize=strategy)
+    return path, report

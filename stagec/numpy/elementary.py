@@ -10,7 +10,6 @@ from stagec.core.array import Array
 from stagec.numpy.arithmetic import dtype_of
 from stagec.numpy.promotion import promote_floating, promote_inexact
 from stagec.primitives import arithmetic as ar, complex as cplx, logic, special, transcendental as tr
-from stagec.primitives.operand import Operand
 from stagec.typing import ArrayLike
 
 
@@ -247,7 +246,7 @@ def sinc(x: ArrayLike, /) -> Array:
     return logic.select(near, series, ar.div(_sine_of_half_turns(x, far), far))
 
 
-def _sine_of_half_turns(x: Operand, angle: Operand) -> Operand:
+def _sine_of_half_turns(x: Array, angle: Array) -> Array:
     """`sin(pi x)`, whose `angle` is `pi x`: near whole numbers from the distance to the next one, which is exact."""
     if dtypes.is_complex(dtype_of(x)):
         return tr.sin(angle)

@@ -44,7 +44,7 @@ def minimum(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return ar.min(x, y)
 
 
-def _keeps(strict: Any, loose: Any, x: Operand, y: Operand) -> Any:
+def _keeps(strict: Any, loose: Any, x: Operand, y: Operand) -> Array:
     """Whether the first of two complex numbers wins: by order, or because it is NaN."""
     a, b = cplx.real(x), cplx.real(y)
     first = logic.bitwise_and(logic.eq(a, b), loose(cplx.imag(x), cplx.imag(y)))
@@ -188,7 +188,7 @@ def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return custom.call(custom.custom_jvp_p, custom.Rule("logaddexp", _real_logaddexp, _logaddexp_derivative), [x, y])[0]
 
 
-def _real_logaddexp(x: Operand, y: Operand) -> list[Operand]:
+def _real_logaddexp(x: Array, y: Array) -> list[Operand]:
     top, gap = ar.max(x, y), ar.sub(x, y)
     smooth = ar.add(top, tr.log1p(tr.exp(ar.neg(ar.abs(gap)))))
     # The gap of two equal infinities is NaN; their sum is right.
@@ -211,7 +211,7 @@ def _weighted(
     return [out], [ar.add(*parts)]
 
 
-def _complex_logaddexp(x: Operand, y: Operand) -> Array:
+def _complex_logaddexp(x: Array, y: Array) -> Array:
     first = _keeps(logic.gt, logic.ge, x, y)
     top, low = logic.select(first, x, y), logic.select(first, y, x)
     return ar.add(top, tr.log1p(tr.exp(ar.sub(low, top))))
@@ -229,7 +229,7 @@ def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return custom.call(custom.custom_jvp_p, rule, [x, y])[0]
 
 
-def _real_logaddexp2(x: Operand, y: Operand) -> list[Operand]:
+def _real_logaddexp2(x: Array, y: Array) -> list[Operand]:
     top, gap = ar.max(x, y), ar.sub(x, y)
     log_2e = 1.4426950408889634
     smooth = ar.add(top, ar.mul(tr.log1p(tr.exp2(ar.neg(ar.abs(gap)))), log_2e))

@@ -11,6 +11,7 @@ from stagec.core import dtypes, location
 from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.numpy.arguments import array_argument, from_numpy, requested_dtype
+from stagec.numpy.arithmetic import true_divide
 from stagec.numpy.fft_arguments import along, back, chosen_axes, complex_argument, fitted, length, listed, real_argument
 from stagec.numpy.manipulation import roll
 from stagec.primitives.axes import canonical_axes, canonical_axis
@@ -18,7 +19,7 @@ from stagec.primitives.complex import complex, conj, imag, real
 from stagec.primitives.fft import fft_last
 from stagec.primitives.fft_plan import roots_of_unity
 from stagec.primitives.joining import concatenate
-from stagec.primitives.operand import Operand, aval_of
+from stagec.primitives.operand import aval_of
 from stagec.primitives.rules import zeros
 from stagec.primitives.shape import reshape, rev
 from stagec.primitives.slicing import slice_in_dim
@@ -60,11 +61,11 @@ def _scale(name: str, norm: Any, n: int, inverse: bool) -> float:
     return float(n ** -_NORMS[norm][inverse])
 
 
-def _scaled(x: Operand, scale: float) -> Operand:
+def _scaled(x: Array, scale: float) -> Array:
     return x if scale == 1 else x * scale
 
 
-def _transform(name: str, a: Any, n: Any, axis: Any, norm: Any, inverse: bool) -> Operand:
+def _transform(name: str, a: Any, n: Any, axis: Any, norm: Any, inverse: bool) -> Array:
     x, place = along(name, complex_argument(name, a), axis)
     points = length(name, n, x.shape[-1])
     # The inverse is scaled already.
@@ -106,7 +107,7 @@ def rfft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, nor
     return back(_scaled(half, _scale("rfft", norm, points, False)), place)
 
 
-def _half_transform(x: Operand, n: int) -> Operand:
+def _half_transform(x: Array, n: int) -> Array:
     """The first n // 2 + 1 numbers of the transform of `n` real ones."""
     last = x.ndim - 1
     if n % 2:
@@ -138,7 +139,7 @@ def irfft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, no
     return back(_scaled(found, _scale("irfft", norm, points, True) * points), place)
 
 
-def _from_half(x: Operand, n: int) -> Operand:
+def _from_half(x: Array, n: int) -> Array:
     """The inverse transform of the `n` numbers whose first half these are, scaled by 1/n."""
     last = x.ndim - 1
     rest = slice_in_dim(x, 1, n - n // 2, axis=last)
@@ -325,9 +326,9 @@ def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike = None, device: Dev
     return _frequencies("rfftfreq", np.fft.rfftfreq, n, d, dtype)
 
 
-def _frequencies(name: str, of: Any, n: Any, d: Any, dtype: Any) -> Array:
+def _frequencies(name: str, of: Any, n: Any, d: ArrayLike, dtype: Any) -> Array:
     wanted = dtypes.default_float() if dtype is None else requested_dtype(dtype, name)
-    return from_numpy(of(length(name, n, 0)), wanted) / d
+    return true_divide(from_numpy(of(length(name, n, 0)), wanted), d)
 
 
 def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.manipulation import moveaxis
 from stagec.numpy.values import array
@@ -17,7 +18,7 @@ from stagec.primitives.rules import zeros
 from stagec.primitives.slicing import slice_in_dim
 
 
-def complex_argument(name: str, a: Any) -> Operand:
+def complex_argument(name: str, a: Any) -> Array:
     """An argument in the complex dtype that it is transformed in."""
     x = array_argument(a, name)
     if dtypes.is_complex(x.dtype):
@@ -26,7 +27,7 @@ def complex_argument(name: str, a: Any) -> Operand:
     return complex(x, zeros(aval_of(x)))
 
 
-def real_argument(name: str, a: Any) -> Operand:
+def real_argument(name: str, a: Any) -> Array:
     """An argument in the real dtype that it is transformed in."""
     x = array_argument(a, name)
     if dtypes.is_complex(x.dtype):
@@ -63,7 +64,7 @@ def along(name: str, x: Operand, axis: Any) -> tuple[Operand, int]:
     return (x if place == x.ndim - 1 else moveaxis(x, place, -1)), place
 
 
-def back(x: Operand, axis: int) -> Operand:
+def back(x: Operand, axis: int) -> Array:
     return x if axis == x.ndim - 1 else moveaxis(x, -1, axis)
 
 
@@ -81,6 +82,6 @@ def chosen_axes(name: str, x: Any, s: Any, axes: Any) -> tuple[tuple[int, ...], 
     return places, [x.shape[p] if n in (None, -1) else n for n, p in zip(sizes, places)]
 
 
-def listed(a: Any) -> Any:
+def listed(a: Any) -> Array:
     """NumPy's transforms take lists."""
     return array(a) if isinstance(a, (list, tuple)) else a

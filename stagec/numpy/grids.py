@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument, from_numpy
 from stagec.numpy.values import array
 from stagec.primitives.axes import canonical_axes
@@ -39,7 +40,7 @@ s_ = np.s_
 index_exp = np.index_exp
 
 
-def _attributes(a: Any) -> Any:
+def _attributes(a: Any) -> Array:
     return array(a) if isinstance(a, (list, tuple)) else array_argument(a, "a")
 
 

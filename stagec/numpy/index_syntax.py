@@ -154,7 +154,7 @@ def _consumed(entry: Any) -> int:
     if entry is None or entry is Ellipsis:
         return 0
     if hasattr(entry, "dtype") and entry.dtype == dtypes.bool_:
-        return entry.ndim
+        return int(entry.ndim)
     return 1
 
 

@@ -80,7 +80,7 @@ def with_new_axes(x: Any, parsed: Parsed) -> tuple[Array, Parsed]:
     return x, Parsed(parts, x.shape)
 
 
-def _basic(x: Any, parts: list[Part]) -> Array:
+def _basic(x: Array, parts: list[Part]) -> Array:
     """Slices and known integers: one slice, one reversal, one reshape."""
     x = sliced(x, parts)
     shape = []
@@ -92,7 +92,7 @@ def _basic(x: Any, parts: list[Part]) -> Array:
     return reshape(x, tuple(shape)) if tuple(shape) != x.shape else x
 
 
-def sliced(x: Any, parts: list[Part]) -> Array:
+def sliced(x: Array, parts: list[Part]) -> Array:
     """What known integers and slices choose; axes of integers stay, with size 1."""
     starts, limits, steps, reversed_axes = [0] * x.ndim, list(x.shape), [1] * x.ndim, []
     for part in parts:
@@ -118,7 +118,7 @@ def sliced(x: Any, parts: list[Part]) -> Array:
     return x
 
 
-def _at_scalars(x: Any, parts: list[Part]) -> Array:
+def _at_scalars(x: Array, parts: list[Part]) -> Array:
     """Traced integers of rank 0: a dynamic slice, which clamps."""
     # Slices that are not contiguous are taken first, along their own axes.
     x = sliced(x, [p for p in parts if p.kind != "int"])
@@ -174,7 +174,7 @@ def index_columns(arrays: Sequence[Any], shape: tuple[int, ...]) -> Any:
     return concatenate(out, len(shape))
 
 
-def _advanced(x: Any, parts: list[Part], mode: str, fill_value: Any, is_sorted: bool, unique: bool) -> Array:
+def _advanced(x: Array, parts: list[Part], mode: str, fill_value: Any, is_sorted: bool, unique: bool) -> Array:
     x = sliced(x, [p for p in parts if p.kind == "slice"])
     joined = advanced(parts)
     kept = [1 if p.kind == "new" else p.value[1] for p in parts if p.kind in ("new", "slice")]
@@ -234,7 +234,7 @@ def _is_known(entry: slice) -> bool:
     )
 
 
-def _view_of(x: Any, value: np.ndarray[Any, Any]) -> Array:
+def _view_of(x: Array, value: np.ndarray[Any, Any]) -> Array:
     return ConcreteArray.of(value, ShapedArray.of(value.shape, x.aval.dtype, x.aval.weak_type))
 
 

@@ -79,7 +79,7 @@ def _sources(places: np.ndarray[Any, Any], size: int, count: int) -> np.ndarray[
     return source
 
 
-def _traced_sources(places: Any, size: int, count: int) -> Any:
+def _traced_sources(places: Array, size: int, count: int) -> Array:
     places = convert_element_type(places, dtypes.int32)
     places = arithmetic.min(arithmetic.max(select(lt(places, 0), arithmetic.add(places, size), places), 0), size)
     places = broadcast_to_shape(places, (count,))
@@ -90,7 +90,7 @@ def _traced_sources(places: Any, size: int, count: int) -> Any:
     return select(eq(new, 0), (1 - new).cumsum() - 1, nothing.at[at].set(order + size))
 
 
-def _moved(values: Any, axis: int) -> Any:
+def _moved(values: Any, axis: int) -> Array:
     order = [i for i in range(values.ndim) if i != 0]
     order.insert(axis, 0)
     return _shape.transpose(values, order)

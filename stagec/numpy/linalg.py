@@ -83,13 +83,13 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
         a, power = inv(a), -power
     if power == 0:
         return broadcast_to_shape(eye(a.shape[-1], dtype=a.dtype), a.shape)
-    out: Any = None
-    while power:
+    while not power & 1:
+        a, power = matmul(a, a), power >> 1
+    out = a
+    while power := power >> 1:
+        a = matmul(a, a)
         if power & 1:
-            out = a if out is None else matmul(out, a)
-        power >>= 1
-        if power:
-            a = matmul(a, a)
+            out = matmul(out, a)
     return out
 
 
@@ -123,7 +123,7 @@ def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Arra
     return out.squeeze(tuple(i for i, flag in enumerate((first, last)) if flag))
 
 
-def _chain(parts: list[Any], precision: Any) -> Any:
+def _chain(parts: list[Array], precision: Any) -> Array:
     """Cormen, Leiserson, Rivest, Stein: Introduction to Algorithms, matrix-chain multiplication."""
     count = len(parts)
     sizes = [parts[0].shape[0], *[p.shape[1] for p in parts]]
@@ -136,7 +136,7 @@ def _chain(parts: list[Any], precision: Any) -> Any:
             cost[i][j] = min(choices)
             cut[i][j] = i + choices.index(cost[i][j])
 
-    def product(i: int, j: int) -> Any:
+    def product(i: int, j: int) -> Array:
         if i == j:
             return parts[i]
         return matmul(product(i, cut[i][j]), product(cut[i][j] + 1, j), precision=precision)

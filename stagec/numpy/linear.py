@@ -30,7 +30,7 @@ def _pair(a: Any, b: Any) -> tuple[Any, Any]:
     return x, y
 
 
-def _times(x: Any, y: Any) -> Array:
+def _times(x: Array, y: Array) -> Array:
     """The product of operands of one dtype; logical and for bools."""
     return (bitwise_and if x.dtype == dtypes.bool_ else arithmetic.mul)(x, y)
 
@@ -39,7 +39,7 @@ def _preferred(dtype: Any, name: str) -> Any:
     return None if dtype is None else requested_dtype(dtype, name)
 
 
-def _product_fix(x: Any, y: Any) -> str:
+def _product_fix(x: Array, y: Array) -> str:
     """What makes a product of operands whose contracted axes differ; empty where nothing does."""
     try:
         broadcast_shapes(x.shape[:-2], y.shape[:-2])
@@ -111,7 +111,7 @@ def matmul(
     return transpose(out, [labels.index(i) for i in wanted])
 
 
-def _without_stretched(x: Any, lead: tuple[int, ...], inner: int) -> tuple[Any, list[int]]:
+def _without_stretched(x: Array, lead: tuple[int, ...], inner: int) -> tuple[Any, list[int]]:
     """Drop leading axes of size 1 that broadcasting would stretch; say which axes of the result remain."""
     count = x.ndim - inner
     first = len(lead) - count
@@ -144,8 +144,8 @@ def dot(
 
 
 def _contracted(
-    name: str, x: Any, y: Any, x_axes: Sequence[int], y_axes: Sequence[int], precision: Any, preferred: Any
-) -> Any:
+    name: str, x: Array, y: Array, x_axes: Sequence[int], y_axes: Sequence[int], precision: Any, preferred: Any
+) -> Array:
     """The sums of products along pairs of axes; what is left of `x`, then of `y`."""
     sizes = [tuple([v.shape[i] for i in axes]) for v, axes in ((x, x_axes), (y, y_axes))]
     if sizes[0] != sizes[1]:
@@ -168,7 +168,7 @@ def vdot(
     return _contracted("vdot", _conjugate(ravel(x)), ravel(y), (0,), (0,), precision, preferred)
 
 
-def _conjugate(x: Any) -> Any:
+def _conjugate(x: Array) -> Array:
     return x.conj() if dtypes.is_complex(x.dtype) else x
 
 

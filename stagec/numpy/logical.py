@@ -19,7 +19,7 @@ from stagec.primitives.shape import broadcast_in_dim
 from stagec.typing import ArrayLike
 
 
-def filled(x: Operand, value: bool) -> Any:
+def filled(x: Operand, value: bool) -> Array:
     """A bool array of the operand's shape."""
     return broadcast_in_dim(np.bool_(value), aval_of(x).shape, ())
 
@@ -78,7 +78,7 @@ def greater_equal(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return _compared("greater_equal", logic.ge, x1, x2)
 
 
-def _compared(name: str, compare: Callable[..., Any], x1: Any, x2: Any) -> Array:
+def _compared(name: str, compare: Callable[..., Array], x1: Any, x2: Any) -> Array:
     first, second = _beyond(x1, x2), _beyond(x2, x1)
     if first or second:
         return filled(as_operand(x2 if first else x1), bool(getattr(np, name)(first, second)))
@@ -262,7 +262,7 @@ def isinf(x: ArrayLike, /) -> Array:
 
 
 def _of_parts(
-    name: str, x: Any, test: Callable[[Any], Any], join: Callable[[Any, Any], Any], of_integers: bool
+    name: str, x: Any, test: Callable[[Any], Array], join: Callable[[Any, Any], Array], of_integers: bool
 ) -> Array:
     x = _readable(as_operand(x, f"{name}'s argument"))
     dtype = dtype_of(x)

@@ -189,7 +189,8 @@ def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike
     sizes = as_shape(shape, "fromfunction")
     wanted = requested_dtype(dtype, "fromfunction")
     indices = [broadcasted_iota(wanted, sizes, axis) for axis in range(len(sizes))]
-    return vectorize(functools.partial(function, **kwargs))(*indices)
+    found: Array = vectorize(functools.partial(function, **kwargs))(*indices)
+    return found
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any) -> Array:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location, operators
+from stagec.core.array import Array
 from stagec.numpy import creation, manipulation
 from stagec.numpy.arguments import requested_dtype
 from stagec.numpy.at import at
@@ -66,16 +67,16 @@ def _is_many(value: Any) -> bool:
     return isinstance(value, (tuple, list)) or value is None
 
 
-def _transpose(x: Any, *axes: Any) -> Any:
+def _transpose(x: Array, *axes: Any) -> Array:
     return manipulation.transpose(x, axes[0] if len(axes) == 1 and _is_many(axes[0]) else axes or None)
 
 
-def _reshape(x: Any, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+def _reshape(x: Array, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
     single = len(shape) == 1
     return manipulation.reshape(x, shape[0] if single else shape, order)
 
 
-def _ravel(x: Any, order: str = "C") -> Any:
+def _ravel(x: Array, order: str = "C") -> Array:
     return manipulation.ravel(x, order)
 
 
@@ -104,7 +105,7 @@ def _view(x: Any, dtype: Any = None, type: Any = None) -> Any:
     return bitcast_convert_type(manipulation.reshape(x, (*x.shape[:-1], x.shape[-1] // ratio, ratio)), wanted)
 
 
-def _byteswap(x: Any, inplace: bool = False) -> Any:
+def _byteswap(x: Array, inplace: bool = False) -> Array:
     """The elements with their bytes, of each part of a complex number, in the other order."""
     if inplace:
         raise location.error(ValueError, "byteswap: arrays are immutable", fix="leave inplace out and use the result")
@@ -116,9 +117,9 @@ def _byteswap(x: Any, inplace: bool = False) -> Any:
     return bitcast_convert_type(rev(rows, (rows.ndim - 1,)), x.dtype)
 
 
-def _copy(x: Any, order: str | None = None) -> Any:
+def _copy(x: Array, order: str | None = None) -> Array:
     return creation.copy(x)
 
 
-def _astype(x: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
+def _astype(x: Any, dtype: Any, copy: bool = False, device: Any = None) -> Array:
     return manipulation.astype(x, dtype, copy=copy)

@@ -15,17 +15,17 @@ from stagec.primitives.table import check_dtype
 from stagec.typing import ArrayLike, DTypeLike
 
 
-def _is_number(x: Any) -> Any:
+def _is_number(x: Array) -> Array:
     """Where `x` is not NaN."""
     return eq(x, x)
 
 
-def _may_hold_nan(name: str, x: Any) -> bool:
+def _may_hold_nan(name: str, x: Array) -> bool:
     check_dtype(name, aval_of(x).dtype, dtypes.ALL)
     return dtypes.is_inexact(aval_of(x).dtype)
 
 
-def _masked(x: Any, value: Any) -> Any:
+def _masked(x: Array, value: Any) -> Array:
     """`x` with `value` for each NaN."""
     if not _may_hold_nan("a sum without NaN", x):
         return x
@@ -150,7 +150,7 @@ def nanargmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims:
     return _nan_position("nanargmin", a, axis, out, keepdims, False)
 
 
-def _numbers(x: Any, where: Any, name: str) -> Any:
+def _numbers(x: Array, where: Any, name: str) -> Array:
     mask = _is_number(x)
     return mask if where is None else bitwise_and(mask, rd.mask_like(x, where, name))
 

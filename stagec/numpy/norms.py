@@ -19,12 +19,12 @@ from stagec.primitives.shape import expand_dims
 from stagec.typing import ArrayLike
 
 
-def _magnitude(x: Any) -> Any:
+def _magnitude(x: Array) -> Array:
     (x,) = promote_inexact(x)
     return abs(x)
 
 
-def _root_of_squares(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _root_of_squares(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     (x,) = promote_inexact(x)
     if dtypes.is_complex(x.dtype):
         squares = arithmetic.add(arithmetic.square(x.real), arithmetic.square(x.imag))
@@ -33,7 +33,7 @@ def _root_of_squares(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     return arithmetic.sqrt(squares.sum(axes, keepdims=keepdims))
 
 
-def _vector(x: Any, axis: int | tuple[int, ...], ord: Any, keepdims: bool) -> Array:
+def _vector(x: Array, axis: int | tuple[int, ...], ord: Any, keepdims: bool) -> Array:
     axes = axis if isinstance(axis, tuple) else (axis,)
     if ord is None or ord == 2:
         return _root_of_squares(x, axes, keepdims)
@@ -48,14 +48,15 @@ def _vector(x: Any, axis: int | tuple[int, ...], ord: Any, keepdims: bool) -> Ar
         return convert_element_type(size != 0, size.dtype).sum(axes, keepdims=keepdims)
     if ord == 1:
         return size.sum(axes, keepdims=keepdims)
-    return (size**ord).sum(axes, keepdims=keepdims) ** (1.0 / ord)
+    power: float = ord
+    return (size**power).sum(axes, keepdims=keepdims) ** (1.0 / power)
 
 
 def _bad_order(kind: str, ord: Any, allowed: str) -> ValueError:
     return location.error(ValueError, f"norm: {ord!r} is not an order of a {kind} norm", fix=f"use {allowed}")
 
 
-def _matrix(x: Any, axes: tuple[int, int], ord: Any, keepdims: bool) -> Array:
+def _matrix(x: Array, axes: tuple[int, int], ord: Any, keepdims: bool) -> Array:
     rows, columns = axes
     if ord in (None, "fro"):
         return _root_of_squares(x, axes, keepdims)

@@ -111,7 +111,7 @@ def _pairs(value: Any, ndim: int, name: str) -> list[tuple[int, int]]:
         ) from None
 
 
-def _side(values: Any, axis: int, ndim: int, side: int, dtype: Any) -> Any:
+def _side(values: Any, axis: int, ndim: int, side: int, dtype: Any) -> Array:
     """A mode's value for one end of one axis, out of whatever broadcasts to (axes, 2)."""
     if isinstance(values, (tuple, list)):
         rows = [v if isinstance(v, (tuple, list)) else [v] for v in values]
@@ -123,7 +123,7 @@ def _side(values: Any, axis: int, ndim: int, side: int, dtype: Any) -> Any:
     return convert_element_type(getitem(broadcast_to_shape(values, (ndim, 2)), (axis, side)), dtype)
 
 
-def _pad_axis(x: Any, axis: int, before: int, after: int, mode: str, settings: dict[str, Any]) -> Any:
+def _pad_axis(x: Array, axis: int, before: int, after: int, mode: str, settings: dict[str, Any]) -> Array:
     size = x.shape[axis]
     if not size and mode not in ("constant", "linear_ramp"):
         raise location.error(
@@ -156,7 +156,7 @@ def _pad_axis(x: Any, axis: int, before: int, after: int, mode: str, settings: d
     return _joining.concatenate([*lead, x, *tail], axis)
 
 
-def _ramp(x: Any, edge: Any, axis: int, shape: tuple[int, ...], side: int, value: Any) -> Any:
+def _ramp(x: Array, edge: Array, axis: int, shape: tuple[int, ...], side: int, value: Any) -> Array:
     count = shape[axis]
     kind = x.dtype if dtypes.is_inexact(x.dtype) else dtypes.default_float()
     step = (
@@ -171,7 +171,7 @@ def _ramp(x: Any, edge: Any, axis: int, shape: tuple[int, ...], side: int, value
     return convert_element_type(arithmetic.floor(out) if dtypes.is_integer(x.dtype) else out, x.dtype)
 
 
-def _statistic(x: Any, axis: int, side: int, mode: str, stat_length: Any) -> Any:
+def _statistic(x: Array, axis: int, side: int, mode: str, stat_length: Any) -> Array:
     size = x.shape[axis]
     if stat_length is not None:
         length = min(_pairs(stat_length, x.ndim, "stat_length")[axis][side], size)
@@ -189,7 +189,7 @@ def _statistic(x: Any, axis: int, side: int, mode: str, stat_length: Any) -> Any
     return convert_element_type(out, x.dtype)
 
 
-def _mirrored(x: Any, axis: int, before: int, after: int, mode: str, settings: dict[str, Any]) -> Any:
+def _mirrored(x: Array, axis: int, before: int, after: int, mode: str, settings: dict[str, Any]) -> Array:
     """Pieces of the array itself: as they are (wrap), or reversed, again and again until both ends are filled."""
     reflect_type = settings.get("reflect_type", "even")
     odd = reflect_type == "odd"
@@ -229,7 +229,7 @@ def _mirrored(x: Any, axis: int, before: int, after: int, mode: str, settings: d
     return x
 
 
-def _pad_function(x: Any, width: Sequence[tuple[int, int]], function: Callable[..., Any], kwargs: Any) -> Array:
+def _pad_function(x: Array, width: Sequence[tuple[int, int]], function: Callable[..., Any], kwargs: Any) -> Array:
     """NumPy's interface for a user's function, which returns the new line here."""
     x = _joining.pad(x, np.zeros((), x.dtype), [(a, b, 0) for a, b in width])
     for axis in range(x.ndim):

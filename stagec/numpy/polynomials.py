@@ -11,6 +11,7 @@ from stagec.core import dtypes, location
 from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
 from stagec.numpy.arguments import array_argument, concrete
+from stagec.numpy.arithmetic import multiply
 from stagec.numpy.choice import where
 from stagec.numpy.creation import arange, ones, zeros
 from stagec.numpy.diagonals import vander
@@ -37,7 +38,7 @@ def _vectors(name: str, *arrays: Any, inexact: bool = False) -> list[Any]:
     return [ravel(x) if aval_of(x).size else zeros(1, aval_of(x).dtype) for x in found]
 
 
-def _trimmed(name: str, x: Any, keep: int = 1) -> Any:
+def _trimmed(name: str, x: Array, keep: int = 1) -> Array:
     """Coefficients without leading zeros, whose values must be known."""
     (nonzero,) = np.nonzero(concrete(x, name, "the coefficients"))
     return x[min(int(nonzero[0]) if len(nonzero) else aval_of(x).size, aval_of(x).size - keep) :]
@@ -138,7 +139,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     (found,) = _vectors("polyder", p, inexact=True)
     powers = np.arange(aval_of(found).size)[::-1][: max(aval_of(found).size - order, 0)]
     factors = np.prod([powers - i for i in range(order)], axis=0) if order else np.ones(len(powers))
-    return found[: len(powers)] * factors.astype(aval_of(found).dtype)
+    return multiply(found[: len(powers)], factors.astype(aval_of(found).dtype))
 
 
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
@@ -185,7 +186,11 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
     if not n:
         return ones((), aval_of(x).dtype)
     start = concatenate([ones(1, aval_of(x).dtype), zeros(n, aval_of(x).dtype)])
-    return fori_loop(0, n, lambda i, p: p - x[i] * concatenate([p[:1] * 0, p[:-1]]), start)
+
+    def times_root(i: Array, p: Array) -> Array:
+        return p - x[i] * concatenate([p[:1] * 0, p[:-1]])
+
+    return fori_loop(0, n, times_root, start)
 
 
 def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
@@ -225,7 +230,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     return where(known & (arange(n - 1) < n - 1 - leading), found, complex(np.nan, np.nan))
 
 
-def _companion(p: Any) -> Any:
+def _companion(p: Array) -> Array:
     """The matrix whose eigenvalues are the roots of a polynomial."""
     n = aval_of(p).size - 1
     below = np.eye(n - 1, n, dtype=aval_of(p).dtype)

@@ -39,11 +39,11 @@ def check_mode(mode: str | None, name: str) -> str | None:
 
 def integers(indices: Any, name: str) -> Array:
     """Positions as an array of integers; bools count as 0 and 1."""
-    indices = array_argument(indices, "indices")
-    if dtypes.is_bool(indices.dtype):
-        indices = convert_element_type(indices, dtypes.int32)
-    check_dtype(name, indices.dtype, dtypes.INTEGER)
-    return indices
+    found = array_argument(indices, "indices")
+    if dtypes.is_bool(found.dtype):
+        found = convert_element_type(found, dtypes.int32)
+    check_dtype(name, found.dtype, dtypes.INTEGER)
+    return found
 
 
 def wrapped(indices: Any, size: int) -> Array:

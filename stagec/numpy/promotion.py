@@ -46,7 +46,7 @@ def _as_dtype(operand: Operand, aval: ShapedArray, dtype: np.dtype[Any], weak: b
     return convert_element_type(operand, dtype, weak)
 
 
-def truth(x: Operand) -> Operand:
+def truth(x: Operand) -> Array:
     """`x != 0` for each element."""
     return convert_element_type(x, dtypes.bool_)
 
@@ -78,7 +78,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     return tuple(out)
 
 
-def broadcast_to_shape(x: Operand, shape: Sequence[int]) -> Operand:
+def broadcast_to_shape(x: Array, shape: Sequence[int]) -> Array:
     """Broadcast to `shape`, adding axes in front as needed."""
     shape = tuple(shape)
     have = aval_of(x).shape

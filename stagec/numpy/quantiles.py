@@ -232,7 +232,7 @@ def reduced_shape(rest: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) 
     return tuple(out)
 
 
-def _stack(results: list[Any], q_shape: tuple[int, ...], whole: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+def _stack(results: list[Any], q_shape: tuple[int, ...], whole: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     from_rank = range(1, 1 + len(whole))
     if not results:
         return broadcast_in_dim(literal(0, dtype), (*q_shape, *whole), ())
@@ -241,7 +241,7 @@ def _stack(results: list[Any], q_shape: tuple[int, ...], whole: tuple[int, ...],
     return reshape(joined, (*q_shape, *whole))
 
 
-def _amounts(name: str, weights: Any, shape: tuple[int, ...], axes: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+def _amounts(name: str, weights: Any, shape: tuple[int, ...], axes: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Weights in the shape of the array."""
     given = strong(array_argument(weights, f"{name}'s weights"), dtype)
     if aval_of(given).shape == shape:
@@ -255,7 +255,7 @@ def _amounts(name: str, weights: Any, shape: tuple[int, ...], axes: tuple[int, .
     )
 
 
-def _weighted(rows: Any, amounts: Any, fractions: Any, nan: Any, skip_nan: bool) -> list[Any]:
+def _weighted(rows: Array, amounts: Array, fractions: Array, nan: Array, skip_nan: bool) -> list[Any]:
     """The first elements of each row up to which the fractions of its weight are reached."""
     shape, dtype = aval_of(rows).shape, aval_of(rows).dtype
     last = len(shape) - 1
@@ -285,7 +285,7 @@ def _concrete(q: Any) -> np.ndarray[Any, Any] | None:
     return np.asarray(q.value if isinstance(q, Literal) else q, np.float64)
 
 
-def _between_static(rows: Any, fraction: float, count: int, method: str) -> Any:
+def _between_static(rows: Array, fraction: float, count: int, method: str) -> Any:
     last, dtype = aval_of(rows).ndim - 1, aval_of(rows).dtype
     place = fraction * (count - 1)
     if math.isnan(place):
@@ -305,7 +305,7 @@ def _between_static(rows: Any, fraction: float, count: int, method: str) -> Any:
     return ar.add(ar.mul(below, literal(1 - weight, dtype)), ar.mul(above, literal(weight, dtype)))
 
 
-def _between(rows: Any, fraction: Any, numbers: Any, method: str) -> Any:
+def _between(rows: Array, fraction: Array, numbers: Array, method: str) -> Array:
     """At a traced fraction, of rows with `numbers` elements that are not NaN."""
     last, dtype = aval_of(rows).ndim - 1, aval_of(rows).dtype
     one = literal(1, dtype)
@@ -341,7 +341,7 @@ def _between(rows: Any, fraction: Any, numbers: Any, method: str) -> Any:
     return select(bad, nan, select(empty, nan, out))
 
 
-def _pick(rows: Any, place: Any, last: int) -> Any:
+def _pick(rows: Array, place: Array, last: int) -> Array:
     shape, dtype = aval_of(rows).shape, aval_of(rows).dtype
     index = broadcasted_iota(dtypes.int32, shape, last)
     wanted = broadcast_in_dim(strong(place, dtypes.int32), shape, tuple(range(last)))

@@ -28,7 +28,7 @@ from stagec.primitives.shape import reshape
 from stagec.typing import ArrayLike
 
 
-def _relative(tolerance: Any, a: Any, factor: float = 1.0) -> Any:
+def _relative(tolerance: Any, a: Any, factor: float = 1.0) -> Array | float:
     """A relative tolerance, by default the rounding of the largest side of a matrix."""
     aval = aval_of(a)
     if tolerance is None:

@@ -39,7 +39,7 @@ def integer_sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtype
 
 
-def with_axes(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def with_axes(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     """A reduced array, with its axes as axes of size 1 if asked for."""
     return expand_dims(x, axes) if keepdims and axes else x
 
@@ -49,7 +49,7 @@ def count_over(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
     return math.prod([shape[i] for i in axes])
 
 
-def mask_like(x: Any, where: Any, name: str) -> Any:
+def mask_like(x: Any, where: Any, name: str) -> Array:
     """`where=` as bools that broadcast to the shape of `x`."""
     mask = truth(array_argument(where, f"{name}'s where"))
     if not stretches_to(aval_of(mask).shape, aval_of(x).shape):
@@ -115,7 +115,7 @@ def sum(
     return _reduction("sum", rd.reduce_sum, ar.add, x, axis, keepdims, initial, where, 0)
 
 
-def _summand(name: str, a: Any, dtype: Any, promote_integers: bool = True) -> Any:
+def _summand(name: str, a: Any, dtype: Any, promote_integers: bool = True) -> Array:
     x = array_argument(a, name)
     if dtype is not None:
         found = requested_dtype(dtype, name)
@@ -277,7 +277,7 @@ def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
     return ar.sub(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
 
 
-def _position(name: str, row: Callable[..., Any], a: Any, axis: Any, out: None, keepdims: bool | None) -> Array:
+def _position(name: str, row: Callable[..., Array], a: Any, axis: Any, out: None, keepdims: bool | None) -> Array:
     refuse_out(out, name)
     x = array_argument(a, name)
     rank = aval_of(x).ndim

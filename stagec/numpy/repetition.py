@@ -100,7 +100,7 @@ def _counts(repeats: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return repeats.astype(np.int64)
 
 
-def _repeat_traced(a: Any, repeats: Any, axis: int, total: int) -> Array:
+def _repeat_traced(a: Array, repeats: Array, axis: int, total: int) -> Array:
     size = a.shape[axis]
     counts = promotion.broadcast_to_shape(convert_element_type(repeats, dtypes.int32), (size,))
     # Element i starts where the counts before it end. A mark at each start, summed up, numbers the elements.

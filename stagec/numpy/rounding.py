@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from stagec.core import dtypes
@@ -19,7 +20,7 @@ from stagec.primitives.table import check_dtype
 from stagec.typing import ArrayLike
 
 
-def _round_with(name: str, x: Any, function: Any) -> Array:
+def _round_with(name: str, x: Any, function: Callable[[Any], Array]) -> Array:
     x = as_operand(x, f"{name}'s argument")
     dtype = dtype_of(x)
     check_dtype(name, dtype, dtypes.ALL)
@@ -67,7 +68,7 @@ def fix(x: ArrayLike, out: None = None) -> Array:
     return trunc(x)
 
 
-def _trunc(x: Operand) -> Operand:
+def _trunc(x: Array) -> Array:
     return logic.select(logic.lt(x, 0), ar.ceil(x), ar.floor(x))
 
 
@@ -80,7 +81,7 @@ def rint(x: ArrayLike, /) -> Array:
     return _each_part(_default_inexact(x), lambda v: ar.round(v, ar.RoundingMethod.TO_NEAREST_EVEN))
 
 
-def _default_inexact(x: ArrayLike) -> Operand:
+def _default_inexact(x: ArrayLike) -> Array:
     """An operand of floating or complex dtype; integers of any size become the default float."""
     (operand,) = promote_dtypes(x)
     if dtypes.is_inexact(dtype_of(operand)):
@@ -88,7 +89,7 @@ def _default_inexact(x: ArrayLike) -> Operand:
     return convert_element_type(operand, dtypes.default_float())
 
 
-def _each_part(x: Operand, function: Any) -> Array:
+def _each_part(x: Operand, function: Callable[[Any], Array]) -> Array:
     if dtypes.is_complex(dtype_of(x)):
         return cplx.complex(function(cplx.real(x)), function(cplx.imag(x)))
     return function(x)
@@ -134,7 +135,7 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
 around = round
 
 
-def _round_integer(x: Operand, unit: int) -> Array:
+def _round_integer(x: Array, unit: int) -> Array:
     dtype = dtype_of(x)
     if unit > 2 * iinfo(dtype).max:
         return ar.mul(x, 0)

@@ -24,7 +24,7 @@ from stagec.typing import ArrayLike, DTypeLike
 
 
 def _running(
-    name: str, row: Callable[..., Any], a: Any, axis: int | None, dtype: Any, nan_as: int | None = None
+    name: str, row: Callable[..., Array], a: Any, axis: int | None, dtype: Any, nan_as: int | None = None
 ) -> Array:
     x = array_argument(a, name)
     found = aval_of(x).dtype if dtype is None else requested_dtype(dtype, name)
@@ -277,7 +277,7 @@ def _gradient_error(text: str, fix: str) -> errors.ShapeError:
     return location.error(errors.ShapeError, f"gradient: {text}", fix=fix)
 
 
-def _slope(x: Any, axis: int, step: Any) -> Any:
+def _slope(x: Array, axis: int, step: Array) -> Array:
     shape, dtype = aval_of(x).shape, aval_of(x).dtype
     n = shape[axis]
     if n < 2:
@@ -300,7 +300,7 @@ def _slope(x: Any, axis: int, step: Any) -> Any:
     gaps = reshape(diff(step), unit)
     before, after = _cut(gaps, None, -1, axis), _cut(gaps, 1, None, axis)
 
-    def spread(v: Any, like: Any) -> Any:
+    def spread(v: Array, like: Array) -> Any:
         return broadcast_to_shape(v, aval_of(like).shape)
 
     left = ar.sub(_cut(x, 1, -1, axis), _cut(x, None, -2, axis))

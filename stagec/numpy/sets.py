@@ -128,7 +128,7 @@ def unique(
     return tuple(out) if any(wanted) else out[0]
 
 
-def _refuse_empty(x: Any, size: int, fill_value: Any) -> None:
+def _refuse_empty(x: Array, size: int, fill_value: Any) -> None:
     if size and not x.size and fill_value is None:
         raise location.error(
             errors.ShapeError,

@@ -106,7 +106,7 @@ def argsort(
     return strong(out, dtypes.default_int() if dtype is None else requested_dtype(dtype, "argsort"))
 
 
-def _places(shape: Sequence[int], axis: int) -> Any:
+def _places(shape: Sequence[int], axis: int) -> Array:
     return broadcasted_iota(dtypes.int32, shape, axis)
 
 
@@ -140,7 +140,7 @@ def _only_position() -> Array:
     return full((), 0, dtypes.default_int())
 
 
-def _kth(name: str, a: Any, kth: Any, axis: int) -> tuple[Any, int]:
+def _kth(name: str, a: Any, kth: Any, axis: int) -> tuple[Array, int]:
     x = array_argument(a, name)
     axis = canonical_axis(axis, aval_of(x).ndim, name)
     n = aval_of(x).shape[axis]
@@ -193,14 +193,14 @@ def sort_complex(a: ArrayLike) -> Array:
     return strong(out, dtypes.complex_dtype(aval_of(out).dtype))
 
 
-def take_flat(x: Any, index: Any) -> Any:
+def take_flat(x: Any, index: Any) -> Array:
     """`x[index]` of rank-1 `x`, indices moved into range."""
     shape = aval_of(index).shape
     numbers = GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,))
     return gather(x, broadcast_in_dim(index, (*shape, 1), tuple(range(len(shape)))), numbers, (1,), mode="clip")
 
 
-def _sorts_before(x: Any, y: Any) -> Any:
+def _sorts_before(x: Array, y: Array) -> Array:
     """`x < y` in the order of sorting, where NaN is last."""
     if dtypes.is_complex(aval_of(x).dtype):
         first = _sorts_before(real(x), real(y))
@@ -257,7 +257,7 @@ def searchsorted(
     if n == 0 or 0 in shape:
         return full(shape, 0, out)
 
-    def goes_after(element: Any, value: Any) -> Any:
+    def goes_after(element: Array, value: Any) -> Array:
         return _sorts_before(element, value) if side == "left" else bitwise_not(_sorts_before(value, element))
 
     rank = len(shape)
@@ -335,7 +335,7 @@ def unique_rows(rows: Any, size: int) -> tuple[Any, Any, Any]:
     return _runs(places, differ, size)
 
 
-def _runs(places: Any, differ: Any, size: int) -> tuple[Any, Any, Any]:
+def _runs(places: Array, differ: Array, size: int) -> tuple[Any, Any, Any]:
     """First places, inverse and counts of runs: `differ` says where a next run begins among the sorted `places`.
 
     Missing runs have the first place of the first one, and a count of 0.

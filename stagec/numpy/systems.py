@@ -33,7 +33,7 @@ class SlogdetResult(NamedTuple):
     logabsdet: Array
 
 
-def inexact_matrix(name: str, a: Any, square: bool = False) -> Any:
+def inexact_matrix(name: str, a: Any, square: bool = False) -> Array:
     """Matrices of floating or complex numbers; integers become floats."""
     (a,) = promote_inexact(array_argument(a, "a"))
     return matrix_argument(name, a, square)

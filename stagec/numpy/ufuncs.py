@@ -10,6 +10,7 @@ import numpy as np
 
 from stagec.control.scan import scan
 from stagec.core import errors, location
+from stagec.core.array import Array
 from stagec.core.boundary import shorten
 from stagec.core.wrapping import wraps
 from stagec.numpy import reductions, running
@@ -134,7 +135,7 @@ class ufunc(metaclass=_Kind):
             return known(x, axis, None, keepdims, where=where)
         return self._by_steps(x, axis, keepdims, initial, where)
 
-    def _by_steps(self, x: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    def _by_steps(self, x: Array, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
         name, rank = self.__name__, x.ndim
         mask = None if where is None else mask_like(x, where, name)
         if axis is None:
@@ -168,7 +169,7 @@ class ufunc(metaclass=_Kind):
 
         return with_axes(scan(step, first, (rows, masks))[0], axes, keepdims)
 
-    def _kind(self, rows: Any) -> Any:
+    def _kind(self, rows: Array) -> Any:
         """The dtype of the function of two of these."""
         one = full((), 1, rows.dtype)
         return self._call(one, one).dtype
@@ -199,7 +200,7 @@ class ufunc(metaclass=_Kind):
         _, rest = scan(step, first, rows[1:])
         return moveaxis(concatenate([first[None], rest]), 0, axis)
 
-    def reduceat(self, a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
+    def reduceat(self, a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Array:
         """For each index, what the elements from there up to the next index combine to.
 
         Where the next index is not larger, it is the element itself. After the last index, all elements are combined.
@@ -277,7 +278,7 @@ class ufunc(metaclass=_Kind):
 shorten(ufunc, "__call__ outer reduce accumulate reduceat at")
 
 
-def _converted(a: Any, dtype: Any, name: str) -> Any:
+def _converted(a: Any, dtype: Any, name: str) -> Array:
     x = array_argument(a, name)
     return x if dtype is None else x.astype(requested_dtype(dtype, name))
 

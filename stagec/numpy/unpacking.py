@@ -147,7 +147,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return logic.select(special, x, out)
 
 
-def _power_of_two(exponent: Operand, dtype: np.dtype[Any]) -> Operand:
+def _power_of_two(exponent: Array, dtype: np.dtype[Any]) -> Array:
     mantissa, bias = _LAYOUT[dtype]
     integer = np.dtype(f"int{8 * dtype.itemsize}")
     field = ar.add(convert_element_type(exponent, integer), literal(bias, integer))

@@ -106,7 +106,7 @@ def asarray(
     return out
 
 
-def _from_value(operand: Any, original: Any, dtype: np.dtype[Any] | None) -> Any:
+def _from_value(operand: Any, original: Any, dtype: np.dtype[Any] | None) -> Array:
     weak = isinstance(operand, Literal) and operand.aval.weak_type and dtype is None
     if dtype is None:
         value = operand.value if isinstance(operand, Literal) else operand
@@ -129,7 +129,7 @@ def _leaves(nested: Any) -> Iterator[Any]:
             yield element
 
 
-def _from_nested(nested: Any, dtype: np.dtype[Any] | None) -> Any:
+def _from_nested(nested: Any, dtype: np.dtype[Any] | None) -> Array:
     kinds: dict[Any, Any] = {}
     traced = False
     for leaf in _leaves(nested):
@@ -192,7 +192,7 @@ def _ragged(text: str) -> errors.ShapeError:
     )
 
 
-def _stack(nested: Any, dtype: np.dtype[Any]) -> Any:
+def _stack(nested: Any, dtype: np.dtype[Any]) -> Array:
     if not isinstance(nested, (list, tuple)):
         return convert_element_type(array(nested), dtype)
     if not nested:

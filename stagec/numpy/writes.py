@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.index_syntax import Parsed, parse
 from stagec.numpy.indexing import advanced, getitem, index_columns, sliced, with_new_axes
@@ -22,7 +23,7 @@ from stagec.primitives.shape import expand_dims, reshape, rev
 from stagec.primitives.slicing import dynamic_update_slice
 
 
-def updated(kind: str, x: Any, index: Any, values: Any, is_sorted: bool, unique: bool, mode: Any) -> Any:
+def updated(kind: str, x: Any, index: Any, values: Any, is_sorted: bool, unique: bool, mode: Any) -> Array:
     """`x` with values at a place, combined with what is there as `kind` says."""
     values = _as_values(values, x)
     clips = GatherScatterMode.from_any(mode) == GatherScatterMode.CLIP
@@ -57,7 +58,7 @@ _SCATTER: dict[str, Callable[..., Any]] = {
 }
 
 
-def _as_values(values: Any, x: Any) -> Any:
+def _as_values(values: Any, x: Array) -> Any:
     """The new values in the array's dtype."""
     if is_wide(values) or not is_array_like(values):
         values = array(values, x.dtype if is_wide(values) else None)
@@ -76,7 +77,7 @@ def _as_values(values: Any, x: Any) -> Any:
     return values
 
 
-def _masked(kind: str, x: Any, mask: Any, values: Any) -> Any:
+def _masked(kind: str, x: Array, mask: Array, values: Any) -> Array:
     """A traced mask as the whole index: a choice at each element."""
     rank = x.ndim - mask.ndim
     if values.ndim > rank or any(n not in (1, m) for n, m in zip(values.shape[::-1], x.shape[::-1])):
@@ -87,7 +88,7 @@ def _masked(kind: str, x: Any, mask: Any, values: Any) -> Any:
     return logic.select(wide, _COMBINE[kind](x, values), x)
 
 
-def _spread_mask(mask: Any, shape: tuple[int, ...]) -> Any:
+def _spread_mask(mask: Array, shape: tuple[int, ...]) -> Any:
     """A mask of the leading axes, spread over the others."""
     wide = expand_dims(mask, tuple(range(mask.ndim, len(shape))))
     return broadcast_to_shape(wide, shape)
@@ -110,7 +111,7 @@ def _broadcast_values(values: Any, shape: tuple[int, ...]) -> Any:
     return broadcast_to_shape(values, shape)
 
 
-def _written(kind: str, x: Any, parsed: Parsed, values: Any) -> Any:
+def _written(kind: str, x: Array, parsed: Parsed, values: Any) -> Any:
     """A rectangle at a known place: read it where needed, combine, write it back."""
     parts = parsed.parts
     result = tuple([1 if p.kind == "new" else p.value[1] for p in parts if p.kind in ("new", "slice")])
@@ -142,7 +143,7 @@ def _written(kind: str, x: Any, parsed: Parsed, values: Any) -> Any:
     return dynamic_update_slice(x, values, starts)
 
 
-def _scattered(kind: str, x: Any, parsed: Parsed, values: Any, is_sorted: bool, unique: bool, mode: Any) -> Any:
+def _scattered(kind: str, x: Array, parsed: Parsed, values: Any, is_sorted: bool, unique: bool, mode: Any) -> Any:
     """Places that arrays give. Partial slices become arrays along an axis of their own."""
     parts = parsed.parts
     has_arrays = any(p.kind == "array" for p in parts)

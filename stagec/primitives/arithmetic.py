@@ -11,7 +11,7 @@ from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.dtypes import FLOATING, INEXACT, NUMERIC
-from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Absent, Primitive
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Absent, Primitive, SinglePrimitive
 from stagec.core.zero import zero_of
 from stagec.primitives.axes import as_int
 from stagec.primitives.convert import convert_element_type
@@ -313,7 +313,7 @@ def _integer_pow_lower(cx: Any, x: Any, *, y: int) -> Any:
     return cx.emit("stablehlo.divide", [one, out]) if y < 0 else out
 
 
-integer_pow_p = Primitive(
+integer_pow_p = SinglePrimitive(
     "integer_pow",
     shape=_integer_pow_shape,
     eval=computed_in_float32(_integer_pow_eval),

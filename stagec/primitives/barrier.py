@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, overload
+
 from stagec.core import dtypes, pytree
 from stagec.core.array import Array
 from stagec.core.callables import X
@@ -22,7 +24,11 @@ stop_gradient_p = elementwise(
 )
 
 
-def stop_gradient(x: ArrayLike) -> Array:
+@overload
+def stop_gradient(x: ArrayLike) -> Array: ...
+@overload
+def stop_gradient(x: X) -> X: ...
+def stop_gradient(x: Any) -> Any:
     """`x` itself, a pytree, which derivatives take for a constant.
 
     >>> import stagec, stagec.numpy as snp
@@ -57,4 +63,5 @@ def optimization_barrier(operand: X, /) -> X:
     >>> optimization_barrier({"a": 1.0})
     {'a': Array(1., dtype=float32, weak_type=True)}
     """
-    return pytree.map_leaves(lambda x: optimization_barrier_p(as_operand(x)), operand)
+    behind: X = pytree.map_leaves(lambda x: optimization_barrier_p(as_operand(x)), operand)
+    return behind

@@ -11,7 +11,7 @@ from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.host import HostCallback
-from stagec.core.primitive import NOT_LINEAR, Absent, Primitive
+from stagec.core.primitive import NOT_LINEAR, Absent, MultiplePrimitive, Primitive
 from stagec.core.trace import current
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
@@ -40,7 +40,7 @@ def _array(value: Any, aval: ShapedArray) -> Any:
     return as_array(Literal(copy, aval))
 
 
-def _lower(cx: Any, *values: Any, callback: HostCallback, **params: Any) -> Sequence[Any]:
+def _lower(cx: Any, *values: Any, callback: HostCallback, **params: Any) -> Any:
     return cx.call_host(callback, values)
 
 
@@ -126,8 +126,8 @@ _OF_PYTHON = Absent(
 )
 
 
-def _row(name: str, effects: bool, jvp: Any, batch: Any) -> Primitive:
-    return Primitive(
+def _row(name: str, effects: bool, jvp: Any, batch: Any) -> MultiplePrimitive:
+    return MultiplePrimitive(
         name,
         shape=_shape,
         eval=_eval,
@@ -135,7 +135,6 @@ def _row(name: str, effects: bool, jvp: Any, batch: Any) -> Primitive:
         jvp=jvp,
         transpose=NOT_LINEAR,
         batch=batch,
-        multiple=True,
         effects=effects,
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import Primitive
+from stagec.core.primitive import SinglePrimitive
 from stagec.primitives import conv_rules as rules
 from stagec.primitives.axes import shape_error
 from stagec.primitives.operand import aval_of, uniform
@@ -309,7 +309,7 @@ def _emit_by_parts(
     return cx.emit("stablehlo.complex", parts, avals=[out])
 
 
-conv_general_dilated_p = Primitive(
+conv_general_dilated_p = SinglePrimitive(
     _NAME,
     shape=_shape,
     eval=_eval,

@@ -11,7 +11,7 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
-from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive, SinglePrimitive
 from stagec.core.zero import differentiable, is_zero, zero_of
 from stagec.primitives.axes import as_int
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal, promotable
@@ -29,7 +29,7 @@ def convert_value(x: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[A
     if x.dtype in dtypes.STORED and x.dtype != dtype:
         x = x.astype(np.float32 if x.dtype in dtypes.FLOAT8 else np.int8)
     if dtype == dtypes.bool_:
-        return x != 0
+        return np.asarray(x != 0)
     if dtypes.is_complex(x.dtype) and not dtypes.is_complex(dtype):
         x = x.real
     if dtype in dtypes.FLOAT8:
@@ -99,7 +99,7 @@ def _convert_jvp(primitive: Primitive, primals: Any, tangents: Any, params: Any)
     return out, primitive(t, new_dtype=aval.dtype, weak_type=False) if differentiable(aval) else zero_of(aval)
 
 
-convert_element_type_p = Primitive(
+convert_element_type_p = SinglePrimitive(
     "convert_element_type",
     shape=_convert_shape,
     eval=_convert_eval,
@@ -121,12 +121,14 @@ def convert_element_type(x: ArrayLike, new_dtype: DTypeLike, weak_type: bool = F
     dtype = dtypes.canonicalize(new_dtype)
     aval = aval_of(operand)
     if isinstance(operand, Literal) and operand.value.dtype == object:
-        return literal(operand.value.item(), dtype, weak_type)
-    if aval.dtype == dtype and aval.weak_type == weak_type:
-        return operand
-    if isinstance(operand, Literal):
-        return literal(convert_value(operand.value, dtype), dtype, weak_type)
-    return convert_element_type_p(operand, new_dtype=dtype, weak_type=weak_type)
+        found: Array = literal(operand.value.item(), dtype, weak_type)
+    elif aval.dtype == dtype and aval.weak_type == weak_type:
+        found = operand
+    elif isinstance(operand, Literal):
+        found = literal(convert_value(operand.value, dtype), dtype, weak_type)
+    else:
+        found = convert_element_type_p(operand, new_dtype=dtype, weak_type=weak_type)
+    return found
 
 
 def as_array(operand: Operand) -> Array:
@@ -167,7 +169,7 @@ def _bitcast_lower(cx: Any, x: Any, *, new_dtype: np.dtype[Any]) -> Any:
     return x if cx.in_avals[0].dtype == new_dtype else cx.emit("stablehlo.bitcast_convert", [x])
 
 
-bitcast_convert_type_p = Primitive(
+bitcast_convert_type_p = SinglePrimitive(
     "bitcast_convert_type",
     shape=_bitcast_shape,
     eval=_bitcast_eval,
@@ -247,7 +249,7 @@ def _reduce_precision_lower(cx: Any, x: Any, *, exponent_bits: int, mantissa_bit
 
 
 # Derivatives are rounded as the values are.
-reduce_precision_p: Primitive = Primitive(
+reduce_precision_p: SinglePrimitive = SinglePrimitive(
     "reduce_precision",
     shape=_reduce_precision_shape,
     eval=_reduce_precision_eval,

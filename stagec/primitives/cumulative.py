@@ -10,12 +10,12 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.core.primitive import NOT_LINEAR, Primitive, SinglePrimitive
 from stagec.primitives.arithmetic import add, add_p, div, max_p, min_p, mul, mul_p, ones_like, sub
 from stagec.primitives.axes import canonical_axis
 from stagec.primitives.combining import Combine, pair_of, running
 from stagec.primitives.logic import eq, gt, is_finite, select
-from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.reduce import HALF, ORDERED, highest, lowest
 from stagec.primitives.rules import linear, to_front, zeros
 from stagec.primitives.table import check_dtype, i64_array
@@ -65,7 +65,7 @@ def cumulative(
     rounds: bool = False,
     jvp: Any = None,
     transpose: Any = NOT_LINEAR,
-) -> Primitive:
+) -> SinglePrimitive:
     """A row whose result at each position combines the elements up to it, or from it on with `reverse`.
 
     With `rounds`, half-precision floats are combined in float32 and rounded once.
@@ -109,7 +109,7 @@ def cumulative(
             return cx.emit("stablehlo.bitcast_convert", [flip_sign(cx, x, aval) if ordered else x])
         return x
 
-    return Primitive(
+    return SinglePrimitive(
         name,
         shape=_shape(name, accepts),
         eval=evaluate,
@@ -143,7 +143,7 @@ def _shape(name: str, accepts: frozenset[np.dtype[Any]]) -> Callable[..., Shaped
     return shape
 
 
-cumsum_p: Primitive = cumulative(
+cumsum_p: SinglePrimitive = cumulative(
     "cumsum",
     accepts=dtypes.NUMERIC,
     eval=np.add,
@@ -223,7 +223,7 @@ def _log_sum_pair(a: list[Any], b: list[Any]) -> list[Any]:
     return [select(finite, add(top, log(total)), top), t]
 
 
-cumlogsumexp_p = Primitive(
+cumlogsumexp_p = SinglePrimitive(
     "cumlogsumexp",
     shape=_shape("cumlogsumexp", dtypes.FLOATING),
     eval=_cumlogsumexp_eval,
@@ -234,7 +234,7 @@ cumlogsumexp_p = Primitive(
 )
 
 
-def _running(row: Primitive, operand: Any, axis: int, reverse: bool) -> Operand:
+def _running(row: SinglePrimitive, operand: Any, axis: int, reverse: bool) -> Array:
     operand = as_operand(operand)
     return row(operand, axis=canonical_axis(axis, aval_of(operand).ndim, row.name), reverse=bool(reverse))
 

@@ -11,7 +11,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import Primitive
+from stagec.core.primitive import Primitive, SinglePrimitive
 from stagec.core.zero import is_linear
 from stagec.primitives.axes import as_int, canonical_axes, shape_error
 from stagec.primitives.convert import convert_element_type, convert_value
@@ -199,7 +199,7 @@ def _dot_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: di
     return out, count + free + y_dim - sum(a < y_dim for a in (*contract[1], *batch[1]))
 
 
-dot_general_p = Primitive(
+dot_general_p = SinglePrimitive(
     "dot_general",
     shape=_dot_shape,
     eval=_dot_eval,

@@ -10,7 +10,7 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.libraries import has_scipy
-from stagec.core.primitive import Primitive
+from stagec.core.primitive import Primitive, SinglePrimitive
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.complex import complex, imag, real
 from stagec.primitives.fft_plan import Parts, transform
@@ -61,7 +61,7 @@ def _fft_batch(
     return primitive(to_front(args[0], dims[0]), **params), 0
 
 
-fft_p = Primitive(
+fft_p = SinglePrimitive(
     "fft",
     shape=_fft_shape,
     eval=_fft_eval,

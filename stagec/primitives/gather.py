@@ -11,7 +11,7 @@ import numpy as np
 from stagec.core import dtypes, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import Primitive
+from stagec.core.primitive import Primitive, SinglePrimitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.primitives.axes import as_shape, shape_error
 from stagec.primitives.convert import convert_element_type
@@ -377,7 +377,7 @@ def _after(axes: Ints) -> Ints:
     return tuple([a + 1 for a in axes])
 
 
-gather_p = Primitive(
+gather_p = SinglePrimitive(
     "gather",
     shape=_gather_shape,
     eval=_gather_eval,

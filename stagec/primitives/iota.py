@@ -10,7 +10,7 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import NO_OPERANDS, Primitive
+from stagec.core.primitive import NO_OPERANDS, SinglePrimitive
 from stagec.primitives.axes import as_shape, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import as_operand, aval_of, promotable
@@ -33,7 +33,7 @@ def _iota_lower(cx: Any, *, dtype: np.dtype[Any], shape: tuple[int, ...], dimens
     return cx.emit("stablehlo.iota", [], {"iota_dimension": f"{dimension} : i64"})
 
 
-iota_p = Primitive(
+iota_p = SinglePrimitive(
     "iota",
     shape=_iota_shape,
     eval=_iota_eval,

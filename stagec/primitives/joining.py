@@ -11,7 +11,7 @@ from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
-from stagec.core.primitive import Primitive
+from stagec.core.primitive import Primitive, SinglePrimitive
 from stagec.core.zero import is_linear
 from stagec.primitives.axes import as_int, canonical_axis, shape_error
 from stagec.primitives.operand import aval_of, is_own_array, uniform
@@ -54,7 +54,7 @@ def _concatenate_transpose(ct: Any, *xs: Any, dimension: int) -> list[Any]:
     return cts
 
 
-concatenate_p = Primitive(
+concatenate_p = SinglePrimitive(
     "concatenate",
     shape=_concatenate_shape,
     eval=lambda *xs, dimension: np.concatenate(xs, dimension),
@@ -176,7 +176,7 @@ def _pad_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: di
     return Primitive.registry["select_n"](where, fill, inner), 0
 
 
-pad_p = Primitive(
+pad_p = SinglePrimitive(
     "pad",
     shape=_pad_shape,
     eval=_pad_eval,

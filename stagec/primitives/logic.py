@@ -11,7 +11,7 @@ from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.dtypes import ALL, COMPLEX, FLOATING, INTEGER
-from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive, SinglePrimitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives.axes import shape_error
 from stagec.primitives.operand import as_operand, aval_of, uniform
@@ -23,7 +23,7 @@ ORDERED = ALL - COMPLEX
 BITS = INTEGER | dtypes.BOOL
 
 
-def _compare(name: str, evaluate: Callable[..., Any], accepts: frozenset[np.dtype[Any]]) -> Primitive:
+def _compare(name: str, evaluate: Callable[..., Any], accepts: frozenset[np.dtype[Any]]) -> SinglePrimitive:
     direction = {"comparison_direction": f"#stablehlo<comparison_direction {name.upper()}>"}
 
     def lower(cx: Any, x: Any, y: Any) -> Any:
@@ -48,7 +48,9 @@ gt_p = _compare("gt", np.greater, ORDERED)
 ge_p = _compare("ge", np.greater_equal, ORDERED)
 
 
-def _bits(name: str, evaluate: Callable[..., Any], lower: Any, accepts: frozenset[np.dtype[Any]] = BITS) -> Primitive:
+def _bits(
+    name: str, evaluate: Callable[..., Any], lower: Any, accepts: frozenset[np.dtype[Any]] = BITS
+) -> SinglePrimitive:
     return elementwise(name, accepts=accepts, eval=evaluate, lower=lower, jvp=NOT_DIFFERENTIABLE, transpose=NOT_LINEAR)
 
 
@@ -261,7 +263,7 @@ def _select_n_transpose(ct: Any, which: Any, *cases: Any) -> list[Any]:
     return cts
 
 
-select_n_p = Primitive(
+select_n_p = SinglePrimitive(
     "select_n",
     shape=_select_n_shape,
     eval=_select_n_eval,

@@ -11,7 +11,7 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive, SinglePrimitive
 from stagec.core.zero import zero_of
 from stagec.primitives.arithmetic import add, add_p, div, max_p, min_p, mul, mul_p
 from stagec.primitives.axes import canonical_axes, shape_error
@@ -70,7 +70,7 @@ def reduction(
     rounds: bool = False,
     jvp: Any,
     transpose: Any = NOT_LINEAR,
-) -> Primitive:
+) -> SinglePrimitive:
     """A row that combines the elements along `axes`, starting from `identity(dtype)`.
 
     With `rounds`, half-precision floats are combined in float32 and rounded once.
@@ -117,7 +117,7 @@ def reduction(
         call = f"({code.array(x)}, {code.constant(axis)}, {code.constant(dtype)})"
         return code.assign(code.constant(eval.reduce) + call, scalar=all_axes, fresh=not all_axes)
 
-    return Primitive(
+    return SinglePrimitive(
         name,
         shape=shape,
         eval=evaluate,
@@ -214,7 +214,7 @@ reduce_xor_p = reduction(
 )
 
 
-def _along(row: Primitive, operand: Any, axes: Sequence[int] | None) -> Operand:
+def _along(row: SinglePrimitive, operand: Any, axes: Sequence[int] | None) -> Array:
     operand = as_operand(operand)
     found = tuple(sorted(canonical_axes(axes, aval_of(operand).ndim, row.name)))
     return row(operand, axes=found) if found else as_array(operand)
@@ -293,7 +293,7 @@ def reduce_xor(operand: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 # positions of extremes
 
 
-def _extreme(name: str, find: Callable[..., Any], combine: Primitive, start: Callable[[Any], Any]) -> Primitive:
+def _extreme(name: str, find: Callable[..., Any], combine: Primitive, start: Callable[[Any], Any]) -> SinglePrimitive:
     def shape(x: ShapedArray, *, axes: tuple[int, ...], index_dtype: np.dtype[Any]) -> ShapedArray:
         check_dtype(name, x.dtype, ORDERED)
         if x.shape[axes[0]] == 0:
@@ -325,7 +325,7 @@ def _extreme(name: str, find: Callable[..., Any], combine: Primitive, start: Cal
         place = cx.emit("stablehlo.select", [hit, place, cx.constant(last, count)], avals=[count])
         return emit_reduce(cx, place, count, axes, min_p, last)[0]
 
-    return Primitive(
+    return SinglePrimitive(
         name,
         shape=shape,
         eval=evaluate,
@@ -363,7 +363,7 @@ def argmin(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
     return _position(argmin_p, operand, axis, index_dtype)
 
 
-def _position(row: Primitive, operand: Any, axis: int, index_dtype: Any) -> Operand:
+def _position(row: SinglePrimitive, operand: Any, axis: int, index_dtype: Any) -> Array:
     operand = as_operand(operand)
     dtype = dtypes.canonicalize(index_dtype)
     check_dtype(row.name, dtype, dtypes.INTEGER)

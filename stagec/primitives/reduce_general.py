@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.functions import Role, call, check_callable
 from stagec.core.graph import Graph, Literal, replay, trace_flat
-from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.core.primitive import NOT_LINEAR, MultiplePrimitive, Primitive, SinglePrimitive
 from stagec.core.trace import current
 from stagec.primitives import reduce as named
 from stagec.primitives.axes import canonical_axes, shape_error
@@ -24,6 +24,7 @@ from stagec.primitives.reduce import remaining
 from stagec.primitives.rules import instantiate, to_front
 from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
 from stagec.primitives.table import check_dtype, i64_array, same_dtype
+from stagec.typing import ArrayLike
 
 
 def traced_computation(
@@ -156,7 +157,7 @@ def _reduce_batch(primitive: Primitive, args: Any, dims: Any, size: int, params:
     return folded(by_graph(params["computation"]), arrays, starts), [0] * half
 
 
-reduce_p = Primitive(
+reduce_p = MultiplePrimitive(
     "reduce",
     shape=_reduce_shape,
     eval=_reduce_eval,
@@ -164,7 +165,6 @@ reduce_p = Primitive(
     jvp=_reduce_jvp,
     transpose=NOT_LINEAR,
     batch=_reduce_batch,
-    multiple=True,
 )
 
 _NAMED = {
@@ -178,16 +178,16 @@ _NAMED = {
 }
 
 
-def single_operation(graph: Graph) -> Primitive | None:
+def single_operation(graph: Graph) -> SinglePrimitive | None:
     """The primitive that a combining graph of two scalars consists of, if it is just one."""
     if len(graph.equations) != 1 or len(graph.inputs) != 2:
         return None
     (equation,) = graph.equations
     plain = set(equation.inputs) == set(graph.inputs) and graph.outputs == equation.outputs
-    return equation.primitive if plain else None
+    return equation.primitive if plain and isinstance(equation.primitive, SinglePrimitive) else None
 
 
-def _reduced(row: Primitive, operand: Any, axes: tuple[int, ...]) -> Any:
+def _reduced(row: SinglePrimitive, operand: Any, axes: tuple[int, ...]) -> Any:
     return row(operand, axes=axes) if axes else operand
 
 
@@ -203,7 +203,17 @@ def _initial(value: Operand, operand: ShapedArray) -> Operand:
     return convert_element_type(value, operand.dtype)
 
 
-def reduce(operands: Any, init_values: Any, computation: Callable[..., Any], dimensions: Sequence[int]) -> Array:
+@overload
+def reduce(
+    operands: ArrayLike, init_values: Any, computation: Callable[..., Any], dimensions: Sequence[int]
+) -> Array: ...
+@overload
+def reduce(
+    operands: Sequence[ArrayLike], init_values: Any, computation: Callable[..., Any], dimensions: Sequence[int]
+) -> list[Array]: ...
+def reduce(
+    operands: Any, init_values: Any, computation: Callable[..., Any], dimensions: Sequence[int]
+) -> Array | list[Array]:
     """Combine elements along `dimensions` with any associative function.
 
     Args:

@@ -53,7 +53,7 @@ class Ref:
         return self.aval.shape[0]
 
     def __getitem__(self, index: Any) -> Array:
-        value = read(self)
+        value: Array = read(self)
         return value if index is Ellipsis else value[index]
 
     def __setitem__(self, index: Any, value: ArrayLike) -> None:
@@ -135,7 +135,7 @@ def freeze(ref: Ref) -> Array:
     >>> stagec.freeze(ref)
     Array(2., dtype=float32)
     """
-    value = read(ref)
+    value: Array = read(ref)
     if state.trace is not ref._trace:
         raise location.error(
             errors.UnsupportedError,

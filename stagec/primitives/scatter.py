@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.functions import check_callable
-from stagec.core.primitive import Primitive
+from stagec.core.primitive import SinglePrimitive
 from stagec.primitives import arithmetic
 from stagec.primitives.axes import shape_error
 from stagec.primitives.convert import convert_element_type
@@ -26,7 +26,7 @@ from stagec.primitives.gather import (
     signed_indices,
 )
 from stagec.primitives.gather_checks import as_dimensions, check_dimensions
-from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
+from stagec.primitives.operand import as_operand, aval_of, uniform
 from stagec.primitives.scatter_rules import RULES, scatter_batch, window_sizes
 from stagec.primitives.table import check_dtype, i64_array, same_dtype
 from stagec.typing import ArrayLike
@@ -307,7 +307,7 @@ def _scatter_rows(
 
 def _row(
     name: str, accepts: frozenset[Any], write: Callable[[Any, Any, Any], None], combine: Callable[[Any, Any], Any]
-) -> Primitive:
+) -> SinglePrimitive:
     def shape(
         x: ShapedArray,
         indices: ShapedArray,
@@ -319,7 +319,7 @@ def _row(
         return _scatter_shape(name, accepts, x, indices, updates, dimension_numbers)
 
     jvp, transpose = RULES[name]
-    return Primitive(
+    return SinglePrimitive(
         name,
         shape=shape,
         eval=_scatter_eval(write),
@@ -339,7 +339,23 @@ scatter_min_p = _row("scatter_min", ORDERED, _at(np.minimum), arithmetic.min)
 scatter_max_p = _row("scatter_max", ORDERED, _at(np.maximum), arithmetic.max)
 
 
-def _function(primitive: Primitive, verb: str) -> Callable[..., Operand]:
+class ScatterFunction(Protocol):
+    """The signature of `scatter` and its kin."""
+
+    def __call__(
+        self,
+        operand: ArrayLike,
+        scatter_indices: ArrayLike,
+        updates: ArrayLike,
+        dimension_numbers: ScatterDimensionNumbers,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: GatherScatterMode | str | None = None,
+    ) -> Array: ...
+
+
+def _function(primitive: SinglePrimitive, verb: str) -> ScatterFunction:
     def scatter_function(
         operand: ArrayLike,
         scatter_indices: ArrayLike,

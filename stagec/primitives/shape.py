@@ -11,7 +11,7 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import Primitive
+from stagec.core.primitive import Primitive, SinglePrimitive
 from stagec.primitives.axes import as_int, as_shape, canonical_axes, shape_error
 from stagec.primitives.operand import as_operand, aval_of, is_own_array
 from stagec.primitives.rules import linear, to_front
@@ -98,7 +98,7 @@ def _broadcast_batch(primitive: Primitive, args: Any, dims: Any, size: int, para
     return primitive(x, shape=(size, *params["shape"]), broadcast_dimensions=moved), 0
 
 
-broadcast_in_dim_p = Primitive(
+broadcast_in_dim_p = SinglePrimitive(
     "broadcast_in_dim",
     shape=_broadcast_shape,
     eval=_broadcast_eval,
@@ -181,7 +181,7 @@ def _reshape_shape(x: ShapedArray, *, new_sizes: tuple[int, ...]) -> ShapedArray
     return x.update(shape=new_sizes)
 
 
-reshape_p: Primitive = Primitive(
+reshape_p: SinglePrimitive = SinglePrimitive(
     "reshape",
     shape=_reshape_shape,
     eval=lambda x, *, new_sizes: x.reshape(new_sizes),
@@ -231,7 +231,7 @@ def _squeeze_shape(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArra
     return x.update(shape=[n for i, n in enumerate(x.shape) if i not in dimensions])
 
 
-squeeze_p = Primitive(
+squeeze_p = SinglePrimitive(
     "squeeze",
     shape=_squeeze_shape,
     eval=lambda x, *, dimensions: x.reshape([n for i, n in enumerate(x.shape) if i not in dimensions]),
@@ -294,7 +294,7 @@ def _inverse(permutation: Ints) -> Ints:
     return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
 
 
-transpose_p: Primitive = Primitive(
+transpose_p: SinglePrimitive = SinglePrimitive(
     "transpose",
     shape=_transpose_shape,
     eval=lambda x, *, permutation: x.transpose(permutation),
@@ -338,7 +338,7 @@ def _rev_lower(cx: Any, x: Any, *, dimensions: tuple[int, ...]) -> Any:
     return cx.emit("stablehlo.bitcast_convert", [x])
 
 
-rev_p: Primitive = Primitive(
+rev_p: SinglePrimitive = SinglePrimitive(
     "rev",
     shape=lambda x, *, dimensions: x,
     eval=lambda x, *, dimensions: np.flip(x, dimensions),

@@ -11,7 +11,7 @@ from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
-from stagec.core.primitive import Primitive
+from stagec.core.primitive import MultiplePrimitive, Primitive, SinglePrimitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives import arithmetic
 from stagec.primitives.axes import as_int, as_shape, canonical_axis, shape_error
@@ -81,7 +81,7 @@ def _slice_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: 
     return primitive(to_front(args[0], dims[0]), **{k: (v, *params[k]) for k, v in ends.items()}), 0
 
 
-slice_p = Primitive(
+slice_p = SinglePrimitive(
     "slice",
     shape=_slice_shape,
     eval=_slice_eval,
@@ -180,7 +180,7 @@ def _split_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[s
     return primitive(*primals, **params), primitive(*tangents, **params)
 
 
-split_p = Primitive(
+split_p = MultiplePrimitive(
     "split",
     shape=_split_shape,
     eval=lambda x, *, sizes, axis: np.split(x, np.cumsum(sizes)[:-1], axis),
@@ -191,7 +191,6 @@ split_p = Primitive(
         row(to_front(args[0], dims[0]), sizes=params["sizes"], axis=params["axis"] + 1),
         [0] * len(params["sizes"]),
     ),
-    multiple=True,
 )
 
 
@@ -235,7 +234,7 @@ def _clamped(indices: Sequence[Any], shape: Ints, sizes: Ints) -> tuple[slice, .
     return tuple([slice(i, i + s) for i, s in zip(starts, sizes)])
 
 
-dynamic_slice_p: Primitive = Primitive(
+dynamic_slice_p: SinglePrimitive = SinglePrimitive(
     "dynamic_slice",
     shape=_dynamic_slice_shape,
     eval=lambda x, *indices, slice_sizes: x[_clamped(indices, x.shape, slice_sizes)],
@@ -286,7 +285,7 @@ def _dynamic_update_transpose(ct: Any, x: Any, update: Any, *indices: Any) -> li
     return [of_x, of_update, *[None] * len(indices)]
 
 
-dynamic_update_slice_p: Primitive = Primitive(
+dynamic_update_slice_p: SinglePrimitive = SinglePrimitive(
     "dynamic_update_slice",
     shape=_dynamic_update_shape,
     eval=_dynamic_update_eval,

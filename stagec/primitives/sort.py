@@ -10,7 +10,7 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.core.primitive import NOT_LINEAR, MultiplePrimitive, Primitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.primitives import sort_network as network
 from stagec.primitives.axes import as_int, canonical_axis, shape_error
@@ -79,7 +79,7 @@ def _counts_along(x: Any, dimension: int) -> bool:
     index = np.arange(x.shape[dimension])
     if x.ndim > 1:
         index = index.reshape([-1 if i == dimension else 1 for i in range(x.ndim)])
-    return np.count_nonzero(x == index) == x.size
+    return bool(np.count_nonzero(x == index) == x.size)
 
 
 def _before(x: Any, y: Any) -> Any:
@@ -166,7 +166,7 @@ def _sort_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: d
     return primitive(*operands, **{**params, "dimension": params["dimension"] + 1}), [0] * len(operands)
 
 
-sort_p = Primitive(
+sort_p = MultiplePrimitive(
     "sort",
     shape=_sort_shape,
     eval=_sort_eval,
@@ -174,7 +174,6 @@ sort_p = Primitive(
     jvp=_sort_jvp,
     transpose=NOT_LINEAR,
     batch=_sort_batch,
-    multiple=True,
 )
 
 
@@ -271,7 +270,7 @@ def _top_k_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[s
     return [values, places], [tangent, zero_of(aval_of(places))]
 
 
-top_k_p = Primitive(
+top_k_p = MultiplePrimitive(
     "top_k",
     shape=_top_k_shape,
     eval=_top_k_eval,
@@ -279,7 +278,6 @@ top_k_p = Primitive(
     jvp=_top_k_jvp,
     transpose=NOT_LINEAR,
     batch=lambda row, args, dims, size, params: (row(to_front(args[0], dims[0]), **params), [0, 0]),
-    multiple=True,
 )
 
 

@@ -114,11 +114,11 @@ def sorted_positions(cx: Any, keys: Sequence[tuple[Any, ShapedArray]], n: int) -
     carried += [_rows(e, index), e.fill(2, _SCALAR), e.fill(1, _SCALAR)]
     avals += [index, _SCALAR, _SCALAR]
 
-    def more(*state: Any) -> list[Any]:
+    def more(*state: Any) -> Any:
         going = e.compare("LE", state[-2].value, e.fill(size, _SCALAR), _SCALAR)
         return cx.tracers([going], [ShapedArray.of((), dtypes.bool_)])
 
-    def step(*state: Any) -> list[Any]:
+    def step(*state: Any) -> Any:
         return cx.tracers(_exchange(e, [s.value for s in state], avals), avals)
 
     # By this attribute, `passes.kernels.sort` knows the loop.

@@ -9,7 +9,7 @@ from typing import Any
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.dtypes import FLOATING
-from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.core.primitive import NOT_LINEAR, SinglePrimitive
 from stagec.primitives import arithmetic as ar, logic, special_values as values
 from stagec.primitives.operand import Operand, as_operand, uniform
 from stagec.primitives.rules import each
@@ -18,7 +18,7 @@ from stagec.primitives.transcendental import exp
 from stagec.typing import ArrayLike
 
 
-def _special(name: str, evaluate: Callable[..., Any], lower: Any, jvp: Any) -> Primitive:
+def _special(name: str, evaluate: Callable[..., Any], lower: Any, jvp: Any) -> SinglePrimitive:
     evaluate = values.in_float64(evaluate)
     return elementwise(name, accepts=FLOATING, eval=evaluate, lower=lower, jvp=jvp, transpose=NOT_LINEAR)
 

@@ -10,7 +10,7 @@ import numpy as np
 from stagec.core import dtypes, location
 from stagec.core.aval import ShapedArray
 from stagec.core.errors import DtypeError, ShapeError
-from stagec.core.primitive import Primitive
+from stagec.core.primitive import SinglePrimitive
 from stagec.primitives import rules
 
 DtypeRule = Callable[..., "np.dtype[Any]"]
@@ -66,7 +66,7 @@ def elementwise(
     jvp: Any,
     transpose: Any,
     ufunc: Callable[..., np.ufunc | None] | None = None,
-) -> Primitive:
+) -> SinglePrimitive:
     """A row that works on each element alone.
 
     Operands have one dtype among `accepts`, and one shape or rank 0. `result`
@@ -95,7 +95,7 @@ def elementwise(
         found = None if dtype in HALF else known(dtype, **params)
         return None if found is None else code.apply(found, *values)
 
-    return Primitive(
+    return SinglePrimitive(
         name,
         shape=shape,
         eval=eval,

@@ -12,7 +12,7 @@ import numpy as np
 
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, MultiplePrimitive, Primitive
 from stagec.primitives.rules import batch_elementwise
 from stagec.primitives.sort_network import Emitter
 from stagec.primitives.table import check_dtype, elementwise_shape, spread
@@ -85,7 +85,7 @@ def _threefry_batch(
     return results, [dim, dim]
 
 
-threefry2x32_p = Primitive(
+threefry2x32_p = MultiplePrimitive(
     "threefry2x32",
     shape=_threefry_shape,
     eval=_threefry_eval,
@@ -93,7 +93,6 @@ threefry2x32_p = Primitive(
     jvp=NOT_DIFFERENTIABLE,
     transpose=NOT_LINEAR,
     batch=_threefry_batch,
-    multiple=True,
 )
 
 

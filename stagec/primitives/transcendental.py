@@ -11,7 +11,7 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.dtypes import FLOATING, INEXACT
-from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.core.primitive import NOT_LINEAR, SinglePrimitive
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.operand import as_operand, uniform
 from stagec.primitives.precision import Accuracy, check_accuracy
@@ -22,7 +22,7 @@ from stagec.typing import ArrayLike
 
 def _function(
     name: str, evaluate: Callable[..., Any], lower: Any, slope: Callable[..., Any], result: bool = False
-) -> Primitive:
+) -> SinglePrimitive:
     """A row whose derivative is `slope(x)`, or `slope(result, x)`."""
     jvp = (lambda out, x, t: ar.mul(t, slope(out, x))) if result else (lambda x, t: ar.mul(t, slope(x)))
     evaluate = computed_in_float32(evaluate)

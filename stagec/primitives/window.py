@@ -11,7 +11,7 @@ from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, Literal
-from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.core.primitive import NOT_LINEAR, Primitive, SinglePrimitive
 from stagec.primitives import window_rules as rules
 from stagec.primitives.arithmetic import add_p, max_p, min_p, mul_p
 from stagec.primitives.axes import as_int, shape_error
@@ -198,7 +198,7 @@ def window_reduction(
     rounds: bool = False,
     jvp: Any,
     transpose: Any = NOT_LINEAR,
-) -> Primitive:
+) -> SinglePrimitive:
     """A row that combines the elements of each window, starting from `identity(dtype)`.
 
     With `rounds`, half-precision floats are combined in float32 and rounded once.
@@ -252,7 +252,7 @@ def window_reduction(
             )
         return cx.emit(kind, [y]) if work != dtype else y
 
-    return Primitive(
+    return SinglePrimitive(
         name, shape=shape, eval=evaluate, lower=lower, jvp=jvp, transpose=transpose, batch=rules.window_batch
     )
 
@@ -327,7 +327,7 @@ def _general_lower(cx: Any, x: Any, init: Any, *, computation: Graph, **window: 
     return cx.emit("stablehlo.reduce_window", [x, init], _attributes(**window), None, [cx.graph_region(computation)])
 
 
-reduce_window_p = Primitive(
+reduce_window_p = SinglePrimitive(
     "reduce_window",
     shape=_general_shape,
     eval=_general_eval,
@@ -337,7 +337,7 @@ reduce_window_p = Primitive(
     batch=rules.general_batch,
 )
 
-_NAMED: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+_NAMED: dict[str, tuple[SinglePrimitive, Callable[..., Any]]] = {
     "add": (reduce_window_sum_p, lambda d: 0),
     "mul": (reduce_window_prod_p, lambda d: 1),
     "max": (reduce_window_max_p, lowest),

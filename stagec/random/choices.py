@@ -24,7 +24,7 @@ from stagec.primitives import arithmetic as ar, logic, transcendental as tr
 from stagec.primitives.axes import as_shape, canonical_axis
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full
-from stagec.primitives.operand import Operand, literal
+from stagec.primitives.operand import literal
 from stagec.primitives.shape import expand_dims, reshape
 from stagec.primitives.sort import sort, top_k
 from stagec.random.continuous import draw_gumbel
@@ -61,7 +61,7 @@ def permutation(key: KeyLike, x: ArrayLike, axis: int = 0, independent: bool = F
     return take(values, _shuffle(single, arange(values.shape[where]), 0), where)
 
 
-def _shuffle(key: PRNGKeyArray, x: Any, axis: int) -> Operand:
+def _shuffle(key: PRNGKeyArray, x: Array, axis: int) -> Array:
     """Sort by random keys, so often that equal ones do not bias the order."""
     rounds = math.ceil(3 * math.log(max(1, x.size)) / math.log(0xFFFFFFFF))
     for _ in range(rounds):
@@ -121,7 +121,7 @@ def choice(
 
 def _places(
     key: PRNGKeyArray, shape: tuple[int, ...], population: int, draws: int, replace: bool, p: Any, mode: str | None
-) -> Operand:
+) -> Array:
     integer = dtypes.canonicalize(int)
     if p is None:
         return draw_integers(key, shape, 0, population, integer, integer)

@@ -12,7 +12,6 @@ from stagec.core.array import Array, Shape
 from stagec.core.dtype_info import finfo
 from stagec.primitives import arithmetic as ar, logic, transcendental as tr
 from stagec.primitives.axes import as_shape
-from stagec.primitives.operand import Operand
 from stagec.random.discrete import draw_signs
 from stagec.random.draws import (
     draw_normal,
@@ -173,7 +172,7 @@ def maxwell(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     return _draw_maxwell(as_key("maxwell", key), as_shape(shape, "maxwell"), wanted)
 
 
-def _draw_maxwell(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Operand:
+def _draw_maxwell(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Array:
     return snp.linalg.norm(draw_normal(key, (*shape, 3), dtype), axis=-1)
 
 

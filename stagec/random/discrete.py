@@ -77,7 +77,7 @@ def draw_integers(
     return low + convert_element_type(offset, dtype)
 
 
-def _bound(name: str, value: Any, dtype: Any, least: int, most: int) -> tuple[Operand, Any]:
+def _bound(name: str, value: Any, dtype: Any, least: int, most: int) -> tuple[Array, Array]:
     """A bound clipped to a range, in `dtype`, and whether it was above the range."""
     if isinstance(value, (int, np.integer)):
         number = int(value)
@@ -116,7 +116,7 @@ def bernoulli(key: KeyLike, p: ArrayLike = 0.5, shape: Shape | None = None, mode
     return draw_booleans(as_key("bernoulli", key), broadcast_to_shape(probability, sizes), sizes, mode)
 
 
-def draw_booleans(key: PRNGKeyArray, p: Any, shape: tuple[int, ...], mode: str = "low") -> Array:
+def draw_booleans(key: PRNGKeyArray, p: Array, shape: tuple[int, ...], mode: str = "low") -> Array:
     """`bernoulli` of checked arguments."""
     if mode == "low":
         return draw_uniform(key, shape, p.dtype) < p
@@ -186,7 +186,7 @@ def poisson(key: KeyLike, lam: ArrayLike, shape: Shape | None = None, dtype: DTy
 def _poisson_by_products(key: PRNGKeyArray, mean: Any, dtype: Any) -> Operand:
     shape = mean.shape
 
-    def unfinished(state: Any) -> Any:
+    def unfinished(state: Any) -> Array:
         _, total, _ = state
         return any_of(total > -mean)
 
@@ -208,7 +208,7 @@ def _poisson_by_rejection(key: PRNGKeyArray, mean: Any, dtype: Any) -> Operand:
     inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
     squeeze = 0.9277 - 3.6224 / (b - 2)
 
-    def unfinished(state: Any) -> Any:
+    def unfinished(state: Any) -> Array:
         return any_of(~state[1])
 
     def step(state: Any) -> Any:
@@ -250,7 +250,7 @@ def binomial(key: KeyLike, n: ArrayLike, p: ArrayLike, shape: Shape | None = Non
 def draw_binomial(key: PRNGKeyArray, count: Any, p: Any, dtype: Any) -> Array:
     """`binomial` of parameters in one dtype and in the result's shape."""
 
-    def filled(value: float, kind: Any = None) -> Any:
+    def filled(value: float, kind: Any = None) -> Array:
         return full(p.shape, literal(value, kind or p.dtype))
 
     rare = p < 0.5
@@ -271,10 +271,10 @@ def draw_binomial(key: PRNGKeyArray, count: Any, p: Any, dtype: Any) -> Array:
     return where(rare | bad_count | undefined | endless, drawn, convert_element_type(count, dtype) - drawn)
 
 
-def _binomial_by_sums(key: PRNGKeyArray, count: Any, p: Any) -> Operand:
+def _binomial_by_sums(key: PRNGKeyArray, count: Any, p: Array) -> Operand:
     failure = tr.log1p(-p)
 
-    def unfinished(state: Any) -> Any:
+    def unfinished(state: Any) -> Array:
         return any_of(state[1] <= count)
 
     def step(state: Any) -> Any:
@@ -295,7 +295,7 @@ _TAIL = (
 )
 
 
-def _stirling_tail(k: Any) -> Operand:
+def _stirling_tail(k: Any) -> Array:
     table = array_argument(np.array(_TAIL, k.dtype), "binomial")
     small = logic.clamp(literal(0, k.dtype), k, literal(9, k.dtype))
     square = (k + 1) * (k + 1)
@@ -303,7 +303,7 @@ def _stirling_tail(k: Any) -> Operand:
     return logic.select(k <= 9, table[convert_element_type(ar.floor(small), dtypes.int32)], series)
 
 
-def _binomial_by_rejection(key: PRNGKeyArray, count: Any, p: Any) -> Operand:
+def _binomial_by_rejection(key: PRNGKeyArray, count: Any, p: Array) -> Operand:
     deviation = ar.sqrt(count * p * (1 - p))
     b = 1.15 + 2.53 * deviation
     a = -0.0873 + 0.0248 * b + 0.01 * p
@@ -313,7 +313,7 @@ def _binomial_by_rejection(key: PRNGKeyArray, count: Any, p: Any) -> Operand:
     alpha = (2.83 + 5.1 / b) * deviation
     mode = ar.floor((count + 1) * p)
 
-    def unfinished(state: Any) -> Any:
+    def unfinished(state: Any) -> Array:
         return any_of(~state[1])
 
     def step(state: Any) -> Any:

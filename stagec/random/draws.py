@@ -17,7 +17,7 @@ from stagec.primitives.barrier import stop_gradient
 from stagec.primitives.complex import complex
 from stagec.primitives.convert import bitcast_convert_type, convert_element_type
 from stagec.primitives.iota import full
-from stagec.primitives.operand import Operand, aval_of, literal
+from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.special import erf, erf_inv
 from stagec.random.keys import KeyLike, PRNGKeyArray, as_key, encrypted_counter, split_key
 from stagec.typing import ArrayLike, DTypeLike
@@ -84,7 +84,7 @@ def parameter(name: str, value: Any, dtype: Any, shape: tuple[int, ...]) -> Arra
     return broadcast_to_shape(convert_element_type(operand, dtype), shape)
 
 
-def mixed(width: int, first: Any, second: Any) -> Operand:
+def mixed(width: int, first: Any, second: Any) -> Array:
     """Encrypted blocks as random bits of a width."""
     dtype = _UNSIGNED[width]
     if width == 64:
@@ -93,7 +93,7 @@ def mixed(width: int, first: Any, second: Any) -> Operand:
     return convert_element_type(logic.bitwise_xor(first, second), dtype)
 
 
-def random_bits(key: PRNGKeyArray, width: int, shape: tuple[int, ...]) -> Operand:
+def random_bits(key: PRNGKeyArray, width: int, shape: tuple[int, ...]) -> Array:
     """Random bits as unsigned integers of a width."""
     return mixed(width, *encrypted_counter(key, shape))
 
@@ -117,7 +117,7 @@ def mantissa_bits(dtype: Any) -> int:
     return 8 if finfo(dtype).nmant < 8 else 8 * dtype.itemsize
 
 
-def unit_interval(random: Any, dtype: Any) -> Operand:
+def unit_interval(random: Any, dtype: Any) -> Array:
     """Bits as floats in [0, 1): they become the mantissa of a number in [1, 2)."""
     wide = _UNSIGNED[8 * dtype.itemsize]
     width = 8 * aval_of(random).dtype.itemsize
@@ -127,7 +127,7 @@ def unit_interval(random: Any, dtype: Any) -> Operand:
     return ar.sub(bitcast_convert_type(logic.bitwise_or(fraction, one), dtype), literal(1, dtype))
 
 
-def scaled(unit: Any, low: Any, high: Any) -> Operand:
+def scaled(unit: Any, low: Any, high: Any) -> Array:
     """Floats in [0, 1) moved to [low, high)."""
     return ar.max(low, ar.add(ar.mul(unit, ar.sub(high, low)), low))
 
@@ -156,7 +156,7 @@ def uniform(
     return draw_uniform(as_key("uniform", key), sizes, wanted, minval, maxval)
 
 
-def normal_of(unit: Any, dtype: Any) -> Operand:
+def normal_of(unit: Any, dtype: Any) -> Array:
     """Floats in [0, 1) as normal ones, by the inverse of the distribution function."""
     low = literal(np.nextafter(np.array(-1.0, dtype), np.array(0.0, dtype), dtype=dtype), dtype)
     return ar.mul(erf_inv(scaled(unit, low, literal(1, dtype))), literal(np.sqrt(2.0), dtype))
@@ -202,5 +202,5 @@ def truncated_normal(
     return logic.clamp(_next(low, np.inf, wanted), drawn, _next(high, -np.inf, wanted))
 
 
-def _next(bound: Any, towards: float, dtype: Any) -> Operand:
+def _next(bound: Array, towards: float, dtype: Any) -> Array:
     return ar.nextafter(stop_gradient(bound), full(aval_of(bound).shape, literal(towards, dtype)))

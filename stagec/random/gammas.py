@@ -17,7 +17,7 @@ from stagec.primitives import arithmetic as ar, logic, transcendental as tr
 from stagec.primitives.axes import as_shape
 from stagec.primitives.barrier import stop_gradient
 from stagec.primitives.iota import full
-from stagec.primitives.operand import Operand, literal
+from stagec.primitives.operand import literal
 from stagec.primitives.shape import reshape
 from stagec.primitives.threefry import threefry2x32
 from stagec.random.continuous import draw_exponential
@@ -44,7 +44,7 @@ def _split_each(keys: Any, count: int) -> list[Any]:
     return [threefry2x32(keys[0], keys[1], zero, literal(i, dtypes.uint32)) for i in range(count)]
 
 
-def _uniform_each(keys: Any, dtype: Any) -> Operand:
+def _uniform_each(keys: Any, dtype: Any) -> Array:
     """One uniform number from each key."""
     zero = literal(0, dtypes.uint32)
     return unit_interval(mixed(mantissa_bits(dtype), *threefry2x32(keys[0], keys[1], zero, zero)), dtype)
@@ -108,7 +108,7 @@ def draw_gamma(key: PRNGKeyArray, alpha: Any, log_space: bool) -> Array:
     return reshape(d * v * boost, shape)
 
 
-def _differentiable(key: PRNGKeyArray, alpha: Any, log_space: bool) -> Operand:
+def _differentiable(key: PRNGKeyArray, alpha: Array, log_space: bool) -> Array:
     row = log_gamma_sample_p if log_space else gamma_sample_p
     return row(draw_gamma(key, stop_gradient(alpha), log_space), alpha)
 
@@ -133,7 +133,7 @@ def loggamma(key: KeyLike, a: ArrayLike, shape: Shape | None = None, dtype: DTyp
     return _gamma("loggamma", key, a, shape, dtype, True)
 
 
-def _gamma(name: str, key: Any, a: Any, shape: Any, dtype: Any, log_space: bool) -> Operand:
+def _gamma(name: str, key: Any, a: Any, shape: Any, dtype: Any, log_space: bool) -> Array:
     wanted = float_dtype(name, dtype)
     sizes = drawn_shape(name, shape, a)
     return _differentiable(as_key(name, key), parameter(name, a, wanted, sizes), log_space)
@@ -193,7 +193,7 @@ def chisquare(key: KeyLike, df: ArrayLike, shape: Shape | None = None, dtype: DT
     return _draw_chisquare(as_key("chisquare", key), parameter("chisquare", df, wanted, sizes))
 
 
-def _draw_chisquare(key: PRNGKeyArray, df: Any) -> Operand:
+def _draw_chisquare(key: PRNGKeyArray, df: Array) -> Array:
     return tr.exp(_differentiable(key, df / 2, True)) * 2
 
 
@@ -238,7 +238,7 @@ def generalized_normal(key: KeyLike, p: ArrayLike, shape: Shape = (), dtype: DTy
     return _draw_generalized_normal(as_key("generalized_normal", key), power)
 
 
-def _draw_generalized_normal(key: PRNGKeyArray, p: Any) -> Operand:
+def _draw_generalized_normal(key: PRNGKeyArray, p: Array) -> Array:
     keys = split_key(key, (2,))
     drawn = _differentiable(keys[0], 1 / p, False)
     return draw_signs(keys[1], p.shape, p.dtype) * ar.pow(drawn, 1 / p)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -138,11 +138,15 @@ def PRNGKey(seed: ArrayLike, *, impl: str | None = None) -> Array:
     return key_data(_seed("PRNGKey", seed))
 
 
-def _as_given(given: Any, keys: PRNGKeyArray) -> Any:
+def _as_given(given: Any, keys: PRNGKeyArray) -> PRNGKeyArray | Array:
     return keys if isinstance(given, PRNGKeyArray) else key_data(keys)
 
 
-def split(key: KeyLike, num: int | Sequence[int] = 2) -> PRNGKeyArray:
+@overload
+def split(key: PRNGKeyArray, num: int | Sequence[int] = 2) -> PRNGKeyArray: ...
+@overload
+def split(key: ArrayLike, num: int | Sequence[int] = 2) -> Array: ...
+def split(key: KeyLike, num: int | Sequence[int] = 2) -> PRNGKeyArray | Array:
     """New keys from one, which should not be used again.
 
     Args:
@@ -177,7 +181,11 @@ def encrypted_counter(key: PRNGKeyArray, shape: tuple[int, ...]) -> Sequence[Any
     return threefry2x32(*key._words, zero, counter)
 
 
-def fold_in(key: KeyLike, data: ArrayLike) -> PRNGKeyArray:
+@overload
+def fold_in(key: PRNGKeyArray, data: ArrayLike) -> PRNGKeyArray: ...
+@overload
+def fold_in(key: ArrayLike, data: ArrayLike) -> Array: ...
+def fold_in(key: KeyLike, data: ArrayLike) -> PRNGKeyArray | Array:
     """A new key from a key and an integer, such as the number of a step.
 
     Args:
@@ -246,7 +254,11 @@ def key_impl(keys: KeyLike) -> str:
     return IMPLEMENTATION
 
 
-def clone(key: KeyLike) -> PRNGKeyArray:
+@overload
+def clone(key: PRNGKeyArray) -> PRNGKeyArray: ...
+@overload
+def clone(key: ArrayLike) -> Array: ...
+def clone(key: KeyLike) -> PRNGKeyArray | Array:
     """The same key, for one more use where `debug_key_reuse` is on.
 
     >>> from stagec import random

@@ -92,11 +92,11 @@ def multivariate_normal(
     return parameter("multivariate_normal", means, wanted, (*sizes, size)) + (factor @ drawn[..., None])[..., 0]
 
 
-def _by_eigenvalues(cov: Any) -> Any:
+def _by_eigenvalues(cov: Array) -> Array:
     values, vectors = snp.linalg.eigh(cov)
     return vectors * ar.sqrt(values)[..., None, :]
 
 
-def _by_singular_values(cov: Any) -> Any:
+def _by_singular_values(cov: Array) -> Array:
     u, s, _ = snp.linalg.svd(cov)
     return u * ar.sqrt(s)[..., None, :]

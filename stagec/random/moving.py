@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from stagec.core.array import Array
 from stagec.core.operators import ArrayOperators
 from stagec.random.key_array import PRNGKeyArray, one_word
 
@@ -44,7 +45,7 @@ def _has_keys(value: Any) -> bool:
     return isinstance(value, PRNGKeyArray)
 
 
-def _joined(first: Any, second: Any) -> Any:
+def _joined(first: Array, second: Array) -> Array:
     """Keys from their words, in the structure that a function returned; shapes and the like are the same of both."""
     if isinstance(first, (list, tuple)):
         return type(first)([_joined(a, b) for a, b in zip(first, second, strict=True)])

@@ -1,10 +1,10 @@
 """Functions of SciPy, on arrays that may be traced. Its modules are imported when they are first used."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from stagec.core.boundary import publish as _publish
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from stagec.scipy import (
         cluster as cluster,
         fft as fft,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from stagec.core import dtypes
+from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
 from stagec.primitives import logic
 from stagec.primitives.operand import aval_of
 from stagec.scipy.chebyshev_tables import TABLES
 
 
-def series(name: str, x: Any) -> Any:
+def series(name: str, x: Any) -> Array:
     """The function of a table at `x`, which is moved into the table's interval first."""
     low, high, coefficients = TABLES[name]
     dtype = aval_of(x).dtype

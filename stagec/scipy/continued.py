@@ -7,6 +7,7 @@ from typing import Any
 
 from stagec import numpy as snp
 from stagec.control.loops import while_loop
+from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
 from stagec.numpy.arithmetic import dtype_of
 
@@ -25,7 +26,7 @@ def continued_fraction(first: Any, coefficients: Callable[[Any], tuple[Any, Any]
     dtype = dtype_of(first)
     eps, tiny = float(finfo(dtype).eps), float(finfo(dtype).tiny) * 1e10
 
-    def away(value: Any) -> Any:
+    def away(value: Any) -> Array:
         return snp.where(abs(value) < tiny, tiny, value)
 
     def unfinished(state: Any) -> Any:

@@ -25,7 +25,7 @@ def _checked_mode(name: str, mode: str) -> None:
         )
 
 
-def _operands(name: str, promote: Any, in1: Any, in2: Any) -> list[Any]:
+def _operands(name: str, promote: Any, in1: Any, in2: Any) -> list[Array]:
     a, b = (to_array(o) for o in promote(in1, in2))
     if a.ndim != b.ndim:
         raise location.error(
@@ -36,7 +36,7 @@ def _operands(name: str, promote: Any, in1: Any, in2: Any) -> list[Any]:
     return [a, b]
 
 
-def _cut(name: str, full: Any, first: Sequence[int], second: Sequence[int], mode: str, axes: Sequence[int]) -> Array:
+def _cut(name: str, full: Array, first: Sequence[int], second: Sequence[int], mode: str, axes: Sequence[int]) -> Array:
     """The part of a full convolution that a mode is."""
     if mode == "full":
         return full
@@ -54,7 +54,7 @@ def _cut(name: str, full: Any, first: Sequence[int], second: Sequence[int], mode
     return full
 
 
-def _direct(a: Any, b: Any, precision: Any) -> Any:
+def _direct(a: Array, b: Array, precision: Any) -> Array:
     """The full convolution by sums of products."""
     if not a.size or not b.size:
         return snp.zeros([max(m + n - 1, 0) if m and n else 0 for m, n in zip(a.shape, b.shape)], a.dtype)

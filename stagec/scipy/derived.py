@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from stagec.core import dtypes
-from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.core.array import Array
+from stagec.core.primitive import NOT_LINEAR, SinglePrimitive
 from stagec.numpy.arguments import to_array
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.primitives.barrier import stop_gradient
@@ -23,7 +24,7 @@ from stagec.primitives.special import no_derivative as no_derivative
 Slope = Callable[..., Any]
 
 
-def derived(*slopes: Slope, name: str = "") -> Callable[[Callable[..., Any]], Callable[..., Operand]]:
+def derived(*slopes: Slope, name: str = "") -> Callable[[Callable[..., Array]], Callable[..., Array]]:
     """A decorator of elementwise functions of real or complex operands of one dtype.
 
     The function gets operands of one shape, in float32 at least, without derivatives.
@@ -33,12 +34,12 @@ def derived(*slopes: Slope, name: str = "") -> Callable[[Callable[..., Any]], Ca
       name: of the function, for graphs and messages.
     """
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Operand]:
+    def decorate(function: Callable[..., Array]) -> Callable[..., Array]:
         def times(slope: Slope) -> Slope:
             # The result, which further derivatives go through, and not the operand of its value.
             return lambda out, value, *rest: slope(*map(to_array, (out, *rest[:-1]))) * to_array(rest[-1])
 
-        row = Primitive(
+        row = SinglePrimitive(
             name or function.__name__,
             shape=lambda value, *operands: value.strip_weak_type(),
             eval=lambda value, *operands: value,
@@ -49,7 +50,7 @@ def derived(*slopes: Slope, name: str = "") -> Callable[[Callable[..., Any]], Ca
         )
 
         @functools.wraps(function)
-        def call(*operands: Operand) -> Operand:
+        def call(*operands: Operand) -> Array:
             avals = [aval_of(o) for o in operands]
             shape = next((a.shape for a in avals if a.shape), ())
             dtype = avals[0].dtype

@@ -24,14 +24,14 @@ from stagec.typing import ArrayLike
 _ROOT_PI = math.sqrt(math.pi)
 
 
-def _exp_square(x: Any, sign: int) -> Any:
+def _exp_square(x: Array, sign: int) -> Array:
     """exp(sign x^2), whose exponent is not rounded before it is large."""
     coarse = snp.round(x * 16) / 16
     return snp.exp(sign * coarse * coarse) * snp.exp(sign * (x - coarse) * (x + coarse))
 
 
 @derived(lambda value, x: 2 * x * value - 2 / _ROOT_PI, name="erfcx")
-def _erfcx(x: Any) -> Array:
+def _erfcx(x: Array) -> Array:
     size = snp.where(snp.isfinite(x), abs(x), 1)
     # Shepherd and Laframboise, Math. Comp. 36 (1981): (1 + 2x) erfcx(x) is smooth in (x - k) / (x + k).
     above = series("ERFCX", (size - 3.75) / (size + 3.75)) / (1 + 2 * size)
@@ -52,7 +52,7 @@ def erfcx(x: ArrayLike) -> Array:
 
 
 @derived(lambda value, x: 1 - 2 * x * value, name="dawsn")
-def _dawsn(x: Any) -> Array:
+def _dawsn(x: Array) -> Array:
     size = abs(x)
     large = snp.maximum(size, 3)
     middle = series("DAWSN_MID", large)
@@ -84,21 +84,21 @@ def _weideman(count: int) -> tuple[float, tuple[float, ...]]:
 
 
 @derived(lambda value, z: -2 * z * value + 2j / _ROOT_PI, name="wofz")
-def _wofz(z: Any) -> Array:
+def _wofz(z: Array) -> Array:
     scale, coefficients = _weideman(48 if dtype_of(z) == dtypes.complex128 else 16)
     low = snp.imag(z) < 0
     up = snp.where(low, -z, z)
     # Far from 0, a continued fraction (DLMF 7.9.3) is exact.
     far = abs(up) > (8 if dtype_of(z) == dtypes.complex128 else 6)
     outer = snp.where(far, up, 10j)
-    fraction: Any = outer
+    fraction = outer
     for k in range(16, 0, -1):
         fraction = outer - (k / 2) / fraction
     inner = snp.where(far, 0, up)
     denominator = scale - 1j * inner
     ratio = (scale + 1j * inner) / denominator
-    polynomial: Any = coefficients[0]
-    for c in coefficients[1:]:
+    polynomial = ratio * coefficients[0] + coefficients[1]
+    for c in coefficients[2:]:
         polynomial = polynomial * ratio + c
     near = 2 * polynomial / denominator**2 + 1 / (_ROOT_PI * denominator)
     above = snp.where(far, 1j / (_ROOT_PI * fraction), near)
@@ -131,16 +131,16 @@ def _legendre(count: int) -> tuple[Any, Any]:
     return (nodes + 1) / 2, weights / 2
 
 
-def _owens_by_h(value: Any, h: Any, a: Any) -> Any:
+def _owens_by_h(value: Any, h: Array, a: Array) -> Array:
     return -snp.exp(-h * h / 2) / (2 * math.sqrt(2 * math.pi)) * (1 - erfc(a * h / math.sqrt(2)))
 
 
-def _owens_by_a(value: Any, h: Any, a: Any) -> Any:
+def _owens_by_a(value: Any, h: Array, a: Array) -> Array:
     return snp.exp(-h * h * (1 + a * a) / 2) / (2 * math.pi * (1 + a * a))
 
 
 @derived(_owens_by_h, _owens_by_a, name="owens_t")
-def _owens_t(h: Any, a: Any) -> Array:
+def _owens_t(h: Array, a: Array) -> Array:
     height, slope = abs(h), abs(a)
     steep = slope > 1
     first = snp.where(steep, slope * height, height)

@@ -22,7 +22,7 @@ from stagec.typing import ArrayLike
 _EULER = 0.57721566490153286060651209008240243
 
 
-def _e1_positive(x: Any) -> Any:
+def _e1_positive(x: Array) -> Array:
     """E1 of positive numbers."""
     near = series("E1_NEAR", x) * x - _EULER - snp.log(x)
     inverse = 1 / snp.maximum(x, 1)
@@ -30,7 +30,7 @@ def _e1_positive(x: Any) -> Any:
     return snp.where(x <= 1, near, scaled * inverse * snp.exp(-x))
 
 
-def _ei_positive(x: Any) -> Any:
+def _ei_positive(x: Array) -> Array:
     """Ei of positive numbers."""
     near = series("EI_NEAR", x) * x + _EULER + snp.log(x)
     large = snp.maximum(x, 6)
@@ -45,7 +45,7 @@ def _ei_positive(x: Any) -> Any:
 
 
 @derived(lambda value, x: snp.exp(x) / x, name="expi")
-def _expi(x: Any) -> Array:
+def _expi(x: Array) -> Array:
     size = abs(x)
     out = snp.where(x > 0, _ei_positive(snp.where(x > 0, x, 1)), -_e1_positive(snp.where(x < 0, size, 1)))
     out = snp.where(x == 0, -math.inf, out)
@@ -77,7 +77,7 @@ def exp1(x: ArrayLike) -> Array:
 
 
 @derived(no_derivative("expn", "its order"), lambda value, n, x: -expn(n - 1, x))
-def _expn(n: Any, x: Any) -> Array:
+def _expn(n: Any, x: Array) -> Array:
     tail = x > 1
     used = (x > 0) & (n > 0) & snp.isfinite(x)
     # Lanes that a sum is not for get harmless operands, and end at once.
@@ -91,13 +91,13 @@ def _expn(n: Any, x: Any) -> Array:
     return snp.where(wrong, math.nan, out)
 
 
-def _expn_fraction(n: Any, x: Any) -> Any:
+def _expn_fraction(n: Any, x: Array) -> Any:
     """By the continued fraction DLMF 8.19.17."""
     first = x + n
     return snp.exp(-x) / continued_fraction(first, lambda i: (-i * (n - 1 + i), first + 2 * i))
 
 
-def _expn_series(n: Any, x: Any) -> Any:
+def _expn_series(n: Any, x: Array) -> Any:
     """By the series DLMF 8.19.8."""
     eps = float(finfo(dtype_of(x)).eps)
     whole = snp.floor(n)

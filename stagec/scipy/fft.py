@@ -125,7 +125,7 @@ def _weights(n: int, dtype: Any) -> Any:
     return weights.astype(dtype)
 
 
-def _second(x: Operand, ortho: bool) -> Operand:
+def _second(x: Array, ortho: bool) -> Operand:
     """sum over j of 2 x_j cos(pi k (2j + 1) / 2n).
 
     Source: Makhoul, "A fast cosine transform in one and two dimensions" (1980).
@@ -138,7 +138,7 @@ def _second(x: Operand, ortho: bool) -> Operand:
     return found * _weights(n, x.dtype) if ortho else found
 
 
-def _third(x: Operand, ortho: bool) -> Operand:
+def _third(x: Array, ortho: bool) -> Array:
     """x_0 + sum over j > 0 of 2 x_j cos(pi j (2k + 1) / 2n): the transpose of `_second`, whose first row is halved."""
     last, n = x.ndim - 1, x.shape[-1]
     if ortho:

@@ -22,7 +22,7 @@ from stagec.scipy.stirling import log_beta, stirling_rest
 from stagec.typing import ArrayLike
 
 
-def _digamma(z: Any) -> Any:
+def _digamma(z: Array) -> Any:
     """The digamma function of complex numbers: DLMF 5.5.2, 5.5.4 and 5.11.2."""
     left = snp.real(z) < 0.5
     right = snp.where(left, 1 - z, z)
@@ -38,7 +38,7 @@ def _digamma(z: Any) -> Any:
     return snp.where(left, value - math.pi / snp.tan(math.pi * snp.where(left, z, 0.5)), value)
 
 
-def _log_sine(z: Any) -> Any:
+def _log_sine(z: Array) -> Array:
     """log sin(pi z) for an imaginary part of 0 or more, without a cut there, and 0 at 1/2: by 1 - exp(2 pi i z)."""
     x, y = snp.real(z), snp.imag(z)
     angle = 2 * math.pi * (x - snp.round(x))
@@ -49,7 +49,7 @@ def _log_sine(z: Any) -> Any:
 
 
 @derived(lambda value, z: _digamma(z), name="loggamma")
-def _loggamma(z: Any) -> Array:
+def _loggamma(z: Array) -> Array:
     # The lower half plane mirrors the upper one.
     lower = snp.signbit(snp.imag(z))
     up = snp.where(lower, snp.conj(z), z)
@@ -126,13 +126,13 @@ def bernoulli(n: int) -> Array:
     return snp.asarray(np.array([float(b) if abs(b) < 10**308 else math.copysign(math.inf, b) for b in found]))
 
 
-def _spence_slope(value: Any, x: Any) -> Any:
+def _spence_slope(value: Any, x: Array) -> Array:
     near = x == 1
     return snp.where(near, -1.0, snp.log(x) / snp.where(near, 1, 1 - x))
 
 
 @derived(_spence_slope, name="spence")
-def _spence(x: Any) -> Array:
+def _spence(x: Array) -> Array:
     # 1/x for large numbers, 1 - x for small ones: DLMF 25.12.4 and 25.12.6.
     large, small = x > 1.5, x < 0.5
     positive = snp.where(x > 0, x, 1)
@@ -141,7 +141,7 @@ def _spence(x: Any) -> Array:
     inner = snp.where(again, 1 - middle, middle)
     value = series("SPENCE", inner) * (1 - inner)
 
-    def reflected(y: Any, found: Any) -> Any:
+    def reflected(y: Array, found: Array) -> Array:
         inside = (y > 0) & (y < 1)
         z = snp.where(inside, y, 0.5)
         return math.pi**2 / 6 - snp.where(inside, snp.log(z) * snp.log1p(-z), 0) - found

@@ -11,7 +11,7 @@ from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
 from stagec.core.graph import Literal
-from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.core.primitive import NOT_LINEAR, SinglePrimitive
 from stagec.numpy.reductions import any as any_of
 from stagec.primitives import arithmetic as ar, logic, transcendental as tr
 from stagec.primitives.convert import convert_element_type
@@ -114,14 +114,14 @@ def _log_slope(out: Any, a: Any, t: Any) -> Operand:
     return random_gamma_grad(a, sample) / sample * t
 
 
-def _array(x: Any) -> Any:
+def _array(x: Any) -> Array:
     """A number as something that has operators."""
     return full((), x) if isinstance(x, Literal) else x  # type: ignore[arg-type]
 
 
-def _row(name: str, slope: Any) -> Primitive:
+def _row(name: str, slope: Any) -> SinglePrimitive:
     """A number that was drawn, which depends on its parameter by `slope(sample, a, tangent)`."""
-    return Primitive(
+    return SinglePrimitive(
         name,
         shape=lambda sample, a: sample.strip_weak_type(),
         eval=lambda sample, a: sample,

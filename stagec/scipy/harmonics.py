@@ -68,7 +68,7 @@ def sph_harm_y(
     return value * snp.cos(angle) + 1j * (value * snp.sin(angle))
 
 
-def _normalized(n: Any, m: Any, x: Any, y: Any, n_max: int) -> Any:
+def _normalized(n: Any, m: Array, x: Array, y: Array, n_max: int) -> Any:
     """sqrt((2n + 1) (n - m)! / (4 pi (n + m)!)) P_n^m(x), with y = sqrt(1 - x^2)."""
     # At n = m: (-1)^m sqrt((2m + 1)!! / (4 pi (2m)!!)) y^m.
     size = lgamma(m + 1.5) - lgamma(m + 1) + math.log(2 / math.sqrt(math.pi))

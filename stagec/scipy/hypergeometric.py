@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 from stagec import numpy as snp
 from stagec.control.loops import while_loop
@@ -16,20 +16,22 @@ from stagec.scipy.derived import derived, no_derivative
 from stagec.typing import ArrayLike
 
 _LIMIT = 5000
+# How many terms, the last ones, their sums, and whether they were small: of the series and of its derivatives.
+_Sums: TypeAlias = tuple[Array, tuple[Array, Array, Array], tuple[Array, Array, Array], Array]
 
 
-def _kummer(a: Any, b: Any, x: Any) -> tuple[Any, Any, Any]:
+def _kummer(a: Array, b: Array, x: Array) -> tuple[Array, Array, Array]:
     """The series of M(a, b, x), and its derivatives by a and by b."""
     eps = float(finfo(dtype_of(x)).eps)
 
-    def small(term: Any, total: Any) -> Any:
+    def small(term: Array, total: Array) -> Array:
         return abs(term) <= 0.5 * eps * abs(total)
 
     def unfinished(state: Any) -> Any:
         k, _, _, was_small = state
         return snp.any(~was_small) & (k < _LIMIT)
 
-    def step(state: Any) -> Any:
+    def step(state: _Sums) -> _Sums:
         k, (term, by_a, by_b), (total, total_a, total_b), _ = state
         # Term k + 1 is term k times this quotient.
         down = 1 / ((b + k) * (k + 1))
@@ -47,7 +49,7 @@ def _kummer(a: Any, b: Any, x: Any) -> tuple[Any, Any, Any]:
     return while_loop(unfinished, step, start)[2]
 
 
-def _hyp1f1_parts(a: Any, b: Any, x: Any) -> tuple[Any, Any, Any]:
+def _hyp1f1_parts(a: Array, b: Array, x: Array) -> tuple[Any, Any, Any]:
     """M and its derivatives by a and b: for negative x by Kummer's transformation, DLMF 13.2.39."""
     pole = (b <= 0) & (b == snp.floor(b))
     a, b, x = (snp.where(pole | ~snp.isfinite(a + b + x), v, w) for v, w in ((1, a), (1, b), (0, x)))
@@ -70,7 +72,7 @@ def _hyp1f1_parts(a: Any, b: Any, x: Any) -> tuple[Any, Any, Any]:
     lambda value, a, b, x: a / b * _hyp1f1(a + 1, b + 1, x),
     name="hyp1f1",
 )
-def _hyp1f1(a: Any, b: Any, x: Any) -> Array:
+def _hyp1f1(a: Array, b: Array, x: Array) -> Array:
     found = _hyp1f1_parts(a, b, x)[0]
     return snp.where(snp.isnan(a) | snp.isnan(b) | snp.isnan(x), math.nan, found)
 
@@ -89,7 +91,7 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     return _hyp1f1(*real_arrays("hyp1f1", a, b, x))
 
 
-def _gauss(a: Any, b: Any, c: Any, x: Any) -> Any:
+def _gauss(a: Array, b: Array, c: Array, x: Array) -> Any:
     """The series of 2F1 for |x| < 1."""
     eps = float(finfo(dtype_of(x)).eps)
 
@@ -109,12 +111,12 @@ def _gauss(a: Any, b: Any, c: Any, x: Any) -> Any:
     return while_loop(unfinished, step, (snp.asarray(0, dtype_of(x)), one, one, one < 0))[2]
 
 
-def _sign_of_gamma(x: Any) -> Any:
+def _sign_of_gamma(x: Array) -> Array:
     odd = snp.floor(x) % 2 != 0
     return snp.where((x < 0) & odd, -1.0, 1.0)
 
 
-def _gammas(above: tuple[Any, Any], below: tuple[Any, Any]) -> Any:
+def _gammas(above: tuple[Any, Any], below: tuple[Any, Any]) -> Array:
     """A quotient of products of gamma functions; 0 where one below has a pole."""
     logs = sum(lgamma(v) for v in above) - sum(lgamma(v) for v in below)
     sign: Any = 1.0
@@ -124,7 +126,7 @@ def _gammas(above: tuple[Any, Any], below: tuple[Any, Any]) -> Any:
     return snp.where(pole[0] | pole[1], 0.0, sign * snp.exp(logs))
 
 
-def _near_one(a: Any, b: Any, c: Any, x: Any) -> Any:
+def _near_one(a: Array, b: Array, c: Array, x: Array) -> Any:
     """By 1 - x, DLMF 15.8.4; `c - a - b` is not a whole number."""
     d = c - a - b
     first = _gammas((c, d), (c - a, c - b)) * _gauss(a, b, 1 - d, 1 - x)
@@ -137,7 +139,7 @@ def _near_one(a: Any, b: Any, c: Any, x: Any) -> Any:
     lambda value, a, b, c, x: a * b / c * _hyp2f1(a + 1, b + 1, c + 1, x),
     name="hyp2f1",
 )
-def _hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
+def _hyp2f1(a: Array, b: Array, c: Array, x: Array) -> Array:
     ends = ((a <= 0) & (a == snp.floor(a))) | ((b <= 0) & (b == snp.floor(b)))
     pole = (c <= 0) & (c == snp.floor(c))
     missing = snp.isnan(a) | snp.isnan(b) | snp.isnan(c) | snp.isnan(x)

@@ -14,7 +14,7 @@ from stagec.scipy.stirling import log1p_minus, log_beta, stirling_rest
 from stagec.typing import ArrayLike
 
 
-def _fraction(a: Any, b: Any, x: Any) -> Any:
+def _fraction(a: Array, b: Array, x: Array) -> Any:
     """I_x(a, b) / _power; it converges quickly for x < (a + 1) / (a + b + 2)."""
 
     def coefficients(i: Any) -> tuple[Any, Any]:
@@ -27,7 +27,7 @@ def _fraction(a: Any, b: Any, x: Any) -> Any:
     return 1 / continued_fraction(x * 0 + 1, coefficients)
 
 
-def _power(a: Any, b: Any, x: Any, y: Any) -> Any:
+def _power(a: Array, b: Array, x: Array, y: Array) -> Array:
     """x^a y^b / (a B(a, b)), with y = 1 - x."""
     plain = snp.exp(a * snp.log(x) + b * snp.log(y) - log_beta(a, b)) / a
     # For large parameters, the logarithms cancel: write them relative to the mode a / (a + b).
@@ -41,13 +41,13 @@ def _power(a: Any, b: Any, x: Any, y: Any) -> Any:
     return snp.where((a >= 10) & (b >= 10), scaled, plain)
 
 
-def _log_minus(m: Any, one_more: Any) -> Any:
+def _log_minus(m: Array, one_more: Array) -> Array:
     """log(1 + m) - m, of m and 1 + m."""
     near = abs(m) < 0.4
     return snp.where(near, -log1p_minus(snp.where(near, m, 0)), snp.log(snp.where(near, 1, one_more)) - m)
 
 
-def _density(value: Any, a: Any, b: Any, x: Any) -> Any:
+def _density(value: Any, a: Array, b: Array, x: Array) -> Array:
     inside = (x > 0) & (x < 1)
     safe = snp.where(inside, x, 0.5)
     found = snp.exp((a - 1) * snp.log(safe) + (b - 1) * snp.log1p(-safe) - log_beta(a, b))

@@ -55,7 +55,7 @@ def temme(orders: int, terms: int) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(float(c) for c in row[:terms]) for row in rows)
 
 
-def _uniform(a: Any, x: Any, upper: bool) -> Any:
+def _uniform(a: Array, x: Array, upper: bool) -> Any:
     """Temme's expansion, of Q if `upper`, else of P."""
     orders, terms = (7, 16) if dtype_of(a) == dtypes.float64 else (3, 8)
     m = snp.clip((x - a) / a, -0.35, 0.35)
@@ -72,7 +72,7 @@ def _uniform(a: Any, x: Any, upper: bool) -> Any:
     return side + rest if upper else side - rest
 
 
-def _prefix(a: Any, x: Any) -> Any:
+def _prefix(a: Array, x: Array) -> Array:
     """x^a exp(-x) / Gamma(a + 1)."""
     m = (x - a) / snp.maximum(a, 1)
     near = abs(m) < 0.4
@@ -85,7 +85,7 @@ def _lower_series(a: Any, x: Any) -> Any:
     """P / prefix."""
     eps = float(finfo(dtype_of(x)).eps)
 
-    def unfinished(state: Any) -> Any:
+    def unfinished(state: Any) -> Array:
         _, term, total = state
         return snp.any(term > 0.2 * eps * total)
 
@@ -99,13 +99,13 @@ def _lower_series(a: Any, x: Any) -> Any:
     return while_loop(unfinished, step, (a, one, one))[2]
 
 
-def _upper_fraction(a: Any, x: Any) -> Any:
+def _upper_fraction(a: Array, x: Array) -> Any:
     """Q / (prefix a)."""
     first = x + 1 - a
     return 1 / continued_fraction(first, lambda i: (i * (a - i), first + 2 * i))
 
 
-def _upper_series(a: Any, x: Any) -> Any:
+def _upper_series(a: Array, x: Array) -> Any:
     """Q for small x and a, where 1 - P would cancel: 1 - x^a/Gamma(1+a) (1 + a sum (-x)^n / ((a+n) n!))."""
     log_prefix = a * snp.log(x) - log_gamma_1p(a)
     term: Any = -x
@@ -116,13 +116,13 @@ def _upper_series(a: Any, x: Any) -> Any:
     return -snp.expm1(log_prefix) - snp.exp(log_prefix) * a * total
 
 
-def log_gamma_1p(a: Any) -> Any:
+def log_gamma_1p(a: Any) -> Array:
     """log Gamma(1 + a), accurate near 0."""
     small = abs(a) < 0.5
     return snp.where(small, a * series("LOG_GAMMA_1P", a), lgamma(a + 1))
 
 
-def _parts(a: Any, x: Any) -> tuple[Any, Any, Any]:
+def _parts(a: Array, x: Array) -> tuple[Any, Any, Any]:
     """Which lanes are usable, P where it is computed itself, and Q likewise, and where which."""
     usable = (a > 0) & (x > 0) & snp.isfinite(a) & snp.isfinite(x)
     a, x = snp.where(usable, a, 1), snp.where(usable, x, 1)
@@ -144,7 +144,7 @@ def _parts(a: Any, x: Any) -> tuple[Any, Any, Any]:
     )
 
 
-def _at_ends(a: Any, x: Any, found: Any, usable: Any, upper: bool) -> Any:
+def _at_ends(a: Array, x: Array, found: Array, usable: Array, upper: bool) -> Array:
     """The values where `a` or `x` is 0 or infinite; NaN outside of the domain."""
     zero, one = (1.0, 0.0) if upper else (0.0, 1.0)
     all_below = (x == math.inf) | ((a == 0) & (x > 0))
@@ -156,7 +156,7 @@ def _at_ends(a: Any, x: Any, found: Any, usable: Any, upper: bool) -> Any:
     return snp.where(wrong, math.nan, out)
 
 
-def density(a: Any, x: Any) -> Any:
+def density(a: Any, x: Any) -> Array:
     """The derivative of P by x: x^(a-1) exp(-x) / Gamma(a)."""
     positive = x > 0
     safe = snp.where(positive, x, 1)
@@ -165,7 +165,7 @@ def density(a: Any, x: Any) -> Any:
     return snp.where(positive, inside, snp.where(x == 0, at_zero, math.nan))
 
 
-def _slope(value: Any, a: Any, x: Any) -> Any:
+def _slope(value: Any, a: Array, x: Array) -> Array:
     """The derivative of P by a."""
     return -random_gamma_grad(a, x) * density(a, x)
 

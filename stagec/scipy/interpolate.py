@@ -115,7 +115,7 @@ def _check_method(method: str) -> None:
         )
 
 
-def _nodes(grid: Any, x: Any, method: str) -> list[tuple[Any, Any]]:
+def _nodes(grid: Array, x: Array, method: str) -> list[tuple[Any, Any]]:
     """The indices of the points around coordinates, each with its weight."""
     if grid.shape[0] == 1:
         return [(snp.zeros(x.shape, dtypes.default_int()), snp.ones_like(x))]

@@ -26,7 +26,7 @@ from stagec.scipy.special import logsumexp, ndtr
 from stagec.typing import ArrayLike
 
 
-def _real(name: str, value: Any) -> Any:
+def _real(name: str, value: Any) -> Array:
     given = array_argument(value, name)
     if dtypes.is_complex(aval_of(given).dtype):
         raise location.error(
@@ -53,11 +53,11 @@ class gaussian_kde:
     Array([0.318, 0.   ], dtype=float32)
     """
 
-    neff: Any
-    dataset: Any
-    weights: Any
-    covariance: Any
-    inv_cov: Any
+    neff: Array
+    dataset: Array
+    weights: Array
+    covariance: Array
+    inv_cov: Array
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class gaussian_kde:
         """How many samples there are."""
         return aval_of(self.dataset).shape[1]
 
-    def _points(self, points: ArrayLike) -> Any:
+    def _points(self, points: ArrayLike) -> Array:
         found = atleast_2d(_real("points", points))
         d, m = aval_of(found).shape
         if d == 1 and m == self.d:
@@ -130,7 +130,7 @@ class gaussian_kde:
             )
         return found
 
-    def _logarithms(self, points: ArrayLike) -> Any:
+    def _logarithms(self, points: ArrayLike) -> Array:
         """The logarithms of the kernels at points: a row for each point."""
         samples, where, precision = promote_inexact(self.dataset, self._points(points), self.inv_cov)
         whitening = cholesky(precision)
@@ -154,10 +154,11 @@ class gaussian_kde:
         """The logarithm of the density at points."""
         return logsumexp(log(self.weights) + self._logarithms(x), axis=-1)
 
-    def _convolved(self, mean: Any, covariance: Any) -> Any:
+    def _convolved(self, mean: Array, covariance: Array) -> Array:
         """The integrals of the density times normal ones with means as columns, and a covariance."""
         factor = cholesky(covariance)
-        norm = (2 * math.pi) ** (self.d / 2) * diagonal(factor).prod()
+        turn: float = (2 * math.pi) ** (self.d / 2)
+        norm = turn * diagonal(factor).prod()
         apart = (self.dataset[:, :, None] - mean[:, None, :]).reshape(self.d, -1)
         energy = (solve_triangular(factor, apart, lower=True) ** 2).sum(0) / 2
         return self.weights @ exp(-energy).reshape(self.n, -1) / norm

@@ -12,6 +12,7 @@ from stagec.control.linear_call import check_like
 from stagec.control.linear_solve import custom_linear_solve
 from stagec.control.loops import fori_loop, while_loop
 from stagec.core import dtypes, errors, location, pytree
+from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
 from stagec.flatten_util import ravel_pytree
 from stagec.numpy.arguments import array_argument
@@ -35,7 +36,7 @@ Product = Callable[[Vector], Vector]
 Iteration = Callable[[Product, Product, Vector, Vector, Any], Vector]
 
 
-def _norm2(x: Vector) -> Any:
+def _norm2(x: Vector) -> Array:
     return real(vdot(x, x))
 
 
@@ -44,7 +45,8 @@ def _given_product(name: str, argument: str, given: Any) -> Callable[[Any], Any]
     if given is None:
         return lambda x: x
     if callable(given):
-        return given
+        product: Product = given
+        return product
     matrix = array_argument(given, argument)
     aval = aval_of(matrix)
     if aval.ndim != 2 or aval.shape[0] != aval.shape[1]:

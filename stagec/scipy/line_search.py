@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from stagec.control.loops import while_loop
+from stagec.core.array import Array
 from stagec.numpy.arithmetic import absolute, sqrt
 from stagec.numpy.choice import where
 from stagec.numpy.extremes import maximum, minimum
@@ -98,11 +99,11 @@ def wolfe_step(
     return Found(last.low.step, last.low.value, last.gradient, last.count, last.success)
 
 
-def _choose(first: Any, x: Point, y: Point) -> Point:
+def _choose(first: Array, x: Point, y: Point) -> Point:
     return Point(*[where(first, a, b) for a, b in zip(x, y)])
 
 
-def _minimum(low: Point, high: Point) -> Any:
+def _minimum(low: Point, high: Point) -> Array:
     """Where the cubic with these values and slopes is least; the middle where it says nothing, or is near an end."""
     width = high.step - low.step
     mean = low.slope + high.slope - 3 * (high.value - low.value) / where(width == 0, 1, width)

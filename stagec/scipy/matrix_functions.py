@@ -69,7 +69,7 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     odd = scaled @ odd
     found = systems.solve(even - odd, even + odd)
 
-    def again(i: Any, x: Any) -> Any:
+    def again(i: Any, x: Array) -> Array:
         return where((i < squarings)[..., None, None], x @ x, x)
 
     found = fori_loop(0, int(max_squarings), again, found)

@@ -42,7 +42,7 @@ class State(NamedTuple):
 def value_and_gradient(function: Objective) -> Callable[[Any], tuple[Any, Any]]:
     """A function that returns a scalar function's value and gradient at a vector."""
 
-    def both(x: Any) -> tuple[Any, Any]:
+    def both(x: Array) -> tuple[Any, Any]:
         (value,), linear = linearize_flat(lambda v: [function(as_array(v))], [x])
         if linear.outs[0] is not None:
             return as_array(value), zeros_like(x)
@@ -91,10 +91,10 @@ def bfgs(
 class _Pairs(NamedTuple):
     """The last steps and changes of the gradient, the latest last; a rho of zero marks what is not there yet."""
 
-    moves: Any
-    changes: Any
-    rhos: Any
-    scale: Any
+    moves: Array
+    changes: Array
+    rhos: Array
+    scale: Array
 
 
 def lbfgs(
@@ -138,23 +138,23 @@ def lbfgs(
     return last, where(last.converged, 0, where(last.stopped != 0, last.stopped, limit))
 
 
-def _times(pairs: _Pairs, vector: Any, count: int, aval: ShapedArray) -> Array:
+def _times(pairs: _Pairs, vector: Array, count: int, aval: ShapedArray) -> Array:
     """The inverse Hessian that the pairs stand for, times a vector: the two-loop recursion."""
 
-    def down(i: Any, state: Any) -> Any:
+    def down(i: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         vector, weights = state
         j = count - 1 - i
         weight = pairs.rhos[j] * vdot(pairs.moves[j], vector)
         return vector - weight * pairs.changes[j], weights.at[j].set(weight)
 
-    def up(j: Any, vector: Any) -> Any:
+    def up(j: Array, vector: Array) -> Array:
         return vector + pairs.moves[j] * (weights[j] - pairs.rhos[j] * vdot(pairs.changes[j], vector))
 
     vector, weights = fori_loop(0, count, down, (vector, zeros((count,), dtype=aval.dtype)))
     return fori_loop(0, count, up, pairs.scale * vector)
 
 
-def _first(state: State, direction: Any) -> Any:
+def _first(state: State, direction: Any) -> Array:
     """The step tried first: a whole one, and one of length 1 at most at the beginning, where scales are not known."""
     one = 0 * state.value + 1
     return where(state.steps == 0, minimum(one, 1 / norm(direction)), one)

@@ -24,7 +24,7 @@ def _mirrored(index: Any, size: int) -> Any:
     return abs((index + size - 1) % period - (size - 1))
 
 
-def _reflected(index: Any, size: int) -> Any:
+def _reflected(index: Any, size: int) -> Array:
     """Indices of an array that is mirrored at the outer sides of its end elements."""
     return snp.floor_divide(_mirrored(2 * index + 1, 2 * size + 1), 2)
 
@@ -38,7 +38,7 @@ _MODES: dict[str, Callable[[Any, int], Any]] = {
 }
 
 
-def _nodes(coordinate: Any, order: int) -> list[tuple[Any, Any]]:
+def _nodes(coordinate: Array, order: int) -> list[tuple[Any, Any]]:
     """The indices that a coordinate is between, each with its weight."""
     if order == 0:
         # Halves away from 0.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from stagec.core import dtypes, errors, location
+from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.promotion import promote_inexact
@@ -110,7 +111,7 @@ def minimize(
             fix="stagec.flatten_util.ravel_pytree makes a vector of any arrays",
         )
 
-    def objective(v: Any) -> Any:
+    def objective(v: Array) -> Array:
         (value,) = promote_inexact(array_argument(fun(v, *args), "fun"))
         own = aval_of(value)
         if own.shape or dtypes.is_complex(own.dtype):

@@ -18,7 +18,7 @@ from stagec.typing import ArrayLike
 _EULER = 0.57721566490153286060651209008240243
 
 
-def _auxiliary(x: Any) -> tuple[Any, Any]:
+def _auxiliary(x: Array) -> tuple[Any, Any]:
     """f and g of DLMF 6.2.17 for x >= 4."""
     inverse = 1 / x
     square = inverse * inverse
@@ -28,12 +28,12 @@ def _auxiliary(x: Any) -> tuple[Any, Any]:
     return f, g
 
 
-def _large(x: Any) -> Any:
+def _large(x: Array) -> Array:
     return snp.where((x > 4) & snp.isfinite(x), x, 4)
 
 
 @derived(lambda value, x: snp.sinc(x / math.pi), name="sine_integral")
-def _sine_integral(x: Any) -> Any:
+def _sine_integral(x: Array) -> Array:
     size = abs(x)
     y = _large(size)
     f, g = _auxiliary(y)
@@ -43,7 +43,7 @@ def _sine_integral(x: Any) -> Any:
 
 
 @derived(lambda value, x: snp.cos(x) / x, name="cosine_integral")
-def _cosine_integral(x: Any) -> Any:
+def _cosine_integral(x: Array) -> Array:
     size = abs(x)
     y = _large(size)
     f, g = _auxiliary(y)
@@ -65,7 +65,7 @@ def sici(x: ArrayLike) -> tuple[Array, Array]:
     return _sine_integral(value), _cosine_integral(value)
 
 
-def _turns(x: Any) -> tuple[Any, Any]:
+def _turns(x: Array) -> tuple[Any, Any]:
     """Sine and cosine of pi x^2 / 2, from x^2 modulo 4 without large squares."""
     whole = snp.round(x)
     rest = x - whole
@@ -74,7 +74,7 @@ def _turns(x: Any) -> tuple[Any, Any]:
     return snp.sin(math.pi / 2 * angle), snp.cos(math.pi / 2 * angle)
 
 
-def _fresnel_parts(x: Any) -> tuple[Any, Any, Any, Any, Any]:
+def _fresnel_parts(x: Array) -> tuple[Any, Any, Any, Any, Any]:
     size = abs(x)
     y = snp.where((size > 1.6) & snp.isfinite(x), size, 1.6)
     u = (1.6 / y) ** 4
@@ -84,7 +84,7 @@ def _fresnel_parts(x: Any) -> tuple[Any, Any, Any, Any, Any]:
 
 
 @derived(lambda value, x: _turns(x)[0], name="fresnel_sine")
-def _fresnel_sine(x: Any) -> Any:
+def _fresnel_sine(x: Array) -> Array:
     size, f, g, sine, cosine = _fresnel_parts(x)
     far = snp.where(size == math.inf, 0.5, 0.5 - f * cosine - g * sine)
     near = series("FRESNEL_S", x * x * x * x) * x * x * x
@@ -92,7 +92,7 @@ def _fresnel_sine(x: Any) -> Any:
 
 
 @derived(lambda value, x: _turns(x)[1], name="fresnel_cosine")
-def _fresnel_cosine(x: Any) -> Any:
+def _fresnel_cosine(x: Array) -> Array:
     size, f, g, sine, cosine = _fresnel_parts(x)
     far = snp.where(size == math.inf, 0.5, 0.5 + f * sine - g * cosine)
     near = series("FRESNEL_C", x * x * x * x) * x
@@ -133,7 +133,7 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     safe = snp.where(zero, 1, x)
     limit = 1e10
 
-    def back(n: Any, above: Any, this: Any, total: Any) -> tuple[Any, Any, Any, Any]:
+    def back(n: Any, above: Array, this: Array, total: Array) -> tuple[Any, Any, Any, Any]:
         """From the orders n + 1 and n to n and n - 1; everything is scaled down before it overflows."""
         below = 2 * n / safe * this - above
         scale = snp.where(abs(below) > limit, 1 / limit, 1)

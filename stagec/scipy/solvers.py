@@ -44,7 +44,7 @@ def _pair(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
     return a, broadcast_to_shape(b, (*lead, *aval_of(b).shape[-2:])), vector
 
 
-def _as_given(x: Any, vector: bool) -> Any:
+def _as_given(x: Array, vector: bool) -> Array:
     return reshape(x, aval_of(x).shape[:-1]) if vector else x
 
 

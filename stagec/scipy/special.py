@@ -301,7 +301,7 @@ def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
     return _zero_wins(x, y, tr.log1p)
 
 
-def _zero_wins(x: Operand, y: Operand, function: Any) -> Array:
+def _zero_wins(x: Array, y: Array, function: Any) -> Array:
     zero = logic.bitwise_and(logic.eq(x, 0.0), logic.eq(y, y))
     # The logarithm of 1 has a finite derivative where its value is not used.
     safe = logic.select(zero, 1.0, y)
@@ -368,12 +368,12 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
     return _log_ndtr(to_array(x))
 
 
-def _log_ndtr_slope(value: Any, x: Any) -> Any:
+def _log_ndtr_slope(value: Any, x: Array) -> Array:
     return tr.exp(-0.5 * x * x - _HALF_LOG_2PI - value)
 
 
 @derived(_log_ndtr_slope, name="log_ndtr")
-def _log_ndtr(x: Any) -> Array:
+def _log_ndtr(x: Array) -> Array:
     low = x < -1
     # erfc(-z) = exp(-z^2) erfcx(-z), with z = x / sqrt(2).
     far = logic.select(low, x, -1.0)

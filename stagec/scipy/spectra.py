@@ -83,7 +83,7 @@ def detrend(
     return snp.moveaxis(snp.concatenate(parts, -1) if parts else lines, -1, place)
 
 
-def _without_line(x: Any) -> Any:
+def _without_line(x: Array) -> Array:
     centered = np.arange(x.shape[-1]) - (x.shape[-1] - 1) / 2
     t = snp.asarray(centered, x.real.dtype)
     flat = x - x.mean(-1, keepdims=True)
@@ -105,13 +105,13 @@ def _lengths(name: str, nperseg: Any, noverlap: Any, nfft: Any, size: int) -> tu
     return segment, overlap, points
 
 
-def _segments(x: Any, length: int, step: int) -> Array:
+def _segments(x: Array, length: int, step: int) -> Array:
     """The overlapping segments of the last axis, along a new axis before it."""
     count = (x.shape[-1] - length) // step + 1
     return x[..., np.arange(count)[:, None] * step + np.arange(length)]
 
 
-def _transforms(x: Any, window: Any, points: int, step: int, trend: Any, onesided: bool) -> Any:
+def _transforms(x: Array, window: Any, points: int, step: int, trend: Any, onesided: bool) -> Array:
     parts = _segments(x, window.shape[-1], step)
     if trend:
         parts = detrend(parts, -1, trend)
@@ -121,7 +121,7 @@ def _transforms(x: Any, window: Any, points: int, step: int, trend: Any, oneside
 
 def _frequencies(points: int, fs: Any, onesided: bool, like: Any) -> Array:
     found = np.fft.rfftfreq(points) if onesided else np.fft.fftfreq(points)
-    return snp.asarray(found, like.real.dtype) * fs
+    return snp.multiply(snp.asarray(found, like.real.dtype), fs)
 
 
 _BOUNDARIES = {"zeros": {"mode": "constant"}, "constant": {"mode": "edge"}, "even": {"mode": "reflect"}}

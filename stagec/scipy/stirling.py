@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stagec import numpy as snp
+from stagec.core.array import Array
 from stagec.primitives.special import lgamma
 
 # B_2k / (2k (2k - 1)), DLMF 5.11.1.
@@ -31,7 +32,7 @@ def log1p_minus(m: Any) -> Any:
     return r * (m - 2 * square * total)
 
 
-def log_beta(a: Any, b: Any) -> Any:
+def log_beta(a: Any, b: Any) -> Array:
     """The logarithm of the beta function of positive numbers, accurate where both or one are large."""
     small, large = snp.minimum(a, b), snp.maximum(a, b)
     plain = lgamma(small) + (lgamma(large) - lgamma(small + large))

@@ -14,7 +14,7 @@ from stagec.numpy.promotion import promote_floating, promote_inexact
 from stagec.primitives import arithmetic as ar, logic, transcendental as tr
 from stagec.primitives.axes import canonical_axes
 from stagec.primitives.barrier import stop_gradient
-from stagec.primitives.operand import Operand, aval_of
+from stagec.primitives.operand import aval_of
 from stagec.primitives.reduce import reduce_max, reduce_sum
 from stagec.primitives.shape import expand_dims
 from stagec.typing import ArrayLike
@@ -111,13 +111,13 @@ def log_softmax(x: ArrayLike, axis: Axis = None) -> Array:
     return _log_shares(x, canonical_axes(axis, aval_of(x).ndim, "log_softmax"))
 
 
-def _shares(x: Operand, axes: tuple[int, ...]) -> Array:
+def _shares(x: Array, axes: tuple[int, ...]) -> Array:
     top = expand_dims(reduce_max(x, axes), axes)
     terms = tr.exp(subtract(x, stop_gradient(top)))
     return divide(terms, expand_dims(reduce_sum(terms, axes), axes))
 
 
-def _log_shares(x: Operand, axes: tuple[int, ...]) -> Array:
+def _log_shares(x: Array, axes: tuple[int, ...]) -> Array:
     top = expand_dims(reduce_max(x, axes), axes)
     shifted = subtract(x, stop_gradient(top))
     return subtract(shifted, tr.log(expand_dims(reduce_sum(tr.exp(shifted), axes), axes)))

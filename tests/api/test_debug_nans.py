@@ -213,12 +213,12 @@ def test_infinities_are_found_by_their_own_option():
 def test_effects_alone_do_not_happen_again_in_the_search():
     from stagec.core.graph import Equation, Graph, Literal, Var
     from stagec.core.location import UNKNOWN
-    from stagec.core.primitive import Primitive
+    from stagec.core.primitive import MultiplePrimitive, Primitive
     from stagec.runtime.nonfinite import NAN, Search
 
     seen = []
-    row = {"shape": lambda *avals: [], "eval": lambda *a: seen.append(a) or [], "lower": "", "multiple": True}
-    effect = Primitive("an effect of this test", **row, effects=True)
+    row = {"shape": lambda *avals: [], "eval": lambda *a: seen.append(a) or [], "lower": ""}
+    effect = MultiplePrimitive("an effect of this test", **row, effects=True)
     del Primitive.registry[effect.name]
     x = snp.array([1.0, np.inf])
     var, aval = Var(x.aval), x.aval

@@ -2,8 +2,8 @@
 
 `python -m tests.benchmarks gpu [--device D]` checks and measures a device instead, and `python -m tests.benchmarks
 loops` loops, and `libraries` random numbers, factorizations and transforms, beside JAX. `rounds` compares loops that
-are one kernel with loops whose bodies are kernels, `host` factorizations and transforms by NumPy and SciPy with those
-by stagec's own algorithms, and `memory` the memory that calls take beside JAX's.
+are one kernel with loops whose bodies are kernels, and `host` factorizations and transforms by NumPy and SciPy with
+those by stagec's own algorithms.
 
 Each library has a process of its own. Their turns alternate, so that a slow
 moment of the machine meets all of them, and the fastest turn counts.
@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tests.benchmarks import gpu, host, library_programs, loops, memory, rounds, start
+from tests.benchmarks import gpu, host, library_programs, loops, rounds, start
 from tests.benchmarks.case import Case
 from tests.benchmarks.cases import CASES
 from tests.benchmarks.libraries import NAMES
@@ -226,9 +226,6 @@ def main() -> None:
         return
     if sys.argv[1:2] == ["rounds"]:
         rounds.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["memory"]:
-        memory.main(sys.argv[2:])
         return
     if sys.argv[1:2] == ["libraries"]:
         loops.main(sys.argv[2:], library_programs.PROGRAMS)

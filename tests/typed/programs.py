@@ -116,8 +116,18 @@ def functions_of_submodules(x: stagec.Array) -> None:
     assert_type(snp.linalg.svd(x, compute_uv=False), stagec.Array)
     assert_type(snp.linalg.eigh(x).eigenvalues, stagec.Array)
     assert_type(snp.fft.fft(x), stagec.Array)
+    assert_type(snp.fft.fftfreq(4, 0.5), stagec.Array)
+    assert_type(snp.matmul(x, x).sum(), stagec.Array)
     assert_type(lax.dot(x, x, precision="highest"), stagec.Array)
     assert_type(lax.top_k(x, 1), list[stagec.Array])
+    assert_type(lax.reduce(x, 0.0, lax.add, (0,)), stagec.Array)
+    assert_type(lax.reduce([x], [0.0], lambda a, b: [a[0] + b[0]], (0,)), list[stagec.Array])
+    assert_type(lax.linalg.svd(x), tuple[stagec.Array, stagec.Array, stagec.Array])
+    assert_type(lax.linalg.svd(x, compute_uv=False), stagec.Array)
+    assert_type(lax.stop_gradient(1.0), stagec.Array)
+    assert_type(lax.stop_gradient({"w": x}), dict[str, stagec.Array])
+    rows = lax.ScatterDimensionNumbers((1,), (0,), (0,))
+    assert_type(lax.scatter_add(x, snp.array([[0]]), x[:1], rows), stagec.Array)
     assert_type(lax.sort(x), stagec.Array)
     assert_type(lax.sort((x, x)), tuple[stagec.Array, ...])
     assert_type(nn.relu(x), stagec.Array)
@@ -132,6 +142,10 @@ def draws() -> None:
     assert_type(random.normal(first, (2, 3)), stagec.Array)
     assert_type(random.uniform(second, (3,), dtype="float32", minval=-1.0), stagec.Array)
     assert_type(random.categorical(random.fold_in(key, 1), snp.zeros(3)), stagec.Array)
+    assert_type(random.split(key, 3), random.PRNGKeyArray)
+    assert_type(random.split(random.PRNGKey(0)), stagec.Array)
+    assert_type(random.fold_in(key, 1), random.PRNGKeyArray)
+    assert_type(random.fold_in(random.PRNGKey(0), 1), stagec.Array)
     initial(key, 3)
 
 
@@ -146,6 +160,8 @@ def standardized(x: ArrayLike, dtype: DTypeLike = "float32") -> stagec.Array:
 
 
 def wrong_uses_of_functions(x: stagec.Array) -> None:
+    lax.scatter_add(x, x, x)  # type: ignore[call-arg]
+    snp.linalg.norm(x).summ()  # type: ignore[attr-defined]
     snp.sin()  # type: ignore[call-arg]
     snp.sin("x")  # type: ignore[arg-type]
     snp.sin([1.0])  # type: ignore[arg-type]
@@ -280,6 +296,7 @@ def layer(x: stagec.Array) -> stagec.Array:
 
 
 def with_rules_of_their_own(x: stagec.Array) -> None:
+    assert_type(stagec.custom_batching.sequential_vmap(layer)(x), stagec.Array)
     assert_type(softplus(x), stagec.Array)
     assert_type(clipped(x, 1.0), stagec.Array)
     assert_type(layer(x), stagec.Array)

@@ -1,10 +1,10 @@
 """Clusters of points, by the names of `scipy.cluster`."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from stagec.core.boundary import publish as _publish
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from stagec.scipy.cluster import vq as vq
 
 

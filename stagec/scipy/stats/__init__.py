@@ -3,14 +3,14 @@
 Each distribution is a module of functions, imported when it is first used.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
 from stagec.scipy.kernel_density import gaussian_kde as gaussian_kde
 from stagec.scipy.stats.summaries import mode as mode, rankdata as rankdata, sem as sem
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from stagec.scipy.stats import (
         bernoulli as bernoulli,
         beta as beta,

@@ -5,8 +5,6 @@ The names are those of `scipy.stats.gennorm`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from stagec import numpy as snp
 from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
@@ -19,7 +17,7 @@ from stagec.typing import ArrayLike
 __all__ = ["cdf", "logpdf", "pdf"]
 
 
-def _power(x: Any, beta: Any) -> Any:
+def _power(x: Array, beta: Array) -> Array:
     """`|x|**beta`, whose derivative at 0 is finite."""
     zero = x == 0
     return snp.where(zero, 0.0, snp.exp(beta * snp.log(abs(snp.where(zero, 1.0, x)))))

@@ -8,22 +8,23 @@ from typing import Any
 from stagec import numpy as snp
 from stagec.core.array import Array
 from stagec.scipy.arguments import real_arrays
+from stagec.typing import ArrayLike
 
 
-def standardized(name: str, x: Any, loc: Any, scale: Any, *shapes: Any) -> tuple[Any, ...]:
+def standardized(name: str, x: Any, loc: Any, scale: Any, *shapes: Any) -> tuple[Array, ...]:
     """`(x - loc) / scale`, the scale, and the shape parameters, of one floating dtype; NaN for scales that are none."""
     value, place, size, *rest = real_arrays(name, x, loc, scale, *shapes)
     size = snp.where(size > 0, size, math.nan)
     return (value - place) / size, size, *rest
 
 
-def counts(name: str, k: Any, loc: Any, *shapes: Any) -> tuple[Any, ...]:
+def counts(name: str, k: Any, loc: Any, *shapes: Any) -> tuple[Array, ...]:
     """`k - loc` and the shape parameters, of one floating dtype."""
     value, place, *rest = real_arrays(name, k, loc, *shapes)
     return value - place, *rest
 
 
-def inside_of(inside: Any, z: Any, otherwise: Any) -> Any:
+def inside_of(inside: Array, z: Array, otherwise: ArrayLike) -> Array:
     """`z` where it is inside of the support, and elsewhere a number that is: functions and derivatives are finite."""
     return snp.where(inside, z, otherwise)
 
@@ -38,7 +39,7 @@ def valid(condition: Any, value: Any) -> Array:
     return snp.where(condition, value, math.nan)
 
 
-def is_count(k: Any) -> Any:
+def is_count(k: Array) -> Array:
     """Whether numbers are 0, 1, 2, ..."""
     return (k >= 0) & (k == snp.floor(k)) & snp.isfinite(k)
 
@@ -61,12 +62,12 @@ def quantile(q: Any, low: Any, high: Any, value: Any) -> Array:
     return snp.where(inside, value, snp.where(q == 0, low, snp.where(q == 1, high, math.nan)))
 
 
-def within_unit(q: Any) -> Any:
+def within_unit(q: Any) -> Array:
     """`q` inside of (0, 1), elsewhere 1/2: quantiles and their derivatives are finite."""
     return snp.where((q > 0) & (q < 1), q, 0.5)
 
 
-def scaled(name: str, q: Any, loc: Any, scale: Any, *shapes: Any) -> tuple[Any, ...]:
+def scaled(name: str, q: Any, loc: Any, scale: Any, *shapes: Any) -> tuple[Array, ...]:
     """A probability, a place, a scale, and the shape parameters, of one floating dtype."""
     chance, place, size, *rest = real_arrays(name, q, loc, scale, *shapes)
     return chance, place, snp.where(size > 0, size, math.nan), *rest

@@ -6,7 +6,6 @@ The names are those of `scipy.stats.truncnorm`.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from stagec import numpy as snp
 from stagec.core.array import Array
@@ -19,7 +18,7 @@ from stagec.typing import ArrayLike
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
 
 
-def _log_mass(low: Any, high: Any) -> Any:
+def _log_mass(low: Array, high: Array) -> Array:
     """The logarithm of a normal number's probability to be between two bounds, by the tail that both are in."""
     upper, lower = low > 0, high <= 0
     near = snp.where(upper, low, snp.where(lower, -high, 1.0))
