@@ -34,6 +34,8 @@ class ShapeDtypeStruct:
     """
 
     __slots__ = ("dtype", "shape", "weak_type")
+    # Asked of types by code that was written for several devices; a value is on one.
+    sharding = None
 
     def __init__(self, shape: Any, dtype: Any, weak_type: bool = False, sharding: Any = None) -> None:
         self.shape = as_shape(shape, "ShapeDtypeStruct")

@@ -11,6 +11,7 @@ from stagec.api.placing import device_for
 from stagec.backends import Target
 from stagec.compiler import build
 from stagec.compiler.build import Options
+from stagec.control.expansion import expanded
 from stagec.core import errors, forking, location
 from stagec.core.cached import cached_property
 from stagec.core.graph import Graph, Literal, Var, has_users_callbacks, host_callbacks, prune, replay
@@ -88,7 +89,7 @@ class RunnableGraph(Runnable):
                 self.plan.append(("computed", slot[atom]))
         self.out_avals = graph.out_avals
         # The output's weak type is the graph's; the executable is shared by digest and does not know it.
-        kept, used = prune(Graph(graph.inputs, graph.equations, computed), keep_unused)
+        kept, used = prune(expanded(Graph(graph.inputs, graph.equations, computed)), keep_unused)
         self.graph = with_host_calls(kept, options.libraries) if _runs_here_alone(options.target) else kept
         self.used = [i for i, u in enumerate(used) if u]
         self.options = self._with_donation(options)

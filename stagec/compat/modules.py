@@ -13,6 +13,7 @@ from typing import Any
 
 from stagec.compat import sharding
 from stagec.compat.refusals import OF_JAX
+from stagec.control.custom import custom_jvp_p, custom_vjp_p
 from stagec.core import errors, location
 from stagec.runtime.array import Array
 
@@ -21,10 +22,25 @@ VERSION = "0.10.2"
 # Modules of JAX for which there is one here in another place: stand-ins, mostly.
 _ELSEWHERE = {
     "jax._src": "stagec.compat.internals",
+    "jax._src.ad_util": "stagec.compat.ad_util",
     "jax._src.compiler": "stagec.compat.compiler",
+    "jax._src.core": "stagec.compat.core",
+    "jax._src.dispatch": "stagec.compat.dispatch",
+    "jax._src.dtypes": "stagec.compat.dtypes",
+    "jax._src.traceback_util": "stagec.compat.traceback_util",
     "jax.core": "stagec.compat.core",
     "jax.experimental.checkify": "stagec.compat.checkify",
+    "jax.experimental.layout": "stagec.compat.layout",
     "jax.export": "stagec.compat.export",
+    "jax.extend": "stagec.compat.extend",
+    "jax.extend.core": "stagec.compat.extend.core",
+    "jax.extend.linear_util": "stagec.compat.extend.linear_util",
+    "jax.extend.source_info_util": "stagec.compat.extend.source_info_util",
+    "jax.interpreters": "stagec.compat.interpreters",
+    "jax.interpreters.ad": "stagec.compat.interpreters.ad",
+    "jax.interpreters.batching": "stagec.compat.interpreters.batching",
+    "jax.interpreters.mlir": "stagec.compat.interpreters.mlir",
+    "jax.interpreters.partial_eval": "stagec.compat.interpreters.partial_eval",
     "jax.sharding": "stagec.compat.sharding",
     "jax.stages": "stagec.compat.stages",
 }
@@ -38,6 +54,7 @@ _EXTRA: dict[str, dict[str, Any]] = {
         "P": sharding.PartitionSpec,
         **OF_JAX,
     },
+    "jax.custom_derivatives": {"custom_jvp_call_p": custom_jvp_p, "custom_vjp_call_p": custom_vjp_p},
     "jax.numpy": {"ndarray": Array},
 }
 

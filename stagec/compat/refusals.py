@@ -22,8 +22,16 @@ def refused(name: str, why: str, fix: str) -> Callable[..., NoReturn]:
     return function
 
 
+def pmap(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., NoReturn]:
+    """A function that raises `UnsupportedError`: libraries call `pmap` when they are imported."""
+    return refused("jax.pmap", ONE_DEVICE, VMAP)
+
+
 # Of the module `jax` itself.
-OF_JAX = {
-    name: refused(f"jax.{name}", ONE_DEVICE, VMAP)
-    for name in ("make_mesh", "pmap", "reshard", "set_mesh", "shard_map", "smap")
+OF_JAX: dict[str, Callable[..., Any]] = {
+    "pmap": pmap,
+    **{
+        name: refused(f"jax.{name}", ONE_DEVICE, VMAP)
+        for name in ("make_mesh", "reshard", "set_mesh", "shard_map", "smap")
+    },
 }

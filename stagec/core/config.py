@@ -161,6 +161,8 @@ class Config:
             pass
         if name in self._refused:
             raise ValueError(self._refused[name])
+        if name.startswith("jax_"):
+            return getattr(self, name.removeprefix("jax_"))
         raise _unknown(name)
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -85,6 +85,11 @@ def is_internal(file: str) -> bool:
     return found
 
 
+def hide(file: str) -> None:
+    """Count a source file of a library as stagec's own: its frames are not in tracebacks, its lines not in errors."""
+    _internal_files[file] = True
+
+
 def is_hidden(file: str) -> bool:
     """Whether what runs in a source file is about the user's line: stagec's, and NumPy's, which looks at arrays."""
     return is_internal(file) or file.startswith(_NUMPY)

@@ -116,14 +116,15 @@ class PyTreeDef:
     def __hash__(self) -> int:
         if self._hash is None:
             try:
-                self._hash = hash((self._type, self._data, self._children))
+                data = _hash_of(self._data)
             except TypeError:
                 raise location.error(
                     PytreeError,
                     f"the static data of {self._type.__name__} is not hashable",
                     values=[("data", brief(self._data), "")],
-                    fix="keep arrays and lists among its children (data fields), and static data hashable",
+                    fix="keep arrays among its children (data fields), and static data hashable",
                 ) from None
+            self._hash = hash((self._type, data, self._children))
         return self._hash
 
     def __reduce__(self) -> Any:
@@ -143,6 +144,15 @@ LEAF = PyTreeDef(_Leaf, None, ())
 LEAF.num_leaves = 1
 LEAF._plain = False
 NONE = PyTreeDef(type(None), None, ())
+
+
+def _hash_of(data: Any) -> int:
+    """A hash of static data; of lists as of tuples, and of a dict by its keys, as in JAX."""
+    if isinstance(data, dict):
+        return hash(frozenset(data))
+    if type(data) in (tuple, list):
+        return hash(tuple([_hash_of(part) for part in data]))
+    return hash(data)
 
 
 def _same_data(definition: PyTreeDef, data: Any) -> bool:

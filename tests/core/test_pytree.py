@@ -404,6 +404,18 @@ def test_a_static_class_belongs_to_the_structure():
     assert map_leaves(lambda x: x, Mode("a")) == Mode("a")
 
 
+def test_lists_and_dicts_in_static_data_are_compared_as_in_jax():
+    """Libraries keep annotations of functions there."""
+    one, other = structure(Layer(1, (["a"], {"b": [1]}))), structure(Layer(2, (["a"], {"b": [1]})))
+    assert one == other and hash(one) == hash(other)
+    assert one != structure(Layer(1, (["a"], {"b": [2]})))
+
+
+def test_the_class_with_unhashable_data_is_named_from_outside():
+    with pytest.raises(PytreeError, match="the static data of Layer is not hashable"):
+        hash(structure((1, [Layer(1, np.zeros(2))])))
+
+
 def test_arrays_in_static_data_are_explained():
     one, other = structure(Layer(1, np.zeros(2))), structure(Layer(1, np.ones(2)))
     with pytest.raises(PytreeError, match=r"the static data of Layer is not hashable(.|\n)*Fix: keep arrays"):

@@ -54,10 +54,62 @@ def exported():
     return stagec.load("double.stagec")(snp.ones(2))
 
 
+def primitive(**rules):
+    """A primitive with the given rules, compiled where it has a lowering."""
+    with stagec.compat.jax():
+        from jax.extend.core import Primitive
+        from jax.interpreters import mlir
+    made = Primitive("double")
+    for name in ("def_abstract_eval", "def_impl"):
+        if name in rules:
+            getattr(made, name)(rules[name])
+    if "lowering" in rules:
+        mlir.register_lowering(made, mlir.lower_fun(rules["lowering"], multiple_results=False), **rules.get("how", {}))
+    return made
+
+
+KEPT = {"def_abstract_eval": lambda x, *rest: x}
+LARGE = snp.ones(100)
+
+
+def lowered_with(array):
+    return stagec.jit(primitive(**KEPT, lowering=lambda x, *rest: x + sum(rest)).bind)(LARGE, array)
+
+
+def chosen_by_platform():
+    lowering = lambda x: stagec.lax.platform_dependent(x, cpu=lambda x: 2 * x, default=abs)  # noqa: E731
+    return stagec.jit(primitive(**KEPT, lowering=lowering).bind)(1.0)
+
+
 CASES = [
     (
+        "trace with stagec.make_graph, or record shapes with stagec.eval_shape",
+        lambda: named("jax.extend.linear_util", "wrap_init", abs),
+        lambda: (stagec.make_graph(abs)(1.0), stagec.eval_shape(abs, 1.0)),
+    ),
+    (
+        "give it one with def_impl",
+        lambda: primitive(**KEPT).bind(1.0),
+        lambda: primitive(**KEPT, def_impl=lambda x: 2 * x).bind(1.0),
+    ),
+    (
+        "register jax.interpreters.mlir.lower_fun of a function of arrays",
+        lambda: stagec.jit(primitive(**KEPT).bind)(1.0),
+        lambda: stagec.jit(primitive(**KEPT, lowering=lambda x: 2 * x).bind)(1.0),
+    ),
+    (
+        "pass the array as an operand of the primitive",
+        lambda: stagec.jit(primitive(**KEPT, lowering=lambda x: x + LARGE).bind)(LARGE),
+        lambda: lowered_with(LARGE),
+    ),
+    (
+        "leave the platform out; stagec.lax.platform_dependent chooses in a function",
+        lambda: primitive(**KEPT, lowering=abs, how={"platform": "cpu"}),
+        chosen_by_platform,
+    ),
+    (
         "leave it out, or use stagec.vmap, which maps over an axis",
-        lambda: named("jax", "pmap", abs),
+        lambda: named("jax", "pmap", abs)(1.0),
         lambda: stagec.vmap(abs)(snp.ones(2)),
     ),
     (

@@ -1,0 +1,8 @@
+"""`jax._src.dtypes`: what libraries read of it."""
+
+from numpy import dtype as DType
+
+from stagec.core.dtypes import ExtendedDtype as ExtendedDType, extended
+from stagec.core.errors import DtypeError as TypePromotionError
+
+__all__ = ["DType", "ExtendedDType", "TypePromotionError", "extended"]
