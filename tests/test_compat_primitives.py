@@ -126,6 +126,8 @@ def test_traced_programs_can_be_evaluated_and_states_compared():
     assert outside == jex.core.get_opaque_trace_state() and outside != seen[0]
     aval = jax.core.ShapedArray((3, 2), np.float32)
     assert jex.core.mapped_aval(3, 0, aval).shape == (2,) and jex.core.unmapped_aval(4, 2, aval).shape == (3, 2, 4)
+    assert aval.to_tangent_aval() is aval
+    assert jax.core.ShapedArray((2,), np.int32).to_tangent_aval() == jax.core.ShapedArray((2,), jax.dtypes.float0)
     assert jex.core.mapped_aval(3, None, aval) is jex.core.unmapped_aval(3, None, aval) is aval
 
 
@@ -136,12 +138,16 @@ def test_frames_of_a_library_can_be_left_out(tmp_path, monkeypatch):
         "traceback_util.register_exclusion(__file__)\n"
         "def add(x, y):\n"
         "    return jnp.add(x, y)\n"
+        "def shown():\n"
+        "    import sys\n"
+        "    return traceback_util.include_frame(sys._getframe())\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     with stagec.compat.jax():
         import hides_its_frames
     with pytest.raises(stagec.errors.ShapeError, match=r"test_compat_primitives.py:\d+ in test_frames"):
         hides_its_frames.add(snp.ones(2), snp.ones(3))
+    assert not hides_its_frames.shown() and hides_its_frames.traceback_util.include_frame(sys._getframe())
 
 
 # What libraries look up when they are imported, and seldom call.

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from stagec.api.arguments import ArgumentRules, leaf_aval, leaf_value, leaf_values
+from stagec.api.arguments import ArgumentRules, ShapeDtypeStruct, leaf_aval, leaf_value, leaf_values
 from stagec.api.calls import SignatureCalls, forget_fast_paths
 from stagec.api.checking import run_checked
 from stagec.api.pickling import reduced
@@ -211,7 +211,9 @@ class JitFunction(Function[P, R_co], SignatureCalls):
             except errors.ArgumentTypeError as error:
                 raise errors.about(f"the result of {location.of_function(self._function)}", error) from None
             for value, leaf in zip(values, leaves):
-                if value is None or (not hasattr(value, "dtype") and not hasattr(value, "aval")):
+                if isinstance(value, (type(None), ShapeDtypeStruct)) or not (
+                    hasattr(value, "dtype") or hasattr(value, "aval")
+                ):
                     raise self._bad_output(result, leaf)
             return values + [read(r) for r in (*inner, *frame.used)]
 

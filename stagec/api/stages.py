@@ -14,13 +14,16 @@ from stagec.api.program import RunnableGraph
 from stagec.api.traces import Trace
 from stagec.compiler import build, dump
 from stagec.control.call import jit_p
-from stagec.core import location, pytree
+from stagec.core import errors, location, pytree
 from stagec.core.array import Array
+from stagec.core.aval import ShapedArray
 from stagec.core.callables import Function, P
 from stagec.core.config import config
 from stagec.core.copying import OwnCopy
 from stagec.core.graph import INSTEAD_OF_A_GRAPH, Graph, trace_flat
 from stagec.core.graph_text import format_graph
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.rules import zeros
 from stagec.runtime.device import Device
 
 # The stages that stagec makes; those after them are the compiler's.
@@ -340,11 +343,23 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any: ...
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Shapes and dtypes of `fun(*args, **kwargs)`, without computing it.
 
-    Arguments are arrays or `ShapeDtypeStruct`s.
+    Arguments, and results of `fun`, are arrays or `ShapeDtypeStruct`s.
 
     >>> import stagec, stagec.numpy as snp
     >>> stagec.eval_shape(snp.dot, stagec.ShapeDtypeStruct((3, 4), "float32"), snp.ones(4))
     ShapeDtypeStruct(shape=(3,), dtype=float32)
     """
     jitted = fun if isinstance(fun, JitFunction) else jit(fun)
-    return jitted.trace(*args, **kwargs).out_info
+    try:
+        return jitted.trace(*args, **kwargs).out_info
+    except errors.OutputTypeError:
+        # What the function says the shape of is among its results.
+        return (
+            jit(lambda *args, **kwargs: pytree.map_leaves(_value, fun(*args, **kwargs))).trace(*args, **kwargs).out_info
+        )
+
+
+def _value(leaf: Any) -> Any:
+    if not isinstance(leaf, ShapeDtypeStruct):
+        return leaf
+    return convert_element_type(zeros(ShapedArray.of(leaf.shape, leaf.dtype)), leaf.dtype, leaf.weak_type)

@@ -10,10 +10,9 @@ from stagec.control.call import jit_p
 from stagec.core import errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.config import state
 from stagec.core.graph import Graph, GraphTrace, replay, trace_flat
 from stagec.core.primitive import Absent, MultiplePrimitive, Primitive
-from stagec.core.trace import Trace
+from stagec.core.trace import Trace, trace_of
 from stagec.core.zero import differentiable, is_zero, zero_of
 from stagec.primitives.operand import aval_of
 from stagec.primitives.reduce import reduce_sum
@@ -54,7 +53,7 @@ class CustomPrimitive(MultiplePrimitive):
 
     def __call__(self, *args: Any, **params: Any) -> list[Array]:
         rule: Rule = params["rule"]
-        graph, captured, trace = params["graph"], params["captured"], state.trace
+        graph, captured, trace = params["graph"], params["captured"], trace_of(args)
         if graph is not None or isinstance(trace, (JvpTrace, PartialTrace)):
             return super().__call__(*args, **params)
         if not _may_be_differentiated(trace):
@@ -295,8 +294,7 @@ class _ReverseOnly(MultiplePrimitive):
     """Stands for tangents that only a transposition can make sense of."""
 
     def __call__(self, *args: Any, **params: Any) -> list[Array]:
-        trace = state.trace
-        if not _records(trace):
+        if not _records(trace_of(args)):
             raise _no_forward(params["rule"])
         return super().__call__(*args, **params)
 

@@ -11,9 +11,9 @@ from stagec.control.custom import Rule, check_captured
 from stagec.core import errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.config import state
 from stagec.core.graph import Graph, GraphTrace, replay, trace_flat
 from stagec.core.primitive import MultiplePrimitive, Primitive
+from stagec.core.trace import trace_of
 from stagec.core.zero import differentiable, is_zero, zero_of
 from stagec.primitives.operand import aval_of
 from stagec.primitives.rules import instantiate, to_front
@@ -29,9 +29,9 @@ class _CustomVmap(MultiplePrimitive):
 
     def __call__(self, *args: Any, **params: Any) -> list[Array]:
         rule: Rule = params["rule"]
-        if state.trace is None:
+        if trace_of(args) is None:
             return _run(params, args)
-        if params["graph"] is not None or not isinstance(state.trace, GraphTrace):
+        if params["graph"] is not None or not isinstance(trace_of(args), GraphTrace):
             return super().__call__(*args, **params)
         graph, found = trace_flat(rule.function, [aval_of(a) for a in args], name=rule.name)
         return super().__call__(*found, *args, graph=graph, rule=rule, captured=len(found))

@@ -64,6 +64,10 @@ class ShapedArray:
     def strip_weak_type(self) -> ShapedArray:
         return ShapedArray.of(self.shape, self.dtype, False)
 
+    def to_tangent_aval(self) -> ShapedArray:
+        """The type of a value's tangents: of integers and bools, `float0`."""
+        return ShapedArray.of(self.shape, self.dtype if dtypes.is_inexact(self.dtype) else dtypes.float0)
+
     def short(self) -> str:
         """`f32[2,3]`"""
         return f"{dtypes.short(self.dtype)}[{','.join(map(str, self.shape))}]"

@@ -214,13 +214,30 @@ def under(trace: Trace | None, function: Callable[..., T], *args: Any) -> T:
         state.plain = before is None and not state.overrides
 
 
+class KnownFirst(Trace):
+    """Computes what has no traced operand, and leaves the rest to the trace that was in force."""
+
+    def __init__(self, parent: Trace) -> None:
+        self.parent: Trace = parent
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        with current(self.of(args)):
+            return primitive(*args, **params)
+
+    def of(self, args: Sequence[Any]) -> Trace | None:
+        """The trace in which an operation on `args` is."""
+        return self.parent if any(isinstance(a, Tracer) for a in args) else None
+
+
+def trace_of(args: Sequence[Any]) -> Trace | None:
+    """The trace that an operation on `args` is for."""
+    return state.trace.of(args) if isinstance(state.trace, KnownFirst) else state.trace
+
+
 def ensure_compile_time_eval() -> current:
-    """Compute what follows in the block while tracing, instead of recording it.
+    """Compute what is known in the block while tracing, instead of recording it.
 
-    Values made in the block are arrays, which Python may look at. Traced values cannot be used in it.
-
-    Raises:
-      UnsupportedError: in the block, for an operation on a traced value.
+    What is made of known values alone are arrays, which Python may look at. Operations on traced values are recorded.
 
     >>> import stagec, stagec.numpy as snp
     >>> @stagec.jit
@@ -231,7 +248,7 @@ def ensure_compile_time_eval() -> current:
     >>> f(snp.ones(5)).tolist()
     [3.0, 3.0, 3.0, 3.0, 3.0]
     """
-    return current(None)
+    return current(None if state.trace is None else KnownFirst(state.trace))
 
 
 def is_tracing() -> bool:

@@ -7,7 +7,8 @@ import pytest
 
 import stagec
 import stagec.numpy as snp
-from stagec.errors import ArgumentTypeError, DeviceError, UnsupportedError
+from stagec import lax
+from stagec.errors import ArgumentTypeError, DeviceError, OutputTypeError
 
 
 def test_typeof_is_known_while_tracing():
@@ -71,13 +72,36 @@ def test_values_are_computed_while_tracing():
 
     assert f(1).tolist() == [1, 2, 4, 7]
 
+
+def test_operations_on_traced_values_are_recorded_where_known_ones_are_computed():
+    """As in JAX, whose libraries test traced conditions in such a block."""
+
+    @stagec.custom_jvp
+    def cube(x):
+        return x**3
+
+    cube.defjvp(lambda primals, tangents: (cube(*primals), 7 * tangents[0]))
+    cubed = stagec.custom_batching.custom_vmap(lambda x: x**3)
+    cubed.def_vmap(lambda size, batched, x: (x**3 + 100, True))
+
     def uses(x):
         with stagec.ensure_compile_time_eval():
-            return x + 1
+            assert float(stagec.jit(cube)(2.0)) == 8 and float(cubed(2.0)) == 8
+            return stagec.jit(lambda v: v + 1)(cube(x)) + lax.fori_loop(0, 2, lambda i, c: c + i, 0) + cubed(x)
 
-    with pytest.raises(UnsupportedError, match="runs outside of the trace"):
-        stagec.jit(uses)(1)
-    assert stagec.jit(lambda x: x + 1)(1) == 2
+    assert float(uses(2.0)) == float(stagec.jit(uses)(2.0)) == 18
+    assert float(stagec.grad(uses)(2.0)) == float(stagec.jit(stagec.grad(uses))(2.0)) == 7 + 12
+    assert stagec.vmap(uses)(snp.array([2.0, 3.0])).tolist() == [118, 156]
+    assert float(stagec.jit(uses)(3.0)) == 56
+
+
+def test_functions_may_say_the_shapes_of_their_results():
+    struct = stagec.ShapeDtypeStruct((2,), "int32", weak_type=True)
+    assert stagec.eval_shape(lambda x: {"a": struct, "b": x}, 1.0)["a"] == struct
+    with pytest.raises(OutputTypeError, match=r"returned something that is not an array(.|\n)*result\['a'\]"):
+        stagec.jit(lambda x: {"a": struct, "b": x})(1.0)
+    with pytest.raises(OutputTypeError, match="returned something"):
+        stagec.eval_shape(lambda: "text")
 
 
 def test_a_struct_is_like_what_has_a_shape():
