@@ -17,7 +17,7 @@ def is_supported_dtype(dtype: DTypeLike) -> bool:
     (True, False)
     """
     try:
-        return dtypes.parse(dtype) in dtypes.ALL
+        return dtypes.parse(dtype) in dtypes.ORDINARY
     except TypeError:
         return False
 

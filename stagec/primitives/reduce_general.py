@@ -79,7 +79,7 @@ def run_graph(graph: Graph, args: Sequence[Any]) -> list[Any]:
 def _reduce_shape(*avals: ShapedArray, computation: Graph, dimensions: tuple[int, ...]) -> list[ShapedArray]:
     operands, starts = avals[: len(avals) // 2], avals[len(avals) // 2 :]
     for x, init in zip(operands, starts):
-        check_dtype("reduce", same_dtype("reduce", (x, init)), dtypes.ALL)
+        check_dtype("reduce", same_dtype("reduce", (x, init)), dtypes.ORDINARY)
         if init.shape or x.shape != operands[0].shape:
             raise shape_error(
                 "reduce",

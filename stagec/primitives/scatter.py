@@ -124,7 +124,7 @@ def _extreme(dtype: np.dtype[Any], sign: int) -> Any:
         return sign * np.inf
     if dtype == dtypes.bool_:
         return sign > 0
-    return np.iinfo(dtype).max if sign > 0 else np.iinfo(dtype).min
+    return dtypes.integer_range(dtype)[sign > 0]
 
 
 def _scatter_lower(name: str, combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -331,7 +331,7 @@ def _row(
 
 
 ORDERED = dtypes.NUMERIC - dtypes.COMPLEX
-scatter_p = _row("scatter", dtypes.ALL | dtypes.STORED, _write_at, lambda old, new: new)
+scatter_p = _row("scatter", dtypes.ALL, _write_at, lambda old, new: new)
 scatter_add_p = _row("scatter_add", dtypes.NUMERIC, _at(np.add), arithmetic.add)
 scatter_sub_p = _row("scatter_sub", dtypes.NUMERIC, _at(np.subtract), arithmetic.sub)
 scatter_mul_p = _row("scatter_mul", dtypes.NUMERIC, _at(np.multiply), arithmetic.mul)
