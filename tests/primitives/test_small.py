@@ -336,3 +336,14 @@ def test_reads_out_of_range_are_filled():
         x = snp.zeros(2, name)
         for read in (lambda x: x.at[5].get(mode="fill"), stagec.jit(lambda x: x.at[5].get(mode="fill"))):
             np.testing.assert_array_equal(np.asarray(read(x).astype("float32")), fill)
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float4_e2m1fn", "int4"])
+def test_a_vulkan_device_computes_the_same(vulkan, name):
+    x = snp.asarray(every(name))
+
+    def run(x):
+        return x * x + 1, x.astype("float32"), x < x[::-1]
+
+    for found, expected in zip(stagec.jit(run)(stagec.device_put(x, vulkan)), run(x), strict=True):
+        same(found, expected)
