@@ -147,12 +147,6 @@ def _scatter_lower(name: str, combine: Callable[[Any, Any], Any]) -> Callable[..
     ) -> Any:
         d = dimension_numbers
         aval, index_aval, update_aval = cx.in_avals
-        if name == "scatter_mul" and dtypes.is_complex(aval.dtype):
-            raise location.error(
-                errors.UnsupportedError,
-                f"scatter_mul of {aval.dtype.name} cannot be compiled",
-                fix="where indices do not repeat, use x.at[i].set(x[i] * values)",
-            )
         sizes = window_sizes(d, aval.ndim, update_aval.shape)
         indices, index_aval = signed_indices(cx, indices, index_aval)
         limits = [aval.shape[i] - sizes[i] for i in d.scatter_dims_to_operand_dims]

@@ -270,11 +270,6 @@ CASES = [
         lambda: lax.scatter_apply(X, snp.array([[0]]), abs, PUT_ROWS, update_shape=(1, 3)),
     ),
     (
-        "where indices do not repeat, use x.at[i].set(x[i] * values)",
-        lambda: stagec.jit(lambda x: x.at[snp.array([0, 1])].multiply(2j))(C),
-        lambda: stagec.jit(lambda x, i: x.at[i].set(x[i] * 2j))(C, snp.array([0, 1])),
-    ),
-    (
         "give updates the indices' axes but the last, and a window within the operand, as " + str(PUT) + " says",
         lambda: put(V, snp.array([[0]]), V),
         lambda: put(V, snp.array([[0]]), V[:1]),
