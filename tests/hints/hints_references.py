@@ -45,6 +45,11 @@ def escaped():
 
 CASES = [
     (
+        "give references a tangent made by stagec.new_ref",
+        lambda: stagec.jvp(lambda r: r[...], (OUTER,), (1.0,)),
+        lambda: stagec.jvp(lambda r: r[...], (OUTER,), (stagec.new_ref(1.0),)),
+    ),
+    (
         "return the value and write it outside; stagec.jit and the loops and choices of stagec.lax write references, "
         "rules of custom derivatives, checkpoint and make_graph do not",
         lambda: stagec.checkpoint(write)(1.0),
