@@ -46,13 +46,13 @@ _FLOATS = {ml_dtypes.bfloat16, *(dtype.type for dtype in SMALL_FLOAT)}
 _INTEGERS = {dtype.type: np.signedinteger if dtype in SIGNED else np.unsignedinteger for dtype in SMALL_INTEGER}
 
 
-def issubdtype(dtype: DtypeLike, kind: DtypeLike) -> bool:
-    """Whether `dtype` lies under `kind` in NumPy's hierarchy of scalar types; bfloat16 is a floating type.
+def issubdtype(arg1: DtypeLike, arg2: DtypeLike) -> bool:
+    """Whether `arg1` lies under `arg2` in NumPy's hierarchy of scalar types; bfloat16 is a floating type.
 
     >>> issubdtype("bfloat16", np.floating)
     True
     """
-    a, b = _scalar_type(dtype), _scalar_type(kind)
+    a, b = _scalar_type(arg1), _scalar_type(arg2)
     if a in _FLOATS:
         return b is a or b in (np.floating, np.inexact, np.number, np.generic)
     if a in _INTEGERS:
