@@ -298,7 +298,7 @@ reduce_window_min_p = window_reduction(
 
 
 def _general_shape(x: ShapedArray, init: ShapedArray, *, computation: Graph, **window: Any) -> ShapedArray:
-    same_dtype("reduce_window", (x, init))
+    check_dtype("reduce_window", same_dtype("reduce_window", (x, init)), dtypes.ORDINARY)
     if init.shape:
         raise shape_error(
             "reduce_window",

@@ -216,6 +216,17 @@ def test_derivatives_and_batches():
         assert (carry.tolist(), rows.tolist()) == (5.5, [0.25, 1.5, 7.5])
 
 
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "uint2", "uint4"])
+def test_choices_and_loops_carry_them(name):
+    def run(x):
+        chosen = lax.cond(x[0] > 0, lambda x: x + 1, lambda x: x[::-1], x)
+        return chosen, lax.while_loop(lambda x: snp.all(x < 2), lambda x: x + 1, x)
+
+    x = snp.array([1, 0, 1], dtype=name)
+    for found in (*run(x), *stagec.jit(run)(x)):
+        assert (found.tolist(), found.dtype) == ([2, 1, 2], x.dtype)
+
+
 def test_bits_are_reinterpreted():
     numbers = every("float8_e4m3fn")
     for how in (lambda f: f, stagec.jit):
@@ -227,7 +238,7 @@ def test_bits_are_reinterpreted():
             how(lambda x: lax.bitcast_convert_type(x, "uint8"))(every("uint4"))
 
 
-@pytest.mark.parametrize("name", ["float8_e5m2", "int4"])
+@pytest.mark.parametrize("name", ["float8_e5m2", "int4", "uint4"])
 def test_elements_are_moved(name):
     x = np.arange(12).reshape(3, 4).astype(getattr(ml_dtypes, name))
 
@@ -297,6 +308,7 @@ def test_what_is_not_there_says_so(name, how):
     for f in (
         lambda x: lax.nextafter(x, x),
         lambda x: lax.reduce(x, first, lambda a, b: a, [0]),
+        lambda x: lax.reduce_window(x, 0, lambda a, b: a, (2,), (1,), "VALID"),
         lambda x: stagec.pure_callback(lambda v: v, result, x),
     ):
         with pytest.raises(errors.DtypeError, match=rf"does not accept {name}(.|\n)*convert"):
