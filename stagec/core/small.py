@@ -19,10 +19,10 @@ from stagec.core.trace import Trace
 # What moves elements or calls other graphs, whatever the elements are.
 MOVING = frozenset(
     """
-    bitcast_convert_type broadcast_in_dim checkpoint concatenate cond convert_element_type custom_jvp_call custom_lin
-    custom_linear_solve custom_vjp_call dynamic_slice dynamic_update_slice gather jit linear_call name
-    optimization_barrier pad remat_barrier reshape rev scan scatter select_n slice split squeeze stop_gradient
-    transpose while
+    bitcast_convert_type broadcast_in_dim checkpoint concatenate cond convert_element_type custom_jvp_call
+    custom_lin custom_linear_solve custom_vjp_call debug_callback dynamic_slice dynamic_update_slice gather
+    io_callback jit linear_call name optimization_barrier pad pure_callback remat_barrier reshape rev scan scatter
+    select_n slice split squeeze stop_gradient transpose while
     """.split()
 )
 # What looks at bits above those of the number.

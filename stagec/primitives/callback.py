@@ -21,7 +21,7 @@ from stagec.primitives.table import check_dtype
 
 def _shape(*avals: ShapedArray, result_avals: tuple[ShapedArray, ...], **params: Any) -> list[ShapedArray]:
     for aval in (*avals, *result_avals):
-        check_dtype("a callback", aval.dtype, dtypes.ORDINARY)
+        check_dtype("a callback", aval.dtype, dtypes.ALL)
     return list(result_avals)
 
 

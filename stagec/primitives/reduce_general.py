@@ -234,6 +234,13 @@ def reduce(operands: Any, init_values: Any, computation: Callable[..., Any], dim
         raise shape_error("reduce", "there are no operands", "pass an array, or a list of them")
     avals = [aval_of(v) for v in values]
     inits = [_initial(as_operand(s), a) for s, a in zip(starts, avals)]
+    if any(a.small for a in avals):
+        # `computation` combines wider numbers, and their last one is rounded.
+        kinds = [dtypes.COMPUTED_IN.get(a.dtype, a.dtype) for a in avals]
+        wide, starts = ([convert_element_type(v, k) for v, k in zip(vs, kinds)] for vs in (values, inits))
+        found: Any = reduce(wide[0] if single else wide, starts[0] if single else starts, computation, dimensions)
+        narrow: Any = [convert_element_type(f, a.dtype) for f, a in zip([found] if single else found, avals)]
+        return narrow[0] if single else narrow
     axes = tuple(sorted(canonical_axes(dimensions, avals[0].ndim, "reduce")))
     graph = traced_computation("reduce", computation, [a.dtype for a in avals], single=single)
     operation = single_operation(graph) if single else None
