@@ -87,7 +87,9 @@ if _typing.TYPE_CHECKING:
     from stagec.core.array import Array
     from stagec.core.dtypes import float0
     from stagec.core.trace import ensure_compile_time_eval
+    from stagec.numpy.dynamic_slices import ds
     from stagec.primitives.references import Ref, freeze, new_ref
+    from stagec.ref import empty_ref, free_ref
 else:
     from stagec.runtime.array import Array
 
@@ -135,8 +137,10 @@ __all__ = [
     "devices",
     "disable_jit",
     "dlpack",
+    "ds",
     "dtypes",
     "effects_barrier",
+    "empty_ref",
     "enable_x64",
     "ensure_compile_time_eval",
     "errors",
@@ -146,6 +150,7 @@ __all__ = [
     "export",
     "flatten_util",
     "float0",
+    "free_ref",
     "freeze",
     "fwd_and_bwd",
     "grad",
@@ -253,7 +258,9 @@ _LAZY = {
     "ensure_compile_time_eval": ("stagec.core.trace", "{}"),
     "explain": ("stagec.api.explain", "{}"),
     "pure_callback": ("stagec.control.callback", "{}"),
+    "ds": ("stagec.numpy.dynamic_slices", "{}"),
     **dict.fromkeys(("Ref", "freeze", "new_ref"), ("stagec.primitives.references", "{}")),
+    **dict.fromkeys(("empty_ref", "free_ref"), ("stagec.ref", "{}")),
     **dict.fromkeys(("Exported", "export", "save"), ("stagec.api.export", "{}")),
     **dict.fromkeys(("Loaded", "load"), ("stagec.api.load", "{}")),
     **dict.fromkeys(("grad", "value_and_grad"), ("stagec.api.gradients", "{}")),

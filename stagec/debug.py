@@ -96,7 +96,14 @@ def log(
     debug_callback(show, args, kwargs, ordered)
 
 
-def breakpoint(*, ordered: bool = False) -> None:
+def breakpoint(
+    *,
+    backend: str | None = None,
+    filter_frames: bool = True,
+    num_frames: int | None = None,
+    ordered: bool = False,
+    token: None = None,
+) -> None:
     """Stop in Python's debugger when the program gets there, with the caller's variables.
 
     The debugger shows the line of the call. Variables that were traced have the values of this run, other ones those
@@ -105,6 +112,7 @@ def breakpoint(*, ordered: bool = False) -> None:
 
     Args:
       ordered: stops come in the order of the program in any case.
+      backend, filter_frames, num_frames, token: accepted; the debugger is Python's, and shows one frame.
     """
     frame = location.user_frame()
     assert frame is not None, "somebody called it"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stagec.control.callback import Described
 from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
@@ -14,7 +15,7 @@ from stagec.typing import ArrayLike
 __all__ = ["Ref", "addupdate", "empty_ref", "free_ref", "freeze", "get", "new_ref", "set", "swap"]
 
 
-def empty_ref(ty: Any, memory_space: None = None) -> Ref:
+def empty_ref(ty: Described, memory_space: None = None) -> Ref:
     """A reference that holds zeros until it is written; JAX leaves open what it holds.
 
     Args:

@@ -15,6 +15,8 @@ import textwrap
 import types
 import warnings
 
+import missing_reasons
+
 TESTS = pathlib.Path(__file__).resolve().parent
 NAMES = TESTS / "jax_names.txt"
 PAGE = TESTS.parent / "docs" / "reference" / "missing.md"
@@ -27,6 +29,8 @@ jax.errors jax.export jax.ffi jax.flatten_util jax.image jax.lax jax.lax.linalg 
 jax.numpy.fft jax.numpy.linalg jax.ops jax.profiler jax.random jax.ref jax.scipy jax.sharding jax.stages jax.test_util
 jax.tree jax.tree_util jax.typing
 """.split()
+# What the page says of names without a reason.
+UNEXPLAINED = "**Without a reason.**"
 # Arguments for what stagec does not have at all, named once on the page.
 SHARDING = {"out_sharding", "sharding", "in_shardings", "out_shardings", "axis_env", "sum_match"}
 
@@ -93,17 +97,17 @@ def lists() -> str:
     for line in lines:
         module, name, *given = line.split()
         modules.setdefault(module, {})[name] = given
-    rows, sections, absent = [], [], []
-    short: dict[str, list[str]] = {}
+    rows, short = [], {}
+    lacks: dict[str, list[str]] = {}
     for module, names in modules.items():
         here = ours(module)
         if here is None:
-            absent.append(f"- `{module}`: {', '.join(f'`{n}`' for n in names)}.")
+            lacks[module] = list(names)
             continue
         missing = [name for name in names if not hasattr(here, name)]
         rows.append(f"| `{module}` | {len(names)} | {len(names) - len(missing)} |")
         if missing:
-            sections.append(f"- `{module}`: {', '.join(f'`{n}`' for n in missing)}.")
+            lacks[module] = missing
         for name in names.keys() - {*missing}:
             lacking = _lacking(names[name], getattr(here, name))
             if lacking:
@@ -113,14 +117,44 @@ def lists() -> str:
         f"The names are those of {heading.removeprefix('# ')}.",
         "\n".join(table),
         "### Names",
-        _wrapped(sections),
-        "### Modules",
-        _wrapped(absent),
+        _explained(lacks),
         "### Arguments",
         "Functions that are here, but do not take these arguments by name, except those of sharding:",
-        _wrapped([", ".join(f"`{name}` ({', '.join(lacking)})" for name, lacking in sorted(short.items())) + "."]),
+        _wrapped(_arguments_explained(short)),
     ]
     return "\n\n".join(parts)
+
+
+def _explained(lacks: dict[str, list[str]]) -> str:
+    """The names that are missing, by reason, then by module."""
+    rest = {module: list(names) for module, names in lacks.items()}
+    out = []
+    for reason, modules in missing_reasons.NAMES.items():
+        lines = []
+        for module, given in sorted(modules.items()):
+            names = [n for n in rest.get(module, []) if given is None or n in given.split()]
+            rest[module] = [n for n in rest.get(module, []) if n not in names]
+            if names:
+                lines.append(f"- `{module}`: {', '.join(f'`{n}`' for n in names)}.")
+        if lines:
+            out.append(f"{_wrapped([reason])}\n\n{_wrapped(lines)}")
+    unexplained = [f"- `{module}`: {', '.join(f'`{n}`' for n in names)}." for module, names in rest.items() if names]
+    if unexplained:
+        out.append(f"{UNEXPLAINED}\n\n{_wrapped(unexplained)}")
+    return "\n\n".join(out)
+
+
+def _arguments_explained(short: dict[str, list[str]]) -> list[str]:
+    out = []
+    reasons = {n: reason for reason, names in missing_reasons.ARGUMENTS.items() for n in names.split()}
+    for reason in dict.fromkeys([*missing_reasons.ARGUMENTS, UNEXPLAINED]):
+        found = []
+        for name, lacking in sorted(short.items()):
+            chosen = [f"`{n}`" for n in lacking if reasons.get(n, UNEXPLAINED) == reason]
+            found += [f"`{name}` ({', '.join(chosen)})"] if chosen else []
+        if found:
+            out.append(f"- {', '.join(found)}: {reason.rstrip('.')}.")
+    return out
 
 
 def _lacking(wanted: list[str], value: object) -> list[str]:
@@ -132,7 +166,7 @@ def _lacking(wanted: list[str], value: object) -> list[str]:
     if any(p.kind is p.VAR_KEYWORD for p in found):
         return []
     known = {p.name for p in found} | SHARDING
-    return [f"`{name}`" for name in wanted if name not in known]
+    return [name for name in wanted if name not in known]
 
 
 def _wrapped(paragraphs: list[str]) -> str:

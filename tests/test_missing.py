@@ -1,7 +1,8 @@
 """The page of what JAX has and stagec has not is true."""
 
+import missing_reasons
 import pytest
-from missing import NAMES, PAGE, arguments, jax_names, lists, page
+from missing import NAMES, PAGE, UNEXPLAINED, arguments, jax_names, lists, ours, page
 
 import stagec
 
@@ -12,16 +13,33 @@ def test_the_page_fits_the_code():
 
 def test_a_name_that_is_missing_is_listed(monkeypatch):
     """Or the test above would pass on lists that leave everything out."""
-    names = lists().partition("### Names")[2].partition("### Modules")[0]
+    names = lists().partition("### Names")[2].partition("### Arguments")[0]
     assert "`numpy`" not in names and "`jit`" not in names
     monkeypatch.delattr(stagec.numpy, "sinc")
     assert "`sinc`" in lists() and "`sinc`" not in names
 
 
+def test_what_is_missing_has_a_reason(monkeypatch):
+    assert UNEXPLAINED not in lists()
+    monkeypatch.delattr(stagec.numpy, "sinc")
+    assert f"{UNEXPLAINED}\n\n- `jax.numpy`: `sinc`." in lists()
+
+
+def test_reasons_are_for_what_is_missing():
+    here = [
+        (module, name)
+        for modules in missing_reasons.NAMES.values()
+        for module, names in modules.items()
+        for name in (names or "").split()
+        if hasattr(ours(module), name)
+    ]
+    assert here == []
+
+
 def test_an_argument_that_is_missing_is_listed(monkeypatch):
     assert "`numpy.flip` (" not in lists()
     monkeypatch.setattr(stagec.numpy, "flip", lambda m: m)
-    assert "`numpy.flip` (`axis`)" in lists()
+    assert f"- `numpy.flip` (`axis`): {UNEXPLAINED}" in lists()
 
 
 def test_only_arguments_with_names_count():

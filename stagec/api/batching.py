@@ -7,6 +7,7 @@ from typing import Any
 
 from stagec.api.arguments import ArgumentRules
 from stagec.api.flat import operand
+from stagec.api.references import passed_references
 from stagec.core import errors, location, pytree
 from stagec.core.axis import check_name
 from stagec.core.boundary import short_tracebacks
@@ -14,6 +15,7 @@ from stagec.core.callables import Function, P, R
 from stagec.core.wrapping import wraps
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
+from stagec.primitives.references import Ref, read, returning, write
 from stagec.primitives.rules import to_front
 from stagec.primitives.shape import transpose
 from stagec.transforms.batch import batch_flat
@@ -34,6 +36,7 @@ def vmap(
       in_axes: which axis of the arguments counts the elements; None for an argument that all of them share.
         An integer for all arguments, or a tuple with one entry for each, which may be the upper part of the
         argument's pytree. Keyword arguments count along axis 0.
+        A reference that is mapped holds one part for each element, which `fun` reads and writes.
       out_axes: where the results get that axis: an integer, or the upper part of the result's pytree. None for
         a result that does not depend on the element.
       axis_name: a name for `lax.psum`, `lax.axis_index` and the like, inside `fun`.
@@ -70,6 +73,12 @@ def vmap(
         leaves, tree = pytree.flatten((args, kwargs))
         names = ArgumentRules(fun, None, None, None, None).leaf_names(args, kwargs)
         axes = _in_axes(fun, in_axes, args, kwargs)
+        mapped = [i for i, v in enumerate(leaves) if type(v) is Ref and axes[i] is not None]
+        if mapped:
+            passed_references(leaves, lambda: names)
+        refs = [leaves[i] for i in mapped]
+        for i, ref in zip(mapped, refs):
+            leaves[i] = read(ref)
         values = [v if a is None else operand(v, name) for v, a, name in zip(leaves, axes, names, strict=True)]
         dims = [a if a is None else _dimension(v, a, name) for v, a, name in zip(values, axes, names)]
         size = _size(fun, values, dims, names, axis_size)
@@ -81,7 +90,11 @@ def vmap(
             found, out_tree = pytree.flatten_with_path(fun(*call_args, **call_kwargs))
             return [operand(leaf, f"result{pytree.keystr(path)} of vmap's function") for path, leaf in found]
 
-        outs, out_dims = batch_flat(flat, values, dims, size, axis_name)
+        outs, out_dims = batch_flat(returning(flat, mapped), values, dims, size, axis_name)
+        count = len(outs) - len(refs)
+        for i, ref, o, d in zip(mapped, refs, outs[count:], out_dims[count:]):
+            write(ref, _placed(fun, o, d, dims[i], size, ()))
+        outs = outs[:count]
         wanted = _prefixed("out_axes", out_axes, out_tree.unflatten([0] * len(outs)))
         paths = pytree.leaf_paths(out_tree)
         moved = [_placed(fun, o, d, w, size, p) for o, d, w, p in zip(outs, out_dims, wanted, paths)]

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from stagec.api.flat import given, is_float0, operand
+from stagec.api.flat import given, is_float0, operand, with_references
 from stagec.api.pickling import by_cloudpickle, found_by_name
 from stagec.control.custom import Rule, call
 from stagec.core import errors, location, pytree
@@ -17,6 +17,7 @@ from stagec.core.callables import Function, P, R_co
 from stagec.core.zero import differentiable, is_zero, no_tangent, zero_of
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import aval_of
+from stagec.primitives.references import Ref
 from stagec.primitives.rules import instantiate
 
 
@@ -62,6 +63,9 @@ def _zero(aval: ShapedArray, symbolic: bool) -> Any:
 
 class CustomRule(Function[P, R_co], abc.ABC):
     """A function with a rule of its own: what `custom_jvp` and `custom_vjp` share."""
+
+    # Whether arguments may be references, which the function and its rule use as if they closed over them.
+    _takes_references = False
 
     def __init__(
         self, fun: Callable[P, R_co], nondiff_argnums: Iterable[int] = (), nondiff_argnames: Iterable[str] = ()
@@ -130,8 +134,9 @@ class CustomRule(Function[P, R_co], abc.ABC):
         names = self._names(len(everything))
         places = [i for i in range(len(everything)) if i not in self._nondiff]
         labels = [names[places[path[0].idx]] + pytree.keystr(path[1:]) for path, _ in found]
-        values = [operand(v, name) for (_, v), name in zip(found, labels)]
-        used = Use(self, static, everything, tree)
+        refs = {i: v for i, (_, v) in enumerate(found) if self._takes_references and type(v) is Ref}
+        values = [operand(v, name) for i, ((_, v), name) in enumerate(zip(found, labels)) if i not in refs]
+        used = Use(self, static, everything, tree, refs)
         outs = call(primitive, Rule(self._name, used.function, self._derive(used)), values)
         assert used.out_tree is not None, "the function or its rule ran"
         result: R_co = used.out_tree.unflatten([as_array(o) for o in outs])
@@ -142,12 +147,18 @@ class Use:
     """One call of a function with a rule: its structures."""
 
     def __init__(
-        self, owner: CustomRule[..., Any], static: list[Any], everything: tuple[Any, ...], tree: pytree.PyTreeDef
+        self,
+        owner: CustomRule[..., Any],
+        static: list[Any],
+        everything: tuple[Any, ...],
+        tree: pytree.PyTreeDef,
+        refs: dict[int, Ref],
     ) -> None:
         self.owner = owner
         self.static = static
         self.everything = everything
         self.tree = tree
+        self.refs = refs
         self.out_tree: pytree.PyTreeDef | None = None
 
     @property
@@ -164,8 +175,12 @@ class Use:
         rest = iter(dynamic)
         return [a if i in self.owner._nondiff else next(rest) for i, a in enumerate(self.everything)]
 
+    def arguments(self, leaves: Sequence[Any]) -> list[Any]:
+        """All arguments in their places, of the leaves that are no references."""
+        return self.join(self.tree.unflatten(with_references(leaves, self.refs)))
+
     def function(self, *leaves: Any) -> list[Any]:
-        result = self.owner.fun(*self.join(self.tree.unflatten([given(v) for v in leaves])))
+        result = self.owner.fun(*self.arguments([given(v) for v in leaves]))
         return self.results(result, self.owner.fun)
 
     def results(self, result: Any, function: Any) -> list[Any]:

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stagec.api.custom_rule import CustomRule, Use, fitted, is_zero_leaf, no_rule, pair, user_tangent
-from stagec.api.flat import given, operand
+from stagec.api.custom_rule import (
+    CustomRule,
+    Use,
+    fitted,
+    is_zero_leaf,
+    no_rule,
+    pair,
+    user_tangent,
+)
+from stagec.api.flat import given, operand, with_references
 from stagec.control.custom import custom_vjp_p
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
@@ -19,6 +27,7 @@ from stagec.core.wrapping import wraps
 from stagec.core.zero import differentiable
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
+from stagec.primitives.references import Ref
 
 
 class CustomVJPPrimal:
@@ -55,7 +64,8 @@ class custom_vjp(CustomRule[P, R_co]):
         backward function gets them first, the forward one in their places.
 
     `defvjp(fwd, bwd)` takes `fwd(*args) -> (result, residuals)` and
-    `bwd(*nondiff, residuals, ct) -> tuple of one cotangent for each argument`, None for zero.
+    `bwd(*nondiff, residuals, ct) -> tuple of one cotangent for each argument`, None for zero. Arguments and
+    residuals may be references, whose cotangents are None; `bwd` may write them.
 
     >>> import stagec, stagec.numpy as snp
     >>> @stagec.custom_vjp
@@ -69,6 +79,7 @@ class custom_vjp(CustomRule[P, R_co]):
     fwd: Callable[..., Any] | None = None
     bwd: Callable[..., Any] | None = None
     symbolic_zeros = False
+    _takes_references = True
 
     @short_tracebacks
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
@@ -100,23 +111,27 @@ class custom_vjp(CustomRule[P, R_co]):
             xs: list[Any] = [given(p) for p in primals]
             if symbolic:
                 xs = [CustomVJPPrimal(x, p) for x, p in zip(xs, perturbed)]
-            args = used.join(used.tree.unflatten(xs))
+            args = used.arguments(xs)
             returned = call(fwd, args, Role(f"the forward function of {self._name}", used.names))
             what, fix = f"the forward function of {self._name}", "return a pair; residuals may be None"
             result, kept = pair(returned, what, fwd, "(result, residuals)", fix)
             outs = used.results(result, fwd)
             out_tree, out_avals = used.out_tree, [aval_of(o) for o in outs]
             found, residual_tree = pytree.flatten_with_path(kept)
-            residuals = [operand(v, f"residuals{pytree.keystr(path)} of {self._name}") for path, v in found]
-            avals = [aval_of(p) for p in primals]
+            kept_refs = {i: v for i, (_, v) in enumerate(found) if type(v) is Ref}
+            residuals = [
+                operand(v, f"residuals{pytree.keystr(path)} of {self._name}") for path, v in found if type(v) is not Ref
+            ]
+            avals = with_references([aval_of(p) for p in primals], {i: r.aval for i, r in used.refs.items()})
 
             def pull(values: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
                 assert out_tree is not None, "the forward function ran"
                 ct = out_tree.unflatten([user_tangent(c, a, symbolic) for c, a in zip(cts, out_avals)])
                 role = Role(f"the backward function of {self._name}", (*used.static_names, "residuals", "ct"))
-                back = residual_tree.unflatten([given(v) for v in values])
+                back = residual_tree.unflatten(with_references([given(v) for v in values], kept_refs))
                 returned = call(bwd, (*used.static, back, ct), role)
-                return _argument_cotangents(self._name, bwd, returned, used.tree, avals)
+                pulled = _argument_cotangents(self._name, bwd, returned, used.tree, avals)
+                return [ct for i, ct in enumerate(pulled) if i not in used.refs]
 
             return outs, residuals, pull
 

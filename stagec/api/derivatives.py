@@ -13,6 +13,7 @@ from stagec.api.flat import (
     leaf_names,
     operand,
 )
+from stagec.api.references import passed_references
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.boundary import short_tracebacks
@@ -21,6 +22,7 @@ from stagec.core.graph import trace_flat
 from stagec.core.zero import Linear, differentiable, float0, zero_of
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
+from stagec.primitives.references import Ref, read, returning, write
 from stagec.transforms.jvp import jvp_flat
 from stagec.transforms.linearize import LinearFunction, linearize_flat
 from stagec.transforms.transpose import transpose_graph
@@ -162,7 +164,8 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
 
     Args:
       primals: tuple or list of the arguments.
-      tangents: of the same structure, shapes and dtypes; `float0` for integers.
+      tangents: of the same structure, shapes and dtypes; `float0` for integers. Those of references are references.
+        Afterwards they hold what `fun` has written, and its tangents.
       has_aux: `fun` returns a pair, and the second result is passed through.
 
     Returns:
@@ -185,15 +188,34 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
                 fix="give one of each for every argument, as in stagec.jvp(f, (x,), (x_dot,))",
             )
     leaves, tree = pytree.flatten((list(primals), {}))
-    values = [operand(v, name) for v, name in zip(leaves, leaf_names(fun, primals))]
+    names = leaf_names(fun, primals)
+    refs = passed_references(leaves, lambda: names)
+    values = [read(v) if type(v) is Ref else operand(v, name) for v, name in zip(leaves, names)]
     avals = [aval_of(v) for v in values]
     given_tree = pytree.structure(primals)
+    given_dots, dots_tree = pytree.flatten(tangents)
+    dot_refs = passed_references(
+        given_dots, lambda: [f"tangent{pytree.keystr(p)}" for p in pytree.leaf_paths(dots_tree)]
+    )
+    if dots_tree == given_tree and set(refs) != set(dot_refs):
+        raise _without_reference(names[min(set(refs) ^ set(dot_refs))])
+    tangents = dots_tree.unflatten([read(v) if type(v) is Ref else v for v in given_dots])
     dots = _checked("jvp", "tangent", tangents, given_tree, avals)
     flat = FlatFunction(fun, tree, has_aux)
-    outs, out_dots = jvp_flat(flat, values, dots)
+    outs, out_dots = jvp_flat(returning(flat, list(refs)), values, dots)
+    count = len(outs) - len(refs)
+    for i, out, dot in zip(refs, outs[count:], out_dots[count:]):
+        write(refs[i], as_array(out))
+        write(dot_refs[i], as_tangent(dot, refs[i].aval))
+    outs, out_dots = outs[:count], out_dots[:count]
     value = flat.out_tree.unflatten([as_array(o) for o in outs])
     tangent = flat.out_tree.unflatten([as_tangent(d, aval_of(o)) for o, d in zip(outs, out_dots)])
     return (value, tangent, flat.aux) if has_aux else (value, tangent)
+
+
+def _without_reference(name: str) -> errors.ArgumentTypeError:
+    what = f"jvp: of {name} and its tangent, one is a reference and the other is none"
+    return location.error(errors.ArgumentTypeError, what, fix="give references a tangent made by stagec.new_ref")
 
 
 @overload

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.zero import differentiable, float0, is_zero, no_tangent
 from stagec.primitives.convert import as_array, convert_element_type
+from stagec.primitives.references import Ref
 from stagec.primitives.rules import spread_to, zeros
 from stagec.transforms.jvp import JvpTracer
 
@@ -59,7 +60,13 @@ class FlatFunction:
 
 def given(value: Any) -> Any:
     """An operand as what a user's function takes."""
-    return value if isinstance(value, ArrayOperators) else as_array(value)
+    return value if isinstance(value, (ArrayOperators, Ref)) else as_array(value)
+
+
+def with_references(leaves: Sequence[Any], refs: Mapping[int, Any]) -> list[Any]:
+    """Leaves, and what belongs between them at the positions of references."""
+    rest = iter(leaves)
+    return [refs[i] if i in refs else next(rest) for i in range(len(leaves) + len(refs))]
 
 
 def _without_tangent(leaf: Any) -> Any:

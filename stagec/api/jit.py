@@ -16,7 +16,6 @@ from stagec.api.program import RunnableGraph, clear_executables
 from stagec.api.references import (
     TracedReferences,
     all_references,
-    inner_references,
     only_called,
     passed_references,
     write_back,
@@ -33,7 +32,7 @@ from stagec.core.callables import Function, P, R, R_co
 from stagec.core.config import config, state
 from stagec.core.frames import Frame
 from stagec.core.graph import replay, trace_flat
-from stagec.primitives.references import Ref, read, returned
+from stagec.primitives.references import Ref, inner_references, read, returned
 from stagec.runtime.device import Device, cpu, default
 from stagec.runtime.placement import committed_device, placement, target_for
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stagec.core import errors, location
-from stagec.primitives.operand import aval_of
 from stagec.primitives.references import Ref, write
 
 if TYPE_CHECKING:
@@ -41,16 +40,6 @@ def passed_references(leaves: Sequence[Any], names: Callable[[], Sequence[str]])
         what = "a reference was passed twice; what is written to one of the arguments would have to change the other"
         raise location.error(errors.UnsupportedError, what, rows, "pass each reference once")
     return found
-
-
-def inner_references(tracers: tuple[Any, ...], positions: Sequence[int]) -> tuple[tuple[Any, ...], list[Ref]]:
-    """A function's leaves, with references of the trace's own in place of the values at some positions."""
-    if not positions:
-        return tracers, []
-    values = list(tracers)
-    for i in positions:
-        values[i] = Ref(values[i], aval_of(values[i]))
-    return tuple(values), [values[i] for i in positions]
 
 
 def all_references(trace: Trace, passed: dict[int, Ref]) -> list[Ref]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from stagec.api.arguments import ArgumentRules
-from stagec.api.flat import FlatFunction, leaf_names, operand
+from stagec.api.flat import FlatFunction, leaf_names, operand, with_references
 from stagec.control.call import jit_p
 from stagec.control.checkpoint import PolicyParameter, checkpoint_p, inlined, name_p
 from stagec.core import errors, location, pytree
@@ -18,6 +18,7 @@ from stagec.core.primitive import Primitive
 from stagec.core.wrapping import wraps
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
+from stagec.primitives.references import Ref
 from stagec.transforms.linearize import linearize_flat
 
 Policy = Callable[..., bool]
@@ -95,14 +96,18 @@ def checkpoint(
         dynamic, dynamic_kwargs, static = rules.split(args, kwargs)
         leaves, tree = pytree.flatten((tuple(dynamic), dynamic_kwargs))
         names = rules.leaf_names(args, kwargs)
-        values = [operand(v, n) for v, n in zip(leaves, names)]
+        refs = {i: v for i, v in enumerate(leaves) if type(v) is Ref}
+        values = [operand(v, n) for i, (v, n) in enumerate(zip(leaves, names)) if i not in refs]
+        names = [n for i, n in enumerate(names) if i not in refs]
 
         def joined(*dynamic: Any, **dynamic_kwargs: Any) -> Any:
             call_args, call_kwargs = rules.join(dynamic, dynamic_kwargs, static)
             return fun(*call_args, **call_kwargs)
 
         flat = FlatFunction(joined, tree)
-        graph, captured = trace_flat(flat, [aval_of(v) for v in values], names, name)
+        graph, captured = trace_flat(
+            lambda *xs: flat(*with_references(xs, refs)), [aval_of(v) for v in values], names, name
+        )
         outs = checkpoint_p(
             *captured,
             *values,

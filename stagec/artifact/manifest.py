@@ -42,7 +42,7 @@ _VARIANT = (
 )
 CPU_DRIVERS = CPU.queues
 DRIVERS = tuple(queue for backend in BACKENDS.values() for queue in backend.queues)
-_DTYPES = {dtype.name: dtype for dtype in dtypes.ALL | dtypes.STORED}
+_DTYPES = {dtype.name: dtype for dtype in dtypes.ALL}
 
 
 @dataclass(frozen=True)

@@ -217,7 +217,7 @@ def _encoded(value: Any, kind: type) -> Any:
         return ["tuple", *[_encoded(v, kind) for v in value]]
     if type(value) is frozenset:
         return ["frozenset", *sorted((_encoded(v, kind) for v in value), key=repr)]
-    if isinstance(value, np.dtype) and value in dtypes.ALL | dtypes.STORED:
+    if isinstance(value, np.dtype) and value in dtypes.ALL:
         return ["dtype", value.name]
     raise _no_form(
         kind, value, "static data can be None, bool, int, float, complex, str, bytes, a dtype, and tuples of these"
@@ -245,7 +245,7 @@ def _decoded(value: Any, depth: int = 0) -> Any:
         if tag == "bytes":
             return bytes.fromhex(parts[0])
         if tag == "dtype":
-            return next(d for d in dtypes.ALL | dtypes.STORED if d.name == parts[0])
+            return next(d for d in dtypes.ALL if d.name == parts[0])
     except (ValueError, OverflowError, StopIteration):
         pass
     raise Malformed("static data")

@@ -252,7 +252,9 @@ def _keep_read(cx: Any, state: Sequence[Any], outs: list[Any]) -> list[Any]:
 
 
 def _bits_aval(aval: ShapedArray) -> ShapedArray:
-    return aval.update(dtype=np.dtype(f"int{8 * aval.dtype.itemsize}")) if dtypes.is_unsigned(aval.dtype) else aval
+    # Small ones are signed bytes in any case.
+    carries_bits = dtypes.is_unsigned(aval.dtype) and not aval.small
+    return aval.update(dtype=np.dtype(f"int{8 * aval.dtype.itemsize}")) if carries_bits else aval
 
 
 def _bitcast(cx: Any, value: Any, aval: ShapedArray, before: ShapedArray) -> Any:
@@ -267,10 +269,8 @@ def _from_bits(values: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]
 
 def _to_bits(values: Sequence[Any]) -> list[Any]:
     """What a region returns instead of `values`: unsigned ones read as signed."""
-    return [
-        bitcast_convert_type_p(v, new_dtype=_bits_aval(v.aval).dtype) if dtypes.is_unsigned(v.aval.dtype) else v
-        for v in values
-    ]
+    found = [(v, _bits_aval(v.aval).dtype) for v in values]
+    return [v if v.aval.dtype == dtype else bitcast_convert_type_p(v, new_dtype=dtype) for v, dtype in found]
 
 
 def emit_case(cx: Any, index: Any, branches: Sequence[Callable[[], Sequence[Any]]]) -> list[Any]:

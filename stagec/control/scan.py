@@ -15,6 +15,7 @@ from stagec.core.functions import Role, call, check_callable
 from stagec.core.graph import Graph, Literal, replay
 from stagec.core.primitive import MultiplePrimitive
 from stagec.core.pytree import PyTreeDef
+from stagec.core.wrapping import wraps
 from stagec.primitives import arithmetic, logic, references
 from stagec.primitives.axes import as_int
 from stagec.primitives.convert import as_array
@@ -144,7 +145,8 @@ def scan(
       f: `(carry, x) -> (carry, y)`. Traced once, and once more where a Python
         number in `init` takes another dtype in the loop.
       init: pytree; the carry keeps its structure, shapes and dtypes.
-      xs: pytree whose leaves share the leading size `n`; None for steps without input.
+      xs: pytree whose leaves share the leading size `n`; None for steps without input. Of a reference, each step
+        gets a reference to its row.
       length: `n`, where `xs` has no leaves.
       reverse: go from the last row to the first; `ys` has the order of `xs`.
       unroll: how many steps are written out for one round of the loop; True for all.
@@ -164,6 +166,9 @@ def scan(
     (Array(6, dtype=int32), Array([0, 0, 1, 3], dtype=int32, weak_type=True))
     """
     check_callable("scan", "stagec.lax.scan(f, init, xs)", f)
+    refs = [leaf for leaf in pytree.leaves(xs) if isinstance(leaf, references.Ref)]
+    if refs:
+        return _over_references(f, init, xs, refs, length, reverse, unroll)
     operands, carry_tree = bodies.flatten(init, "scan: init")
     rows, xs_tree = bodies.flatten(xs, "scan: xs")
     n = _length("scan", rows, xs_tree, length)
@@ -181,7 +186,7 @@ def scan(
         carry_out, ys_tree = _pair(f, body.out_tree)
     bodies.check_carry("scan", f, carry_tree, avals, carry_out, body.out_avals[: carry_out.num_leaves])
     if body.written:
-        refs, carried = body.written, references.carrying(body.written, f)
+        refs, carried = list(body.written), references.carrying(body.written, f)
 
         def with_references(state: Any, x: Any) -> Any:
             values, (carry, y) = carried(state[0], state[1], x)
@@ -203,6 +208,27 @@ def scan(
         num_carry=len(operands),
     )
     return carry_tree.unflatten(results[: len(operands)]), ys_tree.unflatten(results[len(operands) :])
+
+
+def _over_references(
+    f: Callable[..., Any], init: Any, xs: Any, refs: Sequence[references.Ref], *options: Any
+) -> tuple[Any, Any]:
+    """`scan`, where some of `xs` are references: each step reads and writes its row of them."""
+    leaves, tree = pytree.flatten(xs)
+    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, references.Ref)]
+    values = [references.read(leaf) if i in places else leaf for i, leaf in enumerate(leaves)]
+
+    @wraps(f)
+    def step(carry: Any, x: Any) -> Any:
+        given, inner = references.inner_references(tuple(pytree.leaves(x)), places)
+        result = f(carry, tree.unflatten(given))
+        if not isinstance(result, tuple) or len(result) != 2:
+            return result  # the error is `scan`'s
+        return result[0], (result[1], [references.read(ref) for ref in inner])
+
+    carry, (ys, rows) = scan(step, init, tree.unflatten(values), *options)
+    references.write_all(refs, rows)
+    return carry, ys
 
 
 def map_(f: Callable[[Any], R], xs: Any, batch_size: int | None = None) -> R:

@@ -17,12 +17,13 @@ class ShapedArray:
     ShapedArray(float32[2,3])
     """
 
-    __slots__ = ("dtype", "ndim", "shape", "size", "weak_type")
+    __slots__ = ("dtype", "ndim", "shape", "size", "small", "weak_type")
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     weak_type: bool
     ndim: int
     size: int
+    small: bool  # whether the dtype has up to eight bits, and operations compute in another one
     # Asked of types by code that was written for several devices; a value is on one.
     sharding = None
 
@@ -43,6 +44,7 @@ class ShapedArray:
         made.weak_type = bool(weak_type)
         made.ndim = len(made.shape)
         made.size = math.prod(made.shape)
+        made.small = made.dtype in dtypes.SMALL
         # setdefault is atomic, so two threads agree on one object.
         return cls._interned.setdefault((made.shape, made.dtype, made.weak_type), made)
 

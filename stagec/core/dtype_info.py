@@ -12,13 +12,13 @@ from stagec.core import location
 from stagec.core.dtypes import (
     BOOL,
     COMPLEX,
-    FLOAT8,
     FLOATING,
     INEXACT,
-    INT4,
     INTEGER,
     NUMERIC,
     SIGNED,
+    SMALL_FLOAT,
+    SMALL_INTEGER,
     UNSIGNED,
     DtypeLike,
     ExtendedDtype,
@@ -42,21 +42,22 @@ def _scalar_type(x: Any) -> type:
     return dtype.type
 
 
-_FLOAT8_TYPES = {dtype.type for dtype in FLOAT8}
+# Floats and integers that NumPy does not place in its hierarchy.
+_FLOATS = {ml_dtypes.bfloat16, *(dtype.type for dtype in SMALL_FLOAT)}
+_INTEGERS = {dtype.type: np.signedinteger if dtype in SIGNED else np.unsignedinteger for dtype in SMALL_INTEGER}
 
 
-def issubdtype(dtype: DtypeLike, kind: DtypeLike) -> bool:
-    """Whether `dtype` lies under `kind` in NumPy's hierarchy of scalar types; bfloat16 is a floating type.
+def issubdtype(arg1: DtypeLike, arg2: DtypeLike) -> bool:
+    """Whether `arg1` lies under `arg2` in NumPy's hierarchy of scalar types; bfloat16 is a floating type.
 
     >>> issubdtype("bfloat16", np.floating)
     True
     """
-    a, b = _scalar_type(dtype), _scalar_type(kind)
-    if a is ml_dtypes.bfloat16 or a in _FLOAT8_TYPES:
+    a, b = _scalar_type(arg1), _scalar_type(arg2)
+    if a in _FLOATS:
         return b is a or b in (np.floating, np.inexact, np.number, np.generic)
-    if a in (ml_dtypes.int4, ml_dtypes.uint4):
-        sign = np.signedinteger if a is ml_dtypes.int4 else np.unsignedinteger
-        return b is a or b in (sign, np.integer, np.number, np.generic)
+    if a in _INTEGERS:
+        return b is a or b in (_INTEGERS[a], np.integer, np.number, np.generic)
     return issubclass(a, b)
 
 
@@ -150,7 +151,7 @@ def finfo(dtype: DtypeLike) -> FloatInfo:
     0.0078125
     """
     found = _of(dtype)
-    if found not in INEXACT and found not in FLOAT8:
+    if found not in INEXACT:
         raise location.error(DtypeError, f"finfo: {found} is not a floating dtype", fix="use iinfo for integers")
     return _finfo(found)
 
@@ -162,7 +163,7 @@ def iinfo(dtype: DtypeLike) -> np.iinfo:
     127
     """
     found = _of(dtype)
-    if found in INT4:
+    if found in SMALL_INTEGER:
         limits: Any = ml_dtypes.iinfo
         return cast(np.iinfo, limits(found))
     if found not in INTEGER:

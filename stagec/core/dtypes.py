@@ -6,6 +6,7 @@ Python scalar: it yields to the dtype of any array of its own kind.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias, cast
 
@@ -28,23 +29,33 @@ complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
 # The tangent of an integer or a boolean: it holds no information and takes no space.
 float0: Dtype = np.dtype([("float0", np.void, 0)])
 
+# Dtypes of up to eight bits, held in a byte: operations compute in the dtype that is given here, and round once.
+_small = {kind: np.dtype(getattr(ml_dtypes, kind)) for kind in "int2 int4 uint2 uint4".split()}
+int2, int4, uint2, uint4 = _small.values()
+SMALL_INTEGER: frozenset[Dtype] = frozenset(_small.values())
+SMALL_FLOAT: frozenset[Dtype] = frozenset(
+    np.dtype(getattr(ml_dtypes, f"float{kind}"))
+    for kind in (
+        "4_e2m1fn 6_e2m3fn 6_e3m2fn 8_e3m4 8_e4m3 8_e4m3b11fnuz 8_e4m3fn 8_e4m3fnuz 8_e5m2 8_e5m2fnuz 8_e8m0fnu"
+    ).split()
+)
+COMPUTED_IN: dict[Dtype, Dtype] = {
+    **{int2: int8, int4: int8, uint2: uint8, uint4: uint8},
+    **dict.fromkeys(SMALL_FLOAT, float32),
+}
+SMALL: frozenset[Dtype] = frozenset(COMPUTED_IN)
+SUB_BYTE: frozenset[Dtype] = frozenset(d for d in SMALL if not d.name.startswith("float8"))
+
 BOOL: frozenset[Dtype] = frozenset({bool_})
-SIGNED: frozenset[Dtype] = frozenset({int8, int16, int32, int64})
-UNSIGNED: frozenset[Dtype] = frozenset({uint8, uint16, uint32, uint64})
+SIGNED: frozenset[Dtype] = frozenset({int2, int4, int8, int16, int32, int64})
+UNSIGNED: frozenset[Dtype] = frozenset({uint2, uint4, uint8, uint16, uint32, uint64})
 INTEGER: frozenset[Dtype] = SIGNED | UNSIGNED
-FLOATING: frozenset[Dtype] = frozenset({bfloat16, float16, float32, float64})
+FLOATING: frozenset[Dtype] = SMALL_FLOAT | {bfloat16, float16, float32, float64}
 COMPLEX: frozenset[Dtype] = frozenset({complex64, complex128})
 INEXACT: frozenset[Dtype] = FLOATING | COMPLEX
 NUMERIC: frozenset[Dtype] = INTEGER | INEXACT
 ALL: frozenset[Dtype] = BOOL | NUMERIC
-# Dtypes of storage: arrays have them, elements can be moved and converted, and nothing is computed in them.
-FLOAT8: frozenset[Dtype] = frozenset(
-    np.dtype(kind)
-    for kind in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2, ml_dtypes.float8_e5m2fnuz)
-)
-int4, uint4 = np.dtype(ml_dtypes.int4), np.dtype(ml_dtypes.uint4)
-INT4: frozenset[Dtype] = frozenset({int4, uint4})
-STORED: frozenset[Dtype] = FLOAT8 | INT4
+ORDINARY: frozenset[Dtype] = ALL - SMALL
 
 
 class extended(np.generic):
@@ -64,7 +75,7 @@ class ExtendedDtype:
 _NARROW = {int64: int32, uint64: uint32, float64: float32, complex128: complex64}
 _DTYPE_LIST = (
     "bool, int8 to int64, uint8 to uint64, bfloat16, float16, float32, float64, complex64, complex128, "
-    "and to store numbers float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, int4, uint4"
+    "or a small one, such as float8_e4m3fn and int4"
 )
 
 _values = config._values
@@ -96,7 +107,7 @@ def parse(dtype: DtypeLike) -> Any:
                 return float0
             if not found.isnative:
                 found = found.newbyteorder("=")
-            if found in ALL or found in STORED:
+            if found in ALL:
                 return _INTERNED[found]
             dtype = found
     shown = getattr(dtype, "__name__", None) or str(dtype)
@@ -109,8 +120,8 @@ def parse(dtype: DtypeLike) -> Any:
 
 
 # Equal dtypes need not be identical (`np.longlong` and `np.int64`): hand out one of each.
-_INTERNED = {dtype: dtype for dtype in ALL | STORED}
-_EXTRA = {dtype.name: dtype for dtype in {bfloat16, *STORED}}
+_INTERNED = {dtype: dtype for dtype in ALL}
+_EXTRA = {dtype.name: dtype for dtype in {bfloat16, *SMALL}}
 _canonical: tuple[dict[Any, np.dtype], dict[Any, np.dtype]] = ({}, {})
 
 
@@ -203,25 +214,35 @@ def scalar_type_of(x: Any) -> type:
 def itemsize_bits(dtype: DtypeLike) -> int:
     """The number of bits of one element of `dtype`.
 
-    >>> itemsize_bits("bfloat16")
-    16
+    >>> itemsize_bits("bfloat16"), itemsize_bits("int4")
+    (16, 4)
     """
     found: Dtype = parse(dtype)
-    return 8 * found.itemsize
+    return int("".join(c for c in found.name.split("_")[0] if c.isdigit())) if found in SMALL else 8 * found.itemsize
+
+
+@functools.cache
+def integer_range(dtype: np.dtype) -> tuple[int, int]:
+    """The least and the largest number of an integer dtype.
+
+    >>> integer_range(int4)
+    (-8, 7)
+    """
+    limits: Any = ml_dtypes.iinfo
+    info = limits(dtype)
+    return int(info.min), int(info.max)
 
 
 # ---------------------------------------------------------------- names
 
 _SHORT: dict[Any, str] = {
     **{d: d.name.replace("uint", "u").replace("int", "i") for d in INTEGER},
-    **{d: d.name.replace("float", "f") for d in FLOATING},
+    **{d: d.name.replace("float", "f").replace("_", "") for d in FLOATING},
     **{complex64: "c64", complex128: "c128", bool_: "bool", float0: "float0", bfloat16: "bf16"},
-    **{d: d.name.replace("float8_", "f8") for d in FLOAT8},
-    **{int4: "i4", uint4: "u4"},
 }
 _FROM_SHORT: dict[str, Dtype] = {
     **{text: dtype for dtype, text in _SHORT.items()},
-    **{dtype.name: dtype for dtype in ALL | STORED},
+    **{dtype.name: dtype for dtype in ALL},
 }
 
 
@@ -318,7 +339,7 @@ def to_inexact(dtype: np.dtype) -> Dtype:
 # The promotion lattice: each dtype, and the ones right above it. The Python types stand for weak dtypes.
 _ABOVE: dict[Any, tuple[Any, ...]] = {
     bool_: (int,),
-    int: (uint8, int8),
+    int: (uint8, int8, *SMALL_INTEGER),
     uint8: (uint16, int16),
     uint16: (uint32, int32),
     uint32: (uint64, int64),
@@ -327,7 +348,7 @@ _ABOVE: dict[Any, tuple[Any, ...]] = {
     int16: (int32,),
     int32: (int64,),
     int64: (float,),
-    float: (bfloat16, float16, complex),
+    float: (bfloat16, float16, complex, *SMALL_FLOAT),
     bfloat16: (float32,),
     float16: (float32,),
     float32: (float64, complex64),
@@ -335,6 +356,8 @@ _ABOVE: dict[Any, tuple[Any, ...]] = {
     complex: (complex64,),
     complex64: (complex128,),
     complex128: (),
+    # Nothing is above the small ones: they meet their own kind, and weak numbers.
+    **dict.fromkeys(SMALL, ()),
 }
 
 
@@ -348,13 +371,9 @@ _WEAK_NODE.update(dict.fromkeys(COMPLEX, complex))
 
 
 def _join(nodes: Iterable[Any]) -> Any:
+    """The lowest node above all; None where there is none"""
     common = frozenset.intersection(*(_UPPER[node] for node in nodes))
-    return next(node for node in common if _UPPER[node] == common)
-
-
-def _fits_stored(scalar: np.dtype, dtype: np.dtype) -> bool:
-    """Whether a Python scalar, whose own dtype is given, takes a dtype of storage."""
-    return is_integer(scalar) or (dtype in FLOAT8 and is_float(scalar))
+    return next((node for node in common if _UPPER[node] == common), None)
 
 
 _results: dict[tuple[Any, ...], tuple[np.dtype, bool]] = {}
@@ -405,24 +424,24 @@ def lattice_result(pairs: Sequence[tuple[np.dtype, bool]]) -> tuple[np.dtype, bo
     if dtypes.count(dtypes[0]) == len(dtypes):
         result, weak = dtypes[0], all_weak
     else:
-        stored = {dtype for dtype, weak in pairs if dtype in STORED}
-        if len(stored) == 1 and all(d in stored or (weak and _fits_stored(d, *stored)) for d, weak in pairs):
-            _results[key] = next(iter(stored)), False
-            return _results[key]
         for dtype in dtypes:
             if dtype not in ALL:
-                names = ", ".join(short(d) for d in dtypes)
-                raise location.error(
-                    DtypeError, f"{names} have no common dtype", fix=f"convert the {short(dtype)} operand"
-                )
+                raise _no_common(dtypes, dtype)
         if strict:
             _check_strict(pairs)
         # Weak operands alone promote like strong ones, and the result is weak.
         node = _join(dtype if all_weak or not weak else _WEAK_NODE[dtype] for dtype, weak in pairs)
+        if node is None:
+            raise _no_common(dtypes, next(d for d in dtypes if d in SMALL))
         result, weak = _PYTHON_SCALARS.get(node, node), all_weak or node in _PYTHON_SCALARS
     result = canonicalize(result)
     _results[key] = result, weak and result is not bool_
     return _results[key]
+
+
+def _no_common(dtypes: Sequence[np.dtype], convert: np.dtype) -> DtypeError:
+    names = ", ".join(short(d) for d in dtypes)
+    return location.error(DtypeError, f"{names} have no common dtype", fix=f"convert the {short(convert)} operand")
 
 
 def promote_types(a: DtypeLike, b: DtypeLike) -> Dtype:

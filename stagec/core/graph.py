@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import errors, location
+from stagec.core import errors, location, small
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
 from stagec.core.copying import OwnCopy
@@ -287,10 +287,13 @@ class GraphTrace(Trace):
                 inputs.append(a._var)
             else:
                 inputs.append(self.lift(a))
+        avals = [a.aval for a in inputs]
         try:
-            out = primitive.shape(*[a.aval for a in inputs], **params)
+            out = primitive.shape(*avals, **params)
         except (errors.ShapeError, errors.DtypeError) as error:
             raise with_operands(error, args) from None
+        if small.concerns(primitive, avals, out):
+            return small.computed(self, primitive, args, avals, out, params)
         equation = Equation(primitive, inputs, [], params, location.capture())
         self.equations.append(equation)
         if primitive.multiple:

@@ -26,10 +26,7 @@ _MODULES = (
     "stagec.lax.linalg stagec.tree_util stagec.debug"
 ).split()
 # Dtypes of JAX that arrays cannot have.
-_SMALL_DTYPES = (
-    "int1 int2 uint1 uint2 float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3 float8_e4m3b11fnuz "
-    "float8_e8m0fnu"
-).split()
+_SMALL_DTYPES = ("int1", "uint1")
 # Names of NumPy and JAX for which there is something else.
 _INSTEAD = {
     "stagec": {
@@ -53,7 +50,7 @@ _INSTEAD = {
         "row_stack": "use stagec.numpy.vstack(arrays)",
         "sometrue": "use stagec.numpy.any(x)",
         "trapz": "use stagec.numpy.trapezoid(y)",
-        **dict.fromkeys(_SMALL_DTYPES, "keep such numbers as uint8, and convert them with ml_dtypes outside of jit"),
+        **dict.fromkeys(_SMALL_DTYPES, "use stagec.numpy.int2 or uint2, or bool"),
     },
     "Array": {
         "append": "arrays are immutable; stagec.numpy.append(x, values) makes a new one",

@@ -14,11 +14,12 @@ from passes.match import HOST_MODULE
 from stagec.backends import CPU, Backend
 from stagec.core import location
 from stagec.core.aval import ShapedArray
-from stagec.core.dtypes import STORED
+from stagec.core.dtypes import SMALL
 from stagec.core.errors import StagecError
 from stagec.core.graph import Graph, Literal, host_callbacks, replay
 from stagec.core.host import HostCallback
 from stagec.core.primitive import Primitive
+from stagec.core.small import MOVING
 from stagec.core.trace import Trace, Tracer, current
 from stagec.lowering.types import Types
 from stagec.primitives.table import i64_array
@@ -60,8 +61,8 @@ class LowerTrace(Trace):
         in_avals = [_aval_of(a) for a in args]
         out = primitive.shape(*in_avals, **params)
         out_avals: list[ShapedArray] = list(out) if primitive.multiple else [out]
-        stored = any(a.dtype in STORED for a in (*in_avals, *out_avals))
-        assert not stored or primitive.name in MOVING, f"{primitive} would compute with the bits of stored numbers"
+        small = any(a.small for a in (*in_avals, *out_avals))
+        assert not small or primitive.name in MOVING, f"{primitive} would compute with the bits of small numbers"
         cx = Context(self, in_avals, out_avals)
         if isinstance(primitive.lower, str):
             operands = [cx.spread(a, out_avals[0].shape) for a in args]
@@ -73,15 +74,6 @@ class LowerTrace(Trace):
         assert len(results) == len(out_avals), f"lowering of {primitive} gave {len(results)} results"
         tracers = [LowerTracer(self, v, a) for v, a in zip(results, out_avals)]
         return tracers if primitive.multiple else tracers[0]
-
-
-# What moves elements or calls other graphs, whatever the elements are.
-MOVING = frozenset(
-    """
-    broadcast_in_dim concatenate cond convert_element_type dynamic_slice dynamic_update_slice expand_dims gather jit
-    optimization_barrier pad reshape rev scan scatter select_n slice split squeeze stop_gradient transpose while
-    """.split()
-)
 
 
 def _aval_of(value: Any) -> ShapedArray:
@@ -199,7 +191,7 @@ class Context:
         array = np.asarray(value) if aval is None else np.asarray(value).astype(aval.dtype)
         if aval is not None and aval.shape != array.shape:
             array = np.broadcast_to(array, aval.shape)
-        if array.dtype in STORED:
+        if array.dtype in SMALL:
             array = np.ascontiguousarray(array).view(np.int8).reshape(array.shape)
         return build.constant(array, loc=self.location)
 

@@ -9,7 +9,7 @@ import numpy as np
 from passes import bindings
 from passes.types import element_type
 from stagec.core.aval import ShapedArray
-from stagec.core.dtypes import STORED
+from stagec.core.dtypes import SMALL
 
 
 class Types:
@@ -27,7 +27,7 @@ class Types:
         found = self._elements.get(dtype)
         if found is None:
             with self.context:
-                found = self._elements[dtype] = element_type(np.int8 if dtype in STORED else dtype)
+                found = self._elements[dtype] = element_type(np.int8 if dtype in SMALL else dtype)
         return found
 
     def tensor(self, aval: ShapedArray) -> Any:

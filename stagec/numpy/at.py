@@ -14,6 +14,7 @@ from stagec.core.boundary import shorten
 from stagec.core.graph import Literal
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument
+from stagec.numpy.dynamic_slices import windowed
 from stagec.numpy.index_syntax import parse
 from stagec.numpy.indexing import getitem
 from stagec.numpy.promotion import broadcast_to_shape
@@ -251,8 +252,9 @@ class AtIndex:
 
     def _may_repeat(self) -> bool:
         """Whether one place may be meant twice."""
-        x = self._array
-        parsed = parse(self._index, x.shape, True)
+        window = windowed(self._array, self._index)
+        x, index = (self._array, self._index) if window is None else (window.part, window.entries)
+        parsed = parse(index, x.shape, True)
         if parsed.mask is not None and not isinstance(parsed.mask, list):
             return False
         arrays = [p for p in parsed.parts if p.kind == "array"]

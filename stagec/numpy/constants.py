@@ -85,10 +85,14 @@ bool_ = _scalar_type(dtypes.bool_, "bool_")
 int8, int16, int32, int64 = (_scalar_type(np.dtype(f"int{n}")) for n in (8, 16, 32, 64))
 uint8, uint16, uint32, uint64 = (_scalar_type(np.dtype(f"uint{n}")) for n in (8, 16, 32, 64))
 bfloat16 = _scalar_type(dtypes.bfloat16)
-float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz = (
-    _scalar_type(dtypes.canonicalize(f"float8_{kind}")) for kind in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")
+float8_e3m4, float8_e4m3, float8_e4m3b11fnuz, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz = (
+    _scalar_type(dtypes.parse(f"float8_{kind}"))
+    for kind in ("e3m4", "e4m3", "e4m3b11fnuz", "e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")
 )
-int4, uint4 = _scalar_type(dtypes.int4), _scalar_type(dtypes.uint4)
+float8_e8m0fnu, float6_e2m3fn, float6_e3m2fn, float4_e2m1fn = (
+    _scalar_type(dtypes.parse(kind)) for kind in ("float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn")
+)
+int2, int4, uint2, uint4 = map(_scalar_type, (dtypes.int2, dtypes.int4, dtypes.uint2, dtypes.uint4))
 float16, float32, float64 = (_scalar_type(np.dtype(f"float{n}")) for n in (16, 32, 64))
 complex64, complex128 = _scalar_type(dtypes.complex64), _scalar_type(dtypes.complex128)
 bool = bool_

@@ -9,7 +9,7 @@ from typing import IO, Any
 import ml_dtypes
 import numpy as np
 
-from stagec.core import errors, location
+from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.values import asarray
@@ -27,13 +27,16 @@ def save(file: Path | IO[bytes], arr: ArrayLike, allow_pickle: bool = False) -> 
       arr: an array.
       allow_pickle: accepted; numbers need no pickling.
 
+    Raises:
+      DtypeError: the array's dtype has up to eight bits, and the format no name for it.
+
     >>> import io, stagec.numpy as snp
     >>> file = io.BytesIO()
     >>> snp.save(file, snp.arange(3))
     >>> snp.load(io.BytesIO(file.getvalue()))
     Array([0, 1, 2], dtype=int32)
     """
-    np.save(file, np.asarray(array_argument(arr, "save")), allow_pickle=False)
+    np.save(file, _writable(arr, "save"), allow_pickle=False)
 
 
 def savez(file: Path | IO[bytes], *args: ArrayLike, allow_pickle: bool = False, **kwds: ArrayLike) -> None:
@@ -51,8 +54,19 @@ def savez(file: Path | IO[bytes], *args: ArrayLike, allow_pickle: bool = False, 
     >>> snp.load(io.BytesIO(file.getvalue()))["weights"]
     Array([1., 1.], dtype=float32)
     """
-    named: Any = {name: np.asarray(array_argument(value, f"savez's {name}")) for name, value in kwds.items()}
-    np.savez(file, *[np.asarray(array_argument(value, "savez")) for value in args], **named)
+    named: Any = {name: _writable(value, f"savez's {name}") for name, value in kwds.items()}
+    np.savez(file, *[_writable(value, "savez") for value in args], **named)
+
+
+def _writable(value: Any, name: str) -> np.ndarray[Any, Any]:
+    found = np.asarray(array_argument(value, name))
+    if found.dtype in dtypes.SMALL:
+        raise location.error(
+            errors.DtypeError,
+            f"{name}: NumPy's formats have no name for {found.dtype.name}",
+            fix="save numpy.asarray(x).view('uint8'), and view what was read as the dtype",
+        )
+    return found
 
 
 class Archive(Mapping[str, Any]):

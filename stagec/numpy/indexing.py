@@ -10,6 +10,7 @@ import numpy as np
 from stagec.core import location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.numpy.dynamic_slices import windowed
 from stagec.numpy.index_syntax import Parsed, Part, index_error, parse, traced_mask
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
 from stagec.primitives.axes import shape_error
@@ -51,6 +52,9 @@ def getitem(
     fills = parsed_mode == GatherScatterMode.FILL_OR_DROP
     if fill_value is not None and np.ndim(fill_value):
         raise shape_error("get", f"fill_value has shape {np.shape(fill_value)}", "give one number")
+    window = windowed(x, index)
+    if window is not None:
+        x, index = window.part, window.entries
     parsed = parse(index, x.shape, clips=not fills)
     if parsed.mask is not None and not isinstance(parsed.mask, list):
         raise traced_mask(parsed.mask)

@@ -96,8 +96,8 @@ def _beyond(number: Any, array: Any) -> int:
     dtype = aval_of(as_operand(array)).dtype
     if dtypes.is_inexact(dtype):
         return 0
-    range_of = np.iinfo(dtypes.default_int() if dtypes.is_bool(dtype) else dtype)
-    return (number > range_of.max) - (number < range_of.min)
+    low, high = dtypes.integer_range(dtypes.default_int() if dtypes.is_bool(dtype) else dtype)
+    return (number > high) - (number < low)
 
 
 def logical_and(x1: ArrayLike, x2: ArrayLike, /) -> Array:
@@ -234,13 +234,8 @@ def isnan(x: ArrayLike, /) -> Array:
     >>> bool(isnan(float('nan')))
     True
     """
-    x = _readable(as_operand(x, "isnan's argument"))
+    x = as_operand(x, "isnan's argument")
     return logic.ne(x, x) if dtypes.is_inexact(dtype_of(x)) else filled(x, False)
-
-
-def _readable(x: Operand) -> Operand:
-    """float8 as float32, and all else as it is."""
-    return convert_element_type(x, dtypes.float32) if dtype_of(x) in dtypes.FLOAT8 else x
 
 
 def isfinite(x: ArrayLike, /) -> Array:
@@ -264,7 +259,7 @@ def isinf(x: ArrayLike, /) -> Array:
 def _of_parts(
     name: str, x: Any, test: Callable[[Any], Array], join: Callable[[Any, Any], Array], of_integers: bool
 ) -> Array:
-    x = _readable(as_operand(x, f"{name}'s argument"))
+    x = as_operand(x, f"{name}'s argument")
     dtype = dtype_of(x)
     if dtypes.is_complex(dtype):
         return join(test(cplx.real(x)), test(cplx.imag(x)))
@@ -290,7 +285,7 @@ def isneginf(x: ArrayLike, /) -> Array:
 
 
 def _is_infinity(name: str, x: Any, infinity: float) -> Array:
-    x = _readable(as_operand(x, f"{name}'s argument"))
+    x = as_operand(x, f"{name}'s argument")
     dtype = dtype_of(x)
     if dtypes.is_complex(dtype):
         raise reject(name, dtype, "take the parts with real() and imag() first")

@@ -49,9 +49,8 @@ def integers(indices: Any, name: str) -> Array:
 def wrapped(indices: Any, size: int) -> Array:
     """Indices modulo an axis, as NumPy's `%` takes it."""
     if not dtypes.is_signed(indices.dtype):
-        return (
-            arithmetic.rem(indices, np.asarray(size, indices.dtype)) if size <= np.iinfo(indices.dtype).max else indices
-        )
+        fits = size <= dtypes.integer_range(indices.dtype)[1]
+        return arithmetic.rem(indices, np.asarray(size, indices.dtype)) if fits else indices
     indices = convert_element_type(indices, dtypes.int32) if indices.dtype.itemsize < 4 else indices
     left = arithmetic.rem(indices, size)
     return logic.select(logic.lt(left, 0), arithmetic.add(left, size), left)

@@ -138,8 +138,8 @@ def _refuse_empty(x: Array, size: int, fill_value: Any) -> None:
 
 
 def _comparable(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    # NumPy does not sort bfloat16 and float8 with NaN last.
-    return value.astype(np.float32) if value.dtype in {dtypes.bfloat16, *dtypes.STORED} else value
+    # NumPy does not sort bfloat16 and smaller floats with NaN last.
+    return value.astype(np.float32) if value.dtype in {dtypes.bfloat16, *dtypes.SMALL} else value
 
 
 class UniqueAll(NamedTuple):

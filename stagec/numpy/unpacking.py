@@ -32,6 +32,7 @@ def signbit(x: ArrayLike, /) -> Array:
     if dtypes.is_complex(dtype):
         raise reject("signbit", dtype, "take the parts with real() and imag() first")
     if dtypes.is_float(dtype):
+        x, dtype = _wide(x), dtypes.COMPUTED_IN.get(dtype, dtype)
         x = bitcast_convert_type(x, np.dtype(f"int{8 * dtype.itemsize}"))
         return logic.lt(x, literal(0, dtype_of(x)))
     if dtype == dtypes.bool_ or dtypes.is_unsigned(dtype):
@@ -77,6 +78,11 @@ def spacing(x: ArrayLike, /) -> Array:
     return ar.sub(ar.nextafter(x, outward), x)
 
 
+def _wide(x: Operand) -> Operand:
+    """Small floats as float32, and all else as it is."""
+    return convert_element_type(x, dtypes.COMPUTED_IN.get(dtype_of(x), dtype_of(x)))
+
+
 # dtype -> bits of the mantissa, largest exponent
 _LAYOUT = {
     dtypes.bfloat16: (7, 127),
@@ -96,6 +102,9 @@ def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
     dtype = dtype_of(x)
     if dtypes.is_complex(dtype):
         raise reject("frexp", dtype, "take the parts with real() and imag() first")
+    if dtype in dtypes.SMALL:
+        part, power = frexp(_wide(x))
+        return convert_element_type(part, dtype), power
     mantissa, bias = _LAYOUT[dtype]
     integer = np.dtype(f"int{8 * dtype.itemsize}")
 
@@ -130,6 +139,8 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     dtype = dtype_of(x)
     if dtypes.is_complex(dtype):
         raise reject("ldexp", dtype, "scale the parts, x.real and x.imag")
+    if dtype in dtypes.SMALL:
+        return convert_element_type(ldexp(_wide(x), exponent), dtype)
     mantissa, bias = _LAYOUT[dtype]
     part, start = frexp(x)
     # Beyond this every result is zero or infinite; adding cannot overflow then.

@@ -11,6 +11,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument
+from stagec.numpy.dynamic_slices import windowed
 from stagec.numpy.index_syntax import Parsed, parse
 from stagec.numpy.indexing import advanced, getitem, index_columns, sliced, with_new_axes
 from stagec.numpy.promotion import broadcast_to_shape, stretches_to
@@ -25,6 +26,10 @@ from stagec.primitives.slicing import dynamic_update_slice
 
 def updated(kind: str, x: Any, index: Any, values: Any, is_sorted: bool, unique: bool, mode: Any) -> Array:
     """`x` with values at a place, combined with what is there as `kind` says."""
+    window = windowed(x, index)
+    if window is not None:
+        part = updated(kind, window.part, window.entries, values, is_sorted, unique, mode)
+        return dynamic_update_slice(x, part, window.starts)
     values = _as_values(values, x)
     clips = GatherScatterMode.from_any(mode) == GatherScatterMode.CLIP
     parsed = parse(index, x.shape, clips)

@@ -10,7 +10,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.dtypes import FLOATING, INEXACT, NUMERIC
+from stagec.core.dtypes import FLOATING, INEXACT, NUMERIC, SMALL
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Absent, Primitive, SinglePrimitive
 from stagec.core.zero import zero_of
 from stagec.primitives.axes import as_int
@@ -382,7 +382,7 @@ def _nextafter_eval(x: Any, y: Any) -> Any:
 
 nextafter_p = elementwise(
     "nextafter",
-    accepts=FLOATING,
+    accepts=FLOATING - SMALL,
     eval=_nextafter_eval,
     lower=_nextafter_lower,
     jvp=Absent("its derivative exists almost nowhere"),

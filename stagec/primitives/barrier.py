@@ -15,7 +15,7 @@ from stagec.typing import ArrayLike
 
 stop_gradient_p = elementwise(
     "stop_gradient",
-    accepts=dtypes.ALL | dtypes.STORED,
+    accepts=dtypes.ALL,
     eval=lambda x: x,
     lower=lambda cx, x: x,
     jvp=NOT_DIFFERENTIABLE,
@@ -41,7 +41,7 @@ def stop_gradient(x: Any) -> Any:
 
 optimization_barrier_p = elementwise(
     "optimization_barrier",
-    accepts=dtypes.ALL | dtypes.STORED,
+    accepts=dtypes.ALL,
     eval=lambda x: x,
     # One for each value: the compiler takes the two sides of a barrier for different memory, and a pass
     # that keeps updates in place from showing on the other side looks at one value at a time.

@@ -454,6 +454,7 @@ def conv_transpose(
     transpose_kernel: bool = False,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike = None,
+    use_consistent_padding: bool = False,
 ) -> Array:
     """The convolution that spreads each element by `strides`: the gradient's shape of a strided one.
 
@@ -467,6 +468,8 @@ def conv_transpose(
       transpose_kernel: flip the kernel and swap its features, so that this is the gradient itself.
       precision: accepted; products are always computed in full precision.
       preferred_element_type: dtype of the sums and of the result.
+      use_consistent_padding: whether `(low, high)` are those of the convolution whose gradient has this shape, as
+        names always are, and not of this one.
 
     >>> import numpy as np
     >>> conv_transpose(np.ones((1, 4, 1), np.float32), np.ones((3, 1, 1), np.float32), (2,), "SAME").shape
@@ -481,11 +484,13 @@ def conv_transpose(
     numbers = conv_dimension_numbers(left, right, dimension_numbers)
     holes = sizes(rhs_dilation, rank, "conv_transpose", "rhs_dilation")
     steps = sizes(strides, rank, "conv_transpose", "strides")
+    extents = [dilated(right[i], h) for i, h in zip(numbers.rhs_spec[2:], holes)]
     if isinstance(padding, str):
         if padding.upper() not in ("SAME", "VALID"):
             raise shape_error("conv_transpose", f"there is no padding named {padding!r}", "use 'SAME' or 'VALID'")
-        extents = [dilated(right[i], h) for i, h in zip(numbers.rhs_spec[2:], holes)]
         padding = [_transposed_padding(k, s, padding.upper()) for k, s in zip(extents, steps)]
+    elif use_consistent_padding:
+        padding = [(k - 1 - low, k - 1 - high) for k, (low, high) in zip(extents, padding)]
     if transpose_kernel:
         kernel = rev(kernel, numbers.rhs_spec[2:])
         out, into, *space_axes = numbers.rhs_spec

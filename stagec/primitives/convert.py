@@ -12,7 +12,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive, SinglePrimitive
-from stagec.core.zero import differentiable, is_zero, zero_of
+from stagec.core.zero import differentiable, zero_of
 from stagec.primitives.axes import as_int
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal, promotable
 from stagec.primitives.rules import batch_elementwise, linear, to_front
@@ -26,19 +26,20 @@ def _convert_shape(x: ShapedArray, *, new_dtype: np.dtype[Any], weak_type: bool)
 
 def convert_value(x: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """NumPy's `astype`, except that floats out of an integer's range saturate and NaN becomes 0."""
-    if x.dtype in dtypes.STORED and x.dtype != dtype:
-        x = x.astype(np.float32 if x.dtype in dtypes.FLOAT8 else np.int8)
+    if x.dtype in dtypes.SMALL and x.dtype != dtype:
+        x = x.astype(dtypes.COMPUTED_IN[x.dtype])
     if dtype == dtypes.bool_:
         return np.asarray(x != 0)
     if dtypes.is_complex(x.dtype) and not dtypes.is_complex(dtype):
         x = x.real
-    if dtype in dtypes.FLOAT8:
+    if dtype in dtypes.SMALL_FLOAT:
         with np.errstate(all="ignore"):
             return x.astype(np.float32).astype(dtype)
-    if dtype in dtypes.INT4 and x.dtype != dtype:
+    if dtype in dtypes.SMALL_INTEGER and x.dtype != dtype:
         if dtypes.is_float(x.dtype):
-            x = np.clip(convert_value(x, dtypes.int32), *((-8, 7) if dtype == dtypes.int4 else (0, 15)))
-        return (x.astype(np.int64) & 15).astype(np.uint8).view(dtype)
+            x = np.clip(convert_value(x, dtypes.int32), *dtypes.integer_range(dtype))
+        bits: np.ndarray[Any, Any] = (x.astype(np.int64) & (2 ** dtypes.itemsize_bits(dtype) - 1)).astype(np.uint8)
+        return bits.view(dtype)
     if dtypes.is_float(x.dtype) and dtypes.is_integer(dtype):
         info = np.iinfo(dtype)
         # Usually all are within the range, and need no more than the conversion.
@@ -58,7 +59,7 @@ def _convert_eval(x: Any, *, new_dtype: np.dtype[Any], weak_type: bool) -> Any:
 
 def _convert_python(code: Any, x: Any, *, new_dtype: np.dtype[Any], weak_type: bool) -> Any:
     dtype = code.in_avals[0].dtype
-    if new_dtype == dtypes.bool_ or new_dtype in dtypes.STORED or dtype in dtypes.STORED:
+    if new_dtype == dtypes.bool_ or new_dtype in dtypes.SMALL or dtype in dtypes.SMALL:
         return None
     if (dtypes.is_float(dtype) and dtypes.is_integer(new_dtype)) or dtypes.is_complex(dtype):
         return None if dtype != new_dtype else x
@@ -71,8 +72,8 @@ def _convert_lower(cx: Any, x: Any, *, new_dtype: np.dtype[Any], weak_type: bool
     (aval,) = cx.in_avals
     if aval.dtype == new_dtype:
         return x
-    if (new_dtype in dtypes.STORED or aval.dtype in dtypes.STORED) and not dtypes.is_complex(aval.dtype):
-        from stagec.primitives.stored import lower_conversion  # it is written in operations that convert
+    if (new_dtype in dtypes.SMALL or aval.small) and not dtypes.is_complex(aval.dtype):
+        from stagec.primitives.small import lower_conversion  # it is written in operations that convert
 
         return lower_conversion(cx, x, aval, new_dtype)
     if dtypes.is_complex(aval.dtype) and not dtypes.is_complex(new_dtype) and new_dtype != dtypes.bool_:
@@ -88,12 +89,6 @@ def _convert_lower(cx: Any, x: Any, *, new_dtype: np.dtype[Any], weak_type: bool
 
 def _convert_jvp(primitive: Primitive, primals: Any, tangents: Any, params: Any) -> Any:
     (x,), (t,) = primals, tangents
-    if params["new_dtype"] in dtypes.FLOAT8 and not is_zero(t):
-        raise location.error(
-            errors.UnsupportedError,
-            f"{params['new_dtype'].name} stores numbers, and conversions to it have no derivative",
-            fix="convert stagec.lax.stop_gradient(x), or give the function a derivative with stagec.custom_jvp",
-        )
     out = primitive(x, **params)
     aval = aval_of(out)
     return out, primitive(t, new_dtype=aval.dtype, weak_type=False) if differentiable(aval) else zero_of(aval)
@@ -139,9 +134,13 @@ def as_array(operand: Operand) -> Array:
     return convert_element_type_p(operand, new_dtype=aval.dtype, weak_type=aval.weak_type)
 
 
+_BITS = dtypes.INTEGER | dtypes.FLOATING
+
+
 def _bitcast_shape(x: ShapedArray, *, new_dtype: np.dtype[Any]) -> ShapedArray:
+    same_bits = dtypes.itemsize_bits(x.dtype) == dtypes.itemsize_bits(new_dtype)
     for dtype in (x.dtype, new_dtype):
-        check_dtype("bitcast_convert_type", dtype, dtypes.INTEGER | dtypes.FLOATING)
+        check_dtype("bitcast_convert_type", dtype, _BITS if same_bits else _BITS - dtypes.SUB_BYTE)
     old, new = x.dtype.itemsize, new_dtype.itemsize
     if old == new:
         return ShapedArray.of(x.shape, new_dtype)

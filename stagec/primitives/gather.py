@@ -185,14 +185,12 @@ def index_grid(
 
 def default_fill(dtype: np.dtype[Any]) -> Any:
     """What out-of-range reads give: NaN, the least signed integer, the largest unsigned one, or True."""
-    if dtypes.is_inexact(dtype) or dtype in dtypes.FLOAT8:
+    if dtypes.is_inexact(dtype):
         return np.nan
     if dtype == dtypes.bool_:
         return True
-    if dtype in dtypes.INT4:
-        return -8 if dtype == dtypes.int4 else 15
-    info = np.iinfo(dtype)
-    return info.min if dtypes.is_signed(dtype) else info.max
+    low, high = dtypes.integer_range(dtype)
+    return low if dtypes.is_signed(dtype) else high
 
 
 def _gather_eval(

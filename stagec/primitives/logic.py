@@ -10,7 +10,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.dtypes import ALL, COMPLEX, FLOATING, INTEGER
+from stagec.core.dtypes import ALL, COMPLEX, FLOATING, INTEGER, SMALL
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive, SinglePrimitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives.axes import shape_error
@@ -136,7 +136,7 @@ def _clz_eval(x: Any) -> Any:
 
 
 population_count_p = _bits("population_count", _population_count_eval, "stablehlo.popcnt", INTEGER)
-clz_p = _bits("clz", _clz_eval, "stablehlo.count_leading_zeros", INTEGER)
+clz_p = _bits("clz", _clz_eval, "stablehlo.count_leading_zeros", INTEGER - SMALL)
 
 
 def _is_finite_eval(x: Any) -> Any:

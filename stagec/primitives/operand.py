@@ -122,8 +122,8 @@ def literal(value: Any, dtype: np.dtype[Any], weak_type: bool = False) -> Operan
 
 def check_range(value: int, dtype: np.dtype[Any], name: str = "") -> None:
     """Raise OverflowError for a Python integer that an integer dtype does not hold; `name` is the function called."""
-    info = np.iinfo(dtype)
-    if info.min <= value <= info.max:
+    low, high = dtypes.integer_range(dtype)
+    if low <= value <= high:
         return
     fix = "write it as a float, or use a wider dtype"
     if value < 0 and dtypes.is_unsigned(dtype):

@@ -30,14 +30,14 @@ def lowest(dtype: np.dtype[Any]) -> Any:
     """What `max` starts from."""
     if dtypes.is_bool(dtype):
         return False
-    return np.iinfo(dtype).min if dtypes.is_integer(dtype) else -np.inf
+    return dtypes.integer_range(dtype)[0] if dtypes.is_integer(dtype) else -np.inf
 
 
 def highest(dtype: np.dtype[Any]) -> Any:
     """What `min` starts from."""
     if dtypes.is_bool(dtype):
         return True
-    return np.iinfo(dtype).max if dtypes.is_integer(dtype) else np.inf
+    return dtypes.integer_range(dtype)[1] if dtypes.is_integer(dtype) else np.inf
 
 
 def _all_ones(dtype: np.dtype[Any]) -> Any:

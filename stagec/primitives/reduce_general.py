@@ -80,7 +80,7 @@ def run_graph(graph: Graph, args: Sequence[Any]) -> list[Any]:
 def _reduce_shape(*avals: ShapedArray, computation: Graph, dimensions: tuple[int, ...]) -> list[ShapedArray]:
     operands, starts = avals[: len(avals) // 2], avals[len(avals) // 2 :]
     for x, init in zip(operands, starts):
-        check_dtype("reduce", same_dtype("reduce", (x, init)), dtypes.ALL)
+        check_dtype("reduce", same_dtype("reduce", (x, init)), dtypes.ORDINARY)
         if init.shape or x.shape != operands[0].shape:
             raise shape_error(
                 "reduce",
@@ -244,6 +244,13 @@ def reduce(
         raise shape_error("reduce", "there are no operands", "pass an array, or a list of them")
     avals = [aval_of(v) for v in values]
     inits = [_initial(as_operand(s), a) for s, a in zip(starts, avals)]
+    if any(a.small for a in avals):
+        # `computation` combines wider numbers, and their last one is rounded.
+        kinds = [dtypes.COMPUTED_IN.get(a.dtype, a.dtype) for a in avals]
+        wide, starts = ([convert_element_type(v, k) for v, k in zip(vs, kinds)] for vs in (values, inits))
+        found: Any = reduce(wide[0] if single else wide, starts[0] if single else starts, computation, dimensions)
+        narrow = [convert_element_type(f, a.dtype) for f, a in zip([found] if single else found, avals)]
+        return narrow[0] if single else narrow
     axes = tuple(sorted(canonical_axes(dimensions, avals[0].ndim, "reduce")))
     graph = traced_computation("reduce", computation, [a.dtype for a in avals], single=single)
     operation = single_operation(graph) if single else None

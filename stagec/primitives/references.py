@@ -180,6 +180,30 @@ def carrying(refs: Sequence[Ref], function: Callable[..., Any]) -> Callable[...,
     return carried
 
 
+def inner_references(tracers: tuple[Any, ...], positions: Sequence[int]) -> tuple[tuple[Any, ...], list[Ref]]:
+    """A function's leaves, with references of the trace's own in place of the values at some positions."""
+    if not positions:
+        return tracers, []
+    values = list(tracers)
+    for i in positions:
+        values[i] = Ref(values[i], aval_of(values[i]))
+    return tuple(values), [values[i] for i in positions]
+
+
+def returning(function: Callable[..., Sequence[Any]], positions: Sequence[int]) -> Callable[..., list[Any]]:
+    """A flat function that has references at some positions, as one of their values.
+
+    Returns:
+      A function that returns the last values as well, after the results.
+    """
+
+    def flat(*leaves: Any) -> list[Any]:
+        given, inner = inner_references(leaves, positions)
+        return [*function(*given), *[read(ref) for ref in inner]]
+
+    return flat
+
+
 def write_all(refs: Sequence[Ref], values: Sequence[Any]) -> None:
     for ref, value in zip(refs, values):
         write(ref, value)

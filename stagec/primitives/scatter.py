@@ -124,7 +124,7 @@ def _extreme(dtype: np.dtype[Any], sign: int) -> Any:
         return sign * np.inf
     if dtype == dtypes.bool_:
         return sign > 0
-    return np.iinfo(dtype).max if sign > 0 else np.iinfo(dtype).min
+    return dtypes.integer_range(dtype)[sign > 0]
 
 
 def _scatter_lower(name: str, combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -147,12 +147,6 @@ def _scatter_lower(name: str, combine: Callable[[Any, Any], Any]) -> Callable[..
     ) -> Any:
         d = dimension_numbers
         aval, index_aval, update_aval = cx.in_avals
-        if name == "scatter_mul" and dtypes.is_complex(aval.dtype):
-            raise location.error(
-                errors.UnsupportedError,
-                f"scatter_mul of {aval.dtype.name} cannot be compiled",
-                fix="where indices do not repeat, use x.at[i].set(x[i] * values)",
-            )
         sizes = window_sizes(d, aval.ndim, update_aval.shape)
         indices, index_aval = signed_indices(cx, indices, index_aval)
         limits = [aval.shape[i] - sizes[i] for i in d.scatter_dims_to_operand_dims]
@@ -331,7 +325,7 @@ def _row(
 
 
 ORDERED = dtypes.NUMERIC - dtypes.COMPLEX
-scatter_p = _row("scatter", dtypes.ALL | dtypes.STORED, _write_at, lambda old, new: new)
+scatter_p = _row("scatter", dtypes.ALL, _write_at, lambda old, new: new)
 scatter_add_p = _row("scatter_add", dtypes.NUMERIC, _at(np.add), arithmetic.add)
 scatter_sub_p = _row("scatter_sub", dtypes.NUMERIC, _at(np.subtract), arithmetic.sub)
 scatter_mul_p = _row("scatter_mul", dtypes.NUMERIC, _at(np.multiply), arithmetic.mul)

@@ -329,7 +329,7 @@ def transpose(operand: ArrayLike, permutation: Sequence[int]) -> Array:
 def _rev_lower(cx: Any, x: Any, *, dimensions: tuple[int, ...]) -> Any:
     (aval,) = cx.out_avals
     attributes = {"dimensions": i64_array(dimensions)}
-    if not dtypes.is_unsigned(aval.dtype):
+    if not dtypes.is_unsigned(aval.dtype) or aval.small:
         return cx.emit("stablehlo.reverse", [x], attributes)
     # The compiler does not legalize a reversal of unsigned integers; the order needs no sign.
     bits = aval.update(dtype=np.dtype(f"int{8 * aval.dtype.itemsize}"))

@@ -298,7 +298,7 @@ reduce_window_min_p = window_reduction(
 
 
 def _general_shape(x: ShapedArray, init: ShapedArray, *, computation: Graph, **window: Any) -> ShapedArray:
-    same_dtype("reduce_window", (x, init))
+    check_dtype("reduce_window", same_dtype("reduce_window", (x, init)), dtypes.ORDINARY)
     if init.shape:
         raise shape_error(
             "reduce_window",
@@ -396,6 +396,11 @@ def reduce_window(
         "window_dilation": holes,
     }
     init = convert_element_type(as_operand(init_value), aval.dtype)
+    if aval.small:
+        # `computation` combines wider numbers, and their last one is rounded.
+        wide, start = (convert_element_type(v, dtypes.COMPUTED_IN[aval.dtype]) for v in (x, init))
+        found = reduce_window(wide, start, computation, dimensions, strides, padding, base, holes)
+        return convert_element_type(found, aval.dtype)
     graph = traced_computation(name, computation, [aval.dtype], single=True)
     operation = single_operation(graph)
     if operation is not None and operation.name in _NAMED:

@@ -155,7 +155,8 @@ def lognormal(key: KeyLike, sigma: ArrayLike = 1.0, shape: Shape | None = None, 
     >>> bool((random.lognormal(random.key(0), 0.5, (100,)) > 0).all())
     True
     """
-    wanted = wanted_dtype("lognormal", dtype, dtypes.INEXACT, "a floating-point or complex dtype")
+    kinds = dtypes.INEXACT - dtypes.SUB_BYTE
+    wanted = wanted_dtype("lognormal", dtype, kinds, "a floating-point or complex dtype")
     sizes = drawn_shape("lognormal", shape, sigma)
     single = as_key("lognormal", key)
     return tr.exp(draw_normal(single, sizes, wanted) * parameter("lognormal", sigma, wanted, sizes))

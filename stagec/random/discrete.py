@@ -33,7 +33,7 @@ from stagec.typing import ArrayLike, DTypeLike
 
 
 def _integer_dtype(name: str, dtype: Any) -> Any:
-    return wanted_dtype(name, dtype, dtypes.INTEGER, "an integer dtype", int)
+    return wanted_dtype(name, dtype, dtypes.INTEGER - dtypes.SUB_BYTE, "an integer dtype", int)
 
 
 def randint(key: KeyLike, shape: Shape, minval: ArrayLike, maxval: ArrayLike, dtype: DTypeLike = None) -> Array:

@@ -41,7 +41,7 @@ def wanted_dtype(name: str, dtype: Any, kinds: frozenset[np.dtype[Any]], what: s
 
 def float_dtype(name: str, dtype: Any) -> Any:
     """The floating dtype that a draw was asked for."""
-    return wanted_dtype(name, dtype, dtypes.FLOATING, "a floating-point dtype")
+    return wanted_dtype(name, dtype, dtypes.FLOATING - dtypes.SUB_BYTE, "a floating-point dtype")
 
 
 def drawn_shape(name: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
@@ -179,7 +179,7 @@ def normal(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     >>> random.normal(random.key(0), (2,)).round(3)
     Array([1.623, 2.025], dtype=float32)
     """
-    wanted = wanted_dtype("normal", dtype, dtypes.INEXACT, "a floating-point or complex dtype")
+    wanted = wanted_dtype("normal", dtype, dtypes.INEXACT - dtypes.SUB_BYTE, "a floating-point or complex dtype")
     return draw_normal(as_key("normal", key), as_shape(shape, "normal"), wanted)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import errors
+from stagec.core import errors, small
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config
 from stagec.core.graph import Literal
@@ -45,6 +45,8 @@ class EagerTrace(Trace):
             out = primitive.shape(*avals, **params)
         except (errors.ShapeError, errors.DtypeError) as error:
             raise with_operands(error, args) from None
+        if small.concerns(primitive, avals, out):
+            return small.computed(self, primitive, args, avals, out, params)
         with np.errstate(all="ignore"):
             result = primitive.eval(*values, **params)
         outs = zip(result, out, strict=True) if primitive.multiple else [(result, out)]

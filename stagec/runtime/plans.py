@@ -269,5 +269,5 @@ def _maker(dtype: np.dtype[Any], cast: np.dtype[Any]) -> Callable[[Any], Any]:
 def _bounds(inputs: Sequence[Any]) -> tuple[int, int]:
     """The integers that fit each integer dtype among the operands."""
     found = {v.aval.dtype for v in inputs if type(v) is Array and dtypes.is_integer(v.aval.dtype)}
-    infos = [np.iinfo(dtype) for dtype in (*found, dtypes.default_int())]
-    return max(int(i.min) for i in infos), min(int(i.max) for i in infos)
+    ranges = [dtypes.integer_range(dtype) for dtype in (*found, dtypes.default_int())]
+    return max(low for low, _ in ranges), min(high for _, high in ranges)

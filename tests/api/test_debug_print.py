@@ -90,7 +90,7 @@ def test_a_breakpoint_has_the_values_of_the_run(monkeypatch, capsys):
     @stagec.jit
     def f(x, scale=3):
         y = [x * scale, "text"]
-        stagec.debug.breakpoint()
+        stagec.debug.breakpoint(backend="cli", filter_frames=False, num_frames=1, token=None)
         return y[0]
 
     monkeypatch.setattr(sys, "stdin", io.StringIO("p y\np scale + 1\np np.sum\nc\n"))

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 
-import ml_dtypes
 import numpy as np
 import pytest
 
@@ -123,9 +122,7 @@ ADVISED = {
     "use stagec.numpy.round(x)": lambda: snp.round(X),
     "use stagec.numpy.vstack(arrays)": lambda: snp.vstack([X, X]),
     "use stagec.numpy.any(x)": lambda: snp.any(X),
-    "keep such numbers as uint8, and convert them with ml_dtypes outside of jit": lambda: np.asarray(
-        snp.asarray(np.ones(2, ml_dtypes.float8_e5m2).view(np.uint8))
-    ).view(ml_dtypes.float8_e5m2),
+    "use stagec.numpy.int2 or uint2, or bool": lambda: (snp.int2(1), snp.uint2(1), snp.array([1], bool)),
     "use stagec.numpy.trapezoid(y)": lambda: snp.trapezoid(X),
     "arrays are immutable; stagec.numpy.append(x, values) makes a new one": lambda: snp.append(X, X),
     "use numpy.asarray(x)": lambda: np.asarray(X),

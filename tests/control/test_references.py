@@ -287,6 +287,95 @@ def test_what_varies_inside_is_not_written_outside():
     assert float(ref[...]) == 0
 
 
+@pytest.mark.parametrize("how", [lambda f: f, stagec.jit], ids=["eager", "jit"])
+def test_mapped_references_hold_a_part_for_each_element(how):
+    ref = stagec.new_ref(snp.arange(6.0).reshape(2, 3))
+
+    def step(x, r):
+        before = r[...]
+        r[0] = before[0] + x
+        lax.fori_loop(0, 2, lambda i, _: r.set(r[...] * 2), None)
+        return before
+
+    before = how(stagec.vmap(step, in_axes=(0, 1), out_axes=1))(snp.ones(3), ref)
+    assert before.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert ref[...].tolist() == [[4, 8, 12], [12, 16, 20]]
+
+
+def test_a_mapped_reference_takes_what_all_elements_share():
+    ref = stagec.new_ref(snp.zeros((2, 3)))
+
+    def write(r):
+        r[...] = snp.array([1.0, 2.0])
+
+    stagec.vmap(write, in_axes=1)(ref)
+    assert ref[...].tolist() == [[1, 1, 1], [2, 2, 2]]
+    with pytest.raises(errors.UnsupportedError, match="passed twice"):
+        stagec.vmap(lambda a, b: None, in_axes=(1, None))(ref, ref)
+    with pytest.raises(errors.ShapeError, match=r"axis 2 of r is mapped, but it is float32\[2,3\]"):
+        stagec.vmap(write, in_axes=2)(ref)
+
+
+@pytest.mark.parametrize("how", [lambda f: f, stagec.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_scan_goes_over_the_rows_of_references(how, reverse):
+    ref, xs = stagec.new_ref(snp.arange(3.0)), snp.array([1.0, 2.0, 4.0])
+
+    def step(carry, rows):
+        x, row = rows
+        before = row[...]
+        row[...] = carry
+        return carry + x + before, before
+
+    total, before = how(lambda r: lax.scan(step, 0.0, (xs, r), reverse=reverse))(ref)
+    assert (float(total), before.tolist()) == (10, [0, 1, 2])
+    assert ref[...].tolist() == ([9, 6, 0] if reverse else [0, 1, 4])
+    with pytest.raises(errors.PytreeError, match="pair"):
+        lax.scan(lambda c, r: r[...], 0.0, ref)
+
+
+@pytest.mark.parametrize("how", [lambda f: f, stagec.jit], ids=["eager", "jit"])
+def test_tangents_of_references_are_references(how):
+    ref, dot = stagec.new_ref(2.0), stagec.new_ref(1.0)
+    unused, zero = stagec.new_ref(5.0), stagec.new_ref(7.0)
+
+    def f(x, r, u):
+        r[...] *= x
+        u[...] = 3.0
+        return r[...] + 1
+
+    found = how(lambda r, d, u, z: stagec.jvp(f, (3.0, r, u), (1.0, d, z)))(ref, dot, unused, zero)
+    assert [float(v) for v in found] == [7, 5]
+    assert [float(r[...]) for r in (ref, dot, unused, zero)] == [6, 5, 3, 0]
+    with pytest.raises(errors.ArgumentTypeError, match="of r and its tangent, one is a reference"):
+        stagec.jvp(f, (3.0, ref, unused), (1.0, 1.0, zero))
+
+
+@pytest.mark.parametrize("how", [lambda f: f, stagec.jit], ids=["eager", "jit"])
+def test_a_backward_function_writes_a_reference_that_was_an_argument(how):
+    @stagec.custom_vjp
+    def stash(seen, x):
+        return x
+
+    def backward(seen, ct):
+        seen["ct"][...] = ct
+        return None, ct
+
+    stash.defvjp(lambda seen, x: (x, seen), backward)
+    ref = stagec.new_ref(0.0)
+    slope = how(stagec.grad(lambda x, r: stash({"ct": r}, snp.sin(x)) ** 2))(1.0, ref)
+    np.testing.assert_allclose(slope, np.sin(2.0), rtol=1e-6)
+    np.testing.assert_allclose(ref[...], 2 * np.sin(1.0), rtol=1e-6)
+    assert float(stash({"ct": ref}, 2.0)) == 2
+
+
+def test_a_checkpoint_reads_references():
+    ref = stagec.new_ref(2.0)
+    f = stagec.checkpoint(lambda x, r, y: snp.sin(x) * r[...] * y)
+    assert float(f(0.5, ref, 3.0)) == pytest.approx(6 * np.sin(0.5))
+    assert float(stagec.grad(f)(0.5, ref, 3.0)) == pytest.approx(6 * np.cos(0.5))
+
+
 def test_functions_that_cannot_write_say_so():
     ref = stagec.new_ref(0.0)
 

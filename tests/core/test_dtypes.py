@@ -11,7 +11,8 @@ from stagec.core import dtype_info, dtypes
 from stagec.core.config import config
 from stagec.core.errors import DtypeError
 
-ORDER = sorted(dtypes.ALL, key=str)
+ORDER = sorted(dtypes.ORDINARY, key=str)
+SMALL = sorted(dtypes.SMALL, key=str)
 NARROW = [d for d in ORDER if d not in (dtypes.int64, dtypes.uint64, dtypes.float64, dtypes.complex128)]
 
 
@@ -61,6 +62,20 @@ def test_every_pair_promotes_as_in_jax(x64, jax_dtypes):
         assert (row, *jax_result(jax_dtypes, row)) == (row, *dtypes.lattice_result(row))
 
 
+def test_small_dtypes_promote_as_in_jax(jax_dtypes, x64):
+    weak = [(d, True) for d, is_weak in pairs(x64) if is_weak]
+    partners = [(d, False) for d in (*ORDER, *SMALL)] + weak
+    for row in itertools.product([(d, False) for d in SMALL], partners):
+        for pair in (row, row[::-1]):
+            try:
+                expected = jax_dtypes.result_type(*(WithAval(*p) for p in pair), return_weak_type_flag=True)
+            except jax_dtypes.TypePromotionError:
+                with pytest.raises(DtypeError, match="have no common dtype"):
+                    dtypes.lattice_result(pair)
+            else:
+                assert (pair, *expected) == (pair, *dtypes.lattice_result(pair))
+
+
 def test_triples_promote_as_in_jax(x64, jax_dtypes):
     for row in itertools.combinations_with_replacement(pairs(x64), 3):
         assert (row, *jax_result(jax_dtypes, row)) == (row, *dtypes.lattice_result(row))
@@ -105,15 +120,16 @@ def test_inexact_dtypes_agree_with_jax(jax_dtypes, x64):
 def test_subdtypes_agree_with_jax():
     jax_dtypes = pytest.importorskip("jax.dtypes")
     kinds = [np.generic, np.number, np.integer, np.signedinteger, np.unsignedinteger, np.inexact, np.floating]
-    kinds += [np.complexfloating, np.bool_, np.float32, ml_dtypes.bfloat16, float, int, complex]
-    for dtype, kind in itertools.product([*ORDER, float, int, "float32", dtypes.float0], kinds):
+    kinds += [np.complexfloating, np.bool_, np.float32, ml_dtypes.bfloat16, ml_dtypes.int4, float, int, complex]
+    for dtype, kind in itertools.product([*ORDER, *SMALL, float, int, "float32", dtypes.float0], kinds):
         assert (dtype, kind, jax_dtypes.issubdtype(dtype, kind)) == (dtype, kind, dtype_info.issubdtype(dtype, kind))
 
 
 def test_isdtype_agrees_with_jax():
     snp = pytest.importorskip("jax.numpy")
     kinds = ["bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating", "numeric"]
-    for dtype, kind in itertools.product(ORDER, [*kinds, ("bool", "integral"), np.int8, ("bool", "float32")]):
+    kinds += [("bool", "integral"), np.int8, ("bool", "float32")]
+    for dtype, kind in itertools.product([*ORDER, *SMALL], kinds):
         assert (dtype, kind, snp.isdtype(dtype, kind)) == (dtype, kind, dtype_info.isdtype(dtype, kind))
 
 
@@ -175,8 +191,8 @@ def test_an_unknown_short_name_lists_the_known_ones():
 
 def test_kinds_partition_the_dtypes():
     kinds = [dtypes.BOOL, dtypes.SIGNED, dtypes.UNSIGNED, dtypes.FLOATING, dtypes.COMPLEX]
-    assert sum(map(len, kinds)) == len(dtypes.ALL) == 15
-    for dtype in ORDER:
+    assert sum(map(len, kinds)) == len(dtypes.ALL) == 30
+    for dtype in dtypes.ALL:
         asked = [dtypes.is_bool, dtypes.is_signed, dtypes.is_unsigned, dtypes.is_float, dtypes.is_complex]
         assert [f(dtype) for f in asked] == [dtype in kind for kind in kinds]
 

@@ -283,11 +283,11 @@ CASES = [
     ("pass an initializer", lambda: tree.reduce(max, []), lambda: tree.reduce(max, [], 0)),
     # Dtypes.
     (
-        "use one of bool, int8 to int64, uint8 to uint64, bfloat16, float16, float32, float64, complex64, complex128, and to store numbers float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, int4, uint4",
+        "use one of bool, int8 to int64, uint8 to uint64, bfloat16, float16, float32, float64, complex64, complex128, or a small one, such as float8_e4m3fn and int4",
         lambda: snp.zeros(2, np.longdouble),
         lambda: [
             snp.zeros(2, d)
-            for d in ("bool", "int8", "int32", "uint8", "uint32", "bfloat16", "float16", "float32", "complex64")
+            for d in ("bool", "int8", "int32", "uint8", "uint32", "bfloat16", "float16", "float32", "complex64", "int4")
         ],
     ),
     ("use finfo for floating dtypes", lambda: dtypes.iinfo("float32"), lambda: dtypes.finfo("float32")),

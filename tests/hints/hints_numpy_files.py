@@ -22,6 +22,14 @@ def _numbers():
 
 
 CASES = [
+    (
+        "save np.asarray(x).view('uint8'), and view what was read as the dtype",
+        lambda: snp.save("small.npy", V.astype("int4")),
+        lambda: (
+            snp.save("small.npy", np.asarray(V.astype("int4")).view("uint8")),
+            snp.asarray(np.load("small.npy").view(snp.dtype("int4"))),
+        ),
+    ),
     ("compare it with 0 first, as in x != 0", lambda: snp.packbits(V), lambda: snp.packbits(V != 0)),
     ("convert it with astype('uint8')", lambda: snp.unpackbits(P), lambda: snp.unpackbits(P.astype("uint8"))),
     (

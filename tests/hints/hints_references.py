@@ -45,6 +45,26 @@ def escaped():
 
 CASES = [
     (
+        "give a size of 0 or more, and a stride above 0",
+        lambda: stagec.ds(0, -1),
+        lambda: snp.arange(4)[stagec.ds(0, 2, 2)],
+    ),
+    (
+        "slice no more elements than the axis has",
+        lambda: snp.arange(4)[stagec.ds(0, 5)],
+        lambda: snp.arange(4)[stagec.ds(0, 4)],
+    ),
+    (
+        "slice a known number of elements, and mask what is too many with snp.where",
+        lambda: stagec.jit(lambda n: snp.arange(4)[stagec.ds(0, n)])(2),
+        lambda: stagec.jit(lambda n: snp.where(snp.arange(4) < n, snp.arange(4)[stagec.ds(0, 4)], 0))(2),
+    ),
+    (
+        "give references a tangent made by stagec.new_ref",
+        lambda: stagec.jvp(lambda r: r[...], (OUTER,), (1.0,)),
+        lambda: stagec.jvp(lambda r: r[...], (OUTER,), (stagec.new_ref(1.0),)),
+    ),
+    (
         "return the value and write it outside; stagec.jit and the loops and choices of stagec.lax write references, "
         "rules of custom derivatives, checkpoint and make_graph do not",
         lambda: stagec.checkpoint(write)(1.0),

@@ -5,7 +5,7 @@ import pytest
 
 import stagec
 import stagec.numpy as snp
-from stagec import dtypes, lax, random, ref, tree_util
+from stagec import dlpack, dtypes, lax, random, ref, tree_util
 from stagec.scipy import linalg, special
 
 F = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -13,6 +13,12 @@ V, N = F[0], np.arange(4, dtype=np.int8)
 
 # Called with either package.
 CALLS = {
+    **{
+        f"conv_transpose with the padding of the convolution, {k}": lambda j, k=k, s=s, p=p: j.lax.conv_transpose(
+            F[None, ..., None], F[:k, :2, None, None], s, p, rhs_dilation=(1, 2), use_consistent_padding=True
+        )
+        for k, s, p in ((2, (1, 1), [(0, 0), (1, 0)]), (3, (2, 3), [(1, 2), (0, 1)]), (1, (2, 2), "SAME"))
+    },
     "top_k along the first axis": lambda j: j.lax.top_k(F[::-1] * np.float32([1, -1, 1, -1]), 2, axis=0),
     "top_k along a middle axis": lambda j: j.lax.top_k(
         np.arange(24.0, dtype=np.float32).reshape(2, 3, 4) % 7, 2, axis=1
@@ -95,6 +101,14 @@ def test_keys_may_be_asked_for_by_their_dtype():
     np.testing.assert_array_equal(random.key_data(random.wrap_key_data(bits, dtype=dtype)), bits)
 
 
+def test_functions_of_dtypes_take_jaxs_arguments():
+    assert dtypes.canonicalize_dtype("float64", allow_extended_dtype=True) == np.float32
+    assert dtypes.issubdtype(a="int4", b=np.integer) and snp.issubdtype(arg1="int4", arg2=np.integer)
+    assert dtypes.result_type(1, np.int8(2), return_weak_type_flag=True) == (np.dtype("int8"), False)
+    assert dtypes.result_type(1, 2.0, return_weak_type_flag=True) == (np.dtype("float32"), True)
+    np.testing.assert_array_equal(dlpack.from_dlpack(external_array=V), V)
+
+
 def test_other_arguments_are_taken():
     np.testing.assert_allclose(special.erf(x=0.5), 0.5204999, rtol=1e-6)
     assert linalg.dft(2, dtype="complex64").dtype == np.complex64
@@ -104,6 +118,7 @@ def test_other_arguments_are_taken():
 
 
 def test_references_are_made_without_a_value_and_given_up():
+    assert (stagec.empty_ref, stagec.free_ref) == (ref.empty_ref, ref.free_ref)
     made = ref.empty_ref(stagec.ShapeDtypeStruct((2,), "float32"))
     made[0] = 5.0
     assert float(made[0]) == 5.0

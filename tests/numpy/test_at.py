@@ -343,3 +343,16 @@ def test_complex_numbers_are_updated_and_accumulated() -> None:
 
     for found, expected in zip(stagec.jit(run)(x), run(snp.asarray(x))):
         np.testing.assert_allclose(np.asarray(found), np.asarray(expected), 1e-4, 1e-4)
+
+
+def test_complex_products_at_repeated_indices_are_compiled():
+    x = np.array([1 + 2j, 3 - 1j, 2j, 1], np.complex64)
+    i, v = np.array([0, 2, 0, 7, 2, 0, -1]), np.array([1j, 2, 3 + 1j, 4, 5, 1 - 1j, 2j], np.complex64)
+    expected = x.copy()
+    np.multiply.at(expected, i[[0, 1, 2, 4, 5, 6]], v[[0, 1, 2, 4, 5, 6]])
+    for how in (lambda f: f, stagec.jit):
+        np.testing.assert_allclose(how(lambda x, v: x.at[i].multiply(v))(snp.asarray(x), v), expected, rtol=1e-6)
+    batch = stagec.jit(stagec.vmap(lambda x: lax.fori_loop(0, 2, lambda _, c: c.at[i].multiply(v), x)))(x[None])
+    twice = expected.copy()
+    np.multiply.at(twice, i[[0, 1, 2, 4, 5, 6]], v[[0, 1, 2, 4, 5, 6]])
+    np.testing.assert_allclose(batch[0], twice, rtol=1e-5)

@@ -189,7 +189,7 @@ ROWS = [
     row("scatter", _scatter, _scattered(lambda old, new: new)),
     row("scatter_add", _scatter, _scattered(np.add)),
     row("scatter_sub", _scatter, _scattered(np.subtract)),
-    row("scatter_mul", lambda s: _scatter(s, "iuf"), _scattered(np.multiply)),  # of complex numbers it is not compiled
+    row("scatter_mul", lambda s: _scatter(s, "iufc"), _scattered(np.multiply)),
     row("scatter_max", lambda s: _scatter(s, "iuf"), _scattered(np.maximum)),
     row("scatter_min", lambda s: _scatter(s, "iuf"), _scattered(np.minimum)),
     row("scatter_apply", _apply, _applied),
