@@ -6,6 +6,9 @@ import dataclasses
 
 from passes.kernels.elements import ELEMENTS
 
+# What the parts of AMX multiply.
+_MATRICES = {"amx_bf16": ("bf16",), "amx_int8": ("i8", "ui8")}
+
 
 @dataclasses.dataclass(frozen=True)
 class Processor:
@@ -21,6 +24,7 @@ class Processor:
       halves: whether float16 is converted by an instruction.
       masked: whether a vector can be loaded and stored in part at no cost.
       loads: vectors that can be loaded in a cycle.
+      matrices: element types that a matrix unit multiplies (see `products/amx.py`).
       l1, l2: bytes of a core's own caches.
       cores: how many cores work is split for; more of them take smaller shares.
     """
@@ -31,6 +35,7 @@ class Processor:
     halves: bool = False
     masked: bool = False
     loads: int = 2
+    matrices: frozenset[str] = frozenset()
     l1: int = 32 << 10
     l2: int = 1 << 20
     cores: int = 8
@@ -55,7 +60,10 @@ class Processor:
         if machine == "aarch64":
             return cls(vector_bytes=16, registers=32, fused=True, halves=True)
         if {"avx512f", "avx512vl", "avx512dq", "avx512bw"} <= features:
-            return cls(vector_bytes=64, registers=32, fused=True, halves=True, masked=True)
+            matrices = {element for name, elements in _MATRICES.items() if name in features for element in elements}
+            if "amx_tile" not in features:
+                matrices = set()
+            return cls(64, registers=32, fused=True, halves=True, masked=True, matrices=frozenset(matrices))
         if "avx2" in features:
             return cls(vector_bytes=32, registers=16, fused="fma" in features, halves="f16c" in features)
         return cls()

@@ -7,7 +7,7 @@ from typing import Any
 from passes import bindings
 from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.processor import Processor
-from passes.kernels.products import dots, epilogue as epilogues, pairs
+from passes.kernels.products import amx, dots, epilogue as epilogues, groups, pairs
 from passes.kernels.products.packing import Panels, packing
 from passes.kernels.products.shapes import Product, read, sources
 from passes.kernels.products.tiled import Tiled
@@ -50,6 +50,15 @@ def _form(
         if how.form == "dots":
             if key not in written:
                 written[key] = dots.kernel(product, how, _vectors(product, processor), epilogue, location)
+        elif how.form == "amx":
+            rows = groups.Groups(product.lhs.transposed, product.m, product.k, how.rows, True) if how.pack_lhs else None
+            columns = groups.Groups(product.rhs, product.n, product.k, how.width, False)
+            if rows is not None:
+                lhs = _grouped(kernels, processor, product, rows, lhs, op.location)
+            rhs = _grouped(kernels, processor, product, columns, rhs, op.location)
+            if key not in written:
+                vectors = Vectors(Writer(), "f32" if product.element == "f32" else "i32", how.lanes, processor)
+                written[key] = amx.Tiles(product, how, vectors, epilogue, rows, columns).kernel(location)
         else:
             left = Panels(product.lhs.transposed, product.m, product.k, how.rows) if how.pack_lhs else None
             right = Panels(product.rhs, product.n, product.k, how.width) if how.pack_rhs == "ahead" else None
@@ -75,6 +84,15 @@ def _packed(kernels: Kernels, processor: Processor, product: Product, panels: Pa
     type_ = tensor_type((panels.size * product.batches,), _element(product.element))
     with location:
         return kernels.dispatch(kernel, [value], [type_])[0]
+
+
+def _grouped(
+    kernels: Kernels, processor: Processor, product: Product, packed: groups.Groups, value: Any, location: Any
+) -> Any:
+    vectors = Vectors(Writer(), "i32", groups.LANES, processor)
+    kernel = groups.packing(packed, product.batch, product.batches, vectors, location)
+    with location:
+        return kernels.dispatch(kernel, [value], [tensor_type((packed.size * product.batches,), _element("i32"))])[0]
 
 
 def _vectors(product: Product, processor: Processor) -> Vectors:

@@ -27,6 +27,10 @@ _PANEL = 128 << 10
 _SMALL, _SLACK = 1 << 20, 1.04
 # The same, for few columns: IREE's own code is up to a fifth faster.
 _FEW = 1 << 17
+# A block of sums that the matrix unit computes at a time, how many multiply-adds a second it makes, roughly, and from
+# how many on it pays to bring operands into the order that it needs.
+AMX_ROWS, AMX_WIDTH = 32, 32
+_AMX_MULTIPLY_ADDS, _AMX_LEAST = 5e11, 1 << 17
 # A left operand of at most this many rows reads each row of B once, so packing does not pay.
 _THIN = 12
 
@@ -36,7 +40,8 @@ class Tiling:
     """How a product is computed.
 
     Attributes:
-      form: `tiled`; or `dots`, for few columns of operands that are both contiguous along the sum.
+      form: `tiled`; `amx` with the matrix unit; or `dots`, for few columns of operands that are both contiguous along
+        the sum.
       rows, vectors: the register tile's extent.
       lanes: elements in a vector.
       pack_lhs: whether the left operand is copied into panels first.
@@ -69,6 +74,8 @@ def tiling(product: Product, processor: Processor) -> Tiling | None:
     size = ELEMENTS[product.element].size
     lanes = processor.lanes(product.element)
     m, n, k = product.m, product.n, product.k
+    if {product.lhs.element, product.rhs.element} <= processor.matrices and _suits_amx(product):
+        return _amx(product, processor)
     if product.lhs.column == 1 and product.rhs.row == 1 and min(m, n) <= 8 and k >= 2 * lanes:
         return _dots(product, processor)
     if n < lanes // 2 and m > 1 and m * n * k > _FEW:
@@ -94,6 +101,21 @@ def tiling(product: Product, processor: Processor) -> Tiling | None:
         depth = min(depth, _PANEL // (width * size))
     blocks = _blocks(product, processor, rows, width, min(depth, k))
     return Tiling("tiled", rows, vectors, lanes, pack_lhs, pack_rhs, min(depth, k), *blocks, prefetch)
+
+
+def _suits_amx(product: Product) -> bool:
+    m, n, k = product.m, product.n, product.k
+    readable = all(1 in (matrix.row, matrix.column) for matrix in (product.lhs, product.rhs))
+    return readable and min(m, n) > 8 and k >= 16 and m * n * k >= _AMX_LEAST
+
+
+def _amx(product: Product, processor: Processor) -> Tiling:
+    size = ELEMENTS[product.lhs.element].size
+    # Tiles have whole rows of 64 bytes, and nothing beyond an operand may be read.
+    whole = product.lhs.column == 1 and product.m % AMX_ROWS == 0 and product.k * size % 64 == 0
+    panels = -(-product.m // AMX_ROWS), -(-product.n // AMX_WIDTH)
+    blocks = _shared(product, processor, panels, panels, AMX_ROWS, AMX_WIDTH, size, _AMX_MULTIPLY_ADDS)
+    return Tiling("amx", AMX_ROWS, 2, AMX_WIDTH // 2, not whole, "ahead", product.k, *blocks)
 
 
 def _dots(product: Product, processor: Processor) -> Tiling:
@@ -154,12 +176,34 @@ def _blocks(product: Product, processor: Processor, rows: int, width: int, depth
     if product.m * depth * size > room:
         m = max(1, room // (rows * depth * size))
 
+    return _shared(product, processor, (row_panels, column_panels), (m, n), rows, width, size, _MULTIPLY_ADDS[size])
+
+
+def _shared(
+    product: Product,
+    processor: Processor,
+    panels: tuple[int, int],
+    most: tuple[int, int],
+    rows: int,
+    width: int,
+    size: int,
+    speed: float,
+) -> tuple[int, int]:
+    """Panels of rows and of columns in a block: at most some, and less where cores share the work.
+
+    Args:
+      panels: how many there are of rows and of columns, of `rows` and `width` each.
+      size: bytes of an element.
+      speed: multiply-adds in a second.
+    """
+    m, n = most
+
     def seconds() -> float:
-        work = m * rows * n * width * product.k / _MULTIPLY_ADDS[size]
+        work = m * rows * n * width * product.k / speed
         return max(work, (m * rows + n * width) * product.k * size / _BYTES)
 
     while product.batches < processor.cores and seconds() > _SHARE:
-        if -(-row_panels // m) * -(-column_panels // n) * product.batches >= processor.cores:
+        if -(-panels[0] // m) * -(-panels[1] // n) * product.batches >= processor.cores:
             break
         if n > 1 and n * width >= m * rows:
             n = -(-n // 2)
@@ -167,7 +211,7 @@ def _blocks(product: Product, processor: Processor, rows: int, width: int, depth
             m = -(-m // 2)
         else:
             break
-    return _even(row_panels, m), _even(column_panels, n)
+    return _even(panels[0], m), _even(panels[1], n)
 
 
 def _even(panels: int, block: int) -> int:
