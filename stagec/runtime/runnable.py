@@ -52,6 +52,7 @@ class Runnable(abc.ABC):
 
     def __init__(self) -> None:
         self._executable: Executable | None = None
+        self._packed: dict[int, Array] = {}
         self._lock = threading.Lock()
         _all.add(self)
 
@@ -137,11 +138,19 @@ class Runnable(abc.ABC):
 
     def _run(self, executable: Executable, inputs: list[Any]) -> list[Array]:
         try:
-            return executable.run(inputs)
+            return executable.run([*inputs, *self._copies(executable, inputs)] if executable.packed else inputs)
         except (IndexError, ValueError) as error:
             if executable.in_place or not any(text in str(error) for text in _COMPILER_FAULTS):
                 raise
             return self.recover(inputs, error)
+
+    def _copies(self, executable: Executable, inputs: list[Any]) -> list[Array]:
+        """The packed copies of captured arrays that a program takes; made at the first call."""
+        for number, packing in enumerate(executable.packed):
+            if number not in self._packed:
+                copy = packing.of(inputs[packing.argument]._host())
+                self._packed[number] = Array.of(copy, packing.aval).on(self.device, committed=False)
+        return [self._packed[number] for number in range(len(executable.packed))]
 
     def _take_donated(self, everything: list[Any]) -> None:
         if self.donated:

@@ -26,7 +26,7 @@ def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
     written: dict[Any, Kernel] = {}
     for op in kernels.found("stablehlo.dot_general"):
         product = read(op.opview)
-        how = tiling(product, processor) if product is not None else None
+        how = tiling(product, processor, _is_known(kernels, op, product)) if product is not None else None
         if product is None:
             kernels.plan.refuse("product", op.location, "element types or axes that kernels have no code for")
         elif how is None:
@@ -41,7 +41,7 @@ def _form(
     kernels: Kernels, processor: Processor, op: Any, product: Product, how: Tiling, written: dict[Any, Kernel]
 ) -> None:
     epilogue = epilogues.find(op, product)
-    lhs, rhs = reversed(sources(op.opview)) if product.exchanged else sources(op.opview)
+    lhs, rhs = _operands(op, product)
     location = epilogues.location_of(epilogue, op)
     with bindings.ir.InsertionPoint(epilogues.last_operation(epilogue, op)), location:
         # What kernels are written from, but for the users' lines.
@@ -79,9 +79,21 @@ def _form(
     epilogues.replace(epilogue, made[: len(made) - extra], op)
 
 
+def _is_known(kernels: Kernels, op: Any, product: Product) -> bool:
+    """Whether the right operand is packed before the first call, if it is packed at all."""
+    return kernels.weights.is_one(_operands(op, product)[1])
+
+
+def _operands(op: Any, product: Product) -> tuple[Any, Any]:
+    left, right = sources(op.opview)
+    return (right, left) if product.exchanged else (left, right)
+
+
 def _packed(kernels: Kernels, processor: Processor, product: Product, panels: Panels, value: Any, location: Any) -> Any:
-    kernel = packing(panels, product.batch, product.batches, _vectors(product, processor), location)
     type_ = tensor_type((panels.size * product.batches,), _element(product.element))
+    if kernels.weights.is_one(value):
+        return kernels.weights.packed(value, panels.layout(product.batch), type_)
+    kernel = packing(panels, product.batch, product.batches, _vectors(product, processor), location)
     with location:
         return kernels.dispatch(kernel, [value], [type_])[0]
 
@@ -89,10 +101,13 @@ def _packed(kernels: Kernels, processor: Processor, product: Product, panels: Pa
 def _grouped(
     kernels: Kernels, processor: Processor, product: Product, packed: groups.Groups, value: Any, location: Any
 ) -> Any:
+    type_ = tensor_type((packed.size * product.batches,), _element("i32"))
+    if kernels.weights.is_one(value):
+        return kernels.weights.packed(value, packed.layout(product.batch), type_)
     vectors = Vectors(Writer(), "i32", groups.LANES, processor)
     kernel = groups.packing(packed, product.batch, product.batches, vectors, location)
     with location:
-        return kernels.dispatch(kernel, [value], [tensor_type((packed.size * product.batches,), _element("i32"))])[0]
+        return kernels.dispatch(kernel, [value], [type_])[0]
 
 
 def _vectors(product: Product, processor: Processor) -> Vectors:

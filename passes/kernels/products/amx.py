@@ -51,6 +51,8 @@ class Tiles:
         else:
             self.lhs = Buffer("%lhs", lhs.size * product.batches, "i32")
         self.rhs = Buffer("%rhs", rhs.size * product.batches, "i32")
+        # Of at most 16 rows, the other half of each block would be nothing.
+        self.halves = range(2 if product.m > LANES else 1)
         self.instruction = _INSTRUCTIONS[product.lhs.element, product.rhs.element]
 
     def kernel(self, location: Any) -> Kernel:
@@ -96,22 +98,22 @@ class Tiles:
             unit, step = GROUP, length
         lhs = w.mul(w.add(self.lhs0, w.mul(m, step)), unit)
         rhs = w.mul(w.add(self.rhs0, w.mul(n, length)), GROUP)
-        for i in range(4):
+        for i in range(2 * len(self.halves)):
             self._call("tilezero", [i])
 
         def term(group: Index, _: object) -> None:
-            for i in range(2):
+            for i in self.halves:
                 at = w.add(w.add(lhs, w.mul(group, GROUP)), i * LANES * step * unit)
                 self._move("tileloadd64", _LHS + i, self.lhs_start, at, step * unit)
             for j in range(2):
                 at = w.add(w.add(rhs, w.mul(group, AMX_WIDTH * GROUP)), j * _LINE)
                 self._move("tileloadd64", _RHS + j, self.rhs_start, at, AMX_WIDTH * GROUP)
-            for i in range(2):
+            for i in self.halves:
                 for j in range(2):
                     self._call(self.instruction, [2 * i + j, _LHS + i, _RHS + j])
 
         w.loop(0, length, LANES, term)
-        for i in range(2):
+        for i in self.halves:
             for j in range(2):
                 at = i * LANES * AMX_WIDTH * GROUP + j * _LINE
                 self._move("tilestored64", 2 * i + j, self.sums_start, at, AMX_WIDTH * GROUP)

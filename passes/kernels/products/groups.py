@@ -15,6 +15,7 @@ from passes.kernels.products.packing import batch_offset
 from passes.kernels.products.shapes import Matrix
 from passes.kernels.products.vectors import Vectors
 from passes.kernels.squares import transposed
+from passes.kernels.weights import Layout
 from passes.kernels.writer import Buffer, Index, Writer
 
 # Bytes of a group, and groups in a vector.
@@ -60,6 +61,11 @@ class Groups:
     def size(self) -> int:
         """Groups of one packed matrix."""
         return self.count * self.width * self.length
+
+    def layout(self, batch: Sequence[int]) -> Layout:
+        """How the groups of a batch are made before the program is called."""
+        matrix, shape = self.matrix, (*batch, self.depth, self.extent)
+        return Layout(shape, (*matrix.batch, matrix.row, matrix.column), self.width, self.each, self.lines)
 
 
 def can_pack(matrix: Matrix) -> bool:

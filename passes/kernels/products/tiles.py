@@ -33,6 +33,10 @@ AMX_ROWS, AMX_WIDTH = 32, 32
 _AMX_MULTIPLY_ADDS, _AMX_LEAST = 5e11, 1 << 17
 # A left operand of at most this many rows reads each row of B once, so packing does not pay.
 _THIN = 12
+# The same where it is packed before the first call.
+_THIN_PACKED = 2
+# A product of fewer rows or columns leaves most of the matrix unit idle, which matters where operands must be packed.
+_FEW_AMX = 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,12 +73,16 @@ class Tiling:
         return self.vectors * self.lanes
 
 
-def tiling(product: Product, processor: Processor) -> Tiling | None:
-    """How to compute a product; None where the compiler's own code is better."""
+def tiling(product: Product, processor: Processor, known: bool = False) -> Tiling | None:
+    """How to compute a product; None where the compiler's own code is better.
+
+    Args:
+      known: whether the right operand is the same at each call, so that packing it costs no time.
+    """
     size = ELEMENTS[product.element].size
     lanes = processor.lanes(product.element)
     m, n, k = product.m, product.n, product.k
-    if {product.lhs.element, product.rhs.element} <= processor.matrices and _suits_amx(product):
+    if {product.lhs.element, product.rhs.element} <= processor.matrices and _suits_amx(product, known):
         return _amx(product, processor)
     if product.lhs.column == 1 and product.rhs.row == 1 and min(m, n) <= 8 and k >= 2 * lanes:
         return _dots(product, processor)
@@ -82,7 +90,7 @@ def tiling(product: Product, processor: Processor) -> Tiling | None:
         return None
     rows, vectors = register_tile(m, n, lanes, size, processor, _SLACK if m * n * k <= _SMALL else 1.005)
     readable = product.rhs.column == 1
-    thin = m <= _THIN and readable and n * size >= _NEAR_ROWS
+    thin = m <= (_THIN_PACKED if known else _THIN) and readable and n * size >= _NEAR_ROWS
     if thin:
         rows, vectors = m, max(1, min(4, (processor.registers - 8) // m))
     # A thin product goes along its rows in short blocks, which stay in the first cache.
@@ -93,7 +101,7 @@ def tiling(product: Product, processor: Processor) -> Tiling | None:
     wide = packs and many and m * k * size > 64 << 10 and n > 8 * width
     # Rows that are contiguous along the sum are fetched ahead where they are, and need no copy.
     pack_lhs = wide and product.lhs.column != 1
-    pack_rhs = ("ahead" if many else "here") if packs else ""
+    pack_rhs = ("ahead" if many or known else "here") if packs else ""
     prefetch = False
     if wide and k * size >= _LONG_SUM:
         depth, prefetch = _DEPTH, True
@@ -103,10 +111,11 @@ def tiling(product: Product, processor: Processor) -> Tiling | None:
     return Tiling("tiled", rows, vectors, lanes, pack_lhs, pack_rhs, min(depth, k), *blocks, prefetch)
 
 
-def _suits_amx(product: Product) -> bool:
+def _suits_amx(product: Product, known: bool) -> bool:
     m, n, k = product.m, product.n, product.k
     readable = all(1 in (matrix.row, matrix.column) for matrix in (product.lhs, product.rhs))
-    return readable and min(m, n) > 8 and k >= 16 and m * n * k >= _AMX_LEAST
+    fills = m > (_THIN_PACKED if known else _FEW_AMX) and n > _FEW_AMX and k >= 16
+    return readable and fills and m * n * k >= _AMX_LEAST
 
 
 def _amx(product: Product, processor: Processor) -> Tiling:
