@@ -25,6 +25,8 @@ class Processor:
       masked: whether a vector can be loaded and stored in part at no cost.
       loads: vectors that can be loaded in a cycle.
       matrices: element types that a matrix unit multiplies (see `products/amx.py`).
+      pairs: element types of which an instruction multiplies pairs along a sum (see `products/grouped.py`).
+      sums_pairs: whether it adds those of integers to the sum as well.
       l1, l2: bytes of a core's own caches.
       cores: how many cores work is split for; more of them take smaller shares.
     """
@@ -36,6 +38,8 @@ class Processor:
     masked: bool = False
     loads: int = 2
     matrices: frozenset[str] = frozenset()
+    pairs: frozenset[str] = frozenset()
+    sums_pairs: bool = False
     l1: int = 32 << 10
     l2: int = 1 << 20
     cores: int = 8
@@ -63,7 +67,16 @@ class Processor:
             matrices = {element for name, elements in _MATRICES.items() if name in features for element in elements}
             if "amx_tile" not in features:
                 matrices = set()
-            return cls(64, registers=32, fused=True, halves=True, masked=True, matrices=frozenset(matrices))
+            pairs = {"i8", "ui8", "i16"}
+            # Where there is a matrix unit, multiplying pairs takes as long as widening them.
+            if "avx512_bf16" in features and "bf16" not in matrices:
+                pairs |= {"bf16"}
+            return cls(
+                *(64, 32, True, True, True),
+                matrices=frozenset(matrices),
+                pairs=frozenset(pairs),
+                sums_pairs="avx512_vnni" in features,
+            )
         if "avx2" in features:
             return cls(vector_bytes=32, registers=16, fused="fma" in features, halves="f16c" in features)
         return cls()

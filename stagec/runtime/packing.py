@@ -49,6 +49,8 @@ class Packing(NamedTuple):
         found = aligned_empty((self.size,), np.dtype(_DTYPES[self.element]))
         flat = array.reshape(-1)
         if self.group:
+            if self.group * flat.itemsize < found.itemsize:
+                flat = flat.astype(np.int16)
             flat = flat.view(f"u{flat.itemsize}")
         matrix = _view(flat, self.shape, self.strides)
         if self.group:

@@ -6,8 +6,10 @@ from typing import Any
 
 from passes import bindings
 from passes.kernels.dispatch import Kernel, Kernels
+from passes.kernels.elements import ELEMENTS
 from passes.kernels.processor import Processor
 from passes.kernels.products import amx, dots, epilogue as epilogues, groups, pairs
+from passes.kernels.products.grouped import Grouped
 from passes.kernels.products.packing import Panels, packing
 from passes.kernels.products.shapes import Product, read, sources
 from passes.kernels.products.tiled import Tiled
@@ -50,15 +52,19 @@ def _form(
         if how.form == "dots":
             if key not in written:
                 written[key] = dots.kernel(product, how, _vectors(product, processor), epilogue, location)
-        elif how.form == "amx":
-            rows = groups.Groups(product.lhs.transposed, product.m, product.k, how.rows, True) if how.pack_lhs else None
-            columns = groups.Groups(product.rhs, product.n, product.k, how.width, False)
+        elif how.form in ("amx", "pairs"):
+            unit = 2 if how.form == "pairs" else ELEMENTS[product.lhs.element].size
+            rows = None
+            if how.pack_lhs:
+                rows = groups.Groups(product.lhs.transposed, product.m, product.k, groups.ROWS, unit, True)
+            columns = groups.Groups(product.rhs, product.n, product.k, how.width, unit, False)
             if rows is not None:
                 lhs = _grouped(kernels, processor, product, rows, lhs, op.location)
             rhs = _grouped(kernels, processor, product, columns, rhs, op.location)
             if key not in written:
                 vectors = Vectors(Writer(), "f32" if product.element == "f32" else "i32", how.lanes, processor)
-                written[key] = amx.Tiles(product, how, vectors, epilogue, rows, columns).kernel(location)
+                writes = amx.Tiles if how.form == "amx" else Grouped
+                written[key] = writes(product, how, vectors, epilogue, rows, columns).kernel(location)
         else:
             left = Panels(product.lhs.transposed, product.m, product.k, how.rows) if how.pack_lhs else None
             right = Panels(product.rhs, product.n, product.k, how.width) if how.pack_rhs == "ahead" else None

@@ -1,7 +1,7 @@
 """Packing for instructions that multiply groups: elements that follow one another along the sum, four bytes of them.
 
-Such an instruction reads a group as one lane: two elements of 16 bits, or four of 8. What lies beyond an operand's edge
-is zero, along the sum too.
+Such an instruction reads a group as one lane: two elements of 16 bits, or four of 8. Where it takes pairs only,
+integers of 8 bits are widened. What lies beyond an operand's edge is zero, along the sum too.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from passes.kernels.writer import Buffer, Index, Writer
 
 # Bytes of a group, and groups in a vector.
 GROUP, LANES = 4, 16
+# Rows of the left operand that a workgroup packs.
+ROWS = 32
 _VECTOR = f"vector<{LANES}xi32>"
 
 
@@ -32,6 +34,7 @@ class Groups:
       extent: its columns.
       depth: its rows.
       width: columns that one workgroup packs, a multiple of `LANES`; also those of a panel.
+      unit: bytes of an element in the copy: as in the operand, or more for integers that are widened.
       lines: whether each column's groups follow one another; else those of the columns of a panel do,
         `packed[batch][panel][group][width]`.
     """
@@ -40,12 +43,13 @@ class Groups:
     extent: int
     depth: int
     width: int
+    unit: int
     lines: bool
 
     @property
     def each(self) -> int:
         """Elements of a group."""
-        return GROUP // ELEMENTS[self.matrix.element].size
+        return GROUP // self.unit
 
     @property
     def count(self) -> int:
@@ -97,6 +101,9 @@ class _Squares:
     ) -> None:
         self.groups, self.source, self.start, self.packed, self.to = groups, source, start, packed, to
         self.w: Writer = vectors.w
+        element = ELEMENTS[groups.matrix.element]
+        self.widened = groups.unit > element.size
+        self.extend = "extsi" if self.widened and element.kind == "i" else "extui"
         # What is contiguous along the sum is read as groups, other columns element by element.
         self.along = groups.matrix.row == 1
         lanes = LANES * groups.each if self.along else LANES
@@ -139,8 +146,11 @@ class _Squares:
 
     def _line(self, at: Index, depth: int) -> str:
         """Groups of one column, which follow one another."""
-        value = self.v.load(self.source, at, count=min(depth, self.v.lanes))
-        return self.w.op(f"vector.bitcast {value} : {self.v.type} to {_VECTOR}")
+        value, kind = self.v.load(self.source, at, count=min(depth, self.v.lanes)), self.v.type
+        if self.widened:
+            kind, narrow = f"vector<{self.v.lanes}xi{8 * self.groups.unit}>", kind
+            value = self.w.op(f"arith.{self.extend} {value} : {narrow} to {kind}")
+        return self.w.op(f"vector.bitcast {value} : {kind} to {_VECTOR}")
 
     def _lanes(self, begin: Index, k: int, depth: int, inside: int) -> str:
         """One group of each column, made of rows."""
@@ -149,7 +159,10 @@ class _Squares:
         for i in range(self.groups.each):
             if k + i < depth:
                 row = self.v.load(self.source, w.add(begin, (k + i) * self.groups.matrix.row), count=inside)
-                part = w.op(f"arith.extui {row} : {self.v.type} to {_VECTOR}")
+                part = w.op(f"arith.{self.extend} {row} : {self.v.type} to {_VECTOR}")
+                if self.extend == "extsi" and i + 1 < self.groups.each:
+                    mask = w.constant(f"dense<{(1 << bits) - 1}>", _VECTOR)
+                    part = w.op(f"arith.andi {part}, {mask} : {_VECTOR}")
                 if i:
                     shift = w.constant(f"dense<{i * bits}>", _VECTOR)
                     part = w.op(f"arith.shli {part}, {shift} : {_VECTOR}")

@@ -31,6 +31,8 @@ _FEW = 1 << 17
 # how many on it pays to bring operands into the order that it needs.
 AMX_ROWS, AMX_WIDTH = 32, 32
 _AMX_MULTIPLY_ADDS, _AMX_LEAST = 5e11, 1 << 17
+# The same for instructions that multiply pairs, where others do half as much.
+_PAIRS_LEAST = 1 << 20
 # A left operand of at most this many rows reads each row of B once, so packing does not pay.
 _THIN = 12
 # The same where it is packed before the first call.
@@ -44,8 +46,8 @@ class Tiling:
     """How a product is computed.
 
     Attributes:
-      form: `tiled`; `amx` with the matrix unit; or `dots`, for few columns of operands that are both contiguous along
-        the sum.
+      form: `tiled`; `pairs`, the same with instructions that multiply pairs; `amx`, with the matrix unit; or `dots`,
+        for few columns of operands that are both contiguous along the sum.
       rows, vectors: the register tile's extent.
       lanes: elements in a vector.
       pack_lhs: whether the left operand is copied into panels first.
@@ -84,6 +86,8 @@ def tiling(product: Product, processor: Processor, known: bool = False) -> Tilin
     m, n, k = product.m, product.n, product.k
     if {product.lhs.element, product.rhs.element} <= processor.matrices and _suits_amx(product, known):
         return _amx(product, processor)
+    if {product.lhs.element, product.rhs.element} <= processor.pairs and _suits_pairs(product, processor, known):
+        return _pairs(product, processor)
     if product.lhs.column == 1 and product.rhs.row == 1 and min(m, n) <= 8 and k >= 2 * lanes:
         return _dots(product, processor)
     if n < lanes // 2 and m > 1 and m * n * k > _FEW:
@@ -109,6 +113,26 @@ def tiling(product: Product, processor: Processor, known: bool = False) -> Tilin
         depth = min(depth, _PANEL // (width * size))
     blocks = _blocks(product, processor, rows, width, min(depth, k))
     return Tiling("tiled", rows, vectors, lanes, pack_lhs, pack_rhs, min(depth, k), *blocks, prefetch)
+
+
+def _suits_pairs(product: Product, processor: Processor, known: bool) -> bool:
+    kinds = {product.lhs.element, product.rhs.element}
+    if product.element == "i32":
+        return _suits_amx(product, known)
+    # To results of 8 or 16 bits, a multiplication and an addition of 16 bits are as good as those of pairs.
+    pays = product.element == "f32" or (processor.sums_pairs and "i16" not in kinds)
+    large = product.m >= 32 and product.m * product.n * product.k >= _PAIRS_LEAST
+    return pays and large and _suits_amx(product, known)
+
+
+def _pairs(product: Product, processor: Processor) -> Tiling:
+    m, n, k = product.m, product.n, product.k
+    lanes = processor.vector_bytes // 4
+    rows, vectors = register_tile(m, n, lanes, 4, processor)
+    whole = product.lhs.element == "bf16" and product.lhs.column == 1 and k % 2 == 0
+    panels = -(-m // rows), -(-n // (vectors * lanes))
+    blocks = _shared(product, processor, panels, panels, rows, vectors * lanes, 2, _MULTIPLY_ADDS[2])
+    return Tiling("pairs", rows, vectors, lanes, not whole, "ahead", k, *blocks)
 
 
 def _suits_amx(product: Product, known: bool) -> bool:

@@ -1,6 +1,6 @@
-"""Products by the matrix unit of x86 processors: where it is used, and that it computes what NumPy computes.
+"""Products by instructions for narrow elements: where they are used, and that they compute what NumPy computes.
 
-Code for it is compiled on every machine, and run where Linux lets the process use it.
+Code for them is compiled on every machine, and run where the processor has them, and Linux lets the process use them.
 """
 
 import ml_dtypes  # noqa: F401  (names bfloat16)
@@ -15,21 +15,31 @@ from passes.kernels.products.shapes import Matrix, Product
 from passes.kernels.products.tiles import tiling
 from stagec import lax
 from stagec.backends import Target, cpu, host
+from stagec.compiler.driver import compile_module
 
 UNIT = "cpu:x86-64-v4+amx-bf16+amx-int8+amx-tile"
-HERE = not Target.parse(UNIT).missing_here()
-runs = pytest.mark.skipif(not HERE, reason="the processor has no AMX, or Linux does not let this process use it")
+PAIRS, PLAIN = "cpu:x86-64-v4+avx512bf16+avx512vnni", "cpu:x86-64-v4"
+
+
+def runs(target):
+    missing = sorted(Target.parse(target).missing_here())
+    return pytest.param(target, marks=pytest.mark.skipif(bool(missing), reason=f"no {', '.join(missing)} here"))
+
+
 FEATURES = Target.parse(UNIT).required_features()
 INSTRUCTIONS = {
-    ("bfloat16", "bfloat16"): "tdpbf16ps",
-    ("int8", "int8"): "tdpbssd",
-    ("uint8", "uint8"): "tdpbuud",
+    **{(UNIT, "bfloat16"): "tdpbf16ps", (UNIT, "int8"): "tdpbssd", (UNIT, "uint8"): "tdpbuud"},
+    **{(PAIRS, "bfloat16"): "vdpbf16ps", (PAIRS, "int8"): "vpdpwssd", (PAIRS, "uint8"): "vpdpwssd"},
+    **{(PLAIN, "int8"): "vpmaddwd", (PLAIN, "int16"): "vpmaddwd"},
 }
-# m, n, k, batch.
+# m, n, k, batch, and which operands are transposed.
 EXTENTS = [
-    *((64, 64, 64, ()), (32, 32, 256, ()), (33, 31, 200, ()), (9, 100, 151, ()), (130, 17, 77, ())),
-    *((40, 50, 70, (3,)), (64, 32, 128, (2, 2)), (300, 290, 16, ()), (32, 40, 1025, ())),
+    *((64, 64, 64, (), 0, 0), (32, 32, 256, (), 0, 1), (33, 31, 200, (), 1, 0), (9, 100, 151, (), 1, 1)),
+    *((40, 50, 70, (3,), 0, 0), (64, 32, 128, (2, 2), 1, 1), (130, 17, 77, (), 0, 1), (300, 290, 16, (), 1, 0)),
+    *((96, 128, 130, (), 0, 0), (32, 40, 1025, (), 0, 1), (90, 120, 131, (), 1, 0), (97, 121, 132, (), 1, 1)),
 ]
+# Products of so many multiply-adds are of pairs where these do not do twice as much as other instructions.
+LARGE = sum(m * n * k >= 1 << 20 for m, n, k, *_ in EXTENTS)
 
 
 def product(m, n, k, element="bf16", computed="f32"):
@@ -59,6 +69,21 @@ def test_the_targets_features_decide_about_the_unit():
     assert tiling(wanted, Processor.of("x86_64", FEATURES - {"amx_bf16"})).form == "tiled"
 
 
+def test_pairs_are_multiplied_where_there_is_no_matrix_unit():
+    def processor(target):
+        return Processor.of("x86_64", Target.parse(target).required_features())
+
+    integers = {"i8", "ui8", "i16"}
+    assert not processor("cpu:x86-64-v3").pairs
+    assert processor(PLAIN).pairs == integers and processor(PAIRS).pairs == integers | {"bf16"}
+    assert processor(UNIT + "+avx512bf16").pairs == integers
+    assert tiling(product(64, 64, 64, "i8", "i32"), processor(PLAIN)).form == "pairs"
+    # Bytes whose sums are bytes again are as fast without, where a pair takes two instructions.
+    assert tiling(product(128, 128, 128, "i8", "i16"), processor(PLAIN)).form == "tiled"
+    assert tiling(product(128, 128, 128, "i8", "i16"), processor(PAIRS)).form == "pairs"
+    assert tiling(product(128, 128, 128, "i16", "i16"), processor(PAIRS)).form == "tiled"
+
+
 def test_small_and_thin_products_are_not_brought_into_its_order():
     unit = Processor.of("x86_64", FEATURES)
     assert tiling(product(16, 16, 16), unit).form != "amx"
@@ -72,40 +97,45 @@ def test_a_left_operand_of_whole_tiles_is_read_where_it_lies():
     assert tiling(product(65, 70, 96), unit).pack_lhs and tiling(product(64, 70, 97), unit).pack_lhs
 
 
-@pytest.mark.parametrize("pair", INSTRUCTIONS)
-def test_a_product_is_compiled_to_its_instruction(pair):
-    x, y = (sample((64, 64), dtype, 0) for dtype in pair)
-    f = stagec.jit(lambda x, y: multiplied(x, y, np.float32 if pair[0] == "bfloat16" else np.int32), target=UNIT)
-    lowered = f.lower(x, y)
-    assert f"llvm.x86.{INSTRUCTIONS[pair]}" in lowered.as_text("kernels")
-    # The long way through the compiler takes it too.
-    assert INSTRUCTIONS[pair] in lowered.as_text("asm")
+@pytest.mark.parametrize(("target", "dtype"), INSTRUCTIONS)
+def test_a_product_is_compiled_to_its_instruction(target, dtype):
+    x = sample((128, 128), dtype, 0)
+    f = stagec.jit(lambda x: multiplied(x, x, np.float32 if dtype == "bfloat16" else np.int32), target=target)
+    lowered = f.lower(x)
+    # The long way through the compiler.
+    assert INSTRUCTIONS[target, dtype] in lowered.as_text("asm")
+    # And the short one.
+    module = lowered.as_text("optimized")
+    assert compile_module(module, Target.parse(target)).flags == "direct"
 
 
-@runs
-@pytest.mark.parametrize("turned", ["", "a", "b", "ab"])
+@pytest.mark.parametrize("target", [runs(UNIT), runs(PAIRS), runs(PLAIN)])
 @pytest.mark.parametrize(
-    ("dtype", "result"), [("bfloat16", "float32"), ("int8", "int32"), ("int8", "int8"), ("uint8", "int32")]
+    ("dtype", "result"),
+    [("bfloat16", "float32"), ("int8", "int32"), ("int8", "int8"), ("uint8", "int32"), ("int16", "int32")],
 )
-def test_products_of_the_unit_are_those_of_numpy(dtype, result, turned):
+def test_products_of_groups_are_those_of_numpy(dtype, result, target):
+    if (result, target) == ("int8", PLAIN) or (dtype, target) in (("int16", UNIT), ("bfloat16", PLAIN)):
+        pytest.skip("multiplied one by one")
     pairs = []
-    for number, (m, n, k, batch) in enumerate(EXTENTS):
-        x = sample((*batch, k, m) if "a" in turned else (*batch, m, k), dtype, number)
-        pairs.append((x, sample((*batch, n, k) if "b" in turned else (*batch, k, n), dtype, -number - 1 & 99)))
+    for number, (m, n, k, batch, left, right) in enumerate(EXTENTS):
+        x = sample((*batch, k, m) if left else (*batch, m, k), dtype, number)
+        pairs.append((x, sample((*batch, n, k) if right else (*batch, k, n), dtype, 99 - number)))
 
     def products(m, pairs, multiply):
-        for x, y in pairs:
-            x = m.swapaxes(x, -1, -2) if "a" in turned else x
-            yield multiply(x, m.swapaxes(y, -1, -2) if "b" in turned else y)
+        for (*_, left, right), (x, y) in zip(EXTENTS, pairs, strict=True):
+            yield multiply(m.swapaxes(x, -1, -2) if left else x, m.swapaxes(y, -1, -2) if right else y)
 
-    f = stagec.jit(
-        lambda pairs: list(products(snp, pairs, lambda x, y: multiplied(x, y, np.dtype(result)))), target=UNIT
-    )
+    def multiply(x, y):
+        return multiplied(x, y, np.dtype(result))
+
+    f = stagec.jit(lambda pairs: list(products(snp, pairs, multiply)), target=target)
     with stagec.config.override(enable_cache=False):
         text = f.lower(pairs).as_text("kernels")
         # Beyond each array is memory that nobody may read, and before that NaN.
         results = f([(guarded(x), guarded(y)) for x, y in pairs])
-    assert text.count(", amx") == len(EXTENTS) and "dot_general" not in text
+    taken = text.count(", amx (") + text.count(", pairs (")
+    assert taken == (LARGE if target == PAIRS and result != "int32" else len(EXTENTS))
     wide = np.float64 if dtype == "bfloat16" else np.int64
     for found, wanted in zip(results, products(np, pairs, lambda x, y: x.astype(wide) @ y.astype(wide)), strict=True):
         if dtype == "bfloat16":
@@ -114,16 +144,17 @@ def test_products_of_the_unit_are_those_of_numpy(dtype, result, turned):
             np.testing.assert_array_equal(np.asarray(found), wanted.astype(result))
 
 
-@runs
+@pytest.mark.parametrize("target", [runs(UNIT), runs(PAIRS)])
 @pytest.mark.parametrize("queue", ["local-sync", "local-task"])
-def test_what_follows_a_product_of_the_unit_is_part_of_its_kernel(queue, monkeypatch):
+def test_what_follows_a_product_of_groups_is_part_of_its_kernel(queue, target, monkeypatch):
     monkeypatch.setattr("stagec.compiler.build.choose_driver", lambda graph, target: queue)
     x, w, b = (sample(shape, "bfloat16", i) for i, shape in enumerate(((300, 200), (200, 270), (270,))))
-    f = stagec.jit(lambda x, w, b: (snp.maximum(x @ w + b, 0), (x @ w).T), target=UNIT)
+    f = stagec.jit(lambda x, w, b: (snp.maximum(x @ w + b, 0), (x @ w).T), target=target)
     with stagec.config.override(enable_cache=False):
         text = f.lower(x, w, b).as_text("kernels")
         found, turned = f(x, w, b)
-    assert "amx" in text and "stablehlo.add" not in text
+    assert ", pairs (" in text or ", amx (" in text
+    assert "stablehlo.add" not in text
     exact = x.astype(np.float64) @ w.astype(np.float64)
     wanted = np.maximum(exact + b.astype(np.float64), 0)
     assert found.dtype == np.dtype("bfloat16")
@@ -131,13 +162,13 @@ def test_what_follows_a_product_of_the_unit_is_part_of_its_kernel(queue, monkeyp
     np.testing.assert_allclose(np.asarray(turned).astype(np.float64), exact.T, rtol=2e-2, atol=0.1)
 
 
-@runs
-def test_nan_and_infinity_of_bfloat16_stay_in_their_rows_and_columns():
-    x, y = np.ones((70, 90), "bfloat16"), np.ones((90, 50), "bfloat16")
+@pytest.mark.parametrize("target", [runs(UNIT), runs(PAIRS)])
+def test_nan_and_infinity_of_bfloat16_stay_in_their_rows_and_columns(target):
+    x, y = np.ones((170, 190), "bfloat16"), np.ones((190, 50), "bfloat16")
     x[3, 5], y[7, 44], y[8, 0], x[60, 1] = np.nan, np.inf, np.nan, -np.inf
     # What a subnormal number adds is less than a rounding; it may be taken for zero.
     x[5, 5] = 1e-40
-    found = np.asarray(stagec.jit(lambda x, y: multiplied(x, y, np.float32), target=UNIT)(x, y))
+    found = np.asarray(stagec.jit(lambda x, y: multiplied(x, y, np.float32), target=target)(x, y))
     with np.errstate(invalid="ignore"):
         wanted = x.astype(np.float64) @ y.astype(np.float64)
     np.testing.assert_array_equal(found, wanted)
