@@ -91,6 +91,14 @@ def test_small_and_thin_products_are_not_brought_into_its_order():
     assert tiling(product(256, 256, 256, "f16"), unit).form == "tiled"
 
 
+def test_float16_is_widened_by_the_processors_conversion_and_once():
+    x = np.ones((256, 256), np.float16)
+    lowered = stagec.jit(lambda x: x @ x, target="cpu:x86-64-v3").lower(x)
+    assert "vcvtph2ps" in lowered.as_text("asm")
+    narrow, wide = (tiling(product(256, 256, 256, e), Processor.of("x86_64", FEATURES)) for e in ("f16", "f32"))
+    assert narrow.pack_lhs and not wide.pack_lhs
+
+
 def test_a_left_operand_of_whole_tiles_is_read_where_it_lies():
     unit = Processor.of("x86_64", FEATURES)
     assert not tiling(product(64, 70, 96), unit).pack_lhs
