@@ -13,6 +13,7 @@ from stagec.compiler import build
 from stagec.compiler.build import Options
 from stagec.core import errors, forking, location
 from stagec.core.cached import cached_property
+from stagec.core.config import config
 from stagec.core.graph import Graph, Literal, Var, has_users_callbacks, host_callbacks, prune, replay
 from stagec.lowering.host_calls import with_host_calls
 from stagec.runtime.array import Array, from_literal
@@ -133,11 +134,17 @@ class RunnableGraph(Runnable):
         """Name the captured arrays that products may read packed."""
         if options.target.backend != "cpu" or not options.kernels:
             return options
-        avals = [(i, v.aval) for i, v in enumerate(self.graph.inputs) if self.used[i] < len(self.captured)]
-        found = tuple(i for i, aval in avals if aval.ndim > 1 and aval.nbytes >= _PACKED_BYTES)
+        found: list[int] = []
+        room = config.packed_copy_bytes
+        for i, aval in enumerate(self.graph.in_avals):
+            # Narrow elements are widened in most copies.
+            size = aval.size * max(4, aval.dtype.itemsize)
+            if self.used[i] < len(self.captured) and aval.ndim > 1 and aval.nbytes >= _PACKED_BYTES and size <= room:
+                found.append(i)
+                room -= size
         if not found or not any(e.primitive.name == "dot_general" for e in build.all_equations(self.graph)):
             return options
-        return dataclasses.replace(options, weights=found)
+        return dataclasses.replace(options, weights=tuple(found))
 
     @cached_property
     def device(self) -> Device:
@@ -204,7 +211,7 @@ class RunnableGraph(Runnable):
             driver=program.meta["driver"],
             clobbered=[i for i in program.meta["clobbered"] if i not in donated],
             in_place=sorted(donated),
-            packed=[Packing(**row) for row in program.meta["packed"]],
+            packed=[Packing.parse(row) for row in program.meta["packed"]],
             may_alias=program.meta["may_alias"],
             branches=program.meta["branches"],
             quick=program.meta["quick"],

@@ -6,13 +6,17 @@ is that of `passes/kernels/products/packing.py`, or of `groups.py` beside it.
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from stagec.core.aval import ShapedArray
+from stagec.runtime.array import Array
 from stagec.runtime.memory import aligned_empty
 
+# By the identity of an array and the layout: both arrays, for as long as something else keeps them.
+_copies: dict[tuple[int, Packing], tuple[weakref.ref[Array], weakref.ref[Array]]] = {}
 _DTYPES = {"f32": "float32", "f64": "float64", "i16": "int16", "i32": "int32", "i64": "int64"}
 
 
@@ -32,12 +36,17 @@ class Packing(NamedTuple):
 
     argument: int
     element: str
-    shape: list[int]
-    strides: list[int]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
     width: int
     group: int
     lines: bool
     size: int
+
+    @classmethod
+    def parse(cls, row: dict[str, Any]) -> Packing:
+        """One that was stored as JSON."""
+        return cls(**{**row, "shape": tuple(row["shape"]), "strides": tuple(row["strides"])})
 
     @property
     def aval(self) -> ShapedArray:
@@ -85,5 +94,21 @@ class Packing(NamedTuple):
                 groups[..., number, : rows.shape[-2], : rows.shape[-1], i] = rows
 
 
-def _view(flat: np.ndarray[Any, Any], shape: list[int], strides: list[int]) -> np.ndarray[Any, Any]:
+def _view(flat: np.ndarray[Any, Any], shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray[Any, Any]:
     return np.lib.stride_tricks.as_strided(flat, shape, [s * flat.itemsize for s in strides], writeable=False)
+
+
+def packed(array: Array, packing: Packing) -> Array:
+    """The packed copy of an array, which all programs share that read it in this layout."""
+    key = id(array), packing._replace(argument=0)
+    known = _copies.get(key)
+    if known is not None and known[0]() is array:
+        copy = known[1]()
+        if copy is not None:
+            return copy
+    for other, (source, copy_) in list(_copies.items()):
+        if source() is None or copy_() is None:
+            _copies.pop(other, None)
+    made = Array.of(packing.of(array._host()), packing.aval)
+    _copies[key] = weakref.ref(array), weakref.ref(made)
+    return made

@@ -16,6 +16,7 @@ from stagec.core.weak import WeakSet
 from stagec.runtime import interruptible
 from stagec.runtime.array import Array, borrow
 from stagec.runtime.executable import Executable
+from stagec.runtime.packing import packed
 from stagec.runtime.placement import placed
 
 # What the runtime says of programs in which the compiler lost a buffer of a loop's state. They stop before
@@ -145,11 +146,10 @@ class Runnable(abc.ABC):
             return self.recover(inputs, error)
 
     def _copies(self, executable: Executable, inputs: list[Any]) -> list[Array]:
-        """The packed copies of captured arrays that a program takes; made at the first call."""
+        """The packed copies of captured arrays that a program takes, which they share with other programs."""
         for number, packing in enumerate(executable.packed):
             if number not in self._packed:
-                copy = packing.of(inputs[packing.argument]._host())
-                self._packed[number] = Array.of(copy, packing.aval).on(self.device, committed=False)
+                self._packed[number] = packed(inputs[packing.argument], packing).on(self.device, committed=False)
         return [self._packed[number] for number in range(len(executable.packed))]
 
     def _take_donated(self, everything: list[Any]) -> None:

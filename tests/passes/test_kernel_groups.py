@@ -21,9 +21,9 @@ UNIT = "cpu:x86-64-v4+amx-bf16+amx-int8+amx-tile"
 PAIRS, PLAIN = "cpu:x86-64-v4+avx512bf16+avx512vnni", "cpu:x86-64-v4"
 
 
-def runs(target):
+def runs(target, *more):
     missing = sorted(Target.parse(target).missing_here())
-    return pytest.param(target, marks=pytest.mark.skipif(bool(missing), reason=f"no {', '.join(missing)} here"))
+    return pytest.param(target, *more, marks=pytest.mark.skipif(bool(missing), reason=f"no {', '.join(missing)} here"))
 
 
 FEATURES = Target.parse(UNIT).required_features()
@@ -34,9 +34,8 @@ INSTRUCTIONS = {
 }
 # m, n, k, batch, and which operands are transposed.
 EXTENTS = [
-    *((64, 64, 64, (), 0, 0), (32, 32, 256, (), 0, 1), (33, 31, 200, (), 1, 0), (9, 100, 151, (), 1, 1)),
-    *((40, 50, 70, (3,), 0, 0), (64, 32, 128, (2, 2), 1, 1), (130, 17, 77, (), 0, 1), (300, 290, 16, (), 1, 0)),
-    *((96, 128, 130, (), 0, 0), (32, 40, 1025, (), 0, 1), (90, 120, 131, (), 1, 0), (97, 121, 132, (), 1, 1)),
+    *((32, 32, 256, (), 0, 1), (33, 31, 200, (), 1, 0), (9, 100, 151, (), 1, 1), (40, 50, 70, (3,), 0, 0)),
+    *((64, 32, 128, (2, 2), 1, 1), (96, 128, 130, (), 0, 0), (32, 40, 1025, (), 0, 1), (97, 121, 132, (), 1, 1)),
 ]
 # Products of so many multiply-adds are of pairs where these do not do twice as much as other instructions.
 LARGE = sum(m * n * k >= 1 << 20 for m, n, k, *_ in EXTENTS)
@@ -117,14 +116,16 @@ def test_a_product_is_compiled_to_its_instruction(target, dtype):
     assert compile_module(module, Target.parse(target)).flags == "direct"
 
 
-@pytest.mark.parametrize("target", [runs(UNIT), runs(PAIRS), runs(PLAIN)])
 @pytest.mark.parametrize(
-    ("dtype", "result"),
-    [("bfloat16", "float32"), ("int8", "int32"), ("int8", "int8"), ("uint8", "int32"), ("int16", "int32")],
+    ("target", "dtype", "result"),
+    [
+        *(runs(t, "bfloat16", "float32") for t in (UNIT, PAIRS)),
+        *(runs(t, dtype, "int32") for t in (UNIT, PAIRS) for dtype in ("int8", "uint8")),
+        *(runs(t, "int8", "int8") for t in (UNIT, PAIRS)),
+        *((runs(PLAIN, dtype, "int32")) for dtype in ("int8", "int16")),
+    ],
 )
 def test_products_of_groups_are_those_of_numpy(dtype, result, target):
-    if (result, target) == ("int8", PLAIN) or (dtype, target) in (("int16", UNIT), ("bfloat16", PLAIN)):
-        pytest.skip("multiplied one by one")
     pairs = []
     for number, (m, n, k, batch, left, right) in enumerate(EXTENTS):
         x = sample((*batch, k, m) if left else (*batch, m, k), dtype, number)

@@ -83,8 +83,8 @@ def test_no_call_packs_what_is_closed_over(target, dtype):
     w, x = sample((256, 700), dtype), sample((100, 256), dtype)
     f = stagec.jit(lambda x: x @ w, target=target).lower(x).as_text("kernels")
     g = stagec.jit(lambda x, w: x @ w, target=target).lower(x, w).as_text("kernels")
-    # The left operand of the matrix unit is none of the weights.
-    rows = int(target == MATRIX_UNIT and dtype != "float32")
+    # The left operand is none of the weights.
+    rows = int(dtype == "bfloat16" or (dtype, target) == ("int8", MATRIX_UNIT))
     assert f.count("flow.dispatch @pack") == rows and g.count("flow.dispatch @pack") == 1 + rows
 
 
@@ -105,7 +105,17 @@ def test_what_two_products_read_alike_is_packed_once(made):
     found = stagec.jit(lambda x: (x @ w) @ w + (x @ w.T))(x)
     exact, wide = x.astype(np.float64), np.asarray(w).astype(np.float64)
     np.testing.assert_allclose(found, exact @ wide @ wide + exact @ wide.T, rtol=0, atol=1e-2)
-    assert [p.strides for p in made] == [[300, 1], [1, 300]]
+    assert [p.strides for p in made] == [(300, 1), (1, 300)]
+
+
+def test_signatures_share_what_they_read_alike(made):
+    w = snp.asarray(sample((300, 300), "float32"))
+    f = stagec.jit(lambda x: x @ w)
+    # Of as many columns in a register tile.
+    for rows in (100, 114, 142):
+        x = sample((rows, 300), "float32")
+        np.testing.assert_allclose(f(x), x.astype(np.float64) @ np.asarray(w), rtol=0, atol=1e-3)
+    assert len(made) == 1
 
 
 def test_other_weights_of_the_same_shape_use_the_same_program():
@@ -139,6 +149,19 @@ def test_a_program_from_the_disk_packs_as_well(made):
     assert again.tobytes() == first.tobytes()
 
 
+def test_copies_take_no_more_memory_than_an_option_says(made):
+    w, v = (snp.asarray(sample((256, 384), "float32", seed)) for seed in range(2))
+    x = sample((100, 256), "float32")
+    f = stagec.jit(lambda x: x @ w + x @ v)
+    room = 256 * 384 * 4
+    for bytes_, copies in ((room - 1, 0), (room, 1), (2 * room, 2)):
+        with stagec.config.override(packed_copy_bytes=bytes_):
+            found = np.asarray(f(x))
+        assert len(made) == copies
+        wanted = x.astype(np.float64) @ (np.asarray(w).astype(np.float64) + np.asarray(v))
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-3)
+
+
 def test_packed_copies_go_with_the_function():
     w, x = sample((256, 384), "float32"), sample((100, 256), "float32")
     before = set(runnable._all)
@@ -169,23 +192,29 @@ def test_a_matrix_of_a_loop_is_packed_before_it(made):
     np.testing.assert_allclose(f(x), wanted, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("group", [0, 2, 4])
+@pytest.mark.parametrize(
+    ("dtype", "group"),
+    [
+        *((dtype, 0) for dtype in ("float32", "bfloat16", "int8")),
+        ("bfloat16", 2),
+        ("int8", 2),
+        ("uint8", 2),
+        ("int8", 4),
+    ],
+)
 @pytest.mark.parametrize("lines", [False, True])
 @pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8", "uint8"])
 def test_a_copy_has_each_element_in_its_place(dtype, group, lines, turned):
     """Read back by the definition of the order, which is not how it is made."""
-    if group and (dtype == "float32" or (dtype, group) == ("bfloat16", 4)):
-        pytest.skip("no such group")
     depth, extent, width = 37, 41, 32
     matrix = sample((2, depth, extent), dtype)
     array = np.ascontiguousarray(matrix.swapaxes(1, 2)) if turned else matrix
-    strides = [depth * extent, *((1, depth) if turned else (extent, 1))]
+    strides = (depth * extent, *((1, depth) if turned else (extent, 1)))
     each = group or 1
     length, count = -(-depth // (each * 16)) * 16 if group else depth, -(-extent // width)
     found = {"int8": "i32", "uint8": "i32"}.get(dtype, "f32")
     packing = Packing(
-        0, "i32" if group else found, [2, depth, extent], strides, width, group, lines and bool(group),
+        0, "i32" if group else found, (2, depth, extent), strides, width, group, lines and bool(group),
         2 * count * width * length,
     )  # fmt: skip
     # Integers are widened to what a group has room for.

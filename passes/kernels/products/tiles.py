@@ -103,9 +103,9 @@ def tiling(product: Product, processor: Processor, known: bool = False) -> Tilin
     packs = not readable or (not thin and n * size >= _NEAR_ROWS)
     many = m >= 4 * rows
     wide = packs and many and m * k * size > 64 << 10 and n > 8 * width
-    # Rows that are contiguous along the sum are fetched ahead where they are, and need no copy. Narrow elements are
-    # widened once by packing, and for each panel of columns without.
-    narrow = ELEMENTS[product.lhs.element].size < size
+    # Rows that are contiguous along the sum are fetched ahead where they are, and need no copy. Floats of 16
+    # bits are widened once by packing, and for each panel of columns without.
+    narrow = ELEMENTS[product.lhs.element].is_narrow
     pack_lhs = (wide and product.lhs.column != 1) or (narrow and packs and many)
     pack_rhs = ("ahead" if many or known else "here") if packs else ""
     prefetch = False
