@@ -23,7 +23,7 @@ def run(*arguments):
     return done.stdout
 
 
-@pytest.mark.parametrize("group", ["call", "trace", "kernels", "products", "steps", "eager", "compile"])
+@pytest.mark.parametrize("group", ["call", "trace", "kernels", "products", "narrow", "steps", "eager", "compile"])
 def test_every_case_runs_and_agrees_with_numpy(group):
     report = json.loads(run(f"{group}/", "--tiny", "--json", "--libraries", "numpy,stagec"))
     assert report["rows"]
@@ -104,7 +104,7 @@ def test_an_unknown_case_names_the_groups():
         [sys.executable, "-m", "tests.benchmarks", "nonsense"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 2
-    groups = "call, trace, start, aot, kernels, products, convolutions, steps, sizes, eager, compile"
+    groups = "call, trace, start, aot, kernels, products, narrow, convolutions, steps, sizes, eager, compile"
     assert f"groups are {groups}" in done.stderr
 
 

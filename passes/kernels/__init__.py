@@ -6,7 +6,7 @@ assembles it, and neither fuses nor updates anything on its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from passes import bindings
@@ -30,13 +30,15 @@ _FORMERS: tuple[Callable[[Kernels, Processor], dict[str, int]], ...] = (
 )
 
 
-def form(module: Any, options: PassOptions, straight_line: bool = False) -> dict[str, int]:
+def form(module: Any, options: PassOptions, straight_line: bool = False, weights: Sequence[int] = ()) -> dict[str, int]:
     """Replace ops of a StableHLO module by kernels, in place, where they are known to be faster.
 
     Args:
       module: as it goes to the compiler.
       options: the target, and what its processor has.
       straight_line: whether elementwise operations and reductions become kernels too.
+      weights: the arguments that are the same at each call. Packed copies of them may become further arguments
+        (`passes.kernels.weights`).
 
     Returns:
       How many kernels of each kind were formed; empty if the module is as it was.
@@ -44,13 +46,14 @@ def form(module: Any, options: PassOptions, straight_line: bool = False) -> dict
     if options.laws != "cpu":
         return {}
     bindings.prepare(module.context)
-    kernels = Kernels(module)
+    kernels = Kernels(module, weights)
     processor = Processor.of(options.machine, options.features)
     hits: dict[str, int] = {}
     with module.context:
         for former in (*_FORMERS, straight.form) if straight_line else _FORMERS:
             hits |= former(kernels, processor)
         kernels.plan.attach(module)
+        kernels.weights.attach()
     if hits:
         # A kernel may read an argument after it has begun to write the result.
         keep_safe_reuse(module)

@@ -9,13 +9,14 @@ only read, and results are new memory.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from passes import bindings, build
 from passes.analysis.in_place import OWN_PLACES
 from passes.kernels.elements import Element
 from passes.kernels.plan import Plan
+from passes.kernels.weights import Weights
 from passes.kernels.writer import Buffer, Writer
 from passes.match import host_operations
 from passes.types import spelled
@@ -91,9 +92,10 @@ class Kernel:
 class Kernels:
     """The kernels of a module: each is inserted once, however often it is called; and why they are there."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, weights: Iterable[int] = ()) -> None:
         self.module = module
         self.plan = Plan()
+        self.weights = Weights(module, weights)
         self.count = 0
         self._symbols: dict[Any, str] = {}
         self._names: set[str] = {_symbol(op) for op in module.body.operations}

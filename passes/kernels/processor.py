@@ -6,6 +6,9 @@ import dataclasses
 
 from passes.kernels.elements import ELEMENTS
 
+# What the parts of AMX multiply.
+_MATRICES = {"amx_bf16": ("bf16",), "amx_int8": ("i8", "ui8")}
+
 
 @dataclasses.dataclass(frozen=True)
 class Processor:
@@ -21,6 +24,9 @@ class Processor:
       halves: whether float16 is converted by an instruction.
       masked: whether a vector can be loaded and stored in part at no cost.
       loads: vectors that can be loaded in a cycle.
+      matrices: element types that a matrix unit multiplies (see `products/amx.py`).
+      pairs: element types of which an instruction multiplies pairs along a sum (see `products/grouped.py`).
+      sums_pairs: whether it adds those of integers to the sum as well.
       l1, l2: bytes of a core's own caches.
       cores: how many cores work is split for; more of them take smaller shares.
     """
@@ -31,6 +37,9 @@ class Processor:
     halves: bool = False
     masked: bool = False
     loads: int = 2
+    matrices: frozenset[str] = frozenset()
+    pairs: frozenset[str] = frozenset()
+    sums_pairs: bool = False
     l1: int = 32 << 10
     l2: int = 1 << 20
     cores: int = 8
@@ -55,7 +64,19 @@ class Processor:
         if machine == "aarch64":
             return cls(vector_bytes=16, registers=32, fused=True, halves=True)
         if {"avx512f", "avx512vl", "avx512dq", "avx512bw"} <= features:
-            return cls(vector_bytes=64, registers=32, fused=True, halves=True, masked=True)
+            matrices = {element for name, elements in _MATRICES.items() if name in features for element in elements}
+            if "amx_tile" not in features:
+                matrices = set()
+            pairs = {"i8", "ui8", "i16"}
+            # Where there is a matrix unit, multiplying pairs takes as long as widening them.
+            if "avx512_bf16" in features and "bf16" not in matrices:
+                pairs |= {"bf16"}
+            return cls(
+                *(64, 32, True, True, True),
+                matrices=frozenset(matrices),
+                pairs=frozenset(pairs),
+                sums_pairs="avx512_vnni" in features,
+            )
         if "avx2" in features:
             return cls(vector_bytes=32, registers=16, fused="fma" in features, halves="f16c" in features)
         return cls()

@@ -177,6 +177,7 @@ def from_trace(function: JitFunction[..., Any], trace: Trace, targets: Sequence[
         argument_names=trace.leaf_names,
         donated=trace.donated,
         keep_unused=function._keep_unused,
+        packs=False,
     )
     return Exported(trace, runnable, targets, function._rules, weights)
 

@@ -14,17 +14,21 @@ from stagec.compiler.build import Options
 from stagec.control.expansion import expanded
 from stagec.core import errors, forking, location
 from stagec.core.cached import cached_property
+from stagec.core.config import config
 from stagec.core.graph import Graph, Literal, Var, has_users_callbacks, host_callbacks, prune, replay
 from stagec.lowering.host_calls import with_host_calls
 from stagec.runtime.array import Array, from_literal
 from stagec.runtime.device import Device
 from stagec.runtime.executable import Executable
+from stagec.runtime.packing import Packing
 from stagec.runtime.runnable import Runnable, as_array
 
 _executables: dict[tuple[str, Device], Executable] = {}
 # Programs that call Python share their code only: each has an executable that calls its own functions.
 _programs: dict[str, build.Program] = {}
 _guard = threading.Lock()
+# Smaller matrices are read as they are, or packed in no time.
+_PACKED_BYTES = 1 << 14
 
 
 def clear_executables() -> None:
@@ -52,6 +56,7 @@ class RunnableGraph(Runnable):
       captured: those values.
       device: where it runs.
       donated: positions of the inputs, counted after the captured ones, whose buffers may be reused.
+      packs: whether the program may take packed copies of closed-over arrays.
     """
 
     def __init__(
@@ -65,6 +70,7 @@ class RunnableGraph(Runnable):
         argument_names: Sequence[str] = (),
         donated: Sequence[int] = (),
         keep_unused: bool = False,
+        packs: bool = True,
     ) -> None:
         self.name = name
         self._device = device
@@ -92,7 +98,8 @@ class RunnableGraph(Runnable):
         kept, used = prune(expanded(Graph(graph.inputs, graph.equations, computed)), keep_unused)
         self.graph = with_host_calls(kept, options.libraries) if _runs_here_alone(options.target) else kept
         self.used = [i for i, u in enumerate(used) if u]
-        self.options = self._with_donation(options)
+        options = self._with_donation(options)
+        self.options = self._with_weights(options) if packs else options
         self.direct = self.is_direct(len(graph.inputs))
         super().__init__()
         self.source = ""
@@ -123,6 +130,22 @@ class RunnableGraph(Runnable):
         if not pairs:
             return options
         return dataclasses.replace(options, donated=tuple(pairs))
+
+    def _with_weights(self, options: Options) -> Options:
+        """Name the captured arrays that products may read packed."""
+        if options.target.backend != "cpu" or not options.kernels:
+            return options
+        found: list[int] = []
+        room = config.packed_copy_bytes
+        for i, aval in enumerate(self.graph.in_avals):
+            # Narrow elements are widened in most copies.
+            size = aval.size * max(4, aval.dtype.itemsize)
+            if self.used[i] < len(self.captured) and aval.ndim > 1 and aval.nbytes >= _PACKED_BYTES and size <= room:
+                found.append(i)
+                room -= size
+        if not found or not any(e.primitive.name == "dot_general" for e in build.all_equations(self.graph)):
+            return options
+        return dataclasses.replace(options, weights=tuple(found))
 
     @cached_property
     def device(self) -> Device:
@@ -189,6 +212,7 @@ class RunnableGraph(Runnable):
             driver=program.meta["driver"],
             clobbered=[i for i in program.meta["clobbered"] if i not in donated],
             in_place=sorted(donated),
+            packed=[Packing.parse(row) for row in program.meta["packed"]],
             may_alias=program.meta["may_alias"],
             branches=program.meta["branches"],
             quick=program.meta["quick"],

@@ -22,13 +22,15 @@ _CPU_ARCHITECTURES: dict[str, tuple[str, str]] = {
 # Features that can be asked for by name, in LLVM's spelling; and the kernel's, where that differs.
 _FEATURES: dict[str, tuple[str, ...]] = {
     "x86-64": (
-        *("aes", "avx", "avx2", "avx512bf16", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512fp16"),
+        *("aes", "amx-bf16", "amx-int8", "amx-tile", "avx", "avx2", "avx512bf16", "avx512bw", "avx512cd"),
+        *("avx512dq", "avx512f", "avx512fp16"),
         *("avx512ifma", "avx512vbmi", "avx512vbmi2", "avx512vl", "avx512vnni", "avxvnni", "bmi", "bmi2", "f16c"),
         *("fma", "gfni", "lzcnt", "movbe", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"),
     ),
     "aarch64": ("bf16", "dotprod", "fp16fml", "fullfp16", "i8mm", "lse"),
 }
 _KERNEL_NAMES = {
+    **{"amx-bf16": "amx_bf16", "amx-int8": "amx_int8", "amx-tile": "amx_tile"},
     **{"avx512bf16": "avx512_bf16", "avx512fp16": "avx512_fp16", "avx512vbmi2": "avx512_vbmi2"},
     **{"avx512vnni": "avx512_vnni", "avxvnni": "avx_vnni", "bmi": "bmi1", "lzcnt": "abm", "sse3": "pni"},
     **{"sse4.1": "sse4_1", "sse4.2": "sse4_2"},

@@ -55,7 +55,7 @@ def cpu_model() -> str:
 
 @functools.lru_cache(maxsize=1)
 def cpu_features() -> frozenset[str]:
-    """What this machine's processor can do, in the system's spelling; empty where it does not say.
+    """What this process can do on this machine's processor, in the system's spelling; empty where it does not say.
 
     >>> cpu_features() == cpu_features()
     True
@@ -64,4 +64,17 @@ def cpu_features() -> frozenset[str]:
     text = rows.get("flags") or rows.get("Features") or ""
     if not text and sys.platform == "darwin":
         text = f"{_sysctl('machdep.cpu.features')} {_sysctl('machdep.cpu.leaf7_features')}".lower()
-    return frozenset(text.split())
+    found = frozenset(text.split())
+    return found if "amx_tile" not in found or _may_use_amx() else found - {f for f in found if f.startswith("amx_")}
+
+
+# The request to Linux: its number on x86-64, what is asked for, and the registers that it is for.
+_ARCH_PRCTL, _REQUEST_PERMISSION, _TILES = 158, 0x1023, 18
+
+
+def _may_use_amx() -> bool:
+    """Whether this process may use the matrix unit: a process has to ask Linux first, once, for all of its threads."""
+    try:
+        return ctypes.CDLL(None).syscall(_ARCH_PRCTL, _REQUEST_PERMISSION, _TILES) == 0
+    except (OSError, AttributeError):
+        return False

@@ -42,6 +42,7 @@ class Options:
       donated: argument -> result that may take over its memory.
       kernels: whether CPU kernels of our own may take the place of operations.
       straight: whether of elementwise operations and reductions, too.
+      weights: inputs that are the same at each call, of which the program may take packed copies.
       libraries: whether NumPy and SciPy may compute operations, in this process: `auto`, `always` or `never`.
     """
 
@@ -49,13 +50,14 @@ class Options:
     fast_math: bool = False
     passes: tuple[Any, ...] = ()
     donated: tuple[tuple[int, int], ...] = ()
+    weights: tuple[int, ...] = ()
     kernels: bool = field(default_factory=lambda: config.cpu_kernels)
     straight: bool = field(default_factory=lambda: config.straight_kernels)
     libraries: str = field(default_factory=lambda: config.host_libraries)
 
     def of_compiler(self) -> CompileOptions:
         """What of these the compiler is asked."""
-        return CompileOptions(kernels=self.kernels, straight=self.straight)
+        return CompileOptions(kernels=self.kernels, straight=self.straight, weights=self.weights)
 
     def contributors(self, graph: Graph) -> dict[str, str]:
         """Everything that the cache key covers, by name."""
@@ -75,6 +77,8 @@ class Options:
             "donated": repr(self.donated),
             "cpu_kernels": f"{self.kernels}{', straight' if self.straight else ''}",
         }
+        if self.weights:
+            found["weights"] = repr(self.weights)
         found.update(self.target.contributors())
         found.update(key.environment_contributors())
         return found
@@ -318,6 +322,7 @@ def _compile_optimized(
         "name": name,
         "clobbered": list(compiled.memory.clobbered),
         "may_alias": compiled.memory.may_alias,
+        "packed": list(compiled.memory.packed),
         "driver": queue,
         "flags": compiled.flags,
     }

@@ -15,6 +15,7 @@ from passes.analysis.alias import results_may_share, returned_arguments
 from passes.analysis.clobber import clobbered_arguments
 from passes.analysis.in_place import keep_safe_reuse
 from passes.attributes import dot_dimensions
+from passes.kernels.weights import packed_arguments
 from passes.legalize.separate import separate
 from stagec.backends import Target
 from stagec.compiler import diagnostics as diag, direct, log, outside, rare, repairs
@@ -61,10 +62,12 @@ class Memory(NamedTuple):
     Attributes:
       clobbered: the arguments that it may overwrite.
       may_alias: whether a result may be an argument's memory, or another result's.
+      packed: which further arguments it takes (`passes.kernels.weights`).
     """
 
     clobbered: tuple[int, ...] = ()
     may_alias: bool = False
+    packed: tuple[dict[str, Any], ...] = ()
 
 
 class Ready(NamedTuple):
@@ -76,7 +79,8 @@ class Ready(NamedTuple):
     @classmethod
     def of(cls, module: Any) -> Ready:
         """An `ir.Module` that will not change any more."""
-        return cls(serialize(module), Memory(clobbered_arguments(module), _may_alias(module)))
+        packed = tuple(packed_arguments(module))
+        return cls(serialize(module), Memory(clobbered_arguments(module), _may_alias(module), packed))
 
 
 def _may_alias(module: Any) -> bool:
@@ -182,16 +186,16 @@ def rungs(source: bytes, target: Target, options: CompileOptions, traits: Traits
         if not target.on.is_host:
             yield rung, _for_device(source, rung.separate)
         elif rung.kernels:
-            with_kernels = with_kernels or _for_cpu(source, rung, target, options.straight)
+            with_kernels = with_kernels or _for_cpu(source, rung, target, options)
             ready, formed = with_kernels
             if not formed:
                 whole = ready
             if formed or options.flag_set:
                 yield rung, ready
         elif rung.separate:
-            yield rung, _for_cpu(source, rung, target, options.straight)[0]
+            yield rung, _for_cpu(source, rung, target, options)[0]
         else:
-            whole = whole or _for_cpu(source, rung, target, options.straight)[0]
+            whole = whole or _for_cpu(source, rung, target, options)[0]
             yield rung, whole
 
 
@@ -203,7 +207,7 @@ def _for_device(source: bytes, apart: bool) -> Ready:
         return Ready.of(module)
 
 
-def _for_cpu(source: bytes, rung: FlagSet, target: Target, straight: bool) -> tuple[Ready, bool]:
+def _for_cpu(source: bytes, rung: FlagSet, target: Target, options: CompileOptions) -> tuple[Ready, bool]:
     """The module with kernels of our own, if the flag set has them, and with its updates apart from what they share."""
     with new_session() as session, session.context:
         module = ir().Module.parse(source, session.context)
@@ -211,7 +215,8 @@ def _for_cpu(source: bytes, rung: FlagSet, target: Target, straight: bool) -> tu
         if rung.kernels:
             try:
                 # The short way is for programs that call Python functions, too.
-                formed = bool(own_kernels.form(module, pass_options(target), straight)) or direct.calls_python(module)
+                hits = own_kernels.form(module, pass_options(target), options.straight, options.weights)
+                formed = bool(hits) or direct.calls_python(module)
             except Exception as error:  # a fault of ours, which the other flag sets do not have
                 log.event("compile", f"no kernels: {type(error).__name__}: {error}")
                 module = ir().Module.parse(source, session.context)

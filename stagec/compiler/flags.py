@@ -30,6 +30,7 @@ class CompileOptions:
       asynchronous: results are signalled by fences instead of waited for.
       kernels: whether kernels of our own may take the place of operations (`passes.kernels`).
       straight: whether of elementwise operations and reductions, too.
+      weights: the arguments that are the same at each call: packed copies may become further arguments.
       flag_set: use only the flag set of this name.
       extra_flags: appended to every flag set, one string a flag.
       dump: a directory to write the module to when it cannot be compiled; a temporary one if empty.
@@ -42,6 +43,7 @@ class CompileOptions:
     asynchronous: bool = False
     kernels: bool = True
     straight: bool = True
+    weights: tuple[int, ...] = ()
     flag_set: str = ""
     extra_flags: tuple[str, ...] = ()
     dump: str = ""

@@ -73,6 +73,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "cache_max_bytes": ("STAGEC_CACHE_MAX_BYTES", _whole_number, 2 << 30, False),
     "cache_layers": ("STAGEC_CACHE_LAYERS", str, "", False),
     "captured_constant_bytes": ("STAGEC_CAPTURED_CONSTANT_BYTES", _whole_number, 128, True),
+    "packed_copy_bytes": ("STAGEC_PACKED_COPY_BYTES", _whole_number, 1 << 30, True),
 }
 _IN_TRACE_KEY = [name for name, row in _OPTIONS.items() if row[3]]
 

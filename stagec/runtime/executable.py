@@ -17,6 +17,7 @@ from stagec.runtime.callbacks import CallingContexts
 from stagec.runtime.contexts import Pool
 from stagec.runtime.device import Device, binding, cpu, instance
 from stagec.runtime.exhausted import check_memory
+from stagec.runtime.packing import Packing
 from stagec.runtime.timeline import Timeline
 
 _new = object.__new__
@@ -39,6 +40,7 @@ class Executable:
         unless they call Python.
       clobbered: arguments that the program may overwrite; copies of them are passed.
       in_place: arguments whose memory results take over.
+      packed: further arguments, copies of some of the others.
       may_alias: a result may be an argument's own memory; such results are copied.
       branches: which memory that is may differ from call to call.
       quick: a call is known to keep its thread for a short time only. Others do not keep the main thread, so that
@@ -49,7 +51,7 @@ class Executable:
     __slots__ = (
         "__weakref__", "_begin", "_callbacks", "_committed", "_contexts", "_count", "_end", "_function", "_list",
         "_out", "_started", "_timeline", "branches", "clobbered", "device", "driver", "in_avals", "in_place",
-        "may_alias", "name", "out_avals", "payload", "quick", "run_one", "run_plain",
+        "may_alias", "name", "out_avals", "packed", "payload", "quick", "run_one", "run_plain",
     )  # fmt: skip
 
     def __init__(
@@ -62,6 +64,7 @@ class Executable:
         driver: str = "local-sync",
         clobbered: Sequence[int] = (),
         in_place: Sequence[int] = (),
+        packed: Sequence[Packing] = (),
         may_alias: bool = False,
         branches: bool = False,
         quick: bool = False,
@@ -75,6 +78,7 @@ class Executable:
         self.driver = driver
         self.clobbered = tuple(clobbered)
         self.in_place = frozenset(in_place)
+        self.packed = tuple(packed)
         self.may_alias = may_alias
         self.branches = branches
         self.quick = quick

@@ -16,6 +16,7 @@ from stagec.core.weak import WeakSet
 from stagec.runtime import interruptible
 from stagec.runtime.array import Array, borrow
 from stagec.runtime.executable import Executable
+from stagec.runtime.packing import packed
 from stagec.runtime.placement import placed
 
 # What the runtime says of programs in which the compiler lost a buffer of a loop's state. They stop before
@@ -52,6 +53,7 @@ class Runnable(abc.ABC):
 
     def __init__(self) -> None:
         self._executable: Executable | None = None
+        self._packed: dict[int, Array] = {}
         self._lock = threading.Lock()
         _all.add(self)
 
@@ -137,11 +139,18 @@ class Runnable(abc.ABC):
 
     def _run(self, executable: Executable, inputs: list[Any]) -> list[Array]:
         try:
-            return executable.run(inputs)
+            return executable.run([*inputs, *self._copies(executable, inputs)] if executable.packed else inputs)
         except (IndexError, ValueError) as error:
             if executable.in_place or not any(text in str(error) for text in _COMPILER_FAULTS):
                 raise
             return self.recover(inputs, error)
+
+    def _copies(self, executable: Executable, inputs: list[Any]) -> list[Array]:
+        """The packed copies of captured arrays that a program takes, which they share with other programs."""
+        for number, packing in enumerate(executable.packed):
+            if number not in self._packed:
+                self._packed[number] = packed(inputs[packing.argument], packing).on(self.device, committed=False)
+        return [self._packed[number] for number in range(len(executable.packed))]
 
     def _take_donated(self, everything: list[Any]) -> None:
         if self.donated:

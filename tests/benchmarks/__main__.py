@@ -30,7 +30,10 @@ from tests.benchmarks.cases import CASES
 from tests.benchmarks.libraries import NAMES
 from tests.benchmarks.worker import CPU
 
-GROUPS = ("call", "trace", "start", "aot", "kernels", "products", "convolutions", "steps", "sizes", "eager", "compile")
+GROUPS = (
+    *("call", "trace", "start", "aot", "kernels", "products", "narrow", "convolutions", "steps", "sizes", "eager"),
+    "compile",
+)
 
 
 class Worker:

@@ -11,7 +11,7 @@ import numpy as np
 from tests.benchmarks.case import Call, Case, sample
 from tests.benchmarks.eager import OF_TEN
 from tests.benchmarks.libraries import Library
-from tests.benchmarks.products import CONVOLUTIONS, PRODUCTS
+from tests.benchmarks.products import CONVOLUTIONS, NARROW, PRODUCTS
 from tests.benchmarks.sizes import SIZES
 from tests.benchmarks.steps import STEPS, transformer
 
@@ -282,6 +282,7 @@ CASES: list[Case] = [
     Case("kernels", "argsort 1e5", kernel(lambda lib, x: stable_argsort(lib, x), _MANY), _SORTS),
     Case("kernels", "sort of columns 1000x100", kernel(lambda lib, x: lib.np.sort(x, axis=0), (1000, 100)), _SORTS),
     *PRODUCTS,
+    *NARROW,
     *CONVOLUTIONS,
     *STEPS,
     *SIZES,

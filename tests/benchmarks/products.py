@@ -1,4 +1,4 @@
-"""Matrix products beside NumPy's BLAS, and convolutions with their gradients beside JAX.
+"""Matrix products beside NumPy's BLAS, those of narrow dtypes, and convolutions with their gradients beside JAX.
 
 For one core, run them with `OPENBLAS_NUM_THREADS=1 taskset -c 0`.
 """
@@ -15,9 +15,9 @@ _LAYOUT = ("NHWC", "HWIO", "NHWC")
 
 
 def product(
-    m: int, n: int, k: int, *, dtype: str = "float32", batch: int = 0, turned: str = ""
+    m: int, n: int, k: int, *, dtype: str = "float32", batch: int = 0, turned: str = "", result: str = ""
 ) -> Callable[[Library, bool], Call]:
-    """`a @ b`; `turned` holds the letters of the operands that are transposed."""
+    """`a @ b`; `turned` holds the letters of the operands that are transposed, `result` a wider dtype of the sums."""
 
     def setup(lib: Library, tiny: bool) -> Call:
         if dtype == "float64":
@@ -28,11 +28,13 @@ def product(
             (depth, rows) if "a" in turned else (rows, depth),
             (columns, depth) if "b" in turned else (depth, columns),
         ]
-        operands = [lib.array(sample(*more, *shape).astype(dtype)) for shape in shapes]
+        scale = 30 if dtype == "int8" else 1
+        operands = [lib.array((sample(*more, *shape) * scale).astype(dtype)) for shape in shapes]
 
         def multiply(a: Any, b: Any) -> Any:
             a = lib.np.swapaxes(a, -1, -2) if "a" in turned else a
-            return lib.np.matmul(a, lib.np.swapaxes(b, -1, -2) if "b" in turned else b)
+            b = lib.np.swapaxes(b, -1, -2) if "b" in turned else b
+            return lib.np.matmul(a, b, **({"preferred_element_type": result} if result else {}))
 
         f = lib.jit(multiply)
         return lambda: lib.wait(f(*operands))
@@ -71,6 +73,9 @@ def convolution(
 
 
 _FLOATS = (("f32", "float32"), ("f64", "float64"))
+# Names and dtypes of operands, and of results that are wider; NumPy has no fast code for these.
+_NARROW = (("bf16", "bfloat16", ""), ("f16", "float16", ""), ("int8", "int8", "int32"))
+_OTHERS = ("jax", "stagec")
 
 PRODUCTS = [
     *(
@@ -92,6 +97,17 @@ PRODUCTS = [
         Case("products", f"{batch} of {n} {name}", product(n, n, n, dtype=dtype, batch=batch))
         for name, dtype in _FLOATS
         for batch, n in ((64, 64), (8, 256), (1000, 8))
+    ),
+]
+NARROW = [
+    *(
+        Case("narrow", f"{m}x{n}x{k} {name}", product(m, n, k, dtype=dtype, result=result), None, _OTHERS)
+        for name, dtype, result in _NARROW
+        for m, n, k in ((64, 64, 64), (256, 256, 256), (512, 512, 512), (1024, 1024, 1024), (32, 1024, 1024))
+    ),
+    *(
+        Case("narrow", f"64 of 64 {name}", product(64, 64, 64, dtype=dtype, batch=64, result=result), None, _OTHERS)
+        for name, dtype, result in _NARROW
     ),
 ]
 _SHAPES: dict[str, tuple[Any, ...]] = {

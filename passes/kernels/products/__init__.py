@@ -6,8 +6,10 @@ from typing import Any
 
 from passes import bindings
 from passes.kernels.dispatch import Kernel, Kernels
+from passes.kernels.elements import ELEMENTS
 from passes.kernels.processor import Processor
-from passes.kernels.products import dots, epilogue as epilogues, pairs
+from passes.kernels.products import amx, dots, epilogue as epilogues, groups, pairs
+from passes.kernels.products.grouped import Grouped
 from passes.kernels.products.packing import Panels, packing
 from passes.kernels.products.shapes import Product, read, sources
 from passes.kernels.products.tiled import Tiled
@@ -26,7 +28,7 @@ def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
     written: dict[Any, Kernel] = {}
     for op in kernels.found("stablehlo.dot_general"):
         product = read(op.opview)
-        how = tiling(product, processor) if product is not None else None
+        how = tiling(product, processor, _is_known(kernels, op, product)) if product is not None else None
         if product is None:
             kernels.plan.refuse("product", op.location, "element types or axes that kernels have no code for")
         elif how is None:
@@ -41,7 +43,7 @@ def _form(
     kernels: Kernels, processor: Processor, op: Any, product: Product, how: Tiling, written: dict[Any, Kernel]
 ) -> None:
     epilogue = epilogues.find(op, product)
-    lhs, rhs = reversed(sources(op.opview)) if product.exchanged else sources(op.opview)
+    lhs, rhs = _operands(op, product)
     location = epilogues.location_of(epilogue, op)
     with bindings.ir.InsertionPoint(epilogues.last_operation(epilogue, op)), location:
         # What kernels are written from, but for the users' lines.
@@ -50,6 +52,19 @@ def _form(
         if how.form == "dots":
             if key not in written:
                 written[key] = dots.kernel(product, how, _vectors(product, processor), epilogue, location)
+        elif how.form in ("amx", "pairs"):
+            unit = 2 if how.form == "pairs" else ELEMENTS[product.lhs.element].size
+            rows = None
+            if how.pack_lhs:
+                rows = groups.Groups(product.lhs.transposed, product.m, product.k, groups.ROWS, unit, True)
+            columns = groups.Groups(product.rhs, product.n, product.k, how.width, unit, False)
+            if rows is not None:
+                lhs = _grouped(kernels, processor, product, rows, lhs, op.location)
+            rhs = _grouped(kernels, processor, product, columns, rhs, op.location)
+            if key not in written:
+                vectors = Vectors(Writer(), "f32" if product.element == "f32" else "i32", how.lanes, processor)
+                writes = amx.Tiles if how.form == "amx" else Grouped
+                written[key] = writes(product, how, vectors, epilogue, rows, columns).kernel(location)
         else:
             left = Panels(product.lhs.transposed, product.m, product.k, how.rows) if how.pack_lhs else None
             right = Panels(product.rhs, product.n, product.k, how.width) if how.pack_rhs == "ahead" else None
@@ -70,9 +85,33 @@ def _form(
     epilogues.replace(epilogue, made[: len(made) - extra], op)
 
 
+def _is_known(kernels: Kernels, op: Any, product: Product) -> bool:
+    """Whether the right operand is packed before the first call, if it is packed at all."""
+    return kernels.weights.is_one(_operands(op, product)[1])
+
+
+def _operands(op: Any, product: Product) -> tuple[Any, Any]:
+    left, right = sources(op.opview)
+    return (right, left) if product.exchanged else (left, right)
+
+
 def _packed(kernels: Kernels, processor: Processor, product: Product, panels: Panels, value: Any, location: Any) -> Any:
-    kernel = packing(panels, product.batch, product.batches, _vectors(product, processor), location)
     type_ = tensor_type((panels.size * product.batches,), _element(product.element))
+    if kernels.weights.is_one(value):
+        return kernels.weights.packed(value, panels.layout(product.batch), type_)
+    kernel = packing(panels, product.batch, product.batches, _vectors(product, processor), location)
+    with location:
+        return kernels.dispatch(kernel, [value], [type_])[0]
+
+
+def _grouped(
+    kernels: Kernels, processor: Processor, product: Product, packed: groups.Groups, value: Any, location: Any
+) -> Any:
+    type_ = tensor_type((packed.size * product.batches,), _element("i32"))
+    if kernels.weights.is_one(value):
+        return kernels.weights.packed(value, packed.layout(product.batch), type_)
+    vectors = Vectors(Writer(), "i32", groups.LANES, processor)
+    kernel = groups.packing(packed, product.batch, product.batches, vectors, location)
     with location:
         return kernels.dispatch(kernel, [value], [type_])[0]
 

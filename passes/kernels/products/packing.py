@@ -15,6 +15,7 @@ from passes.kernels.dispatch import Kernel
 from passes.kernels.elements import ELEMENTS
 from passes.kernels.products.shapes import Matrix
 from passes.kernels.products.vectors import Vectors
+from passes.kernels.weights import Layout
 from passes.kernels.writer import Buffer, Index, Writer
 
 
@@ -43,6 +44,11 @@ class Panels:
     def size(self) -> int:
         """Elements of one packed matrix."""
         return self.count * self.depth * self.width
+
+    def layout(self, batch: Sequence[int]) -> Layout:
+        """How the panels of a batch are made before the program is called."""
+        matrix = self.matrix
+        return Layout((*batch, self.depth, self.extent), (*matrix.batch, matrix.row, matrix.column), self.width)
 
 
 def packing(panels: Panels, batch: Sequence[int], batches: int, vectors: Vectors, location: object) -> Kernel:

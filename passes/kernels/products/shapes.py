@@ -138,11 +138,17 @@ def sources(op: Any) -> tuple[Any, Any]:
     found = []
     for value in op.operation.operands:
         wide = element_name(value)
-        conversion = producer(value, "stablehlo.convert")
+        conversion = producer(_behind_barrier(value), "stablehlo.convert")
         narrow = conversion.operation.operands[0] if conversion is not None else None
         exact = narrow is not None and _WIDENED.get(element_name(narrow)) == wide == computed(wide, result)
         found.append(narrow if exact else value)
     return found[0], found[1]
+
+
+def _behind_barrier(value: Any) -> Any:
+    """What a barrier passes on, which keeps the compiler's fusion from unsigned integers, not kernels."""
+    barrier = producer(value, "stablehlo.optimization_barrier")
+    return barrier.operation.operands[0] if barrier is not None and len(barrier.operation.operands) == 1 else value
 
 
 def _free(shape: Sequence[int], *taken: Sequence[int]) -> list[int]:

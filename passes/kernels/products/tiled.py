@@ -211,11 +211,18 @@ class Tiled:
             found = []
             # Each value is read right before it is used: code keeps this order, and all of them have no registers.
             for r, value in enumerate(lhs(place)):
-                found += [v.multiply_add(value, columns[j], sums[r * vectors + j]) for j in range(vectors)]
+                found += [self._multiply_add(value, columns[j], sums[r * vectors + j]) for j in range(vectors)]
             return found
 
         start = [v.zero()] * (rows * vectors)
-        return self.w.loop(0, depth, 1, term, start, [v.type] * len(start))
+        return self.w.loop(0, self._terms(depth), 1, term, start, [v.type] * len(start))
+
+    def _terms(self, depth: int) -> int:
+        """How many steps a stretch of the sum takes."""
+        return depth
+
+    def _multiply_add(self, a: str, b: str, c: str) -> str:
+        return self.v.multiply_add(a, b, c)
 
 
 def _operand(name: str, matrix: Matrix, panels: Panels | None, product: Product) -> Buffer:

@@ -27,8 +27,18 @@ _PANEL = 128 << 10
 _SMALL, _SLACK = 1 << 20, 1.04
 # The same, for few columns: IREE's own code is up to a fifth faster.
 _FEW = 1 << 17
+# A block of sums that the matrix unit computes at a time, how many multiply-adds a second it makes, roughly, and from
+# how many on it pays to bring operands into the order that it needs.
+AMX_ROWS, AMX_WIDTH = 32, 32
+_AMX_MULTIPLY_ADDS, _AMX_LEAST = 5e11, 1 << 17
+# The same for instructions that multiply pairs, where others do half as much.
+_PAIRS_LEAST = 1 << 20
 # A left operand of at most this many rows reads each row of B once, so packing does not pay.
 _THIN = 12
+# The same where it is packed before the first call.
+_THIN_PACKED = 2
+# A product of fewer rows or columns leaves most of the matrix unit idle, which matters where operands must be packed.
+_FEW_AMX = 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +46,8 @@ class Tiling:
     """How a product is computed.
 
     Attributes:
-      form: `tiled`; or `dots`, for few columns of operands that are both contiguous along the sum.
+      form: `tiled`; `pairs`, the same with instructions that multiply pairs; `amx`, with the matrix unit; or `dots`,
+        for few columns of operands that are both contiguous along the sum.
       rows, vectors: the register tile's extent.
       lanes: elements in a vector.
       pack_lhs: whether the left operand is copied into panels first.
@@ -64,18 +75,26 @@ class Tiling:
         return self.vectors * self.lanes
 
 
-def tiling(product: Product, processor: Processor) -> Tiling | None:
-    """How to compute a product; None where the compiler's own code is better."""
+def tiling(product: Product, processor: Processor, known: bool = False) -> Tiling | None:
+    """How to compute a product; None where the compiler's own code is better.
+
+    Args:
+      known: whether the right operand is the same at each call, so that packing it costs no time.
+    """
     size = ELEMENTS[product.element].size
     lanes = processor.lanes(product.element)
     m, n, k = product.m, product.n, product.k
+    if {product.lhs.element, product.rhs.element} <= processor.matrices and _suits_amx(product, known):
+        return _amx(product, processor)
+    if {product.lhs.element, product.rhs.element} <= processor.pairs and _suits_pairs(product, processor, known):
+        return _pairs(product, processor)
     if product.lhs.column == 1 and product.rhs.row == 1 and min(m, n) <= 8 and k >= 2 * lanes:
         return _dots(product, processor)
     if n < lanes // 2 and m > 1 and m * n * k > _FEW:
         return None
     rows, vectors = register_tile(m, n, lanes, size, processor, _SLACK if m * n * k <= _SMALL else 1.005)
     readable = product.rhs.column == 1
-    thin = m <= _THIN and readable and n * size >= _NEAR_ROWS
+    thin = m <= (_THIN_PACKED if known else _THIN) and readable and n * size >= _NEAR_ROWS
     if thin:
         rows, vectors = m, max(1, min(4, (processor.registers - 8) // m))
     # A thin product goes along its rows in short blocks, which stay in the first cache.
@@ -84,9 +103,11 @@ def tiling(product: Product, processor: Processor) -> Tiling | None:
     packs = not readable or (not thin and n * size >= _NEAR_ROWS)
     many = m >= 4 * rows
     wide = packs and many and m * k * size > 64 << 10 and n > 8 * width
-    # Rows that are contiguous along the sum are fetched ahead where they are, and need no copy.
-    pack_lhs = wide and product.lhs.column != 1
-    pack_rhs = ("ahead" if many else "here") if packs else ""
+    # Rows that are contiguous along the sum are fetched ahead where they are, and need no copy. Floats of 16
+    # bits are widened once by packing, and for each panel of columns without.
+    narrow = ELEMENTS[product.lhs.element].is_narrow
+    pack_lhs = (wide and product.lhs.column != 1) or (narrow and packs and many)
+    pack_rhs = ("ahead" if many or known else "here") if packs else ""
     prefetch = False
     if wide and k * size >= _LONG_SUM:
         depth, prefetch = _DEPTH, True
@@ -94,6 +115,42 @@ def tiling(product: Product, processor: Processor) -> Tiling | None:
         depth = min(depth, _PANEL // (width * size))
     blocks = _blocks(product, processor, rows, width, min(depth, k))
     return Tiling("tiled", rows, vectors, lanes, pack_lhs, pack_rhs, min(depth, k), *blocks, prefetch)
+
+
+def _suits_pairs(product: Product, processor: Processor, known: bool) -> bool:
+    kinds = {product.lhs.element, product.rhs.element}
+    if product.element == "i32":
+        return _suits_amx(product, known)
+    # To results of 8 or 16 bits, a multiplication and an addition of 16 bits are as good as those of pairs.
+    pays = product.element == "f32" or (processor.sums_pairs and "i16" not in kinds)
+    large = product.m >= 32 and product.m * product.n * product.k >= _PAIRS_LEAST
+    return pays and large and _suits_amx(product, known)
+
+
+def _pairs(product: Product, processor: Processor) -> Tiling:
+    m, n, k = product.m, product.n, product.k
+    lanes = processor.vector_bytes // 4
+    rows, vectors = register_tile(m, n, lanes, 4, processor)
+    whole = product.lhs.element == "bf16" and product.lhs.column == 1 and k % 2 == 0
+    panels = -(-m // rows), -(-n // (vectors * lanes))
+    blocks = _shared(product, processor, panels, panels, rows, vectors * lanes, 2, _MULTIPLY_ADDS[2])
+    return Tiling("pairs", rows, vectors, lanes, not whole, "ahead", k, *blocks)
+
+
+def _suits_amx(product: Product, known: bool) -> bool:
+    m, n, k = product.m, product.n, product.k
+    readable = all(1 in (matrix.row, matrix.column) for matrix in (product.lhs, product.rhs))
+    fills = m > (_THIN_PACKED if known else _FEW_AMX) and n > _FEW_AMX and k >= 16
+    return readable and fills and m * n * k >= _AMX_LEAST
+
+
+def _amx(product: Product, processor: Processor) -> Tiling:
+    size = ELEMENTS[product.lhs.element].size
+    # Tiles have whole rows of 64 bytes, and nothing beyond an operand may be read.
+    whole = product.lhs.column == 1 and product.m % AMX_ROWS == 0 and product.k * size % 64 == 0
+    panels = -(-product.m // AMX_ROWS), -(-product.n // AMX_WIDTH)
+    blocks = _shared(product, processor, panels, panels, AMX_ROWS, AMX_WIDTH, size, _AMX_MULTIPLY_ADDS)
+    return Tiling("amx", AMX_ROWS, 2, AMX_WIDTH // 2, not whole, "ahead", product.k, *blocks)
 
 
 def _dots(product: Product, processor: Processor) -> Tiling:
@@ -154,12 +211,34 @@ def _blocks(product: Product, processor: Processor, rows: int, width: int, depth
     if product.m * depth * size > room:
         m = max(1, room // (rows * depth * size))
 
+    return _shared(product, processor, (row_panels, column_panels), (m, n), rows, width, size, _MULTIPLY_ADDS[size])
+
+
+def _shared(
+    product: Product,
+    processor: Processor,
+    panels: tuple[int, int],
+    most: tuple[int, int],
+    rows: int,
+    width: int,
+    size: int,
+    speed: float,
+) -> tuple[int, int]:
+    """Panels of rows and of columns in a block: at most some, and less where cores share the work.
+
+    Args:
+      panels: how many there are of rows and of columns, of `rows` and `width` each.
+      size: bytes of an element.
+      speed: multiply-adds in a second.
+    """
+    m, n = most
+
     def seconds() -> float:
-        work = m * rows * n * width * product.k / _MULTIPLY_ADDS[size]
+        work = m * rows * n * width * product.k / speed
         return max(work, (m * rows + n * width) * product.k * size / _BYTES)
 
     while product.batches < processor.cores and seconds() > _SHARE:
-        if -(-row_panels // m) * -(-column_panels // n) * product.batches >= processor.cores:
+        if -(-panels[0] // m) * -(-panels[1] // n) * product.batches >= processor.cores:
             break
         if n > 1 and n * width >= m * rows:
             n = -(-n // 2)
@@ -167,7 +246,7 @@ def _blocks(product: Product, processor: Processor, rows: int, width: int, depth
             m = -(-m // 2)
         else:
             break
-    return _even(row_panels, m), _even(column_panels, n)
+    return _even(panels[0], m), _even(panels[1], n)
 
 
 def _even(panels: int, block: int) -> int:

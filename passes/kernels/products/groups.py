@@ -1,0 +1,170 @@
+"""Packing for instructions that multiply groups: elements that follow one another along the sum, four bytes of them.
+
+Such an instruction reads a group as one lane: two elements of 16 bits, or four of 8. Where it takes pairs only,
+integers of 8 bits are widened. What lies beyond an operand's edge is zero, along the sum too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from passes.kernels.dispatch import Kernel
+from passes.kernels.elements import ELEMENTS
+from passes.kernels.products.packing import batch_offset
+from passes.kernels.products.shapes import Matrix
+from passes.kernels.products.vectors import Vectors
+from passes.kernels.squares import transposed
+from passes.kernels.weights import Layout
+from passes.kernels.writer import Buffer, Index, Writer
+
+# Bytes of a group, and groups in a vector.
+GROUP, LANES = 4, 16
+# Rows of the left operand that a workgroup packs.
+ROWS = 32
+_VECTOR = f"vector<{LANES}xi32>"
+
+
+@dataclasses.dataclass(frozen=True)
+class Groups:
+    """An operand in groups.
+
+    Attributes:
+      matrix: the operand, its rows being the sum's axis.
+      extent: its columns.
+      depth: its rows.
+      width: columns that one workgroup packs, a multiple of `LANES`; also those of a panel.
+      unit: bytes of an element in the copy: as in the operand, or more for integers that are widened.
+      lines: whether each column's groups follow one another; else those of the columns of a panel do,
+        `packed[batch][panel][group][width]`.
+    """
+
+    matrix: Matrix
+    extent: int
+    depth: int
+    width: int
+    unit: int
+    lines: bool
+
+    @property
+    def each(self) -> int:
+        """Elements of a group."""
+        return GROUP // self.unit
+
+    @property
+    def count(self) -> int:
+        """How many panels a matrix has."""
+        return -(-self.extent // self.width)
+
+    @property
+    def length(self) -> int:
+        """Groups along the sum: whole vectors of them."""
+        return -(-self.depth // (self.each * LANES)) * LANES
+
+    @property
+    def size(self) -> int:
+        """Groups of one packed matrix."""
+        return self.count * self.width * self.length
+
+    def layout(self, batch: Sequence[int]) -> Layout:
+        """How the groups of a batch are made before the program is called."""
+        matrix, shape = self.matrix, (*batch, self.depth, self.extent)
+        return Layout(shape, (*matrix.batch, matrix.row, matrix.column), self.width, self.each, self.lines)
+
+
+def can_pack(matrix: Matrix) -> bool:
+    """Whether there is code for it: elements are contiguous along one of the axes."""
+    return 1 in (matrix.row, matrix.column)
+
+
+def packing(groups: Groups, batch: Sequence[int], batches: int, vectors: Vectors, location: object) -> Kernel:
+    """The kernel that packs an operand; a workgroup has one panel of one matrix."""
+    w, matrix = vectors.w, groups.matrix
+    source = Buffer("%source", matrix.size, ELEMENTS[matrix.element].stored)
+    packed = Buffer("%packed", groups.size * batches, "i32")
+    with w.at(location):
+        panel, number = w.workgroup(0, groups.count), w.workgroup(1, batches)
+        start = w.add(batch_offset(w, number, batch, matrix.batch), w.mul(panel, groups.width * matrix.column))
+        to = w.add(w.mul(number, groups.size), w.mul(panel, groups.width * groups.length))
+        squares = _Squares(groups, vectors, source, start, packed, to)
+        left = groups.extent % groups.width
+        whole = w.compare("ult", panel, groups.count - 1) if left else True
+        w.choose(whole, lambda: squares.write(groups.width), lambda: squares.write(left))
+    return Kernel.written("pack", w, [source], [packed], [groups.count, batches])
+
+
+class _Squares:
+    """Writes one panel, by squares of `LANES` columns and as many groups of each."""
+
+    def __init__(
+        self, groups: Groups, vectors: Vectors, source: Buffer, start: Index, packed: Buffer, to: Index
+    ) -> None:
+        self.groups, self.source, self.start, self.packed, self.to = groups, source, start, packed, to
+        self.w: Writer = vectors.w
+        element = ELEMENTS[groups.matrix.element]
+        self.widened = groups.unit > element.size
+        self.extend = "extsi" if self.widened and element.kind == "i" else "extui"
+        # What is contiguous along the sum is read as groups, other columns element by element.
+        self.along = groups.matrix.row == 1
+        lanes = LANES * groups.each if self.along else LANES
+        self.v = Vectors(vectors.w, source.element, lanes, vectors.processor)
+
+    def write(self, columns: int) -> None:
+        """All squares; columns from that number on are zero."""
+        step = LANES * self.groups.each
+        whole = self.groups.depth // step * step
+        for first in range(0, self.groups.width, LANES):
+            inside = max(0, min(LANES, columns - first))
+
+            def square(k: Index, _: object, depth: int = step, first: int = first, inside: int = inside) -> None:
+                self._square(k, depth, first, inside)
+
+            self.w.loop(0, whole, step, square)
+            if whole < self.groups.depth:
+                square(whole, None, self.groups.depth - whole)
+
+    def _square(self, k: Index, depth: int, first: int, inside: int) -> None:
+        w, groups, matrix = self.w, self.groups, self.groups.matrix
+        begin = w.add(w.add(self.start, first * matrix.column), w.mul(k, matrix.row))
+        zero = w.constant("dense<0>", _VECTOR)
+        if not inside:
+            found = [zero] * LANES
+        elif self.along:
+            found = [self._line(w.add(begin, i * matrix.column), depth) if i < inside else zero for i in range(LANES)]
+        else:
+            found = [self._lanes(begin, i * groups.each, depth, inside) for i in range(LANES)]
+        if inside and self.along != groups.lines:
+            found = transposed(w, found, _VECTOR)
+        group = w.div(k, groups.each)
+        for i, value in enumerate(found):
+            if groups.lines:
+                at = w.add((first + i) * groups.length, group)
+            else:
+                at = w.add(w.mul(w.add(group, i), groups.width), first)
+            at = w.add(self.to, at)
+            w.do(f"vector.store {value}, {self.packed.name}[{w.index(at)}] : {self.packed.type}, {_VECTOR}")
+
+    def _line(self, at: Index, depth: int) -> str:
+        """Groups of one column, which follow one another."""
+        value, kind = self.v.load(self.source, at, count=min(depth, self.v.lanes)), self.v.type
+        if self.widened:
+            kind, narrow = f"vector<{self.v.lanes}xi{8 * self.groups.unit}>", kind
+            value = self.w.op(f"arith.{self.extend} {value} : {narrow} to {kind}")
+        return self.w.op(f"vector.bitcast {value} : {kind} to {_VECTOR}")
+
+    def _lanes(self, begin: Index, k: int, depth: int, inside: int) -> str:
+        """One group of each column, made of rows."""
+        w, bits = self.w, 32 // self.groups.each
+        found = ""
+        for i in range(self.groups.each):
+            if k + i < depth:
+                row = self.v.load(self.source, w.add(begin, (k + i) * self.groups.matrix.row), count=inside)
+                part = w.op(f"arith.{self.extend} {row} : {self.v.type} to {_VECTOR}")
+                if self.extend == "extsi" and i + 1 < self.groups.each:
+                    mask = w.constant(f"dense<{(1 << bits) - 1}>", _VECTOR)
+                    part = w.op(f"arith.andi {part}, {mask} : {_VECTOR}")
+                if i:
+                    shift = w.constant(f"dense<{i * bits}>", _VECTOR)
+                    part = w.op(f"arith.shli {part}, {shift} : {_VECTOR}")
+                found = w.op(f"arith.ori {found}, {part} : {_VECTOR}") if found else part
+        return found or w.constant("dense<0>", _VECTOR)
