@@ -75,6 +75,6 @@ _ARCH_PRCTL, _REQUEST_PERMISSION, _TILES = 158, 0x1023, 18
 def _may_use_amx() -> bool:
     """Whether this process may use the matrix unit: a process has to ask Linux first, once, for all of its threads."""
     try:
-        return ctypes.CDLL(None).syscall(_ARCH_PRCTL, _REQUEST_PERMISSION, _TILES) == 0
+        return bool(ctypes.CDLL(None).syscall(_ARCH_PRCTL, _REQUEST_PERMISSION, _TILES) == 0)
     except (OSError, AttributeError):
         return False
