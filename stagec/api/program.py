@@ -133,7 +133,7 @@ class RunnableGraph(Runnable):
 
     def _with_weights(self, options: Options) -> Options:
         """Name the captured arrays that products may read packed."""
-        if options.target.backend != "cpu" or not options.kernels:
+        if not options.target.on.is_host or not options.kernels:
             return options
         found: list[int] = []
         room = config.packed_copy_bytes
