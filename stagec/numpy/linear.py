@@ -17,7 +17,7 @@ from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote
 from stagec.primitives import arithmetic
 from stagec.primitives.axes import as_int, canonical_axes, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.dot import dot_general
+from stagec.primitives.dot import dot_general, meeting
 from stagec.primitives.joining import pad
 from stagec.primitives.logic import bitwise_and
 from stagec.primitives.precision import PrecisionLike
@@ -25,8 +25,8 @@ from stagec.primitives.shape import broadcast_in_dim, expand_dims, reshape, sque
 from stagec.typing import ArrayLike, DTypeLike
 
 
-def _pair(a: Any, b: Any) -> tuple[Any, Any]:
-    x, y = promote_dtypes(array_argument(a, "a"), array_argument(b, "b"))
+def _pair(a: Any, b: Any, preferred: Any = None) -> tuple[Any, Any]:
+    x, y = promote_dtypes(*meeting([array_argument(a, "a"), array_argument(b, "b")], preferred))
     return x, y
 
 
@@ -71,7 +71,7 @@ def matmul(
     >>> matmul(snp.ones((5, 2, 3)), snp.ones((3, 4))).shape
     (5, 2, 4)
     """
-    x, y = _pair(a, b)
+    x, y = _pair(a, b, preferred_element_type)
     for v in (x, y):
         if not v.ndim:
             raise shape_error("matmul", f"{v.aval.long()} has no axes", "use * for products with scalars", (x, y), "ab")
@@ -135,7 +135,7 @@ def dot(
     Array(5, dtype=int32)
     """
     refuse_out(out, "dot")
-    x, y = _pair(a, b)
+    x, y = _pair(a, b, preferred_element_type)
     preferred = _preferred(preferred_element_type, "dot")
     if not x.ndim or not y.ndim:
         product = to_array(_times(*promote("dot", x, y)))
@@ -163,7 +163,7 @@ def vdot(
     >>> vdot(snp.ones((2, 2)), snp.ones((2, 2)))
     Array(4., dtype=float32)
     """
-    x, y = _pair(a, b)
+    x, y = _pair(a, b, preferred_element_type)
     preferred = _preferred(preferred_element_type, "vdot")
     return _contracted("vdot", _conjugate(ravel(x)), ravel(y), (0,), (0,), precision, preferred)
 
@@ -187,7 +187,7 @@ def vecdot(
     >>> vecdot(snp.ones((4, 3)), snp.arange(3))
     Array([3., 3., 3., 3.], dtype=float32)
     """
-    x, y = _pair(x1, x2)
+    x, y = _pair(x1, x2, preferred_element_type)
     x = moveaxis(x, canonical_axis(axis, x.ndim, "vecdot"), -1)
     y = moveaxis(y, canonical_axis(axis, y.ndim, "vecdot"), -1)
     if x.shape[-1] != y.shape[-1]:
@@ -233,7 +233,7 @@ def inner(
     >>> inner(snp.ones((2, 3)), snp.ones((4, 3))).shape
     (2, 4)
     """
-    x, y = _pair(a, b)
+    x, y = _pair(a, b, preferred_element_type)
     if not x.ndim or not y.ndim:
         return dot(x, y, preferred_element_type=preferred_element_type)
     preferred = _preferred(preferred_element_type, "inner")
@@ -276,7 +276,7 @@ def tensordot(
     >>> tensordot(snp.ones((2, 3, 4)), snp.ones((4, 3, 5)), axes=([1, 2], [1, 0])).shape
     (2, 5)
     """
-    x, y = _pair(a, b)
+    x, y = _pair(a, b, preferred_element_type)
     if isinstance(axes, (Sequence, np.ndarray)):
         first, second = axes
         x_axes, y_axes = canonical_axes(first, x.ndim, "tensordot"), canonical_axes(second, y.ndim, "tensordot")

@@ -15,7 +15,7 @@ from stagec.core.primitive import Primitive, SinglePrimitive
 from stagec.core.zero import is_linear
 from stagec.primitives.axes import as_int, canonical_axes, shape_error
 from stagec.primitives.convert import convert_element_type, convert_value
-from stagec.primitives.operand import aval_of, uniform
+from stagec.primitives.operand import as_operand, aval_of, uniform
 from stagec.primitives.precision import PrecisionLike, canonical_precision
 from stagec.primitives.rules import each
 from stagec.primitives.shape import transpose
@@ -210,6 +210,14 @@ dot_general_p = SinglePrimitive(
 )
 
 
+def meeting(operands: Sequence[Any], preferred: Any) -> list[Any]:
+    """Operands of a product of a chosen dtype; small ones of different dtypes as what they are computed in."""
+    kinds = [aval_of(o).dtype for o in operands]
+    if preferred is None or len(set(kinds)) == 1:
+        return list(operands)
+    return [convert_element_type(o, dtypes.COMPUTED_IN[k]) if k in dtypes.SMALL else o for o, k in zip(operands, kinds)]
+
+
 def dot_general(
     lhs: ArrayLike,
     rhs: ArrayLike,
@@ -220,7 +228,7 @@ def dot_general(
     """Sum products over contracted axes, for each position of the batch axes.
 
     Args:
-      lhs, rhs: arrays of one dtype.
+      lhs, rhs: arrays of one dtype; with `preferred_element_type`, dtypes of up to eight bits may differ.
       dimension_numbers: `((lhs contracted, rhs contracted), (lhs batch, rhs batch))`, lists of axes.
       precision: `"default"`, `"high"`, `"highest"`, or an algorithm, for hardware that has a choice.
       preferred_element_type: dtype of the result. Half-precision products are
@@ -236,7 +244,7 @@ def dot_general(
     >>> dot_general(snp.ones((2, 3)), snp.ones((3, 4)), (((1,), (0,)), ((), ()))).shape
     (2, 4)
     """
-    x, y = uniform(lhs, rhs)
+    x, y = uniform(*meeting([as_operand(lhs), as_operand(rhs)], preferred_element_type))
     try:
         (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
     except (TypeError, ValueError):

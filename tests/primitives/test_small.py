@@ -215,6 +215,27 @@ def test_reductions_by_functions_combine_wider_numbers(name):
         assert {f.dtype for f in found} == {x.dtype}
 
 
+@pytest.mark.parametrize("other", ["float8_e4m3fn", "float32", "bfloat16", "int4"])
+def test_products_of_two_dtypes_where_the_result_is_chosen(other):
+    x, y = np.array([0.5, 1, 2]).astype(ml_dtypes.float8_e5m2), np.array([1, 2, 3]).astype(snp.dtype(other))
+
+    def run(x, y):
+        products = [f(x, y, preferred_element_type="float32") for f in (snp.dot, snp.matmul, snp.vdot, snp.inner)]
+        products += [snp.tensordot(x, y, 1, preferred_element_type="float32")]
+        products += [snp.vecdot(x, y, preferred_element_type="float32")]
+        products += [snp.einsum("i,i", x, y, preferred_element_type="float32")]
+        if other in ("float8_e4m3fn", "float32"):
+            products.append(lax.dot(x, y, preferred_element_type="float32"))
+        return products
+
+    for found in (run(snp.asarray(x), snp.asarray(y)), stagec.jit(run)(x, y)):
+        assert {(float(f), str(f.dtype)) for f in found} == {(8.5, "float32")}
+    with pytest.raises(errors.DtypeError, match="no common dtype"):
+        snp.dot(x, y)
+    slope = stagec.grad(lambda x: snp.dot(x, snp.asarray(y), preferred_element_type="float32"))(snp.asarray(x))
+    assert (slope.tolist(), slope.dtype) == ([1, 2, 3], x.dtype)
+
+
 def test_derivatives_and_batches():
     x = snp.array([0.5, 1.5, 3.0], dtype="float8_e4m3fn")
     for how in (lambda f: f, stagec.jit):
