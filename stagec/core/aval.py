@@ -48,7 +48,7 @@ class ShapedArray:
         # setdefault is atomic, so two threads agree on one object.
         return cls._interned.setdefault((made.shape, made.dtype, made.weak_type), made)
 
-    def __new__(cls, shape: Any, dtype: Any, weak_type: bool = False) -> ShapedArray:
+    def __new__(cls, shape: Any, dtype: Any, weak_type: bool = False, *, sharding: None = None) -> ShapedArray:
         return cls.of(tuple(shape), np.dtype(dtype), bool(weak_type))
 
     @property
