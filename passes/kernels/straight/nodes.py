@@ -18,7 +18,7 @@ from passes.kernels.record import Recorder
 from passes.kernels.straight.lazy import MOVES, Lazy, captured, is_function, is_single, operands_of
 from passes.kernels.straight.staying import cut_from, is_alone, numbers_of, part_read, spare_row
 from passes.kernels.values import Buffer, NotVectorsError, Value, View, row_major
-from passes.match import IN_PLACE, combinations, splat_of
+from passes.match import combinations, splat_of
 
 # Additions, loads among them, that are done again by each reader.
 _CHEAP = 6
@@ -35,6 +35,7 @@ GATHERED = 0.25
 # Workgroups that a kernel has at most.
 MOST = 32
 _STAYING = (*_PASSING, *(f"stablehlo.{name}" for name in "slice reverse iota gather dynamic_slice".split()))
+_UPDATES = ("stablehlo.dynamic_update_slice", "stablehlo.scatter")
 _PARTED = ("stablehlo.concatenate", "stablehlo.pad")
 
 
@@ -112,7 +113,7 @@ class Stay:
         self.op = op
         self.needs: list[Buffer] = []
         # A kernel copies what it updates, which would be a copy for each round; the compiler updates in place.
-        self.is_alone = is_alone(op) and not (is_repeated and op.name in IN_PLACE)
+        self.is_alone = is_alone(op) and not (is_repeated and op.name in _UPDATES)
 
 
 class Reading:
