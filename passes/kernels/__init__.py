@@ -13,6 +13,7 @@ from passes import bindings
 from passes.analysis.in_place import keep_safe_reuse
 from passes.kernels import convolutions, loops, products, straight
 from passes.kernels.dispatch import Kernels
+from passes.kernels.expansion import expand
 from passes.kernels.processor import Processor
 from passes.kernels.sort import form_sorts
 from passes.pipeline import PassOptions
@@ -50,6 +51,7 @@ def form(module: Any, options: PassOptions, straight_line: bool = False, weights
     processor = Processor.of(options.machine, options.features)
     hits: dict[str, int] = {}
     with module.context:
+        expand(module)
         for former in (*_FORMERS, straight.form) if straight_line else _FORMERS:
             hits |= former(kernels, processor)
         kernels.plan.attach(module)
