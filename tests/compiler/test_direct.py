@@ -274,6 +274,61 @@ def test_what_is_no_object_file_is_refused():
         linker.linked(b"\x7fELF" + bytes(100), "f")
 
 
+def constants(x):
+    """Of every size of an element, filled and copied, small and large; and what is only seen as another shape."""
+    return [
+        *(snp.full(shape, number, dtype) for shape in ((), (7,), (3, 90_000)) for number, dtype in FILLS),
+        snp.arange(5),
+        snp.array([1j, 2]),
+        snp.array([True, False, True]),
+        snp.tril(snp.ones((9, 9))),
+        x.reshape(-1),
+        x.reshape(4, -1),
+    ]
+
+
+FILLS = [
+    (True, "bool"),
+    (-3, "int8"),
+    (2.5, "bfloat16"),
+    (-0.0, "float16"),
+    (1.5, "float32"),
+    (2**63 + 1, "uint64"),
+    (-1, "int64"),
+    (0.1, "float64"),
+    (0, "complex64"),
+    (1 - 2j, "complex64"),
+    (0.5j, "complex128"),
+]
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+def test_constants_are_results_with_memory_of_their_own(queue, runs):
+    x = np.arange(12.0).reshape(3, 4)
+    with stagec.enable_x64():
+        expected = [np.asarray(v) for v in constants(snp.asarray(x))]
+        found = runs(constants, (x,), queue, "direct")
+    for got, want in zip(found, expected, strict=True):
+        assert (got.dtype, got.shape, got.tobytes()) == (want.dtype, want.shape, want.tobytes())
+
+
+def test_a_constant_result_may_be_given_up_and_is_the_same_in_the_next_call():
+    with stagec.config.override(enable_cache=False):
+        made = stagec.jit(lambda: (snp.arange(20.0), snp.zeros(20), snp.arange(20.0)))
+        add = stagec.jit(lambda a: a + 1, donate_argnums=0)
+        for _ in range(2):
+            first, second, third = made()
+            found = [np.asarray(add(first)), np.asarray(add(second)), np.asarray(third)]
+            for got, want in zip(found, (np.arange(20) + 1, np.ones(20), np.arange(20)), strict=True):
+                np.testing.assert_array_equal(got, want)
+
+
+def test_a_program_of_constants_alone_asks_for_no_machine_code(monkeypatch):
+    monkeypatch.setattr(library, "assembled", None)
+    with stagec.config.override(enable_cache=False):
+        np.testing.assert_array_equal(stagec.jit(lambda: snp.full((3, 400, 500), 2.5))()[1, 2, :4], [2.5] * 4)
+
+
 @pytest.mark.parametrize("queue", QUEUES)
 def test_constants_are_memory_of_the_program(queue):
     tables = [RNG.integers(0, 200, (8, 64)).astype(d) for d in (np.float32, np.uint8)]
