@@ -1,4 +1,4 @@
-"""Loops as kernels: all of a function that has loops, or the outermost loops that can be."""
+"""Loops as kernels: all of a function that has loops or choices, or the outermost loops that can be."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ CONTROL = ("stablehlo.while", "stablehlo.case", "stablehlo.if")
 
 
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
-    """Replace loops by kernels, in place; returns how many."""
+    """Replace loops, and functions that have loops or choices, by kernels, in place; returns how many."""
     count = 0
     for function in functions(kernels.module).values():
         for block in function.regions[0].blocks:
-            if not any(op.operation.name == "stablehlo.while" for op in block.operations):
+            if not any(op.operation.name in CONTROL for op in block.operations):
                 continue
             if _whole(kernels, processor, function, block):
                 count += 1
