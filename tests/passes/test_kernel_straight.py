@@ -599,3 +599,20 @@ def test_what_follows_from_constants_alone_is_computed_while_compiling():
     x = np.ones((40, 40), np.float32)
     for found, expected in zip(stagec.jit(function)(x), (x * 2, np.arange(40) * 3, np.arange(40)[::-1]), strict=True):
         np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+def test_elements_are_taken_from_joined_and_padded_arrays():
+    x = np.random.default_rng(0).normal(size=(7, 9)).astype(np.float32)
+    i = np.array([[0, 5], [11, 3], [4, 10]], np.int32)
+
+    def function(x, i):
+        joined = snp.concatenate([x[:, :4] * 2, x, x[:, 1:3]], 1)
+        padded = snp.pad(x, ((1, 2), (0, 3)), constant_values=0.5)
+        return joined[:, i], padded[i % 3, i], snp.insert(x[0], 3, 7.0), snp.pad(x[0, :1], 1)[i % 3]
+
+    log.clear()
+    with stagec.config.override(enable_cache=False):
+        found = stagec.jit(function)(guarded(x), guarded(i))
+    assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]
+    for got, want in zip(found, function(snp.asarray(x), snp.asarray(i)), strict=True):
+        np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=1e-6)

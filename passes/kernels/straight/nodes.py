@@ -18,7 +18,7 @@ from passes.kernels.record import Recorder
 from passes.kernels.straight.lazy import MOVES, Lazy, captured, is_function, is_single, operands_of
 from passes.kernels.straight.staying import cut_from, is_alone, numbers_of, part_read, spare_row
 from passes.kernels.values import Buffer, NotVectorsError, Value, View, row_major
-from passes.match import combinations, splat_of
+from passes.match import combinations, producer, splat_of
 
 # Additions, loads among them, that are done again by each reader.
 _CHEAP = 6
@@ -243,9 +243,14 @@ class Reading:
             if op in self.stays:
                 self.stays[op].needs = self._needs(op)
             elif op.name in ("stablehlo.dynamic_slice", "stablehlo.gather"):
-                starts = list(op.operands)[1:]
+                array, *starts = op.operands
                 for value in starts if op.name == "stablehlo.dynamic_slice" else ():
                     self._kept(value)
+                maker = producer(array)
+                is_parted = maker is not None and maker.operation.name in _PARTED
+                if self.k.env[array].splat is None and (is_parted or self.k.record(self.k.env[array]).choices):
+                    # Where a taken element lies is not known, so neither is the part that has it.
+                    self._kept(array)
             elif op.name == "stablehlo.reduce":
                 for value in op.operands:
                     if self.k.env[value].splat is None and self.k.record(self.k.env[value]).choices:
