@@ -1,5 +1,6 @@
 """Functions that StableHLO has no operation for are parts of kernels."""
 
+import ml_dtypes  # noqa: F401 (names bfloat16)
 import numpy as np
 import pytest
 
@@ -49,3 +50,20 @@ def test_normal_numbers_are_one_kernel():
         found = stagec.jit(lambda key: stagec.random.normal(key, (1000,)))(key)
     assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]
     np.testing.assert_allclose(np.asarray(found), np.asarray(stagec.random.normal(key, (1000,))), rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "integer"), [("float16", "u2"), ("bfloat16", "u2"), ("float32", "u4"), ("float64", "u8")]
+)
+def test_numbers_are_rounded_to_fewer_bits_on_the_short_way(dtype, integer):
+    rng, formats = np.random.default_rng(0), [(5, 10), (8, 7), (4, 3), (5, 2), (1, 0), (2, 5), (8, 23)]
+    some = rng.integers(0, np.iinfo(integer).max, 2000, integer, endpoint=True)
+    log.clear()
+    with stagec.config.override(enable_cache=False), stagec.enable_x64():
+        x = lax.bitcast_convert_type(snp.asarray(some), np.dtype(dtype))
+        found = stagec.jit(lambda x: [lax.reduce_precision(x, *bits) for bits in formats])(x)
+        expected = [lax.reduce_precision(x, *bits) for bits in formats]
+    assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]
+    for bits, got, want in zip(formats, found, expected):
+        got, want = (np.where(np.asarray(v != v), np.array(1, v.dtype), np.asarray(v)) for v in (got, want))
+        np.testing.assert_array_equal(got.view(integer), want.view(integer), err_msg=f"{bits}")
