@@ -11,7 +11,7 @@ from typing import Any
 
 from passes import bindings
 from passes.analysis.in_place import keep_safe_reuse
-from passes.kernels import convolutions, loops, products, straight
+from passes.kernels import convolutions, loops, products, selection, straight
 from passes.kernels.dispatch import Kernels
 from passes.kernels.expansion import expand
 from passes.kernels.processor import Processor
@@ -24,6 +24,7 @@ __all__ = ["form"]
 # are better replaced as such; then come loops, since what is in one needs no kernel of its own; products take in what
 # follows them.
 _FORMERS: tuple[Callable[[Kernels, Processor], dict[str, int]], ...] = (
+    selection.form,
     form_sorts,
     loops.form,
     products.form,
