@@ -13,7 +13,7 @@ from guarded import guarded
 
 import stagec
 import stagec.numpy as snp
-from passes.kernels.straight import groups, shares
+from passes.kernels.straight import groups, prepared, shares
 from stagec import lax
 from stagec.compiler import build, log
 
@@ -344,6 +344,10 @@ def check(seed, monkeypatch):
     monkeypatch.setattr(build, "choose_driver", lambda graph, target: queue)
     arguments = [program.arguments(numbers) for program in programs]
     donated = rng.random() < 0.3
+    # Short rows are lanes, however few and cheap they are.
+    little = rng.choice([1, 1 << 20])
+    monkeypatch.setattr(prepared, "_MUCH", little)
+    monkeypatch.setattr(prepared, "COSTLY", 30 if little > 1 else 4)
 
     def function(arrays):
         return [program.values(snp, *pair) for program, pair in zip(programs, arrays)]

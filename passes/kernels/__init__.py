@@ -11,8 +11,9 @@ from typing import Any
 
 from passes import bindings
 from passes.analysis.in_place import keep_safe_reuse
-from passes.kernels import convolutions, loops, products, straight
+from passes.kernels import convolutions, loops, products, selection, straight
 from passes.kernels.dispatch import Kernels
+from passes.kernels.expansion import expand
 from passes.kernels.processor import Processor
 from passes.kernels.sort import form_sorts
 from passes.pipeline import PassOptions
@@ -23,6 +24,7 @@ __all__ = ["form"]
 # are better replaced as such; then come loops, since what is in one needs no kernel of its own; products take in what
 # follows them.
 _FORMERS: tuple[Callable[[Kernels, Processor], dict[str, int]], ...] = (
+    selection.form,
     form_sorts,
     loops.form,
     products.form,
@@ -50,6 +52,7 @@ def form(module: Any, options: PassOptions, straight_line: bool = False, weights
     processor = Processor.of(options.machine, options.features)
     hits: dict[str, int] = {}
     with module.context:
+        expand(module)
         for former in (*_FORMERS, straight.form) if straight_line else _FORMERS:
             hits |= former(kernels, processor)
         kernels.plan.attach(module)

@@ -1,4 +1,4 @@
-"""Loops as kernels: all of a function that has loops, or the outermost loops that can be."""
+"""Loops as kernels: all of a function that has loops or choices, or the outermost loops that can be."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from passes.kernels.nests import Write
 from passes.kernels.processor import Processor
 from passes.kernels.values import Buffer, Value, row_major
 from passes.kernels.writer import Buffer as Binding
-from passes.legalize import PATTERNS_CPU
-from passes.match import functions, operations, splat_of
-from passes.patterns import apply as apply_patterns
+from passes.match import functions, splat_of
 from passes.types import tensor_type
 
 # Scratch on the stack of the thread that runs the kernel; more of it becomes results that nobody reads.
@@ -59,27 +57,17 @@ CONTROL = ("stablehlo.while", "stablehlo.case", "stablehlo.if")
 
 
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
-    """Replace loops by kernels, in place; returns how many."""
+    """Replace loops, and functions that have loops or choices, by kernels, in place; returns how many."""
     count = 0
-    _expand(kernels.module)
     for function in functions(kernels.module).values():
         for block in function.regions[0].blocks:
-            if not any(op.operation.name == "stablehlo.while" for op in block.operations):
+            if not any(op.operation.name in CONTROL for op in block.operations):
                 continue
             if _whole(kernels, processor, function, block):
                 count += 1
             else:
                 count += _outermost(kernels, processor, block)
     return {"loops": count} if count else {}
-
-
-def _expand(module: Any) -> None:
-    """Write functions that have no operation of StableHLO with operations that it has, where loops call them."""
-    loops = [op for op in operations(module.operation) if op.name == "stablehlo.while"]
-    if any(op.name.startswith("chlo.") for loop in loops for op in operations(loop)):
-        expansion = "builtin.module(func.func(chlo-legalize-to-stablehlo))"
-        bindings.passmanager.PassManager.parse(expansion).run(module.operation)
-        apply_patterns(module, PATTERNS_CPU)
 
 
 def _outermost(kernels: Kernels, processor: Processor, block: Any) -> int:

@@ -12,6 +12,7 @@ from passes.legalize import (
     floats,
     integers,
     narrow,
+    precision,
     scatters,
     slices,
     sorting,
@@ -36,7 +37,7 @@ _COMMON: list[Pattern] = [
     *slices.PATTERNS,
     *windows.PATTERNS,
 ]
-PATTERNS_CPU: list[Pattern] = [*convolutions.PATTERNS, *narrow.PATTERNS, *_COMMON]
+PATTERNS_CPU: list[Pattern] = [*convolutions.PATTERNS, *narrow.PATTERNS, *precision.PATTERNS, *_COMMON]
 PATTERNS_GPU: list[Pattern] = [*scatters.PATTERNS_GPU, *_COMMON, *complexes.MEMORY, *updates.PATTERNS]
 PATTERNS_SPIRV: list[Pattern] = [*spirv.PATTERNS, *PATTERNS_GPU]
 

@@ -214,9 +214,9 @@ def _for_cpu(source: bytes, rung: FlagSet, target: Target, options: CompileOptio
         formed = False
         if rung.kernels:
             try:
-                # The short way is for programs that call Python functions, too.
+                # The short way is for programs that call Python functions, or return what they have, too.
                 hits = own_kernels.form(module, pass_options(target), options.straight, options.weights)
-                formed = bool(hits) or direct.calls_python(module)
+                formed = bool(hits) or direct.is_direct(module)
             except Exception as error:  # a fault of ours, which the other flag sets do not have
                 log.event("compile", f"no kernels: {type(error).__name__}: {error}")
                 module = ir().Module.parse(source, session.context)

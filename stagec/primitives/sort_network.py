@@ -77,15 +77,16 @@ def ordered_keys(cx: Any, x: Any, aval: ShapedArray) -> list[tuple[Any, ShapedAr
     return [(e("xor", signed, bits, flip), signed)]
 
 
-def sorted_positions(cx: Any, keys: Sequence[tuple[Any, ShapedArray]], n: int) -> Any:
+def sorted_positions(cx: Any, keys: Sequence[tuple[Any, ShapedArray]], n: int, first: int | None = None) -> Any:
     """Where each element of the sorted order comes from, stably.
 
     Args:
       keys: signed integers of shape `(n, m)`, most significant first.
       n: how many rows to sort.
+      first: how many rows of the result are wanted; by default all.
 
     Returns:
-      int32 values of shape `(n, m)`.
+      int32 values of shape `(n, m)`, or `(first, m)`.
     """
     e = Emitter(cx)
     m = keys[0][1].shape[1]
@@ -121,8 +122,9 @@ def sorted_positions(cx: Any, keys: Sequence[tuple[Any, ShapedArray]], n: int) -
     def step(*state: Any) -> Any:
         return cx.tracers(_exchange(e, [s.value for s in state], avals), avals)
 
-    # By this attribute, `passes.kernels.sort` knows the loop.
-    known = {"sorts": f"{n} : i64"}
+    # By these attributes, `passes.kernels.sort` knows the loop.
+    known = {"sorts": f"{n} : i64", **({"first": f"{first} : i64"} if first is not None else {})}
+    n = n if first is None else first
     results = cx.emit("stablehlo.while", carried, known, avals, [cx.region(avals, more), cx.region(avals, step)])
     out = ShapedArray.of((n, m), _I32)
     flat = out if m > 1 else ShapedArray.of((n,), _I32)
@@ -219,3 +221,19 @@ def from_rows(cx: Any, x: Any, aval: ShapedArray, dimension: int) -> Any:
     if order == sorted(order):
         return x
     return e("transpose", aval, x, permutation=i64_array([order.index(i) for i in range(aval.ndim)]))
+
+
+def first_of_rows(cx: Any, x: Any, aval: ShapedArray, k: int, out_avals: Sequence[ShapedArray]) -> list[Any]:
+    """The `k` largest elements along the last axis, and where they are; of equal ones the first."""
+    e = Emitter(cx)
+    n = aval.shape[-1]
+    ((key, key_aval),) = ordered_keys(cx, x, aval)
+    rows = to_rows(cx, e("not", key_aval, key), key_aval, aval.ndim - 1)
+    places = from_rows(cx, sorted_positions(cx, [rows], n, k), out_avals[1], aval.ndim - 1)
+    count = aval.size // n
+    index, flat = ShapedArray.of((count, k), _I32), ShapedArray.of((aval.size,), aval.dtype)
+    starts = e("multiply", index, e("iota", index, iota_dimension="0 : i64"), e.fill(n, index))
+    taken = e("add", index, e("reshape", index, places), starts)
+    taken = e("reshape", ShapedArray.of((count * k, 1), _I32), taken)
+    values = _take_rows(e, e("reshape", flat, x), taken, ShapedArray.of((count * k,), aval.dtype))
+    return [e("reshape", out_avals[0], values), places]

@@ -15,6 +15,7 @@ from passes.match import constant_of, operations
 from passes.types import numpy_dtype
 from stagec import lax
 from stagec.backends import Target
+from stagec.compiler import log
 from stagec.compiler.driver import compile_module
 
 WIDE = Processor.of("x86_64", frozenset({"avx2", "fma", "avx512f", "avx512vl", "avx512dq", "avx512bw"}))
@@ -53,9 +54,14 @@ def test_neighbouring_axes_are_one():
     assert (product.m, product.n, product.k, product.batch) == (6, 6, 20, ())
 
 
-def test_axes_that_are_no_matrix_stay_with_the_compiler():
+def test_axes_that_are_no_matrix_are_put_in_order():
     # The rows are two axes with the sum's between them.
     text = dot("2x4x3", "4x6", "2x3x6", "contracting_dims = [1] x [0]")
+    assert product_of(text) is None and formed(text)[0] == {"products": 1}
+
+
+def test_elements_that_kernels_do_not_add_up_in_stay_with_the_compiler():
+    text = dot("4x3", "3x6", "4x6", "contracting_dims = [1] x [0]", "f16").replace("4x6xf16", "4x6xf64")
     assert product_of(text) is None and formed(text)[0] == {}
 
 
@@ -225,10 +231,14 @@ def test_operands_are_widened_where_they_are_loaded():
 
 
 def test_the_plan_says_what_became_of_each_product():
-    x, w, z = (np.ones(shape, np.float32) for shape in ((20, 30), (30, 40), (20, 5, 20)))
-    summed = (((0, 2), (0, 2)), ((), ()))  # over axes that are not one in memory
-    lowered = stagec.jit(lambda x, w, z: (x @ w, lax.dot_general(z, z, summed))).lower(x, w, z)
-    lines = [line for line in lowered.as_text("kernels").splitlines() if line.startswith("// product")]
+    x, w, z = (np.ones(shape, np.float32) for shape in ((20, 30), (30, 40), (20, 20)))
+
+    def wide(z):
+        return lax.dot(z.astype(np.float16), z.astype(np.float16), preferred_element_type=np.dtype(np.float64))
+
+    with stagec.enable_x64():
+        text = stagec.jit(lambda x, w, z: (x @ w, wide(z))).lower(x, w, z).as_text("kernels")
+    lines = [line for line in text.splitlines() if line.startswith("// product")]
     assert [line.split(" (")[0] for line in lines] == ["// product 20x40x30, tiled", "// product"]
     assert "a kernel of" in lines[0] and "stays, because of element types" in lines[1]
 
@@ -336,3 +346,23 @@ def test_equal_products_are_written_once_and_others_are_told_apart(monkeypatch):
     assert lowered.as_text("kernels").count("flow.dispatch @product") == 5 and len(seen) == 3
     for expected, actual in zip(layers(x, w, b), lowered.compile()(x, w, b), strict=True):
         np.testing.assert_allclose(np.asarray(actual), np.asarray(expected), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_axes_in_another_order_are_moved(dtype):
+    cases = [
+        ("abc,bd->acd", (2, 3, 4), (3, 5)),
+        ("abcd,bed->ace", (2, 3, 4, 5), (3, 6, 5)),
+        ("abcd,dab->c", (2, 3, 4, 5), (5, 2, 3)),
+        ("gabc,gbdc->gad", (2, 3, 4, 5), (2, 4, 6, 5)),
+        ("abc,bad->cd", (33, 2, 40), (2, 33, 50)),
+    ]
+    rng = np.random.default_rng(0)
+    pairs = [[(rng.normal(size=shape) * 4).astype(dtype) for shape in shapes] for _, *shapes in cases]
+    log.clear()
+    with stagec.config.override(enable_cache=False), stagec.enable_x64():
+        function = stagec.jit(lambda *pairs: [snp.einsum(text, *p) + 1 for (text, *_), p in zip(cases, pairs)])
+        found = function(*([guarded(x) for x in pair] for pair in pairs))
+    assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]
+    for (text, *_), pair, got in zip(cases, pairs, found, strict=True):
+        np.testing.assert_allclose(np.asarray(got), np.einsum(text, *pair) + 1, rtol=1e-4, atol=1e-3, err_msg=text)

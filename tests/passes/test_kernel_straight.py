@@ -394,12 +394,31 @@ def test_few_columns_are_summed_in_several_sets():
     assert loop.count("vector<16xf32>") == 4
 
 
-def test_many_short_rows_that_are_not_whole_vectors_stay_where_they_are_costly():
+def test_many_short_rows_that_are_costly_are_lanes():
+    def vectors(rows, size, function=softmax):
+        text = stagec.jit(function).lower(spec(rows, size)).as_text("kernels")
+        assert "rows (" in text.partition("module")[0]
+        return {line.rpartition(" ")[2] for line in text.splitlines() if "math.exp" in line}
+
     with stagec.config.override(target="cpu:x86-64-v4"):
-        assert kinds(softmax, spec(40_000, 10)) == ["stays, because of many rows that do not fill a vector"]
-        assert kinds(softmax, spec(40_000, 8)) == ["rows"]
-        assert kinds(softmax, spec(400, 10)) == ["rows"]
-        assert kinds(lambda x: x.sum(1), spec(400, 10)) == ["rows"]
+        assert vectors(40_000, 10) == {"vector<16xf32>"}
+        # One vector, and a narrow one for what is left over, where that is little; whole ones where rows have them.
+        assert vectors(400, 10) == vectors(40_000, 8) == {"vector<8xf32>"}
+
+
+@pytest.mark.parametrize("shape", [(9000, 5), (4, 3001, 7), (20_000, 3)])
+def test_functions_of_rows_that_are_lanes(shape):
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+
+    def function(x):
+        return softmax(x), entropy(x), snp.argmax(snp.exp(x), -1), stagec.nn.logsumexp(x, -1) - x[..., 0]
+
+    log.clear()
+    with stagec.config.override(enable_cache=False):
+        found = stagec.jit(function)(guarded(x))
+    assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]
+    for got, want in zip(found, function(snp.asarray(x)), strict=True):
+        np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=1e-5, atol=1e-5)
 
 
 def test_rows_of_few_columns_are_shared_apart_from_their_reductions():
@@ -599,3 +618,20 @@ def test_what_follows_from_constants_alone_is_computed_while_compiling():
     x = np.ones((40, 40), np.float32)
     for found, expected in zip(stagec.jit(function)(x), (x * 2, np.arange(40) * 3, np.arange(40)[::-1]), strict=True):
         np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+def test_elements_are_taken_from_joined_and_padded_arrays():
+    x = np.random.default_rng(0).normal(size=(7, 9)).astype(np.float32)
+    i = np.array([[0, 5], [11, 3], [4, 10]], np.int32)
+
+    def function(x, i):
+        joined = snp.concatenate([x[:, :4] * 2, x, x[:, 1:3]], 1)
+        padded = snp.pad(x, ((1, 2), (0, 3)), constant_values=0.5)
+        return joined[:, i], padded[i % 3, i], snp.insert(x[0], 3, 7.0), snp.pad(x[0, :1], 1)[i % 3]
+
+    log.clear()
+    with stagec.config.override(enable_cache=False):
+        found = stagec.jit(function)(guarded(x), guarded(i))
+    assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]
+    for got, want in zip(found, function(snp.asarray(x), snp.asarray(i)), strict=True):
+        np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=1e-6)

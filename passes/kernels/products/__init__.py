@@ -10,6 +10,7 @@ from passes.kernels.elements import ELEMENTS
 from passes.kernels.processor import Processor
 from passes.kernels.products import amx, dots, epilogue as epilogues, groups, pairs
 from passes.kernels.products.grouped import Grouped
+from passes.kernels.products.ordered import matrices
 from passes.kernels.products.packing import Panels, packing
 from passes.kernels.products.shapes import Product, read, sources
 from passes.kernels.products.tiled import Tiled
@@ -28,6 +29,8 @@ def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
     written: dict[Any, Kernel] = {}
     for op in kernels.found("stablehlo.dot_general"):
         product = read(op.opview)
+        if product is None and (ordered := matrices(op)) is not None:
+            op, product = ordered, read(ordered.opview)
         how = tiling(product, processor, _is_known(kernels, op, product)) if product is not None else None
         if product is None:
             kernels.plan.refuse("product", op.location, "element types or axes that kernels have no code for")

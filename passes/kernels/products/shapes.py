@@ -110,8 +110,8 @@ def read(op: Any) -> Product | None:
     if 0 in left or 0 in right:
         return None
     left_strides, right_strides = row_major(left), row_major(right)
-    rows = merged((left[d], left_strides[d]) for d in _free(left, dims.lhs_batch, dims.lhs_contract))
-    columns = merged((right[d], right_strides[d]) for d in _free(right, dims.rhs_batch, dims.rhs_contract))
+    rows = merged((left[d], left_strides[d]) for d in free(left, dims.lhs_batch, dims.lhs_contract))
+    columns = merged((right[d], right_strides[d]) for d in free(right, dims.rhs_batch, dims.rhs_contract))
     shared = [(left[i], left_strides[i], right_strides[j]) for i, j in zip(dims.lhs_contract, dims.rhs_contract)]
     # The order of a sum is open: whichever makes it one axis of both operands.
     depth = merged(sorted(shared, key=lambda axis: -axis[1])) if len(shared) > 1 else merged(shared)
@@ -151,7 +151,8 @@ def _behind_barrier(value: Any) -> Any:
     return barrier.operation.operands[0] if barrier is not None and len(barrier.operation.operands) == 1 else value
 
 
-def _free(shape: Sequence[int], *taken: Sequence[int]) -> list[int]:
+def free(shape: Sequence[int], *taken: Sequence[int]) -> list[int]:
+    """The axes that are in no group of others."""
     return [d for d in range(len(shape)) if not any(d in dims for dims in taken)]
 
 

@@ -1,7 +1,7 @@
 """What operations have in common that are kernels of their own.
 
-They read arrays in memory, and write one. Workgroups have rows of it, each from the first to the last write, so that
-updates of one place keep their order.
+They read arrays in memory, and write one, or several of one shape. Workgroups have rows of it, each from the first to
+the last write, so that updates of one place keep their order.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from passes import bindings, build
 from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.kernel import Lowering, element_type
 from passes.kernels.linear import ZERO, Linear
@@ -17,7 +18,7 @@ from passes.kernels.nests import nest
 from passes.kernels.processor import Processor
 from passes.kernels.straight import shares
 from passes.kernels.straight.nodes import MOST
-from passes.kernels.straight.staying import numbers_of, part_read, result_of, spare_row
+from passes.kernels.straight.staying import numbers_of, part_read, results_of, spare_row
 from passes.kernels.values import Buffer, Index, NotVectorsError, Value, View, row_major
 from passes.kernels.writer import Buffer as Binding
 from passes.match import splat_of
@@ -28,24 +29,39 @@ class Alone:
 
     Attributes:
       values: the operands.
-      shape: of the result.
-      whole: the memory of the result.
+      results: what is written, of one shape.
+      shape: of each result.
+      element: of the first one.
+      wholes: the memory of each.
+      groups: how many workgroups there are.
+      group: the number of the current one.
+      spilled: memory that the kernel has for itself, and that is too large for the stack.
     """
 
     def __init__(self, rules: Any, processor: Processor, op: Any) -> None:
         self.k = Lowering(rules, processor)
         self.code, self.op, self.processor = self.k.code, op, processor
-        self.groups = 1
+        self.groups, self.group = 1, ZERO
         self.is_update = op.name in ("stablehlo.dynamic_update_slice", "stablehlo.scatter")
-        self.result = result_of(op)
+        self.results = results_of(op)
         self.sources = [value for value in op.operands if numbers_of(op, value) is None]
         if op.name == "stablehlo.scatter" and (spare := spare_row(op)) is not None:
-            self.sources[0], self.result = spare[0], spare[1].results[0]
+            self.sources[0], self.results = spare[0], [spare[1].results[0]]
         self.part = part_read(op)
         if self.part is not None:
             self.sources[0] = self.part.operands[0]
-        self.shape, self.element = element_type(self.result.type)
-        self.whole = View(Buffer("%out0", math.prod(self.shape), self.element), row_major(self.shape))
+        self.shape, self.element = element_type(self.results[0].type)
+        self.wholes = [self._output(f"%out{i}", result.type) for i, result in enumerate(self.results)]
+        self.spilled: list[Buffer] = []
+
+    @property
+    def whole(self) -> View:
+        """The memory of the first result."""
+        return self.wholes[0]
+
+    def _output(self, name: str, type_: Any) -> View:
+        shape, element = element_type(type_)
+        return View(Buffer(name, math.prod(shape), element), row_major(shape))
 
     def write(self, form: Callable[[Alone], None]) -> None:
         """Write the kernel in its form; `RefusedError` if there is no code for it."""
@@ -64,19 +80,24 @@ class Alone:
             with self.code.scope():
                 form(self)
 
-    def call(self, kernels: Kernels) -> Any:
-        """Call the kernel; returns its result."""
+    def call(self, kernels: Kernels) -> list[Any]:
+        """Call the kernel; returns its results."""
         assert not self.k.scratch, "what is written has memory already"
-        inputs = [Binding(b.name, b.numbers, b.element.stored) for _, b in self.k.operands]
-        output = Binding("%out0", self.whole.buffer.numbers, self.element.stored)
+        buffers = [*(whole.buffer for whole in self.wholes), *self.spilled]
+        inputs, outputs = (
+            [Binding(b.name, b.numbers, b.element.stored) for b in found]
+            for found in ([b for _, b in self.k.operands], buffers)
+        )
         name = self.op.name.removeprefix("stablehlo.")
-        kernel = Kernel.written(name, self.k.writer, inputs, [output], (self.groups,))
+        kernel = Kernel.written(name, self.k.writer, inputs, outputs, (self.groups,))
         values = [value for value, _ in self.k.operands]
         # Updates read elements of what they update only before these are written.
         own = [values.index(self.sources[0])] if self.is_update and self.sources[0] in values else []
-        (made,) = kernels.dispatch(kernel, values, [self.result.type], own)
-        kernels.plan.accept(name, self.op.location, len(self.k.writer.lines), 0)
-        return made
+        types = [result.type for result in self.results]
+        types += [build.tensor_type((b.numbers,), bindings.ir.Type.parse(b.element.stored)) for b in self.spilled]
+        made = kernels.dispatch(kernel, values, types, own)
+        kernels.plan.accept(name, self.op.location, len(self.k.writer.lines), sum(b.bytes for b in self.spilled))
+        return made[: len(self.results)]
 
     # What forms share.
 
@@ -93,8 +114,8 @@ class Alone:
         self.groups = -(-units // each)
         if self.groups == 1:
             return ZERO, Linear(units)
-        number = self.k.symbols.new(str(self.k.writer.workgroup(0, self.groups)), 0, self.groups - 1)
-        low = number * each
+        self.group = self.k.symbols.new(str(self.k.writer.workgroup(0, self.groups)), 0, self.groups - 1)
+        low = self.group * each
         return low, self.clamped(low + each, 0, units)
 
     def clamped(self, form: Linear, low: int | Linear, high: int | Linear) -> Linear:

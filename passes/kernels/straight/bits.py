@@ -15,7 +15,7 @@ def bitcast_convert(a: Alone) -> None:
     element = ELEMENTS[f"i{8 * min(operand.element.size, a.element.size)}"]
     size = operand.bytes // element.size
     a.k.operands[0] = value, Buffer(operand.name, size, element, True)
-    a.element, a.whole = element, View(Buffer(a.whole.buffer.name, size, element), (1,))
+    a.element, a.wholes = element, [View(Buffer(a.whole.buffer.name, size, element), (1,))]
     source, width = View(a.k.operands[0][1], (1,)), a.lanes(size)
     low, high = a.share(size, 2 * size // width)
     a.along(low, high, lambda i: a.code.store(a.whole, (i,), a.code.load(source, (i,))), width)

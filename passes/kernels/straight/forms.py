@@ -1,7 +1,7 @@
 """Operations that are kernels of their own, by name.
 
-They read arrays in memory, and write one. Workgroups have rows of it, each from the first to the last write, so that
-updates of one place keep their order.
+They read arrays in memory, and write one, or several of one shape. Workgroups have rows of it, each from the first to
+the last write, so that updates of one place keep their order.
 """
 
 from __future__ import annotations
@@ -36,5 +36,6 @@ def form(kernels: Kernels, rules: Any, processor: Processor, op: Any) -> bool:
         return False
     with bindings.ir.InsertionPoint(op), op.location:
         made = alone.call(kernels)
-    alone.result.replace_all_uses_with(made)
+    for result, written in zip(alone.results, made):
+        result.replace_all_uses_with(written)
     return True

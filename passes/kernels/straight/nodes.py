@@ -18,7 +18,7 @@ from passes.kernels.record import Recorder
 from passes.kernels.straight.lazy import MOVES, Lazy, captured, is_function, is_single, operands_of
 from passes.kernels.straight.staying import cut_from, is_alone, numbers_of, part_read, spare_row
 from passes.kernels.values import Buffer, NotVectorsError, Value, View, row_major
-from passes.match import IN_PLACE, combinations, splat_of
+from passes.match import combinations, producer, splat_of
 
 # Additions, loads among them, that are done again by each reader.
 _CHEAP = 6
@@ -35,6 +35,7 @@ GATHERED = 0.25
 # Workgroups that a kernel has at most.
 MOST = 32
 _STAYING = (*_PASSING, *(f"stablehlo.{name}" for name in "slice reverse iota gather dynamic_slice".split()))
+_UPDATES = ("stablehlo.dynamic_update_slice", "stablehlo.scatter")
 _PARTED = ("stablehlo.concatenate", "stablehlo.pad")
 
 
@@ -112,7 +113,7 @@ class Stay:
         self.op = op
         self.needs: list[Buffer] = []
         # A kernel copies what it updates, which would be a copy for each round; the compiler updates in place.
-        self.is_alone = is_alone(op) and not (is_repeated and op.name in IN_PLACE)
+        self.is_alone = is_alone(op) and not (is_repeated and op.name in _UPDATES)
 
 
 class Reading:
@@ -242,9 +243,14 @@ class Reading:
             if op in self.stays:
                 self.stays[op].needs = self._needs(op)
             elif op.name in ("stablehlo.dynamic_slice", "stablehlo.gather"):
-                starts = list(op.operands)[1:]
+                array, *starts = op.operands
                 for value in starts if op.name == "stablehlo.dynamic_slice" else ():
                     self._kept(value)
+                maker = producer(array)
+                is_parted = maker is not None and maker.operation.name in _PARTED
+                if self.k.env[array].splat is None and (is_parted or self.k.record(self.k.env[array]).choices):
+                    # Where a taken element lies is not known, so neither is the part that has it.
+                    self._kept(array)
             elif op.name == "stablehlo.reduce":
                 for value in op.operands:
                     if self.k.env[value].splat is None and self.k.record(self.k.env[value]).choices:

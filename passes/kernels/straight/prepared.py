@@ -25,6 +25,8 @@ from passes.kernels.values import Buffer, Index, Item, NotVectorsError, Value, V
 _STACK = 64 << 10
 # Groups of at most so much work, in operations, are written element by element where vectors are not possible.
 _LITTLE = 8192
+# Rows of less than a vector are lanes from this much work on, where an element takes more additions than these.
+_MUCH, COSTLY = 1 << 20, 30
 # Parts that a space may be cut into.
 _PIECES = 12
 
@@ -149,6 +151,17 @@ class Prepared:
             if all(place.coefficient(here) == place.coefficient(there) * size for place in recorder.forms):
                 self.sizes[axis + 1] = size * self.sizes.pop(axis)
         self.work = sum(n.cost * n.size for n in group.nodes)
+        self.lanes_kept = group.lanes_kept or self._has_short_rows()
+
+    def _has_short_rows(self) -> bool:
+        """Whether rows are so short, so many and so costly that lanes are rows, whose elements lie apart."""
+        kept = [axis for axis in self.sizes if axis in (self.group.kept or ())]
+        inner = [axis for axis in self.sizes if axis not in kept]
+        if not kept or len(inner) != 1 or any(n.is_shared for n in self.group.nodes):
+            return False
+        size = self.sizes[inner[0]]
+        fills = size >= self.lanes or size == self._width(size)
+        return not fills and self.cost > COSTLY and self.work > _MUCH and self.sizes[kept[-1]] >= self.lanes
 
     def _cuts(self, recorder: Recorder) -> dict[int, list[int]]:
         """Where axes are cut, so that each piece reads one part of what was put together."""
@@ -186,7 +199,7 @@ class Prepared:
         recorder = self._in_vectors(parts, lane, width)
         if recorder is None:
             return False
-        if recorder.gathers > GATHERED * max(1, len(recorder.reads)):
+        if recorder.gathers > GATHERED * max(1, len(recorder.reads)) and not (moves and self.group.kept):
             if not moves and not self._is_little():
                 raise RefusedError("elements that lie apart")
             return False
@@ -240,6 +253,8 @@ class Prepared:
     def _row_memory(self, part: Part) -> View:
         """Memory of one row on the stack, or of all rows where that is too long."""
         value, kept = part.stands[0], self.group.kept or ()
+        if self.lanes_kept and not self.group.lanes_kept:
+            return self._turned_memory(part)
         strides, step = [0] * len(value.shape), 1
         row = [d for i, d in enumerate(part.node.axes) if i not in kept]
         for d in reversed(row):
@@ -253,6 +268,17 @@ class Prepared:
         made.name = self.k.writer.scratch(made.numbers, value.element.stored).name
         self.scratch.append(made)
         return View(made, tuple(strides))
+
+    def _turned_memory(self, part: Part) -> View:
+        """Memory of all rows, in which elements of neighbouring rows are neighbours."""
+        value, kept = part.stands[0], self.group.kept or ()
+        strides, step = [0] * len(value.shape), 1
+        axes = list(enumerate(part.node.axes))
+        for _, d in sorted(axes, key=lambda pair: (pair[0] in kept, pair[0]), reverse=True):
+            strides[d], step = step, step * value.shape[d]
+        buffer = Buffer(f"%spilled{len(self.spilled)}", value.size, value.element)
+        self.spilled.append(buffer)
+        return View(buffer, tuple(strides))
 
 
 def _nowhere(buffer: Buffer, shape: Sequence[int]) -> Callable[[Builder, Index], Item]:

@@ -1,75 +1,78 @@
-"""Sorts of a few elements: a network of comparisons in registers, for as many rows at a time as a vector has lanes."""
+"""Sorts by any comparison, stable, of several operands that move together.
+
+Rows of a few elements go through a network of comparisons in registers, and somewhat longer ones are sorted by
+insertion in memory, each for as many rows at a time as a vector has lanes. All others are merged, row by row.
+"""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable, Sequence
 
-from passes import attributes as attrs
 from passes.kernels.elements import RefusedError
-from passes.kernels.kernel import element_type
 from passes.kernels.linear import ZERO, Linear
-from passes.kernels.regions import region
 from passes.kernels.straight.alone import Alone
-from passes.kernels.straight.staying import numbers_of
-from passes.kernels.values import Item, View
+from passes.kernels.straight.merging import merge
+from passes.kernels.straight.sorted_rows import Rows
+from passes.kernels.values import Buffer
+
+# Elements of a row that is sorted in registers, where there is code for each pair of them.
+_IN_REGISTERS = 9
+# Elements of a row for each lane, up to which insertion is faster than merging, although it compares each pair of them.
+_INSERTED = 6
 
 
 def sort(a: Alone) -> None:
-    """Insertion, in which only neighbours are exchanged, and only if the later one comes first: it is stable.
-
-    Each element may have others with it, of which one is what is written.
-    """
-    axis = attrs.integer(a.op, "dimension")
-    count, inner = a.shape[axis], math.prod(a.shape[axis + 1 :])
-    code, block = a.code, a.op.regions[0].blocks[0]
-    elements = [element_type(value.type)[1] for value in a.op.operands]
-    if not a.values or any(value.view is None for value in a.values):
-        raise RefusedError("a sort of one number")
-    memory = (View(value.view.buffer, (1,)) for value in a.values if value.view is not None)
-    sources = [numbers_of(a.op, value) or next(memory) for value in a.op.operands]
-    target, written = View(a.whole.buffer, (1,)), list(a.op.results).index(a.result)
-
-    def loaded(place: Linear, number: int) -> list[Item]:
-        return [
-            code.load(source, (place,)) if isinstance(source, View) else Item(code.constant(source[number], element))
-            for source, element in zip(sources, elements)
-        ]
-
-    def exchanged(first: list[Item], second: list[Item]) -> tuple[list[Item], list[Item]]:
-        pairs = [item for pair in zip(second, first) for item in pair]
-        test = region(a.k, code, block, pairs, [element for element in elements for _ in range(2)])[0]
-        low: list[Item] = []
-        high: list[Item] = []
-        for left, right, element in zip(first, second, elements):
-            names, is_vector = code.unify([left, right], [element] * 2)
-            is_vector = is_vector or test.is_vector
-            if is_vector:
-                names = [code.vector(item, element) for item in (left, right)]
-            kind = f"vector<{code.width}xi1>, " if test.is_vector else ""
-            type_ = code.type(element, is_vector)
-            for found, (x, y) in ((low, (1, 0)), (high, (0, 1))):
-                name = code.op(f"arith.select {test.name}, {names[x]}, {names[y]} : {kind}{type_}")
-                found.append(Item(name, is_vector))
-        return low, high
-
-    def row(start: Linear) -> None:
-        rows = [loaded(start + k * inner, k) for k in range(count)]
-        for last in range(1, count):
-            for k in range(last, 0, -1):
-                rows[k - 1], rows[k] = exchanged(rows[k - 1], rows[k])
-        for k, items in enumerate(rows):
-            code.store(target, (start + k * inner,), items[written])
-
-    number = a.whole.buffer.size // count
-    width = min(a.processor.vector_bytes // max(element.size for element in elements), 16)
-    while width > (number if inner == 1 else inner):
+    """The results of a sort that are used."""
+    if not a.k.operands:
+        raise RefusedError("a sort of constants")
+    rows = Rows(a)
+    width = min(a.processor.vector_bytes // max(element.size for element in rows.elements), 16)
+    while width > (rows.number if rows.inner == 1 else rows.inner):
         width //= 2
-    work = 4 * number * count * count // width
+    width = max(1, width)
+    if rows.count <= _IN_REGISTERS:
+        _in_lanes(rows, width, lambda start: _network(rows, start))
+    elif rows.count <= _INSERTED * width:
+        buffers = rows.scratch(rows.count * width)
+        _in_lanes(rows, width, lambda start: _insertion(rows, buffers, start))
+    else:
+        merge(rows)
+
+
+def _in_lanes(rows: Rows, width: int, row: Callable[[Linear], None]) -> None:
+    """All rows, as many at a time as a vector has lanes."""
+    a, count, inner = rows.a, rows.count, rows.inner
+    work = 4 * rows.number * count * count // width
     if inner == 1:
-        a.along(*a.share(number, work), lambda i: row(i * count), width)
+        a.along(*a.share(rows.number, work), lambda i: row(i * count), width)
         return
 
     def outer(r: Linear, _: list[str]) -> None:
         a.along(ZERO, Linear(inner), lambda i: row(r * (count * inner) + i), width)
 
-    code.loop(*a.share(number // inner, work), 1, outer)
+    a.code.loop(*a.share(rows.number // inner, work), 1, outer)
+
+
+def _network(rows: Rows, start: Linear) -> None:
+    """Insertion, in which only neighbours are exchanged, and only if the later one comes first: it is stable."""
+    row = [rows.loaded(start, Linear(k)) for k in range(rows.count)]
+    for last in range(1, rows.count):
+        for k in range(last, 0, -1):
+            test = rows.is_before(row[k], row[k - 1])
+            row[k - 1], row[k] = rows.chosen(test, row[k], row[k - 1]), rows.chosen(test, row[k - 1], row[k])
+    for k, items in enumerate(row):
+        rows.store(start, Linear(k), items)
+
+
+def _insertion(rows: Rows, buffers: Sequence[Buffer], start: Linear) -> None:
+    """The same in memory, where each element has a vector."""
+    width = rows.code.width
+
+    def place(k: Linear) -> Linear:
+        return (k * width).lanes() if width > 1 else k
+
+    def write(k: Linear, _: list[str]) -> None:
+        rows.store(start, k, rows.kept(buffers, place(k)))
+
+    rows.insert(lambda k: rows.loaded(start, k), Linear(rows.count), buffers, place)
+    rows.code.loop(ZERO, Linear(rows.count), 1, write)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from passes.kernels.elements import RefusedError
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.straight.nodes import MOST, SHORT
+from passes.kernels.straight.prepared import COSTLY
 from passes.kernels.straight.sweep import Part, Span, Sweep, strands_of
 from passes.kernels.straight.turned import Turned
 from passes.kernels.values import Buffer, Index, Item, Value, View
@@ -18,9 +19,6 @@ from passes.kernels.values import Buffer, Index, Item, Value, View
 _FEW = 4
 # Vectors of columns that a strip has.
 _STRIP = 4
-# Rows of less than a vector stay from this much work on, where an element takes more additions than these: the compiler
-# takes several rows in a vector.
-_MUCH, _COSTLY = 1 << 20, 30
 
 
 class Made(NamedTuple):
@@ -49,7 +47,7 @@ class Writing(Turned):
             with self.code.scope():
                 if group.kept is None or (not group.kept and self.group.is_shared):
                     count = self._flat()
-                elif group.lanes_kept:
+                elif self.lanes_kept:
                     count = self._columns()
                 else:
                     count = self._rows()
@@ -71,7 +69,7 @@ class Writing(Turned):
             is_free = is_flat and self._in_vectors(parts, lane, width) is not None
             if not is_free and width > 1 and self.sizes[lane] > SHORT and not self._is_little():
                 raise RefusedError("elements that are computed one by one")
-            if not is_free or self.cost <= _COSTLY:
+            if not is_free or self.cost <= COSTLY:
                 width = 1
         reduces = any(part.kinds for part in parts)
         strands = strands_of(self.code, self.cost, self.sizes[lane], width, reduces)
@@ -187,8 +185,6 @@ class Writing(Turned):
         lane = list(inner)[-1]
         size = inner[lane][1]
         width = self._width(size)
-        if size < self.lanes and size != width and self.cost > _COSTLY and self.work > _MUCH:
-            raise RefusedError("many rows that do not fill a vector")
         if not self._takes_vectors(parts, lane, width):
             if size > SHORT and not self._is_little():
                 raise RefusedError("elements that are computed one by one")
@@ -207,7 +203,7 @@ class Writing(Turned):
         width = self._width(size)
         for level in range(self.group.levels):
             parts = [p for n, p in self.parts.items() if n.level == level]
-            if not self._takes_vectors(parts, lane, width):
+            if not self._takes_vectors(parts, lane, width, not self.group.lanes_kept):
                 raise RefusedError("elements that are computed one by one")
         most = _STRIP if self.cost < 40 else 2
         vectors = -(-size // width)

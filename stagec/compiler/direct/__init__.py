@@ -17,7 +17,7 @@ from functools import partial
 from stagec.compiler import log
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.direct import host, library, linker, program
-from stagec.compiler.direct.program import NotDirectError, Program, calls_python as calls_python
+from stagec.compiler.direct.program import NotDirectError, Program, is_direct as is_direct
 from stagec.compiler.flags import FlagSet
 from stagec.compiler.invocation import invocation
 from stagec.compiler.mlir import ir
@@ -60,8 +60,6 @@ def _compiled(source: bytes, flags: tuple[str, ...], asynchronous: bool) -> byte
         shares = [s for s in library.shared_out(module, library.describe(module, described), worker_count()) if s]
     if asynchronous and described.host_calls:
         raise NotDirectError("a callback of a program that runs while Python goes on")
-    if not shares and not described.host_calls:
-        raise NotDirectError("no kernels")
     target = library.description(flags) if shares else ""
     # The compiler makes the code of one library in one thread.
     work = [_Work(partial(_library, source, described, share, flags, target)) for share in shares]

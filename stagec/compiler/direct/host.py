@@ -23,7 +23,7 @@ from stagec.compiler.direct.instructions import (
 )
 from stagec.compiler.direct.library import Kernel
 from stagec.compiler.direct.memory import Layout, laid_out
-from stagec.compiler.direct.program import Call, Constant, HostCall, Program, Tensor
+from stagec.compiler.direct.program import Call, Constant, Copy, HostCall, Program, Tensor
 
 _FORMAT = "embedded-elf-x86_64"
 # Memory that the device owns; for kernels, copies and the host; and the same of constants.
@@ -83,23 +83,25 @@ def text(program: Program, libraries: Sequence[Library], asynchronous: bool) -> 
 
 
 class _Part(NamedTuple):
-    """Kernels that are started together, and the Python function that is called after them.
+    """Kernels and copies that are started together, and the Python function that is called after them.
 
     Attributes:
-      calls: of kernels, each with its position among all calls.
+      calls: of kernels, and copies, each with its position among all calls.
       then: the last part has none.
       slots: how many buffers are there by then, beside what the program allocates.
     """
 
-    calls: list[tuple[int, Call]]
+    calls: list[tuple[int, Call | Copy]]
     then: HostCall | None
     slots: int
 
 
 def _parts(program: Program) -> list[_Part]:
-    found, calls, slots = [], [], len(program.arguments)
+    found: list[_Part] = []
+    calls: list[tuple[int, Call | Copy]] = []
+    slots = len(program.arguments)
     for i, call in enumerate(program.calls):
-        if isinstance(call, Call):
+        if not isinstance(call, HostCall):
             calls.append((i, call))
             continue
         found.append(_Part(calls, call, slots))
@@ -180,6 +182,9 @@ def _recorded(f: Function, program: Program, part: _Part, functions: dict[str, t
     for i, call in part.calls:
         if i in layout.barriers:
             barrier()
+        if isinstance(call, Copy):
+            _record_copy(f, commands, call, layout, constants)
+            continue
         bound = []
         for n in (*call.read, *call.written):
             place = layout.places[n]
@@ -191,6 +196,21 @@ def _recorded(f: Function, program: Program, part: _Part, functions: dict[str, t
     barrier()
     f.call("command_buffer.finalize", commands)
     return commands
+
+
+def _record_copy(f: Function, commands: str, call: Copy, layout: Layout, constants: Sequence[str]) -> None:
+    """Fill memory with a number, or with a constant as often as it goes into it."""
+    place, zero, none = layout.places[call.written[0]], f.number(0), f.null(BUFFER)
+    if call.pattern:
+        pattern = f.number(int.from_bytes(call.pattern, "little")), f.small(len(call.pattern)), zero
+        there = none, f.number(place.offset), f.number(place.bytes), f.small(place.slot)
+        f.call("command_buffer.fill_buffer", commands, *there, *pattern)
+    for n in call.read:
+        source = layout.places[n]
+        given = f.small(0), f.small(place.slot), constants[-1 - source.slot], zero, none
+        for at in range(0, place.bytes, source.bytes):
+            part = f.number(place.offset + at), f.number(min(source.bytes, place.bytes - at)), zero
+            f.call("command_buffer.copy_buffer", commands, *given, *part)
 
 
 def _main(program: Program, layout: Layout, asynchronous: bool) -> list[str]:

@@ -34,6 +34,8 @@ IMPORTS: dict[str, tuple[tuple[str, ...], str, str]] = {
         "",
         "minimum_version = 7 : i32",
     ),
+    "command_buffer.copy_buffer": ((COMMANDS, "i32", "i32", BUFFER, "i64", BUFFER, "i64", "i64", "i64"), "", ""),
+    "command_buffer.fill_buffer": ((COMMANDS, BUFFER, "i64", "i64", "i32", "i64", "i32", "i64"), "", ""),
     "command_buffer.execution_barrier": ((COMMANDS, "i32", "i32", "i64"), "", ""),
     "command_buffer.finalize": ((COMMANDS,), "", ""),
     "device.allocator": ((DEVICE,), ALLOCATOR, _PURE),

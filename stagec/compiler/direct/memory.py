@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import NamedTuple
 
-from stagec.compiler.direct.program import Call, HostCall, Program
+from stagec.compiler.direct.program import Call, Copy, HostCall, Program
 
 _ALIGNMENT = 64
 # Results below this size share an allocation: it costs more than their memory.
@@ -92,7 +92,7 @@ def _aligned(size: int) -> int:
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-def _offsets(calls: tuple[Call | HostCall, ...], placed: set[int], sizes: dict[int, int]) -> dict[int, int]:
+def _offsets(calls: tuple[Call | Copy | HostCall, ...], placed: set[int], sizes: dict[int, int]) -> dict[int, int]:
     """Offsets of the memory that has no place yet; what no later call reads makes room."""
     last = {n: i for i, call in enumerate(calls) for n in (*call.read, *call.written)}
     offsets: dict[int, int] = {}
@@ -112,7 +112,7 @@ def _offsets(calls: tuple[Call | HostCall, ...], placed: set[int], sizes: dict[i
     return offsets
 
 
-def _barriers(calls: tuple[Call | HostCall, ...], places: dict[int, Place]) -> frozenset[int]:
+def _barriers(calls: tuple[Call | Copy | HostCall, ...], places: dict[int, Place]) -> frozenset[int]:
     """The calls that read or write what a call since the last barrier writes, or write what one reads.
 
     Before a Python function is called, all that was begun is done.

@@ -13,11 +13,13 @@ from passes import bindings
 from passes.analysis.in_place import ATTRIBUTE as OUTPUT
 from passes.kernels.dispatch import BYTES
 from passes.kernels.elements import Element, RefusedError
-from passes.match import HOST_MODULE, constant_of, functions
+from passes.match import HOST_MODULE, constant_of, functions, splat_of
 from passes.types import spelled
 
-# Constants that are written out; larger ones with one value are better made by the compiler.
+# Bytes of a constant of one number that are written out; larger memory is filled with them.
 _SPLAT_BYTES = 1 << 16
+# Bytes of a number that the runtime fills memory with.
+_PATTERNS = (1, 2, 4)
 
 
 class NotDirectError(Exception):
@@ -81,6 +83,23 @@ class Call:
 
 
 @dataclasses.dataclass(frozen=True)
+class Copy:
+    """A constant, written to memory of a result.
+
+    Attributes:
+      read: the constant, as often as it goes into the memory; none if that is filled with a pattern.
+      written: the memory.
+      pattern: a number of few bytes.
+      bytes: the size of each.
+    """
+
+    read: tuple[int, ...]
+    written: tuple[int, ...]
+    pattern: bytes
+    bytes: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class HostCall:
     """One call of a Python function, which brings memory of its own for its results.
 
@@ -104,7 +123,7 @@ class HostCall:
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """A function that calls kernels and Python functions.
+    """A function that calls kernels and Python functions, or returns constants.
 
     Attributes:
       arguments, results: their types.
@@ -117,7 +136,7 @@ class Program:
     arguments: tuple[Tensor, ...]
     results: tuple[Tensor, ...]
     constants: dict[int, Constant]
-    calls: tuple[Call | HostCall, ...]
+    calls: tuple[Call | Copy | HostCall, ...]
     returned: tuple[int, ...]
     reused: dict[int, int] = dataclasses.field(default_factory=dict)
 
@@ -160,39 +179,90 @@ class _Reader:
         self.arguments = arguments
         self.memory: dict[Any, int] = {}
         self.constants: dict[int, Constant] = {}
-        self.calls: list[Call | HostCall] = []
+        # Constants that are one number, those that are one of few bytes, and those that are not all written out.
+        self.numbers: dict[int, Any] = {}
+        self.splats: dict[int, bytes] = {}
+        self.parts: set[int] = set()
+        # The memory of results that constants are copied to.
+        self.copies: dict[int, int] = {}
+        self.calls: list[Call | Copy | HostCall] = []
         for argument in arguments:
             self._new(argument)
 
-    def _new(self, value: Any) -> int:
-        Tensor.of(value.type)
+    def _new(self, value: Any, type_: Any = None) -> int:
+        Tensor.of(type_ or value.type)
         return self.memory.setdefault(value, len(self.memory))
 
     def program(self, operations: Sequence[Any]) -> Program:
         *body, last = operations
         for op in body:
             self._read(op.operation)
-        returned = tuple(self.memory[v] for v in last.operands)
-        if any(n in self.constants for n in returned):
-            # The module's own bytes, which go with it.
-            raise NotDirectError("a constant result")
+        returned = tuple(self._returned(v) for v in last.operands)
         arguments, results = ([Tensor.of(v.type) for v in values] for values in (self.arguments, last.operands))
-        return Program(tuple(arguments), tuple(results), self.constants, tuple(self.calls), returned)
+        kernels = {n for call in self.calls if not isinstance(call, Copy) for n in call.read}
+        if not kernels.isdisjoint(self.parts):
+            raise NotDirectError("a large constant")
+        read = {n for call in self.calls for n in call.read}
+        constants = {n: constant for n, constant in self.constants.items() if n in read}
+        return Program(tuple(arguments), tuple(results), constants, tuple(self.calls), returned)
+
+    def _returned(self, value: Any) -> int:
+        """The memory of a result. What is the module's own, constants, is copied: it goes with the module."""
+        n = self.memory[value]
+        if n not in self.constants and n not in self.splats:
+            return n
+        if n not in self.copies:
+            self.copies[n] = made = self._new(object(), value.type)
+            size, pattern = Tensor.of(value.type).bytes, self.splats.get(n, b"")
+            self.calls.append(
+                Copy((), (made,), pattern, (size,))
+                if pattern
+                else Copy((n,), (made,), b"", (self.constants[n].bytes, size))
+            )
+        return self.copies[n]
 
     def _read(self, op: Any) -> None:
         name = op.name
+        number = self._number(op)
         if name == "flow.dispatch":
             self._call(op)
         elif name == "func.call":
             self._call_host(op)
-        elif name == "stablehlo.constant":
-            self.constants[self._new(op.results[0])] = _constant(op)
+        elif name == "stablehlo.constant" or number is not None:
+            self._constant(op, number)
         elif name in ("stablehlo.reshape", "stablehlo.optimization_barrier") or _is_same_memory(op):
             for value, operand in zip(op.results, op.operands):
                 Tensor.of(value.type)
                 self.memory[value] = self.memory[operand]
         else:
             raise NotDirectError(f"{name} outside of kernels")
+
+    def _number(self, op: Any) -> Any:
+        """The number that fills a constant, a broadcast of it, or a complex one of two parts."""
+        if op.name == "stablehlo.constant":
+            return splat_of(op.results[0])
+        known = [self.numbers.get(self.memory.get(v, -1)) for v in op.operands]
+        if op.name == "stablehlo.complex" and None not in known:
+            parts = np.array(known)
+            return parts.view(f"c{2 * parts.itemsize}")[0]
+        return known[0] if op.name == "stablehlo.broadcast_in_dim" else None
+
+    def _constant(self, op: Any, number: Any) -> None:
+        """Note a constant."""
+        n, tensor = self._new(op.results[0]), Tensor.of(op.results[0].type)
+        is_whole = op.name == "stablehlo.constant" and (number is None or tensor.bytes <= _SPLAT_BYTES)
+        if not is_whole:
+            self.parts.add(n)
+        if number is not None:
+            self.numbers[n], pattern = number, number.tobytes()
+            pattern = pattern[:4] if pattern == pattern[:4] * 2 else pattern
+            if len(pattern) in _PATTERNS:
+                self.splats[n] = pattern
+        if is_whole:
+            self.constants[n] = _constant(op)
+        elif n not in self.splats:
+            count = min(math.prod(tensor.shape), _SPLAT_BYTES // number.nbytes)
+            self.constants[n] = _elements(op, np.full(count, number))
 
     def _call(self, op: Any) -> None:
         (entry,) = op.attributes["entry_points"]
@@ -209,9 +279,13 @@ class _Reader:
         self.calls.append(HostCall(symbol, read, written, tuple(operands), tuple(results)))
 
 
-def calls_python(module: Any) -> bool:
-    """Whether a module calls functions of the process that runs it."""
-    return any(name.startswith(HOST_MODULE) for name in functions(module))
+def is_direct(module: Any) -> bool:
+    """Whether a module needs no kernels but those that it has."""
+    try:
+        read(module)
+    except NotDirectError:
+        return False
+    return True
 
 
 def _is_same_memory(op: Any) -> bool:
@@ -226,14 +300,21 @@ def _constant(op: Any) -> Constant:
     if tensor.element.startswith("complex"):
         found = constant_of(op.results[0])
         assert found is not None, "the operation is a constant"
-        pairs = np.ascontiguousarray(found.reshape(-1)).view(found.real.dtype)
-        with op.context:
-            return Constant(str(bindings.ir.DenseElementsAttr.get(pairs)), tensor.bytes)
+        return _elements(op, found)
     value = op.attributes["value"]
-    if value.is_splat and tensor.bytes > _SPLAT_BYTES:
-        raise NotDirectError("a large constant")
     if tensor.element == "i1":
         flags = np.broadcast_to(np.asarray(value, bool), tensor.shape)
         data = ", ".join(map(str, flags.reshape(-1).astype(int).tolist()))
         return Constant(f"dense<[{data}]> : tensor<{flags.size}xi8>", tensor.bytes)
-    return Constant(str(value).replace("xui", "xi").replace("<ui", "<i"), tensor.bytes)
+    return Constant(_signless(str(value)), tensor.bytes)
+
+
+def _elements(op: Any, array: np.ndarray[Any, Any]) -> Constant:
+    """Numbers of types that NumPy has; complex ones as pairs."""
+    numbers = np.ascontiguousarray(array.reshape(-1)).view(array.real.dtype)
+    with op.context:
+        return Constant(_signless(str(bindings.ir.DenseElementsAttr.get(numbers))), array.nbytes)
+
+
+def _signless(text: str) -> str:
+    return text.replace("xui", "xi").replace("<ui", "<i")
