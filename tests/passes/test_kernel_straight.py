@@ -599,3 +599,11 @@ def test_what_follows_from_constants_alone_is_computed_while_compiling():
     x = np.ones((40, 40), np.float32)
     for found, expected in zip(stagec.jit(function)(x), (x * 2, np.arange(40) * 3, np.arange(40)[::-1]), strict=True):
         np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+def test_constants_from_outside_of_a_loop_are_in_the_kernels_of_its_rounds():
+    # A sine has an operation with a region of its own, for large numbers, which uses some, too.
+    loop = stagec.jit(lambda x: lax.fori_loop(0, 5, lambda i, x: snp.sin(x), x))
+    text = loop.lower(spec(10**7)).as_text("kernels")
+    (call,) = [line for line in text.splitlines() if "flow.dispatch" in line]
+    assert call.count("%iterArg") == 1 and "%c" not in call

@@ -16,8 +16,9 @@ from functools import partial
 
 from stagec.compiler import log
 from stagec.compiler.diagnostics import Attempt, Diagnostic
-from stagec.compiler.direct import host, library, linker, program
-from stagec.compiler.direct.program import NotDirectError, Program, calls_python as calls_python
+from stagec.compiler.direct import host, library, linker, reading
+from stagec.compiler.direct.program import NotDirectError, Program
+from stagec.compiler.direct.reading import calls_python as calls_python
 from stagec.compiler.flags import FlagSet
 from stagec.compiler.invocation import invocation
 from stagec.compiler.mlir import ir
@@ -56,11 +57,11 @@ def _run(source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attem
 def _compiled(source: bytes, flags: tuple[str, ...], asynchronous: bool) -> bytes:
     with new_session() as session:
         module = ir().Module.parse(source, session.context)
-        described = program.read(module)
+        described = reading.read(module)
         shares = [s for s in library.shared_out(module, library.describe(module, described), worker_count()) if s]
     if asynchronous and described.host_calls:
         raise NotDirectError("a callback of a program that runs while Python goes on")
-    if not shares and not described.host_calls:
+    if not shares and not described.host_calls and not described.has_control:
         raise NotDirectError("no kernels")
     target = library.description(flags) if shares else ""
     # The compiler makes the code of one library in one thread.

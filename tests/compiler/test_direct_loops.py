@@ -1,0 +1,154 @@
+"""Loops and choices around kernels, on the short way through the compiler."""
+
+import numpy as np
+import pytest
+import test_random_loops
+from test_direct import QUEUES, called, runs  # noqa: F401 (a fixture)
+
+import stagec
+import stagec.numpy as snp
+from passes.kernels import cost
+from passes.kernels.elements import RefusedError
+from stagec import lax
+from stagec.compiler import driver, log
+from stagec.compiler.direct import flow, host, memory, parts, reading
+from stagec.compiler.direct.program import Copy
+from stagec.compiler.flags import CompileOptions
+from stagec.compiler.mlir import ir
+from stagec.compiler.session import new_session
+from stagec.compiler.targets import Target
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=70).astype(np.float32)
+ROWS = RNG.normal(size=(6, 50)).astype(np.float32)
+LONG = flow.AHEAD * 2 + 5
+
+
+@pytest.fixture(autouse=True)
+def outside(monkeypatch):
+    """Loops stay with the host, as those do of which all cores share each round."""
+
+    def refuse(work):
+        raise RefusedError("several cores share each round")
+
+    monkeypatch.setattr(cost, "check_round", refuse)
+
+
+def positive(x, y):
+    return lax.cond(y > 0, snp.sin, lambda x: x, x)
+
+
+def counted(n, limit, x):
+    """A loop that ends by its counter or by what it computes."""
+    return lax.while_loop(
+        lambda s: (s[0] < n) & ((s[1] * s[1]).sum() < limit), lambda s: (s[0] + 2, snp.exp(s[1] * 0.5) + s[1]), (0, x)
+    )
+
+
+PROGRAMS = {
+    "in place": (lambda x: lax.fori_loop(0, LONG, lambda i, x: snp.sin(x) * 1.5 + i * 0.25, x), (X,)),
+    "exchanged": (lambda x, n: lax.fori_loop(0, n, lambda i, x: x[::-1] * 0.5 + i, x), (X, np.int32(7))),
+    "no round": (lambda x, n: (lax.fori_loop(0, n, lambda i, x: x[::-1] * 0.5 + i, x), x), (X, np.int32(0))),
+    "sums": (lambda x: lax.scan(lambda c, i: (snp.sin(c) + i, c.sum()), x, snp.arange(5.0)), (X,)),
+    "stacked": (lambda x: lax.scan(lambda c, i: (snp.sin(c) + i, c), x, snp.arange(5.0)), (X,)),
+    "ends by its state": (lambda x: lax.while_loop(lambda s: (s * s).sum() < 1e8, lambda s: snp.exp(s) + s, x), (X,)),
+    "ends by both": (lambda n, x: counted(n, 1e4, x), (np.int32(50), X)),
+    "yes": (positive, (X, np.float32(1))),
+    "no": (positive, (X, np.float32(-1))),
+    "updated": (lambda x: lax.fori_loop(0, 5, lambda i, x: x.at[i].set(snp.sin(x[i - 1])), x), (ROWS,)),
+    "turns": (lambda x, y: lax.fori_loop(0, 5, lambda i, s: (s[1], s[2], s[0]), (x, y, x + y)), (X, X * 2)),
+    "nested": (
+        lambda x: lax.fori_loop(0, 5, lambda i, x: lax.fori_loop(0, i, lambda j, y: y[::-1] * 0.5 + j * i, x) + 1, x),
+        (X,),
+    ),
+    "chosen in each round": (
+        lambda x: lax.fori_loop(
+            0, 5, lambda i, x: lax.switch(i % 3, [lambda x: x[::-1], lambda x: x, lambda x: x * x + i], x) * 0.5, x
+        ),
+        (X,),
+    ),
+    "chosen by what it computes": (
+        lambda x: lax.fori_loop(0, 5, lambda i, x: lax.cond(x[i] > 0.3, lambda x: x[::-1], lambda x: x, x) * 0.5, x),
+        (X,),
+    ),
+    "counters of 64 bits": (
+        lambda n, x: lax.while_loop(
+            lambda s: s[0] > -(2**40), lambda s: (s[0] - n, s[1] + (s[0] // 2**35).astype(int)), (n * 0, x)
+        ),
+        (np.int64(2**38), np.arange(9)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_both_ways_make_the_same_bits(name, runs):  # noqa: F811
+    f, given = PROGRAMS[name]
+    with stagec.enable_x64(name.startswith("counters")):
+        wanted = runs(f, given, QUEUES[0], "kernels")
+        for queue in QUEUES:
+            for short, long in zip(runs(f, given, queue, "direct"), wanted, strict=True):
+                assert (short.dtype, short.shape) == (long.dtype, long.shape)
+                assert short.tobytes() == long.tobytes()
+
+
+@pytest.mark.parametrize("seed", [0, 1, 5, 8])
+def test_both_ways_make_the_same_bits_of_random_loops(seed, runs):  # noqa: F811
+    loop, operands = test_random_loops.random_loop(seed)
+    queue = QUEUES[seed % 2]
+    with stagec.enable_x64(), np.errstate(all="ignore"):
+        ways = [
+            runs(lambda *o: loop(test_random_loops.Compiled, *o), operands, queue, w) for w in ("direct", "kernels")
+        ]
+    assert [r.tobytes() for r in ways[0]] == [r.tobytes() for r in ways[1]]
+
+
+def test_what_is_not_covered_goes_the_long_way_and_says_why():
+    for f, flags, reason in (
+        (lambda x: lax.fori_loop(0, 3, lambda i, x: x * 2, x), "direct", None),
+        (
+            lambda x: lax.fori_loop(0, 3, lambda i, x: snp.sort(x) * 2, x),
+            "kernels",
+            "stablehlo.sort outside of kernels",
+        ),
+    ):
+        log.clear()
+        with stagec.config.override(enable_cache=False):
+            stagec.jit(f)(X[:20])
+        (done,) = [r for r in log.records("compile") if r.message == "compiled"]
+        told = [r.fields["reason"] for r in log.records("compile") if r.message == "through all phases"]
+        assert (done.fields["flags"], told) == (flags, [reason] if reason else [])
+
+
+def described(f, *args):
+    """A program, and its host program."""
+    module = stagec.jit(f).lower(*args).as_text("optimized")
+    source, traits = driver.prepared(module.encode(), Target.parse("cpu"), "f", CompileOptions())
+    rung, ready = next(driver.rungs(source, Target.parse("cpu"), CompileOptions(), traits))
+    assert rung.direct
+    with new_session() as session:
+        found = reading.read(ir().Module.parse(ready.source, session.context))
+    return found, "\n".join(
+        host._main(found, parts.parted(found, memory.laid_out(found)), memory.laid_out(found), True)
+    )
+
+
+def copies(found):
+    """The copies that are made in rounds of a program's loops."""
+    layout = memory.laid_out(found)
+    loops = [item for item in parts.parted(found, layout) if isinstance(item, parts.Repeated)]
+    commands = [c for part in parts.parts_of([*loops]) for c in part.commands]
+    return sum(isinstance(c, Copy) for c in commands)
+
+
+@pytest.mark.parametrize("name", ["in place", "exchanged", "stacked", "updated", "turns", "nested"])
+def test_rounds_neither_copy_nor_allocate(name):
+    found, text = described(PROGRAMS[name][0], *PROGRAMS[name][1])
+    assert copies(found) == 0
+    before, _, rounds = text.partition("^while")
+    assert "queue.alloca(" in before and "queue.alloca(" not in rounds and "allocator.allocate" not in rounds
+
+
+def test_state_that_is_read_at_its_own_place_has_one_buffer_and_other_state_two():
+    (one, _), (two, _) = (described(*(PROGRAMS[name][0], *PROGRAMS[name][1])) for name in ("in place", "exchanged"))
+    large = [[size for size in memory.laid_out(p).allocated.values() if size >= X.nbytes] for p in (one, two)]
+    assert [len(sizes) for sizes in large] == [1, 2]
