@@ -45,7 +45,25 @@ def counted(n, limit, x):
     )
 
 
+def called_in_rounds(x):
+    """Calls of Python in a round, in a branch, and after the loop, with the host's numbers."""
+
+    def turned(x, i):
+        return (np.asarray(x)[::-1] + np.asarray(i)).astype(np.float32)
+
+    def turn(x, i):
+        return stagec.pure_callback(turned, stagec.ShapeDtypeStruct(x.shape, "float32"), x, i)
+
+    def step(i, x):
+        y = turn(x * 2, i)
+        return lax.cond(y[0] > 0.5, lambda y: y * 0.5 + 1, lambda y: turn(y, i * 100), y) + x
+
+    x = lax.fori_loop(0, 5, step, x)
+    return x, turn(x, 7), lax.while_loop(lambda s: s[0] < 2, lambda s: (s[0] + 1, turn(s[1], s[0])), (0, x))
+
+
 PROGRAMS = {
+    "callbacks": (called_in_rounds, (X,)),
     "in place": (lambda x: lax.fori_loop(0, LONG, lambda i, x: snp.sin(x) * 1.5 + i * 0.25, x), (X,)),
     "exchanged": (lambda x, n: lax.fori_loop(0, n, lambda i, x: x[::-1] * 0.5 + i, x), (X, np.int32(7))),
     "no round": (lambda x, n: (lax.fori_loop(0, n, lambda i, x: x[::-1] * 0.5 + i, x), x), (X, np.int32(0))),

@@ -96,9 +96,11 @@ class Flow:
                 place = f.op(f"vm.add.i64 {offset}, {f.number(layout.places[n].offset)} : i64")
                 stored(f, self._numbers[number], self.buffers[layout.numbers], place, type_)
         table = []
-        for slot in sorted(self.buffers):
-            size = layout.numbers_bytes if slot == layout.numbers else self.sizes[slot]
-            table.append(f"({self.buffers[slot]}, {offset if slot == layout.numbers else zero}, {f.number(size)})")
+        for slot in range(part.slots):
+            # What Python functions bring in a loop or a branch is not there after it.
+            own = slot if slot in self.buffers else 0
+            size = layout.numbers_bytes if own == layout.numbers else self.sizes[own]
+            table.append(f"({self.buffers[own]}, {offset if own == layout.numbers else zero}, {f.number(size)})")
         done = done or self.fence()
         commands = f.load(f"commands{part.number}", COMMANDS)
         f.call(

@@ -84,20 +84,14 @@ class _Reader:
         steps, last = self._steps(block)
         returned = []
         for value in last.operands:
-            n = self._memory(value)
-            if n in self.constants:
+            if self._memory(value) in self.constants:
                 # The module's own bytes, which go with it.
                 raise NotDirectError("a constant result")
-            if n in self.counted:
-                n = self._copied(value, steps)
-            returned.append(n)
+            returned.append(self._kept(value, steps))
         arguments, results = ([Tensor.of(v.type) for v in values] for values in (block.arguments, last.operands))
-        read = Program(
+        return Program(
             tuple(arguments), tuple(results), self.constants, tuple(steps), tuple(returned), counted=self.counted
         )
-        if read.has_control and read.host_calls:
-            raise NotDirectError("a callback beside loops or choices")
-        return read
 
     # Values.
 
@@ -125,6 +119,11 @@ class _Reader:
                 self.counted[n] = number, spelled(value.type.element_type)
             return self._places[number]
         raise NotDirectError(f"{value.owner.name} outside of kernels")
+
+    def _kept(self, value: Any, steps: list[Step]) -> int:
+        """The memory of a value, for longer than the kernels that are started next."""
+        n = self._memory(value)
+        return self._copied(value, steps) if n in self.counted else n
 
     def _copied(self, value: Any, steps: list[Step]) -> int:
         """New memory with the contents of a value."""
@@ -166,7 +165,7 @@ class _Reader:
         if name == "flow.dispatch":
             steps.append(self._call(op))
         elif name == "func.call":
-            steps.append(self._call_host(op))
+            steps.append(self._call_host(op, steps))
         elif name == "stablehlo.constant":
             Tensor.of(op.results[0].type)
             self.late[op.results[0]] = op.results[0]
@@ -194,10 +193,10 @@ class _Reader:
         own = tuple(op.attributes[OWN_PLACES]) if OWN_PLACES in op.attributes else ()
         return Call(entry.value[0], read, written, sizes, own)
 
-    def _call_host(self, op: Any) -> HostCall:
+    def _call_host(self, op: Any, steps: list[Step]) -> HostCall:
         symbol = op.attributes["callee"].value
         operands, results = ([Tensor.of(v.type) for v in values] for values in (op.operands, op.results))
-        read = tuple(self._memory(v) for v in op.operands)
+        read = tuple(self._kept(v, steps) for v in op.operands)
         written = tuple(self._new(v) for v in op.results)
         return HostCall(symbol, read, written, tuple(operands), tuple(results))
 
