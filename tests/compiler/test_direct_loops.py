@@ -170,3 +170,33 @@ def test_state_that_is_read_at_its_own_place_has_one_buffer_and_other_state_two(
     (one, _), (two, _) = (described(*(PROGRAMS[name][0], *PROGRAMS[name][1])) for name in ("in place", "exchanged"))
     large = [[size for size in memory.laid_out(p).allocated.values() if size >= X.nbytes] for p in (one, two)]
     assert [len(sizes) for sizes in large] == [1, 2]
+
+
+def address(x):
+    return x._host().__array_interface__["data"][0]
+
+
+def test_a_loops_state_is_in_a_donated_arguments_memory_unless_it_is_exchanged():
+    for step, same in (
+        (lambda i, x: snp.sin(x) + i, True),
+        (lambda i, x: x.at[i].set(0), True),
+        (lambda i, x: x[::-1], False),
+    ):
+        loop = stagec.jit(lambda x, step=step: lax.fori_loop(0, 3, step, x), donate_argnums=0)
+        x = stagec.jit(lambda x: x * 2)(X / 2)
+        before = address(x)
+        with stagec.config.override(enable_cache=False):
+            found = loop(x)
+        assert x.is_deleted() and (address(found) == before) is same
+        with stagec.disable_jit():
+            np.testing.assert_allclose(found, lax.fori_loop(0, 3, step, snp.asarray(X)), rtol=1e-5)
+
+
+def test_an_argument_that_is_needed_after_the_loop_is_not_written_to():
+    x, y = stagec.jit(lambda x: x * 2)(X / 2), snp.asarray(X)
+    with stagec.config.override(enable_cache=False):
+        later = stagec.jit(lambda x: (lax.fori_loop(0, 3, lambda i, x: snp.sin(x), x), x * 2), donate_argnums=0)(x)
+        kept = stagec.jit(lambda x: lax.fori_loop(0, 3, lambda i, x: x * 2, x))(y)
+    np.testing.assert_array_equal(later[1], X * 2)
+    np.testing.assert_array_equal(kept, X * 8)
+    np.testing.assert_array_equal(y, X)

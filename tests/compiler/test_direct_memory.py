@@ -35,7 +35,8 @@ class Random:
         made = [n for n in known if n not in arguments]
         returned = self.rng.sample(made, min(len(made), self.rng.randint(1, 3))) if made else []
         types = [Tensor((self.sizes[n] // 4,), "f32") for n in (*arguments, *returned)]
-        return Program(tuple(types[:2]), tuple(types[2:]), {}, tuple(steps), tuple(returned))
+        donated = frozenset(n for n in arguments if self.rng.random() < 0.3)
+        return Program(tuple(types[:2]), tuple(types[2:]), {}, tuple(steps), tuple(returned), donated)
 
     def steps(self, known, depth):
         known, steps = list(known), []
@@ -186,19 +187,21 @@ class Machine:
 
 @pytest.mark.parametrize("first", range(0, 400, 100))
 def test_kernels_read_what_was_written_for_them(first):
-    joined = exchanged = 0
+    joined = exchanged = reused = 0
     for seed in range(first, first + 100):
         program = Random(seed).program()
         layout = memory.laid_out(program)
         items = parts.parted(program, layout)
         joined += len({p.offset for p in layout.places.values()}) < len(layout.places)
         exchanged += any(isinstance(i, parts.Repeated) and parts.exchanged(i, layout) for i in items)
+        reused += any(layout.places[n].slot in program.donated for n in program.returned)
         meaning, machine = Meaning(random.Random(seed)), Machine(layout, random.Random(seed))
         for n in range(len(program.arguments)):
             meaning.values[n] = n
             machine.write(n, n)
         meaning.run(program.calls)
         machine.run(items)
-        for n in (*range(len(program.arguments)), *program.returned):
+        kept = [n for n in range(len(program.arguments)) if n not in program.donated]
+        for n in (*kept, *program.returned):
             assert machine.read(n) == meaning.values[n], f"seed {seed}, memory {n}"
-    assert joined and exchanged
+    assert joined and exchanged and reused

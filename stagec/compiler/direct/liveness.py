@@ -21,10 +21,8 @@ class Liveness:
         self.meets: dict[int, set[int]] = {}
         self.touches: dict[int, set[int]] = {}
         self.over: list[tuple[int, int]] = []
-        arguments = range(len(program.arguments))
-        self._list(program.calls, set(program.returned))
-        for n in arguments:
-            self.meets.setdefault(n, set())
+        live = self._list(program.calls, set(program.returned))
+        self._define(range(len(program.arguments)), live)
         self.over.reverse()
 
     def _define(self, made: Iterable[int], live: Iterable[int]) -> None:

@@ -14,7 +14,6 @@ from stagec.compiler.direct.program import (
     Fill,
     HostCall,
     Loop,
-    NotDirectError,
     Program,
     Step,
     every,
@@ -75,8 +74,8 @@ def laid_out(program: Program) -> Layout:
     liveness = Liveness(program)
     groups = Groups(liveness, sizes)
     _share(program, liveness, groups, fixed)
-    for n, argument in program.reused.items():
-        places.update((m, places[argument]) for m in groups.members[groups.of(n)])
+    for n in program.donated:
+        places.update((m, places[n]) for m in groups.members[groups.of(n)])
     allocated: dict[int, int] = {}
     slot = len(program.arguments)
     shared = -1
@@ -84,7 +83,7 @@ def laid_out(program: Program) -> Layout:
     returned = {groups.of(n) for n in program.returned if n not in places and n not in brought}
     for n in dict.fromkeys((*(n for n in map(groups.of, program.returned) if n in returned), *swapped)):
         if n in places:
-            raise NotDirectError("a loop that moves its state in the memory of an argument")
+            continue
         is_small = sizes[n] < _SMALL and n not in swapped
         if not is_small or shared < 0:
             at, own = 0, slot
@@ -133,7 +132,10 @@ def _sizes(program: Program) -> dict[int, int]:
 
 
 def _share(program: Program, liveness: Liveness, groups: Groups, fixed: Iterable[int]) -> None:
-    """Have values share places: the state of a loop in all of its rounds, and results with what they replace."""
+    """Have values share places: the state of a loop in all of its rounds, and results with what they replace.
+
+    Buffers that are exchanged are the program's own, so none of these is a donated argument's.
+    """
     fixed = set(fixed)
     wishes: list[tuple[int, int]] = []
     for step in every(program.calls):
@@ -146,11 +148,13 @@ def _share(program: Program, liveness: Liveness, groups: Groups, fixed: Iterable
             for n, made, _ in step.arrays:
                 joined = all(groups.join(n, m) for m in made)
                 assert joined, "one branch is taken"
-    # Over an argument lies what the passes have found to be safe there, and nothing else.
-    fixed.update(program.reused)
     for a, b in (*wishes, *liveness.over):
         if a not in fixed and b not in fixed:
             groups.join(a, b)
+    swapped = _swapped(program, groups)
+    for a, b in liveness.over:
+        if b in program.donated and a not in fixed and groups.of(a) not in swapped:
+            groups.join(b, a)
 
 
 def _swapped(program: Program, groups: Groups) -> dict[int, None]:

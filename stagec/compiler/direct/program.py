@@ -212,7 +212,7 @@ class Program:
       constants: what memory holds from the beginning.
       calls: its steps, in their order.
       returned: the memory of each result. That of the arguments has the first numbers.
-      reused: memory of results that is an argument's, which the caller gave up: the result's and the argument's.
+      donated: the arguments whose memory the caller gave up.
       counted: memory in which kernels find the host's numbers: which, and their types.
     """
 
@@ -221,7 +221,7 @@ class Program:
     constants: dict[int, Constant]
     calls: tuple[Step, ...]
     returned: tuple[int, ...]
-    reused: dict[int, int] = dataclasses.field(default_factory=dict)
+    donated: frozenset[int] = frozenset()
     counted: dict[int, tuple[int, str]] = dataclasses.field(default_factory=dict)
 
     @property

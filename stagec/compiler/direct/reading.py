@@ -10,7 +10,7 @@ import numpy as np
 
 from passes import attributes as attrs, bindings
 from passes.analysis.host_numbers import HostNumbers, is_number
-from passes.analysis.in_place import ATTRIBUTE as OUTPUT, OWN_PLACES
+from passes.analysis.in_place import ATTRIBUTE as OUTPUT, DONATED, OWN_PLACES
 from passes.kernels.dispatch import BYTES
 from passes.match import HOST_MODULE, constant_of, functions, splat_of
 from passes.types import spelled
@@ -48,21 +48,14 @@ def read(module: Any) -> Program:
         raise NotDirectError("several functions")
     function = found["main"]
     (block,) = function.regions[0].blocks
-    program = _Reader(function).program(block)
-    return dataclasses.replace(program, reused=_reused(function, program))
+    given = function.attributes.get("arg_attrs", ())
+    donated = frozenset(i for i, row in enumerate(given) if OUTPUT in row or DONATED in row)
+    return dataclasses.replace(_Reader(function).program(block), donated=donated)
 
 
 def calls_python(module: Any) -> bool:
     """Whether a module calls functions of the process that runs it."""
     return any(name.startswith(HOST_MODULE) for name in functions(module))
-
-
-def _reused(function: Any, program: Program) -> dict[int, int]:
-    """Results over arguments, where the passes have found that this is safe."""
-    given = function.attributes.get("arg_attrs", ())
-    pairs = {program.returned[d[OUTPUT].value]: i for i, d in enumerate(given) if OUTPUT in d}
-    made = {n for call in program.calls if isinstance(call, Call) for n in call.written}
-    return {n: i for n, i in pairs.items() if n in made and program.returned.count(n) == 1}
 
 
 class _Reader:
