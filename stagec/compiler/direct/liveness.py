@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 
 from stagec.compiler.direct.program import Call, Choice, Copy, Fill, HostCall, Loop, Program, Step
 
@@ -18,23 +19,24 @@ class Liveness:
     """
 
     def __init__(self, program: Program) -> None:
-        self.meets: dict[int, set[int]] = {}
-        self.touches: dict[int, set[int]] = {}
+        self.meets: defaultdict[int, set[int]] = defaultdict(set)
+        self.touches: defaultdict[int, set[int]] = defaultdict(set)
         self.over: list[tuple[int, int]] = []
         live = self._list(program.calls, set(program.returned))
         self._define(range(len(program.arguments)), live)
         self.over.reverse()
 
-    def _define(self, made: Iterable[int], live: Iterable[int]) -> None:
+    def _define(self, made: Collection[int], live: Iterable[int]) -> None:
         """Memory is written while other is needed."""
-        made = list(made)
+        meets = self.meets
         for n in made:
-            mine = self.meets.setdefault(n, set())
-            mine.update(live)
-            mine.update(made)
+            mine = meets[n]
+            before = len(mine)
+            mine.update(live, made)
             mine.discard(n)
-            for other in mine:
-                self.meets.setdefault(other, set()).add(n)
+            if len(mine) > before:
+                for other in mine:
+                    meets[other].add(n)
 
     def _list(self, steps: Sequence[Step], live: set[int]) -> set[int]:
         """What is needed before some steps, if `live` is after them."""
@@ -50,8 +52,8 @@ class Liveness:
             self._define(step.written, {*live, *(n for n in step.read if n not in own)})
             for n, made in ((n, made) for n in own for made in step.written if n not in live):
                 self.over.append((made, n))
-                self.touches.setdefault(made, set()).add(n)
-                self.touches.setdefault(n, set()).add(made)
+                self.touches[made].add(n)
+                self.touches[n].add(made)
             live.update(step.read)
         elif isinstance(step, HostCall):
             live.difference_update(step.written)
@@ -122,7 +124,8 @@ class Groups:
         found = set(self.around(n))
         for member in self.members[self.of(n)]:
             found |= self._touches.get(member, set())
-        return {self.of(m) for m in found} - {self.of(n)}
+        leader = self._leader
+        return {leader.get(m, m) for m in found} - {self.of(n)}
 
     def join(self, a: int, b: int) -> bool:
         """Make one group of two, if they are of one size and never needed at the same time."""
