@@ -1,7 +1,10 @@
 """Loops and choices around kernels, on the short way through the compiler."""
 
+import random
+
 import numpy as np
 import pytest
+import test_random_control_flow
 import test_random_loops
 from test_direct import QUEUES, called, runs  # noqa: F401 (a fixture)
 
@@ -118,6 +121,18 @@ def test_both_ways_make_the_same_bits_of_random_loops(seed, runs):  # noqa: F811
             runs(lambda *o: loop(test_random_loops.Compiled, *o), operands, queue, w) for w in ("direct", "kernels")
         ]
     assert [r.tobytes() for r in ways[0]] == [r.tobytes() for r in ways[1]]
+
+
+def test_gradients_of_random_loops_and_choices_are_the_evaluated_ones():
+    rng = random.Random(19)
+    count = rng.randint(2, 4)
+    function = test_random_control_flow.random_function(rng, count, 3, set())
+    x = np.random.default_rng(19).normal(size=(count, 3)).astype(np.float32)
+    slope = stagec.grad(lambda x: sum((y * y).sum() for y in function(list(x))))
+    log.clear()
+    with stagec.config.override(enable_cache=False):
+        np.testing.assert_allclose(stagec.jit(slope)(x), slope(snp.asarray(x)), rtol=1e-4, atol=1e-4)
+    assert log.records("compile")[-1].fields["flags"] == "direct"
 
 
 def test_what_is_not_covered_goes_the_long_way_and_says_why():

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from stagec.compiler.direct import memory, parts
-from stagec.compiler.direct.program import Call, Choice, Copy, Fill, Loop, Number, Program, State, Tensor
+from stagec.compiler.direct.program import Call, Choice, Copy, Fill, Loop, Number, Program, Read, State, Tensor
 
 SIZES = (64, 64, 64, 128)
 
@@ -41,6 +41,9 @@ class Random:
     def steps(self, known, depth):
         known, steps = list(known), []
         for _ in range(self.rng.randint(1, 4)):
+            if self.rng.random() < 0.2:
+                self.numbers += 1
+                steps.append(Read(self.numbers, self.rng.choice(known), "i32"))
             kind = self.rng.choice(["call", "call", "call", "loop", "choice"] if depth else ["call"])
             known += getattr(self, kind)(known, steps, depth)
         return steps, known
@@ -110,6 +113,7 @@ class Meaning:
     def __init__(self, decisions):
         self.decisions = decisions
         self.values = {}
+        self.seen = []
 
     def run(self, steps):
         for step in steps:
@@ -120,6 +124,8 @@ class Meaning:
                 self.values[step.target] = self.values[step.source]
             elif isinstance(step, Fill):
                 self.values[step.target] = 0
+            elif isinstance(step, Read):
+                self.seen.append(self.values[step.memory])
             elif isinstance(step, Loop):
                 self.values.update((s.during, self.values[s.before]) for s in step.arrays)
                 self.run(step.condition)
@@ -141,6 +147,7 @@ class Machine:
         self.layout, self.decisions = layout, decisions
         self.buffers = {place.slot: place.slot for place in layout.places.values()}
         self.memory = {}
+        self.seen = []
 
     def read(self, n):
         place = self.layout.places[n]
@@ -173,6 +180,8 @@ class Machine:
             if isinstance(item, parts.Part):
                 for command in item.commands:
                     self.command(command)
+            elif isinstance(item, Read):
+                self.seen.append(self.read(item.memory))
             elif isinstance(item, parts.Repeated):
                 self.run(item.condition)
                 while self.decisions.random() < 0.6:
@@ -204,4 +213,5 @@ def test_kernels_read_what_was_written_for_them(first):
         kept = [n for n in range(len(program.arguments)) if n not in program.donated]
         for n in (*kept, *program.returned):
             assert machine.read(n) == meaning.values[n], f"seed {seed}, memory {n}"
+        assert machine.seen == meaning.seen, f"seed {seed}"
     assert joined and exchanged and reused

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from stagec.compiler.direct.program import Call, Choice, Copy, Fill, HostCall, Loop, Program, Step
+from stagec.compiler.direct.program import Call, Choice, Copy, Fill, HostCall, Loop, Program, Read, Step
 
 
 class Liveness:
@@ -65,6 +65,8 @@ class Liveness:
             if isinstance(step, Copy):
                 self.over.append((step.target, step.source))
                 live.add(step.source)
+        elif isinstance(step, Read):
+            live.add(step.memory)
         elif isinstance(step, Loop):
             return self._loop(step, live)
         elif isinstance(step, Choice):
