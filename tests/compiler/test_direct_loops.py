@@ -65,7 +65,19 @@ def called_in_rounds(x):
     return x, turn(x, 7), lax.while_loop(lambda s: s[0] < 2, lambda s: (s[0] + 1, turn(s[1], s[0])), (0, x))
 
 
+def of_constants(y, x):
+    """A branch that computes with constants alone, and results that are constants."""
+
+    def constants(x):
+        return snp.tanh(snp.cumsum(snp.sin(snp.arange(70.0) + 0.5))[::-1]), snp.arange(70)
+
+    found, numbers = lax.cond(y > 0, constants, lambda x: (x * 2, snp.arange(70)), x)
+    return found, numbers, snp.arange(7), snp.full((30, 40), 1.5), True
+
+
 PROGRAMS = {
+    "constants": (of_constants, (np.float32(1), X)),
+    "other constants": (of_constants, (np.float32(-1), X)),
     "callbacks": (called_in_rounds, (X,)),
     "in place": (lambda x: lax.fori_loop(0, LONG, lambda i, x: snp.sin(x) * 1.5 + i * 0.25, x), (X,)),
     "exchanged": (lambda x, n: lax.fori_loop(0, n, lambda i, x: x[::-1] * 0.5 + i, x), (X, np.int32(7))),

@@ -186,7 +186,7 @@ class _Block:
             if key is not None:
                 self.written[key] = str(error)
             raise
-        if all(reading.is_constant(value) for value, _ in made.inputs):
+        if self.host is None and all(reading.is_constant(value) for value, _ in made.inputs):
             # The compiler would run the kernel ahead of the first call, and mix up its results.
             made.inputs.append(_argument(reading))
             key = None

@@ -77,10 +77,9 @@ class _Reader:
         steps, last = self._steps(block)
         returned = []
         for value in last.operands:
-            if self._memory(value) in self.constants:
-                # The module's own bytes, which go with it.
-                raise NotDirectError("a constant result")
-            returned.append(self._kept(value, steps))
+            # A constant's own bytes are the module's, and go with it.
+            is_constant = value in self.late or self.memory.get(value) in self.constants
+            returned.append(self._copied(value, steps) if is_constant else self._kept(value, steps))
         arguments, results = ([Tensor.of(v.type) for v in values] for values in (block.arguments, last.operands))
         return Program(
             tuple(arguments), tuple(results), self.constants, tuple(steps), tuple(returned), counted=self.counted
