@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import test_random_control_flow
 import test_random_loops
-from test_direct import QUEUES, called, runs  # noqa: F401 (a fixture)
+from test_direct import QUEUES, runs  # noqa: F401 (a fixture)
 
 import stagec
 import stagec.numpy as snp
 from passes.kernels import cost
 from passes.kernels.elements import RefusedError
 from stagec import lax
-from stagec.compiler import driver, log
+from stagec.compiler import build, driver, log
 from stagec.compiler.direct import flow, host, memory, parts, reading
 from stagec.compiler.direct.program import Copy
 from stagec.compiler.flags import CompileOptions
@@ -227,3 +227,34 @@ def test_an_argument_that_is_needed_after_the_loop_is_not_written_to():
     np.testing.assert_array_equal(later[1], X * 2)
     np.testing.assert_array_equal(kept, X * 8)
     np.testing.assert_array_equal(y, X)
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+def test_calls_leave_no_memory_behind(queue, monkeypatch):
+    monkeypatch.setattr(build, "choose_driver", lambda graph, target: queue)
+    size = 3000
+    copied = stagec.jit(lambda x: x * 1)
+    returned = stagec.ShapeDtypeStruct((size,), "float32")
+
+    def turned(x):
+        return np.asarray(x)[::-1]
+
+    def called(i, x, y):
+        y = stagec.pure_callback(turned, returned, y)
+        return lax.cond(x[0] > 2, lambda x: stagec.pure_callback(turned, returned, x) + y, lambda x: x * 2, x)
+
+    for f in (
+        # What is used in rounds or in one branch alone.
+        lambda x, y: lax.fori_loop(0, 3, lambda i, x: x[::-1] * 2 + y + i, x),
+        lambda x, y: lax.cond(x[0] > 5, lambda: x * 2, lambda: y * 2),
+        lambda x, y: lax.while_loop(lambda s: s.sum() < y.sum(), lambda s: s * 2, x),
+        lambda x, y: lax.fori_loop(0, 3, lambda i, x: called(i, x, y), x),
+    ):
+        function, found = stagec.jit(f), []
+        with stagec.config.override(enable_cache=False):
+            for _ in range(6):
+                given = [copied(np.ones(size, np.float32)) for _ in range(2)]
+                function(*given).block_until_ready()
+                del given
+                found.append(stagec.memory_stats()["bytes_in_use"])
+        assert found[-1] == found[2]

@@ -43,6 +43,8 @@ class Flow:
         self._numbers: dict[int, str] = {}
         self._blocks = 0
         self._loops = 0
+        # References that the blocks in progress have made, the innermost last.
+        self._held: list[tuple[str, str]] = []
         self._nothing = ""
         # How many entries of the host's numbers have been used since the host waited.
         self._used = ""
@@ -57,6 +59,20 @@ class Flow:
         """Wait for all that was begun."""
         if self.ready:
             self.f.wait(self.ready, self._name("done"))
+
+    def hold(self, reference: str, type_: str) -> None:
+        """Let go of a reference at the end of the round or branch in which it is made, whatever uses it there."""
+        self._held.append((reference, type_))
+
+    def let_go(self, held: int = 0, without: Sequence[str] = ()) -> None:
+        """Let go of what has been held since so many references were.
+
+        The virtual machine does so itself at the last use, if there is one on every way through the blocks.
+        """
+        gone = [(name, type_) for name, type_ in self._held[held:] if name not in without]
+        del self._held[held:]
+        if gone and self.program.has_control:
+            self.f.do(f"vm.discard.refs {', '.join(n for n, _ in gone)} : {', '.join(t for _, t in gone)}")
 
     def run(self, items: Sequence[Item], last: str = "") -> None:
         """Do some items; the last part signals the fence `last`, if there is one."""
@@ -147,11 +163,14 @@ class Flow:
         f.do(f"vm.br ^{head}({self._operands(slots, [(s.before, s.type) for s in loop.numbers])})")
         self._enter(head, slots, [(s.during, s.type) for s in loop.numbers])
         self._loops += 1
+        held = len(self._held)
         self.run(loop.condition)
+        self.let_go(held)
         f.do(f"vm.cond_br {self._numbers[loop.test]}, ^{body}, ^{end}")
         after = self.ready, self._used, dict(self.buffers), dict(self._numbers)
         f.do(f"^{body}:")
         self.run(loop.body)
+        self.let_go(held)
         self.buffers.update({to: self.buffers[source] for to, source in exchanged(loop, self.layout).items()})
         f.do(f"vm.br ^{head}({self._operands(slots, [(s.then, s.type) for s in loop.numbers])})")
         self._loops -= 1
@@ -184,7 +203,9 @@ class Flow:
                 is_it = f.op(f"vm.cmp.eq.i32 {index}, {f.small(i)} : i32")
                 f.do(f"vm.cond_br {is_it}, ^{mine}, ^{following}")
                 f.do(f"^{mine}:")
+            held = len(self._held)
             self.run(branch)
+            self.let_go(held)
             f.do(f"vm.br ^{end}({self._operands(slots, [(made[i], type_) for _, made, type_ in choice.numbers])})")
             if following:
                 f.do(f"^{following}:")

@@ -200,22 +200,22 @@ def _main(program: Program, items: Sequence[Item], layout: Layout, asynchronous:
     for i, tensor in enumerate(program.arguments):
         flow.buffers[i], flow.sizes[i] = _checked(f, i, tensor, device), tensor.bytes
         views[i] = f"%argument{i}", tensor
+        flow.hold(f"%argument{i}", VIEW)
     before = "%before" if asynchronous else f.null(FENCE)
     fences = []
-    allocated = {slot: (size, _MEMORY, _USAGE) for slot, size in layout.allocated.items()}
-    if layout.numbers >= 0:
-        allocated[layout.numbers] = layout.numbers_bytes * AHEAD, _COUNTED_MEMORY, _COUNTED_USAGE
-    for slot, (size, memory, usage) in allocated.items():
+    for slot, size in layout.allocated.items():
         fence = flow.fence()
-        wanted = (f.small(memory), f.small(usage), f.number(size), zero)
-        flow.buffers[slot] = f.call("device.queue.alloca", device, queue, before, fence, zero, *wanted)
+        kind = (f.small(_MEMORY), f.small(_USAGE), f.number(size), zero)
+        flow.buffers[slot] = f.call("device.queue.alloca", device, queue, before, fence, zero, *kind)
         flow.sizes[slot] = size
         fences.append(fence)
     flow.ready = before if not fences else fences[0] if len(fences) == 1 else f.call("fence.join", zero, fences)
     if layout.numbers >= 0:
-        # The host writes into it.
-        flow.wait()
-    given_back = [*layout.given_back, *([layout.numbers] if layout.numbers >= 0 else [])]
+        # The host writes into it at once.
+        wanted = (f.small(_COUNTED_MEMORY), f.small(_COUNTED_USAGE), f.number(layout.numbers_bytes * AHEAD))
+        allocator = f.call("device.allocator", device)
+        flow.buffers[layout.numbers] = f.call("allocator.allocate", allocator, queue, *wanted)
+    given_back = layout.given_back
     after = "%after" if asynchronous else flow.fence()
     is_last = bool(items) and isinstance(items[-1], Part)
     flow.run(items, after if is_last and not given_back else "")
@@ -228,6 +228,10 @@ def _main(program: Program, items: Sequence[Item], layout: Layout, asynchronous:
     if not asynchronous and items:
         flow.wait()
     made = [_view(f, n, tensor, flow, views) for n, tensor in zip(program.returned, program.results)]
+    for slot in range(layout.slots):
+        flow.hold(flow.buffers[slot], BUFFER)
+    flow.hold(device, DEVICE)
+    flow.let_go(without=made)
     types = ", ".join([VIEW] * len(made))
     f.do(f"vm.return {', '.join(made)} : {types}" if made else "vm.return")
     given = [f"%argument{i}: {VIEW}" for i in range(len(program.arguments))]
@@ -272,9 +276,11 @@ def _call_host(f: Function, call: HostCall, flow: Flow, views: dict[int, tuple[s
     given = [_view(f, n, tensor, flow, views) for n, tensor in zip(call.read, call.operands)]
     made = f.several(f"vm.call @{call.symbol}({', '.join(given)}) : {_host_type(call)}", len(call.results))
     for n, tensor, view in zip(call.written, call.results, made):
+        slot, buffer = flow.layout.places[n].slot, f.call("buffer_view.buffer", view)
         views[n] = view, tensor
-        slot = flow.layout.places[n].slot
-        flow.buffers[slot], flow.sizes[slot] = f.call("buffer_view.buffer", view), tensor.bytes
+        flow.buffers[slot], flow.sizes[slot] = buffer, tensor.bytes
+        flow.hold(view, VIEW)
+        flow.hold(buffer, BUFFER)
 
 
 def _declaration(program: Program, asynchronous: bool) -> str:

@@ -54,6 +54,7 @@ class Layout:
       allocated: the size of each buffer that a call allocates, by slot; the arguments have the slots before.
       given_back: the slots of what is not returned.
       numbers: the slot in which kernels find the host's numbers, or -1, and the bytes of these.
+      slots: how many there are without those of Python functions.
     """
 
     places: dict[int, Place]
@@ -61,6 +62,7 @@ class Layout:
     given_back: tuple[int, ...]
     numbers: int = -1
     numbers_bytes: int = 0
+    slots: int = 0
 
 
 def laid_out(program: Program) -> Layout:
@@ -110,7 +112,7 @@ def laid_out(program: Program) -> Layout:
     first = numbers + bool(entry)
     for own, n in enumerate(brought, start=first):
         places[n] = Place(own, 0, sizes[n])
-    return Layout(places, allocated, tuple(given_back), numbers if entry else -1, entry)
+    return Layout(places, allocated, tuple(given_back), numbers if entry else -1, entry, first)
 
 
 def _sizes(program: Program) -> dict[int, int]:

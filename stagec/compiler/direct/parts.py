@@ -87,7 +87,7 @@ class _Parting:
     def __init__(self, program: Program, layout: Layout) -> None:
         self.program, self.layout = program, layout
         self.count = 0
-        self.slots = len(program.arguments) + len(layout.allocated) + (layout.numbers >= 0)
+        self.slots = layout.slots
 
     def items(self, steps: Sequence[Step]) -> tuple[Item, ...]:
         found: list[Item] = []
