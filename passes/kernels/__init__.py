@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from passes import bindings
+from passes.analysis.host_numbers import has_control
 from passes.analysis.in_place import keep_safe_reuse
 from passes.kernels import convolutions, loops, products, straight
 from passes.kernels.dispatch import Kernels
@@ -60,7 +61,7 @@ def form(
         for former in _FORMERS:
             hits |= former(kernels, processor)
         if straight_line:
-            hits |= straight.form(kernels, processor, whole)
+            hits |= straight.form(kernels, processor, whole and has_control(module))
         kernels.plan.attach(module)
         kernels.weights.attach()
     if hits:

@@ -13,13 +13,13 @@ import stagec.numpy as snp
 from passes.kernels import cost
 from passes.kernels.elements import RefusedError
 from stagec import lax
+from stagec.backends import Target
 from stagec.compiler import build, driver, log
 from stagec.compiler.direct import flow, host, memory, parts, reading
 from stagec.compiler.direct.program import Copy
 from stagec.compiler.flags import CompileOptions
 from stagec.compiler.mlir import ir
 from stagec.compiler.session import new_session
-from stagec.compiler.targets import Target
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=70).astype(np.float32)
