@@ -193,6 +193,12 @@ def test_rounds_neither_copy_nor_allocate(name):
     assert "queue.alloca(" in before and "queue.alloca(" not in rounds and "allocator.allocate" not in rounds
 
 
+def test_a_bound_is_read_once():
+    _, text = described(*(PROGRAMS["exchanged"][0], *PROGRAMS["exchanged"][1]))
+    before, _, rounds = text.partition("^while")
+    assert "@hal.buffer.load(" in before and "@hal.buffer.load(" not in rounds
+
+
 def test_state_that_is_read_at_its_own_place_has_one_buffer_and_other_state_two():
     (one, _), (two, _) = (described(*(PROGRAMS[name][0], *PROGRAMS[name][1])) for name in ("in place", "exchanged"))
     large = [[size for size in memory.laid_out(p).allocated.values() if size >= X.nbytes] for p in (one, two)]

@@ -207,6 +207,8 @@ class _Reader:
         arrays: list[int] = []
         for i, argument in enumerate(body.arguments):
             if following[i] == argument:
+                if argument in self.host.found:
+                    self._number(op.operands[i], steps)
                 self._alias((condition.arguments[i], argument, op.results[i]), op.operands[i])
             else:
                 (counted if argument in self.host.found else arrays).append(i)
