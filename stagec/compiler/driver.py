@@ -141,7 +141,8 @@ def compile_module(
     attempts: list[Attempt] = []
     for rung, ready in rungs(source, target, options, traits):
         if rung.direct:
-            vmfb, attempt = direct.run(ready.source, rung, options.asynchronous)
+            vmfb, attempt, may_alias = direct.run(ready.source, rung, options.asynchronous)
+            ready = ready._replace(memory=ready.memory._replace(may_alias=may_alias and ready.memory.may_alias))
             if not vmfb and not options.flag_set:
                 log.event("compile", "through all phases", name=name, reason=attempt.error)
                 continue

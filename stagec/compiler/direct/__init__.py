@@ -27,7 +27,7 @@ from stagec.runtime import interruptible
 from stagec.runtime.device import worker_count
 
 
-def run(source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt]:
+def run(source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt, bool]:
     """Compile a module of kernels.
 
     Args:
@@ -36,25 +36,26 @@ def run(source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attemp
       asynchronous: whether results are signalled by a fence.
 
     Returns:
-      the program (empty if the module is not one of kernels alone, or the compiler refuses it), and a record.
+      the program (empty if the module is not one of kernels alone, or the compiler refuses it), a record, and whether
+      a result may be the memory of an argument or of another result.
     """
     return interruptible.call(lambda: _run(source, rung, asynchronous))
 
 
-def _run(source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt]:
+def _run(source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt, bool]:
     started = time.perf_counter()
-    output, reasons = b"", []
+    output, reasons, may_alias = b"", [], True
     try:
-        output = _compiled(source, rung.flags, asynchronous)
+        output, may_alias = _compiled(source, rung.flags, asynchronous)
     except NotDirectError as error:
         reasons.append(Diagnostic("error", str(error)))
     except Exception as error:  # a fault of ours, which the long way does not have
         log.event("compile", f"no short way: {type(error).__name__}: {error}")
         reasons.append(Diagnostic("error", "a fault of stagec's"))
-    return output, Attempt(rung.name, time.perf_counter() - started, bool(output), tuple(reasons))
+    return output, Attempt(rung.name, time.perf_counter() - started, bool(output), tuple(reasons)), may_alias
 
 
-def _compiled(source: bytes, flags: tuple[str, ...], asynchronous: bool) -> bytes:
+def _compiled(source: bytes, flags: tuple[str, ...], asynchronous: bool) -> tuple[bytes, bool]:
     with new_session() as session:
         module = ir().Module.parse(source, session.context)
         described = reading.read(module)
@@ -75,7 +76,7 @@ def _compiled(source: bytes, flags: tuple[str, ...], asynchronous: bool) -> byte
     libraries = [host.Library(w.result(), share) for w, share in zip(work, shares)]
     with invocation() as run:
         _check(run.parse(host.text(described, libraries, asynchronous).encode()), run.found)
-        return run.bytecode()
+        return run.bytecode(), described.may_alias
 
 
 class _Work(threading.Thread):

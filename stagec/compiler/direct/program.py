@@ -238,3 +238,10 @@ class Program:
     def has_control(self) -> bool:
         """Whether there are loops or choices."""
         return any(isinstance(step, Loop | Choice) for step in self.calls)
+
+    @property
+    def may_alias(self) -> bool:
+        """Whether a result may be the memory of an argument or of another result."""
+        arguments = range(len(self.arguments))
+        is_apart = len(set(self.returned)) == len(self.returned) and not any(n in arguments for n in self.returned)
+        return bool(self.host_calls) or not is_apart
