@@ -9,6 +9,8 @@ from passes.match import functions
 from passes.numeric import elementwise
 
 ATTRIBUTE = "iree.abi.output"
+# Of an argument that the caller gave up, though no result may be written over it while the compiler decides when.
+DONATED = "stagec.donated"
 _UPDATES = ("stablehlo.dynamic_update_slice", "stablehlo.scatter")
 # Of a call of a kernel: the operands of which an element is read only before the same element of a result is written.
 OWN_PLACES = "stagec.own_places"
@@ -49,6 +51,7 @@ def keep_safe_reuse(module: Any, function: str = "main", updates: bool = False) 
                 kept.append(i)
             else:
                 others = {entry.name: entry.attr for entry in dictionary if entry.name != ATTRIBUTE}
+                others[DONATED] = ir.UnitAttr.get(module.context)
                 dictionary = ir.DictAttr.get(others, context=module.context)
         dictionaries.append(dictionary)
     operation.attributes["arg_attrs"] = ir.ArrayAttr.get(dictionaries, context=module.context)

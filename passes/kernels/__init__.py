@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from passes import bindings
+from passes.analysis.host_numbers import has_control
 from passes.analysis.in_place import keep_safe_reuse
 from passes.kernels import convolutions, loops, products, selection, straight
 from passes.kernels.dispatch import Kernels
@@ -32,7 +33,13 @@ _FORMERS: tuple[Callable[[Kernels, Processor], dict[str, int]], ...] = (
 )
 
 
-def form(module: Any, options: PassOptions, straight_line: bool = False, weights: Sequence[int] = ()) -> dict[str, int]:
+def form(
+    module: Any,
+    options: PassOptions,
+    straight_line: bool = False,
+    weights: Sequence[int] = (),
+    whole: bool = False,
+) -> dict[str, int]:
     """Replace ops of a StableHLO module by kernels, in place, where they are known to be faster.
 
     Args:
@@ -41,6 +48,7 @@ def form(module: Any, options: PassOptions, straight_line: bool = False, weights
       straight_line: whether elementwise operations and reductions become kernels too.
       weights: the arguments that are the same at each call. Packed copies of them may become further arguments
         (`passes.kernels.weights`).
+      whole: whether loops and choices that stay are to hold nothing else, but for what their host counts with.
 
     Returns:
       How many kernels of each kind were formed; empty if the module is as it was.
@@ -53,8 +61,10 @@ def form(module: Any, options: PassOptions, straight_line: bool = False, weights
     hits: dict[str, int] = {}
     with module.context:
         expand(module)
-        for former in (*_FORMERS, straight.form) if straight_line else _FORMERS:
+        for former in _FORMERS:
             hits |= former(kernels, processor)
+        if straight_line:
+            hits |= straight.form(kernels, processor, whole and has_control(module))
         kernels.plan.attach(module)
         kernels.weights.attach()
     if hits:

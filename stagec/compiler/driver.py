@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from passes import PassOptions, kernels as own_kernels, pipeline
 from passes.analysis.alias import results_may_share, returned_arguments
 from passes.analysis.clobber import clobbered_arguments
+from passes.analysis.host_numbers import has_control
 from passes.analysis.in_place import keep_safe_reuse
 from passes.attributes import dot_dimensions
 from passes.kernels.weights import packed_arguments
@@ -140,7 +141,8 @@ def compile_module(
     attempts: list[Attempt] = []
     for rung, ready in rungs(source, target, options, traits):
         if rung.direct:
-            vmfb, attempt = direct.run(ready.source, rung, options.asynchronous)
+            vmfb, attempt, may_alias = direct.run(ready.source, rung, options.asynchronous)
+            ready = ready._replace(memory=ready.memory._replace(may_alias=may_alias and ready.memory.may_alias))
             if not vmfb and not options.flag_set:
                 log.event("compile", "through all phases", name=name, reason=attempt.error)
                 continue
@@ -181,13 +183,14 @@ def rungs(source: bytes, target: Target, options: CompileOptions, traits: Traits
     `kernels` is left out where none is formed, unless nothing else was asked for.
     """
     whole: Ready | None = None
-    with_kernels: tuple[Ready, bool] | None = None
+    with_kernels: tuple[Ready, bool, bool] | None = None
     for rung in ladder(target, options, **traits._asdict()):
         if not target.on.is_host:
             yield rung, _for_device(source, rung.separate)
         elif rung.kernels:
-            with_kernels = with_kernels or _for_cpu(source, rung, target, options)
-            ready, formed = with_kernels
+            if with_kernels is None or (with_kernels[2] and not rung.direct):
+                with_kernels = _for_cpu(source, rung, target, options)
+            ready, formed, _ = with_kernels
             if not formed:
                 whole = ready
             if formed or options.flag_set:
@@ -207,25 +210,31 @@ def _for_device(source: bytes, apart: bool) -> Ready:
         return Ready.of(module)
 
 
-def _for_cpu(source: bytes, rung: FlagSet, target: Target, options: CompileOptions) -> tuple[Ready, bool]:
-    """The module with kernels of our own, if the flag set has them, and with its updates apart from what they share."""
+def _for_cpu(source: bytes, rung: FlagSet, target: Target, options: CompileOptions) -> tuple[Ready, bool, bool]:
+    """The module with kernels of our own, if the flag set has them, and with its updates apart from what they share.
+
+    Returns:
+      the module, whether it has kernels or calls Python, and whether it has loops or choices for the short way alone.
+    """
     with new_session() as session, session.context:
         module = ir().Module.parse(source, session.context)
-        formed = False
+        formed = controlled = False
         if rung.kernels:
             try:
                 # The short way is for programs that call Python functions, or return what they have, too.
-                hits = own_kernels.form(module, pass_options(target), options.straight, options.weights)
+                hits = own_kernels.form(module, pass_options(target), options.straight, options.weights, rung.direct)
                 formed = bool(hits) or direct.is_direct(module)
+                controlled = rung.direct and has_control(module)
             except Exception as error:  # a fault of ours, which the other flag sets do not have
                 log.event("compile", f"no kernels: {type(error).__name__}: {error}")
                 module = ir().Module.parse(source, session.context)
         # Of updates that stay, the compiler may write results early.
         keep_safe_reuse(module)
-        pipeline.run(module, "memory, cse", options=pass_options(target), verify=False)
+        # The short way updates nothing that is still needed.
+        pipeline.run(module, "cse" if controlled else "memory, cse", options=pass_options(target), verify=False)
         if rung.separate:
             separate(module)
-        return Ready.of(module), formed
+        return Ready.of(module), formed, controlled
 
 
 def pass_options(target: Target, *, fast_math: bool = False, doubles: bool = True) -> PassOptions:

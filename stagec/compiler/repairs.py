@@ -140,7 +140,9 @@ def own_memory(module: Any) -> int:
             operands = [allocator, affinity, memory, usage, size]
             own = create("hal.allocator.allocate", [op.results[0].type], operands).result
         op.results[0].replace_all_uses_with(own)
-        after.replace_all_uses_with(before)
+        if after != before:
+            # Of two that are one, no fence, MLIR would go through its uses for ever.
+            after.replace_all_uses_with(before)
         op.erase()
         count += 1
     return count

@@ -15,7 +15,7 @@ from passes import bindings
 from stagec import lax
 from stagec.backends import Target
 from stagec.compiler import build, direct, driver, log
-from stagec.compiler.direct import library, linker, memory, program
+from stagec.compiler.direct import library, linker, memory, program, reading
 from stagec.compiler.flags import CompileOptions
 from stagec.compiler.mlir import ir
 from stagec.compiler.session import new_session
@@ -244,9 +244,10 @@ def test_memory_is_used_again_when_it_is_free_and_barriers_are_where_they_are_ne
         ((4, 3), (5,), (64, 64, 64)),
     )
     layout = memory.laid_out(program.Program((number,), (number,), {}, rows, (5,)))
-    assert layout.barriers == {2, 3, 4}
+    assert memory.barriers(rows, layout.places) == {2, 3, 4}
     assert layout.places[4].offset < layout.places[3].offset
-    assert layout.allocated == {1: 64, layout.arena: 256}
+    assert layout.allocated == {1: 64, 2: 256}
+    assert layout.given_back == (2,)
 
 
 def test_places_of_living_values_never_meet():
@@ -357,7 +358,7 @@ def test_the_compilers_microkernels_are_not_linked():
     text = stagec.jit(lambda x: x + 1).lower(np.ones(4, np.float32)).as_text("kernels")
     with new_session() as session:
         module = ir().Module.parse(text, session.context)
-        read = program.read(module)
+        read = reading.read(module)
         made = library.assembled(module, read, library.describe(module, read), 'cpu = ""', "kernels.o")
         assert "link_ukernel_bitcode = false" in str(made)
 

@@ -314,3 +314,33 @@ def test_what_is_computed_from_complex128_constants_alone_is_right():
     wanted = -np.array([0.5 + 0.1j, -0.4 - 0.3j]) * f * a * b - a / c**2 * (d + e)
     np.testing.assert_allclose(execute(compile_module(text, CPU).vmfb, a, b, c, d, e, f), wanted, rtol=1e-12)
     assert all("--iree-opt-const-expr-hoisting=false" in rung.flags for rung in ladder(CPU, complex128=True))
+
+
+ALLOCATION = """
+import sys
+from stagec.compiler import repairs
+from stagec.compiler.mlir import ir, load_phases
+from stagec.compiler.session import new_session
+
+load_phases()
+text = '''util.func public @f(%device: !hal.device) -> !hal.buffer {
+  %none = util.null : !hal.fence
+  %queue = arith.constant -1 : i64
+  %pool = arith.constant 0 : i64
+  %size = arith.constant 8 : index
+  %memory = hal.memory_type<"DeviceVisible|DeviceLocal"> : i32
+  %usage = hal.buffer_usage<"Transfer"> : i32
+  %buffer = hal.device.queue.alloca<%device : !hal.device> affinity(%queue) wait(%none) signal(%none) pool(%pool)
+    type(%memory) usage(%usage) flags("None") : !hal.buffer{%size}
+  util.return %buffer : !hal.buffer
+}'''
+with new_session() as session:
+    module = ir().Module.parse(text, session.context)
+    assert repairs.own_memory(module) == 1
+    assert "hal.allocator.allocate" in str(module)
+"""
+
+
+def test_memory_of_loops_that_nothing_is_to_wait_for_is_allocated_by_the_host():
+    # In a process of its own, since a fault here is a loop without an end in MLIR.
+    subprocess.run([sys.executable, "-c", ALLOCATION], check=True, timeout=60)

@@ -173,7 +173,7 @@ def test_a_fault_of_the_short_way_leaves_the_long_one(monkeypatch, copies):
     def fails(module):
         raise KeyError("an operation")
 
-    monkeypatch.setattr(direct.program, "read", fails)
+    monkeypatch.setattr(direct.reading, "read", fails)
     compiled = driver.compile_module(program("f64"), CPU)
     assert compiled.flags == "kernels"
     np.testing.assert_array_equal(execute(compiled.vmfb, np.ones(8)), np.ones(8))

@@ -635,3 +635,11 @@ def test_elements_are_taken_from_joined_and_padded_arrays():
     assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]
     for got, want in zip(found, function(snp.asarray(x), snp.asarray(i)), strict=True):
         np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=1e-6)
+
+
+def test_constants_from_outside_of_a_loop_are_in_the_kernels_of_its_rounds():
+    # A sine has an operation with a region of its own, for large numbers, which uses some, too.
+    loop = stagec.jit(lambda x: lax.fori_loop(0, 5, lambda i, x: snp.sin(x), x))
+    text = loop.lower(spec(10**7)).as_text("kernels")
+    (call,) = [line for line in text.splitlines() if "flow.dispatch" in line]
+    assert call.count("%iterArg") == 1 and "%c" not in call

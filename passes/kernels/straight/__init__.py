@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from passes import bindings, build
+from passes.analysis.host_numbers import HostNumbers
 from passes.kernels import cost
 from passes.kernels.dispatch import HOST, Kernel, Kernels
 from passes.kernels.elements import RefusedError
@@ -25,7 +26,7 @@ from passes.kernels.straight.reduced import untranspose
 from passes.kernels.straight.writing import Writing
 from passes.kernels.values import Buffer, NotVectorsError
 from passes.kernels.writer import Buffer as Binding
-from passes.match import functions, producer
+from passes.match import functions, operations, producer
 from passes.simplify.constants import computed
 
 __all__ = ["form"]
@@ -34,8 +35,12 @@ __all__ = ["form"]
 _MOST_CONSTANTS = 1 << 14
 
 
-def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
-    """Replace elementwise operations and reductions by kernels, in place; returns how many."""
+def form(kernels: Kernels, processor: Processor, whole: bool = False) -> dict[str, int]:
+    """Replace elementwise operations and reductions by kernels, in place; returns how many.
+
+    Args:
+      whole: whether all but what the host counts with is to be kernels, conditions and updates in loops too.
+    """
     count = 0
     written: dict[Any, Written | str] = {}
     for op in kernels.found("stablehlo.dot_general"):
@@ -43,24 +48,26 @@ def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
             kernels.plan.refuse("elements", op.location, "a large product, for which the compiler packs operands")
             return {}
     for function in functions(kernels.module).values():
-        for block in _host_blocks(function):
-            count += _Block(kernels, processor, block, written).form()
+        host = HostNumbers(function).found if whole else None
+        for block in _host_blocks(function, whole):
+            count += _Block(kernels, processor, block, written, host).form()
     return {"straight": count} if count else {}
 
 
-def _host_blocks(operation: Any) -> list[Any]:
+def _host_blocks(operation: Any, conditions: bool) -> list[Any]:
     """The blocks of a function and of the loops and choices in it, each after those inside of it.
 
-    A loop's condition is not one of them: the host computes it from a few numbers.
+    Args:
+      conditions: whether those of loops are among them; the compiler computes them on the host.
     """
     found = []
     for number, region in enumerate(operation.regions):
-        if operation.name == "stablehlo.while" and number == 0:
+        if operation.name == "stablehlo.while" and number == 0 and not conditions:
             continue
         for block in region.blocks:
             for op in block.operations:
                 if op.operation.name in HOST:
-                    found += _host_blocks(op.operation)
+                    found += _host_blocks(op.operation, conditions)
             found.append(block)
     return found
 
@@ -70,10 +77,19 @@ class _Block:
 
     Args:
       written: the kernels of groups, or why there are none, by what they are made of.
+      host: the numbers that the host counts with, where all else is to be kernels.
     """
 
-    def __init__(self, kernels: Kernels, processor: Processor, block: Any, written: dict[Any, Written | str]) -> None:
+    def __init__(
+        self,
+        kernels: Kernels,
+        processor: Processor,
+        block: Any,
+        written: dict[Any, Written | str],
+        host: set[Any] | None,
+    ) -> None:
         self.kernels, self.processor, self.block, self.written = kernels, processor, block, written
+        self.host = host
         self.made: dict[Buffer, Any] = {}
 
     def form(self) -> int:
@@ -86,7 +102,7 @@ class _Block:
                 # All of an array, which the compiler's rewrites for windows leave.
                 op.operation.results[0].replace_all_uses_with(op.operands[0])
         try:
-            reading = Reading(self.block, RULES, self.processor)
+            reading = Reading(self.block, RULES, self.processor, self.host)
         except RefusedError as error:
             # An operation that the passes replace, such as a sine of float64, in a module that went past them.
             self.kernels.plan.refuse("elements", self.block.operations[0].location, str(error))
@@ -105,10 +121,12 @@ class _Block:
     def _sink_constants(self) -> None:
         """Have constants from outside of a loop's body in it, so that kernels hold them instead of reading them."""
         found = {value: producer(value, "stablehlo.constant") for value in captured(self.block)}
-        operations = [op.operation for op in self.block.operations]
+        # Loops and choices have blocks of their own; other regions are parts of their operation.
+        own_code = [op.operation for op in self.block.operations]
+        own_code += [inner for op in own_code if op.name not in HOST for inner in operations(op)]
         start = bindings.ir.InsertionPoint.at_block_begin(self.block)
         own = {value: maker.operation.clone(start).results[0] for value, maker in found.items() if maker is not None}
-        for op in operations if own else ():
+        for op in own_code if own else ():
             for value in op.operands:
                 if value in own:
                     op.replace_uses_of_with(value, own[value])
@@ -168,7 +186,7 @@ class _Block:
             if key is not None:
                 self.written[key] = str(error)
             raise
-        if all(reading.is_constant(value) for value, _ in made.inputs):
+        if self.host is None and all(reading.is_constant(value) for value, _ in made.inputs):
             # The compiler would run the kernel ahead of the first call, and mix up its results.
             made.inputs.append(_argument(reading))
             key = None

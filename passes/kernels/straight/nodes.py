@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from passes import attributes as attrs
@@ -106,7 +106,7 @@ class Stay:
       is_alone: whether it is a kernel of its own.
 
     Args:
-      is_repeated: whether it may be in a loop.
+      is_repeated: whether it may be in a loop of the compiler's.
     """
 
     def __init__(self, op: Any, is_repeated: bool) -> None:
@@ -119,6 +119,9 @@ class Stay:
 class Reading:
     """The operations of a block as lazy values, and those of them that are nodes.
 
+    Args:
+      host: the numbers that the host program counts with, if stagec writes it; updates in loops are kernels then.
+
     Attributes:
       nodes: in the order of the program.
       stays: the operations that stay, by operation.
@@ -126,9 +129,9 @@ class Reading:
       makers: what makes the contents of each buffer: a node, an operation that stays, or nothing.
     """
 
-    def __init__(self, block: Any, rules: Any, processor: Processor) -> None:
+    def __init__(self, block: Any, rules: Any, processor: Processor, host: Collection[Any] | None = None) -> None:
         self.k = Lazy(rules, processor)
-        self.block = block
+        self.block, self._host = block, host
         self.is_function = is_function(block)
         self.operations = [op.operation for op in block.operations]
         self.end = self.operations.pop()
@@ -164,7 +167,7 @@ class Reading:
         try:
             if any(value not in self.k.env for value in operands_of(op)):
                 raise RefusedError("an operand that kernels do not have")
-            if not self.is_function and _counts(op):
+            if self._is_hosts(op):
                 raise RefusedError("a number that the host counts with")
             name = op.name
             if name == "stablehlo.reduce" and not is_single(op):
@@ -181,10 +184,16 @@ class Reading:
             return None
         except RefusedError as error:
             self.reasons.append((op, str(error)))
-            self.stays[op] = stay = Stay(op, not self.is_function)
+            self.stays[op] = stay = Stay(op, not self.is_function and self._host is None)
             for result in op.results:
                 self._external(result, stay)
             return None
+
+    def _is_hosts(self, op: Any) -> bool:
+        """Whether the host does an operation on single integers."""
+        if self._host is None:
+            return not self.is_function and _counts(op)
+        return bool(op.operands) and len(op.results) == 1 and op.results[0] in self._host
 
     def root(self, value: Any) -> Node | None:
         """The node whose result a value is."""
@@ -271,7 +280,7 @@ class Reading:
             values[0] = part.operands[0]
         if self.stays[op].is_alone:
             values = [value for value in values if numbers_of(op, value) is None]
-        absorbs = op.name != "flow.dispatch" and not self.stays[op].is_alone
+        absorbs = op.name != "flow.dispatch" and not self.stays[op].is_alone and self._host is None
         return [buffer for value in values for buffer in self._kept(value, absorbs)]
 
     def _consider(self, op: Any) -> None:

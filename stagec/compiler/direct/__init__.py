@@ -16,8 +16,9 @@ from functools import partial
 
 from stagec.compiler import log
 from stagec.compiler.diagnostics import Attempt, Diagnostic
-from stagec.compiler.direct import host, library, linker, program
-from stagec.compiler.direct.program import NotDirectError, Program, is_direct as is_direct
+from stagec.compiler.direct import host, library, linker, reading
+from stagec.compiler.direct.program import NotDirectError, Program
+from stagec.compiler.direct.reading import is_direct as is_direct
 from stagec.compiler.flags import FlagSet
 from stagec.compiler.invocation import invocation
 from stagec.compiler.mlir import ir
@@ -26,7 +27,7 @@ from stagec.runtime import interruptible
 from stagec.runtime.device import worker_count
 
 
-def run(source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt]:
+def run(source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt, bool]:
     """Compile a module of kernels.
 
     Args:
@@ -35,28 +36,29 @@ def run(source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attemp
       asynchronous: whether results are signalled by a fence.
 
     Returns:
-      the program (empty if the module is not one of kernels alone, or the compiler refuses it), and a record.
+      the program (empty if the module is not one of kernels alone, or the compiler refuses it), a record, and whether
+      a result may be the memory of an argument or of another result.
     """
     return interruptible.call(lambda: _run(source, rung, asynchronous))
 
 
-def _run(source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt]:
+def _run(source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt, bool]:
     started = time.perf_counter()
-    output, reasons = b"", []
+    output, reasons, may_alias = b"", [], True
     try:
-        output = _compiled(source, rung.flags, asynchronous)
+        output, may_alias = _compiled(source, rung.flags, asynchronous)
     except NotDirectError as error:
         reasons.append(Diagnostic("error", str(error)))
     except Exception as error:  # a fault of ours, which the long way does not have
         log.event("compile", f"no short way: {type(error).__name__}: {error}")
         reasons.append(Diagnostic("error", "a fault of stagec's"))
-    return output, Attempt(rung.name, time.perf_counter() - started, bool(output), tuple(reasons))
+    return output, Attempt(rung.name, time.perf_counter() - started, bool(output), tuple(reasons)), may_alias
 
 
-def _compiled(source: bytes, flags: tuple[str, ...], asynchronous: bool) -> bytes:
+def _compiled(source: bytes, flags: tuple[str, ...], asynchronous: bool) -> tuple[bytes, bool]:
     with new_session() as session:
         module = ir().Module.parse(source, session.context)
-        described = program.read(module)
+        described = reading.read(module)
         shares = [s for s in library.shared_out(module, library.describe(module, described), worker_count()) if s]
     if asynchronous and described.host_calls:
         raise NotDirectError("a callback of a program that runs while Python goes on")
@@ -72,7 +74,7 @@ def _compiled(source: bytes, flags: tuple[str, ...], asynchronous: bool) -> byte
     libraries = [host.Library(w.result(), share) for w, share in zip(work, shares)]
     with invocation() as run:
         _check(run.parse(host.text(described, libraries, asynchronous).encode()), run.found)
-        return run.bytecode()
+        return run.bytecode(), described.may_alias
 
 
 class _Work(threading.Thread):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from stagec.compiler.direct.flow import AHEAD, ANY_QUEUE, Flow
 from stagec.compiler.direct.instructions import (
     BUFFER,
     BYTES,
@@ -22,15 +23,17 @@ from stagec.compiler.direct.instructions import (
     imported,
 )
 from stagec.compiler.direct.library import Kernel
-from stagec.compiler.direct.memory import Layout, laid_out
-from stagec.compiler.direct.program import Call, Constant, Copy, HostCall, Program, Tensor
+from stagec.compiler.direct.memory import Layout, barriers, laid_out
+from stagec.compiler.direct.parts import Item, Part, parted, parts_of
+from stagec.compiler.direct.program import Constant, Copy, Fill, HostCall, Program, Tensor
 
 _FORMAT = "embedded-elf-x86_64"
 # Memory that the device owns; for kernels, copies and the host; and the same of constants.
 _MEMORY, _USAGE, _CONSTANT_USAGE = 48, 3075, 527363
 # What arguments must be good for.
 _ARGUMENT_MEMORY = 16
-_ANY_QUEUE = -1
+# Memory that the host writes to, and kernels read.
+_COUNTED_MEMORY, _COUNTED_USAGE = 86, 150998019
 
 
 class Library(NamedTuple):
@@ -64,8 +67,9 @@ def text(program: Program, libraries: Sequence[Library], asynchronous: bool) -> 
         *(f'vm.rodata private @argument{i} <alignment = 1> "input{i}"' for i in range(len(program.arguments))),
         *(f"vm.rodata private @data{i} <alignment = 64> {c.text}" for i, c in enumerate(program.constants.values())),
     ]
-    parts = _parts(program)
-    variables = [("device", DEVICE), *((f"commands{i}", COMMANDS) for i in range(len(parts)))]
+    items = parted(program, layout)
+    parts = list(parts_of(items))
+    variables = [("device", DEVICE), *((f"commands{part.number}", COMMANDS) for part in parts)]
     variables += [(f"constant{i}", BUFFER) for i in range(len(program.constants))]
     return "\n".join(
         [
@@ -75,38 +79,11 @@ def text(program: Program, libraries: Sequence[Library], asynchronous: bool) -> 
             *map(imported, IMPORTS),
             *dict.fromkeys(map(_host_import, program.host_calls)),
             "vm.export @__init",
-            *_initializer(program, libraries, layout),
-            *_main(program, layout, asynchronous),
+            *_initializer(program, parts, libraries, layout),
+            *_main(program, items, layout, asynchronous),
             "} }",
         ]
     )
-
-
-class _Part(NamedTuple):
-    """Kernels and copies that are started together, and the Python function that is called after them.
-
-    Attributes:
-      calls: of kernels, and copies, each with its position among all calls.
-      then: the last part has none.
-      slots: how many buffers are there by then, beside what the program allocates.
-    """
-
-    calls: list[tuple[int, Call | Copy]]
-    then: HostCall | None
-    slots: int
-
-
-def _parts(program: Program) -> list[_Part]:
-    found: list[_Part] = []
-    calls: list[tuple[int, Call | Copy]] = []
-    slots = len(program.arguments)
-    for i, call in enumerate(program.calls):
-        if not isinstance(call, HostCall):
-            calls.append((i, call))
-            continue
-        found.append(_Part(calls, call, slots))
-        calls, slots = [], slots + len(call.written)
-    return [*found, _Part(calls, None, slots)]
 
 
 def _host_import(call: HostCall) -> str:
@@ -119,16 +96,15 @@ def _host_type(call: HostCall) -> str:
     return f"({', '.join([VIEW] * len(call.operands))}) -> {returned}"
 
 
-def _initializer(program: Program, libraries: Sequence[Library], layout: Layout) -> list[str]:
+def _initializer(program: Program, parts: Sequence[Part], libraries: Sequence[Library], layout: Layout) -> list[str]:
     f = Function()
     device = f.call("devices.get", f.small(0))
     f.store(device, "device", DEVICE)
     for i, constant in enumerate(program.constants.values()):
         _import_constant(f, i, constant)
     functions = _functions(f, libraries, device)
-    for i, part in enumerate(_parts(program)):
-        if part.calls:
-            f.store(_recorded(f, program, part, functions, layout), f"commands{i}", COMMANDS)
+    for part in parts:
+        f.store(_recorded(f, program, part, functions, layout), f"commands{part.number}", COMMANDS)
     f.do("vm.return")
     yields = ", vm.yield" if program.constants else ""
     return [f"vm.func private @__init() attributes {{vm.unwind{yields}}} {{", *f.text(), "}"]
@@ -138,7 +114,7 @@ def _import_constant(f: Function, i: int, constant: Constant) -> None:
     """Use the module's own bytes where the runtime can; else a copy."""
     device = f.load("device", DEVICE)
     allocator, data = f.call("device.allocator", device), f.data(f"data{i}")
-    queue, size, zero = f.number(_ANY_QUEUE), f.number(constant.bytes), f.number(0)
+    queue, size, zero = f.number(ANY_QUEUE), f.number(constant.bytes), f.number(0)
     memory, usage = f.small(_MEMORY), f.small(_CONSTANT_USAGE)
     found = f.call("allocator.import", allocator, f.small(1), queue, memory, usage, data, zero, size)
     there = f.op(f"vm.cmp.nz.ref {found} : {BUFFER}")
@@ -161,109 +137,101 @@ def _functions(f: Function, libraries: Sequence[Library], device: str) -> dict[s
     for i, library in enumerate(libraries):
         # The recorded commands keep it.
         data = (f.data("format"), f.data(f"library{i}"), f.null(BYTES))
-        executable = f.call("executable.create", device, f.number(_ANY_QUEUE), *data)
+        executable = f.call("executable.create", device, f.number(ANY_QUEUE), *data)
         for symbol, workgroups in library.kernels:
             function = f.call("executable.lookup.function", executable, f.data(f"symbol_{symbol}"))
             functions[symbol] = (executable, function, *(f.small(n) for n in workgroups))
     return functions
 
 
-def _recorded(f: Function, program: Program, part: _Part, functions: dict[str, tuple[str, ...]], layout: Layout) -> str:
+def _recorded(f: Function, program: Program, part: Part, functions: dict[str, tuple[str, ...]], layout: Layout) -> str:
     """The commands of a part, for memory that is bound later."""
     device = f.load("device", DEVICE)
-    slots = part.slots + len(layout.allocated)
-    queue, zero, none = f.number(_ANY_QUEUE), f.number(0), f.null(BUFFER)
-    commands = f.call("command_buffer.create", device, f.small(0), f.small(3), queue, f.small(slots))
+    queue, zero, none = f.number(ANY_QUEUE), f.number(0), f.null(BUFFER)
+    # Commands of kernels, and of copies where there are some.
+    commands = f.call("command_buffer.create", device, f.small(0), f.small(3), queue, f.small(part.slots))
     constants = [f.load(f"constant{i}", BUFFER) for i in range(len(program.constants))]
 
     def barrier() -> None:
         f.call("command_buffer.execution_barrier", commands, f.small(28), f.small(13), zero)
 
-    for i, call in part.calls:
-        if i in layout.barriers:
+    def place(n: int) -> tuple[str, str, str, str]:
+        """The slot, or the buffer itself; where it begins, and how long it is."""
+        found = layout.places[n]
+        slot, buffer = (found.slot, none) if found.slot >= 0 else (0, constants[-1 - found.slot])
+        return f.small(slot), buffer, f.number(found.offset), f.number(found.bytes)
+
+    waiting = barriers(part.commands, layout.places)
+    for i, command in enumerate(part.commands):
+        if i in waiting:
             barrier()
-        if isinstance(call, Copy):
-            _record_copy(f, commands, call, layout, constants)
-            continue
-        bound = []
-        for n in (*call.read, *call.written):
-            place = layout.places[n]
-            slot, buffer = (place.slot, none) if place.slot >= 0 else (0, constants[-1 - place.slot])
-            bound.append(
-                f"({f.small(0)}, {f.small(slot)}, {buffer}, {f.number(place.offset)}, {f.number(place.bytes)})"
-            )
-        f.call("command_buffer.dispatch", commands, *functions[call.kernel], zero, [], bound)
+        if isinstance(command, Copy):
+            (slot, buffer, start, _), (to, target, _, _) = place(command.source), place(command.target)
+            step, first = layout.places[command.source].bytes, layout.places[command.target].offset
+            for done in range(0, command.bytes, step):
+                at, size = f.number(first + done), f.number(min(step, command.bytes - done))
+                f.call("command_buffer.copy_buffer", commands, slot, to, buffer, start, target, at, size, zero)
+        elif isinstance(command, Fill):
+            slot, buffer, start, size = place(command.target)
+            pattern = f.number(int.from_bytes(command.pattern, "little"))
+            length = f.small(len(command.pattern))
+            f.call("command_buffer.fill_buffer", commands, buffer, start, size, slot, pattern, length, zero)
+        else:
+            bound = [f"({f.small(0)}, {', '.join(place(n))})" for n in (*command.read, *command.written)]
+            f.call("command_buffer.dispatch", commands, *functions[command.kernel], zero, [], bound)
     barrier()
     f.call("command_buffer.finalize", commands)
     return commands
 
 
-def _record_copy(f: Function, commands: str, call: Copy, layout: Layout, constants: Sequence[str]) -> None:
-    """Fill memory with a number, or with a constant as often as it goes into it."""
-    place, zero, none = layout.places[call.written[0]], f.number(0), f.null(BUFFER)
-    if call.pattern:
-        pattern = f.number(int.from_bytes(call.pattern, "little")), f.small(len(call.pattern)), zero
-        there = none, f.number(place.offset), f.number(place.bytes), f.small(place.slot)
-        f.call("command_buffer.fill_buffer", commands, *there, *pattern)
-    for n in call.read:
-        source = layout.places[n]
-        given = f.small(0), f.small(place.slot), constants[-1 - source.slot], zero, none
-        for at in range(0, place.bytes, source.bytes):
-            part = f.number(place.offset + at), f.number(min(source.bytes, place.bytes - at)), zero
-            f.call("command_buffer.copy_buffer", commands, *given, *part)
-
-
-def _main(program: Program, layout: Layout, asynchronous: bool) -> list[str]:
+def _main(program: Program, items: Sequence[Item], layout: Layout, asynchronous: bool) -> list[str]:
     f = Function()
-    device, queue, zero = f.load("device", DEVICE), f.number(_ANY_QUEUE), f.number(0)
-    memory = _Memory(f, layout)
+    device, queue, zero = f.load("device", DEVICE), f.number(ANY_QUEUE), f.number(0)
+    views: dict[int, tuple[str, Tensor]] = {}
+    flow = Flow(f, program, layout, lambda call: _call_host(f, call, flow, views), device)
     for i, tensor in enumerate(program.arguments):
-        memory.bind(i, _checked(f, i, tensor, device), tensor.bytes)
-        memory.views[i] = f"%argument{i}", tensor
+        flow.buffers[i], flow.sizes[i] = _checked(f, i, tensor, device), tensor.bytes
+        views[i] = f"%argument{i}", tensor
+        flow.hold(f"%argument{i}", VIEW)
     before = "%before" if asynchronous else f.null(FENCE)
     fences = []
     for slot, size in layout.allocated.items():
-        fence = f.call("fence.create", device, zero)
-        wanted = (f.small(_MEMORY), f.small(_USAGE), f.number(size), zero)
-        memory.bind(slot, f.call("device.queue.alloca", device, queue, before, fence, zero, *wanted), size)
+        fence = flow.fence()
+        kind = (f.small(_MEMORY), f.small(_USAGE), f.number(size), zero)
+        flow.buffers[slot] = f.call("device.queue.alloca", device, queue, before, fence, zero, *kind)
+        flow.sizes[slot] = size
         fences.append(fence)
-    ready = before if not fences else fences[0] if len(fences) == 1 else f.call("fence.join", zero, fences)
-
-    def execute(i: int, ready: str, done: str) -> None:
-        commands = f.load(f"commands{i}", COMMANDS)
-        f.call("device.queue.execute.indirect", device, queue, ready, done, commands, zero, memory.table())
-
-    *first, last = list(enumerate(_parts(program)))
-    for i, part in first:
-        if part.calls:
-            done = f.call("fence.create", device, zero)
-            execute(i, ready, done)
-            f.wait(done, f"part{i}")
-            ready = f.null(FENCE)
-        assert part.then is not None, "a part that is not the last one ends with a call"
-        _call_host(f, part.then, memory)
-    i, part = last
-    after = "%after" if asynchronous else f.call("fence.create", device, zero)
-    arena = memory.buffers[layout.arena] if layout.arena >= 0 else ""
-    if part.calls:
-        done = f.call("fence.create", device, zero) if arena else after
-        execute(i, ready, done)
-        ready = done
-    if arena:
-        f.call("device.queue.dealloca", device, queue, ready, after, arena, zero)
-    elif asynchronous and not part.calls:
-        f.call("device.queue.barrier", device, queue, ready, after, zero)
-    if not asynchronous and (part.calls or arena):
-        f.wait(after, "computed")
-    views = [memory.view(n, tensor) for n, tensor in zip(program.returned, program.results)]
-    types = ", ".join([VIEW] * len(views))
-    f.do(f"vm.return {', '.join(views)} : {types}" if views else "vm.return")
+    flow.ready = before if not fences else fences[0] if len(fences) == 1 else f.call("fence.join", zero, fences)
+    if layout.numbers >= 0:
+        # The host writes into it at once.
+        wanted = (f.small(_COUNTED_MEMORY), f.small(_COUNTED_USAGE), f.number(layout.numbers_bytes * AHEAD))
+        allocator = f.call("device.allocator", device)
+        flow.buffers[layout.numbers] = f.call("allocator.allocate", allocator, queue, *wanted)
+    given_back = layout.given_back
+    after = "%after" if asynchronous else flow.fence()
+    is_last = bool(items) and isinstance(items[-1], Part)
+    flow.run(items, after if is_last and not given_back else "")
+    for i, slot in enumerate(given_back):
+        done = after if i == len(given_back) - 1 else flow.fence()
+        f.call("device.queue.dealloca", device, queue, flow.ready or f.null(FENCE), done, flow.buffers[slot], zero)
+        flow.ready = done
+    if asynchronous and flow.ready != after:
+        f.call("device.queue.barrier", device, queue, flow.ready or f.null(FENCE), after, zero)
+    if not asynchronous and items:
+        flow.wait()
+    made = [_view(f, n, tensor, flow, views) for n, tensor in zip(program.returned, program.results)]
+    for slot in range(layout.slots):
+        flow.hold(flow.buffers[slot], BUFFER)
+    flow.hold(device, DEVICE)
+    flow.let_go(without=made)
+    types = ", ".join([VIEW] * len(made))
+    f.do(f"vm.return {', '.join(made)} : {types}" if made else "vm.return")
     given = [f"%argument{i}: {VIEW}" for i in range(len(program.arguments))]
     if asynchronous:
         given += [f"%before: {FENCE}", f"%after: {FENCE}"]
     model = ', iree.abi.model = "coarse-fences"' if asynchronous else ""
     reflection = f'iree.reflection = {{iree.abi.declaration = "{_declaration(program, asynchronous)}"{model}}}'
-    unwinds = "vm.unwind" if asynchronous else "vm.unwind, vm.yield"
+    unwinds = "vm.unwind" if asynchronous and not program.has_control else "vm.unwind, vm.yield"
     return [
         f"vm.export @main attributes {{iree.abi.stub, {reflection}}}",
         f"vm.func private @main({', '.join(given)}) -> ({types}) attributes {{{reflection}, {unwinds}}} {{",
@@ -285,51 +253,26 @@ def _checked(f: Function, i: int, tensor: Tensor, device: str) -> str:
     return buffer
 
 
-class _Memory:
-    """The memory of a call, as registers of the host program.
-
-    Attributes:
-      buffers: by slot.
-      views: what the caller or a Python function brought, with its type, by the number of the memory.
-    """
-
-    def __init__(self, f: Function, layout: Layout) -> None:
-        self._f, self._layout = f, layout
-        self.buffers: dict[int, str] = {}
-        self.views: dict[int, tuple[str, Tensor]] = {}
-        self._sizes: dict[int, int] = {}
-
-    def bind(self, slot: int, buffer: str, size: int) -> None:
-        self.buffers[slot], self._sizes[slot] = buffer, size
-
-    def slot(self, n: int) -> int:
-        return self._layout.places[n].slot
-
-    def table(self) -> list[str]:
-        """What is there, for commands that were recorded for as many slots."""
-        f = self._f
-        return [f"({self.buffers[s]}, {f.number(0)}, {f.number(self._sizes[s])})" for s in sorted(self.buffers)]
-
-    def view(self, n: int, tensor: Tensor) -> str:
-        """A view of some memory."""
-        f, place = self._f, self._layout.places[n]
-        if n in self.views and self.views[n][1] == tensor:
-            return self.views[n][0]
-        if place.slot >= 0:
-            buffer = self.buffers[place.slot]
-        else:
-            buffer = f.load(f"constant{-1 - place.slot}", BUFFER)
-        dimensions = [f.number(size) for size in tensor.shape]
-        where = (f.number(place.offset), f.number(place.bytes), f.small(ELEMENTS[tensor.element]), f.small(1))
-        return f.call("buffer_view.create", buffer, *where, dimensions)
+def _view(f: Function, n: int, tensor: Tensor, flow: Flow, views: dict[int, tuple[str, Tensor]]) -> str:
+    """A view of some memory: that which the caller or a Python function brought, or a new one."""
+    place = flow.layout.places[n]
+    if n in views and views[n][1] == tensor:
+        return views[n][0]
+    buffer = flow.buffers[place.slot] if place.slot >= 0 else f.load(f"constant{-1 - place.slot}", BUFFER)
+    dimensions = [f.number(size) for size in tensor.shape]
+    where = (f.number(place.offset), f.number(place.bytes), f.small(ELEMENTS[tensor.element]), f.small(1))
+    return f.call("buffer_view.create", buffer, *where, dimensions)
 
 
-def _call_host(f: Function, call: HostCall, memory: _Memory) -> None:
-    given = [memory.view(n, tensor) for n, tensor in zip(call.read, call.operands)]
+def _call_host(f: Function, call: HostCall, flow: Flow, views: dict[int, tuple[str, Tensor]]) -> None:
+    given = [_view(f, n, tensor, flow, views) for n, tensor in zip(call.read, call.operands)]
     made = f.several(f"vm.call @{call.symbol}({', '.join(given)}) : {_host_type(call)}", len(call.results))
     for n, tensor, view in zip(call.written, call.results, made):
-        memory.views[n] = view, tensor
-        memory.bind(memory.slot(n), f.call("buffer_view.buffer", view), tensor.bytes)
+        slot, buffer = flow.layout.places[n].slot, f.call("buffer_view.buffer", view)
+        views[n] = view, tensor
+        flow.buffers[slot], flow.sizes[slot] = buffer, tensor.bytes
+        flow.hold(view, VIEW)
+        flow.hold(buffer, BUFFER)
 
 
 def _declaration(program: Program, asynchronous: bool) -> str:

@@ -15,9 +15,12 @@ IMPORTS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "allocator.allocate": ((ALLOCATOR, "i64", "i32", "i32", "i64"), BUFFER, ""),
     "allocator.import": ((ALLOCATOR, "i32", "i64", "i32", "i32", BYTES, "i64", "i64"), BUFFER, ""),
     "buffer.assert": ((BUFFER, BYTES, ALLOCATOR, "i64", "i32", "i32"), "", ""),
+    "buffer.load": ((BUFFER, "i64", "i32"), "i32", ""),
+    "buffer.store": (("i32", BUFFER, "i64", "i32"), "", ""),
     "buffer_view.assert": ((VIEW, BYTES, "i32", "i32", "i64 ..."), "", ""),
     "buffer_view.buffer": ((VIEW,), BUFFER, _PURE),
     "buffer_view.create": ((BUFFER, "i64", "i64", "i32", "i32", "i64 ..."), VIEW, _PURE),
+    "command_buffer.copy_buffer": ((COMMANDS, "i32", "i32", BUFFER, "i64", BUFFER, "i64", "i64", "i64"), "", ""),
     "command_buffer.create": ((DEVICE, "i32", "i32", "i64", "i32"), COMMANDS, "minimum_version = 6 : i32"),
     "command_buffer.dispatch": (
         (
@@ -34,7 +37,6 @@ IMPORTS: dict[str, tuple[tuple[str, ...], str, str]] = {
         "",
         "minimum_version = 7 : i32",
     ),
-    "command_buffer.copy_buffer": ((COMMANDS, "i32", "i32", BUFFER, "i64", BUFFER, "i64", "i64", "i64"), "", ""),
     "command_buffer.fill_buffer": ((COMMANDS, BUFFER, "i64", "i64", "i32", "i64", "i32", "i64"), "", ""),
     "command_buffer.execution_barrier": ((COMMANDS, "i32", "i32", "i64"), "", ""),
     "command_buffer.finalize": ((COMMANDS,), "", ""),

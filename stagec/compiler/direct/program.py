@@ -1,25 +1,14 @@
-"""What a module of kernels and callbacks does: which it calls, on which memory."""
+"""What a program of kernels and callbacks does: which it calls, on which memory, and how often."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
 
-import numpy as np
-
-from passes import bindings
-from passes.analysis.in_place import ATTRIBUTE as OUTPUT
-from passes.kernels.dispatch import BYTES
 from passes.kernels.elements import Element, RefusedError
-from passes.match import HOST_MODULE, constant_of, functions, splat_of
 from passes.types import spelled
-
-# Bytes of a constant of one number that are written out; larger memory is filled with them.
-_SPLAT_BYTES = 1 << 16
-# Bytes of a number that the runtime fills memory with.
-_PATTERNS = (1, 2, 4)
 
 
 class NotDirectError(Exception):
@@ -47,10 +36,10 @@ class Tensor:
     @property
     def bytes(self) -> int:
         """The size in memory."""
-        return math.prod(self.shape) * _size(self.element)
+        return math.prod(self.shape) * size_of(self.element)
 
 
-def _size(element: str) -> int:
+def size_of(element: str) -> int:
     """Bytes of an element in memory."""
     try:
         return Element.parse(element).size
@@ -74,29 +63,14 @@ class Call:
       kernel: the symbol of its executable.
       read, written: memory of its operands and of its results.
       bytes: the size of each, in that order.
+      own: the operands of which an element is read only before the same element of a result is written.
     """
 
     kernel: str
     read: tuple[int, ...]
     written: tuple[int, ...]
     bytes: tuple[int, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class Copy:
-    """A constant, written to memory of a result.
-
-    Attributes:
-      read: the constant, as often as it goes into the memory; none if that is filled with a pattern.
-      written: the memory.
-      pattern: a number of few bytes.
-      bytes: the size of each.
-    """
-
-    read: tuple[int, ...]
-    written: tuple[int, ...]
-    pattern: bytes
-    bytes: tuple[int, ...]
+    own: tuple[int, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,199 +96,152 @@ class HostCall:
 
 
 @dataclasses.dataclass(frozen=True)
+class Copy:
+    """Memory that is copied, unless both are at one place; again and again, as often as it goes into the target."""
+
+    source: int
+    target: int
+    bytes: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Fill:
+    """Memory that is filled with one number, of which `pattern` are the bytes: 1, 2 or 4."""
+
+    target: int
+    pattern: bytes
+    bytes: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Number:
+    """An integer that the host computes. Numbers are named by a number of their own.
+
+    Attributes:
+      operation: the name of StableHLO's operation, or "constant".
+      type: of the operands, or of the constant.
+      result_type: of the result.
+      value: of a constant; the direction of a comparison.
+    """
+
+    result: int
+    operation: str
+    operands: tuple[int, ...]
+    type: str
+    result_type: str
+    value: int | str = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Read:
+    """An integer that kernels or the caller left in memory, read once they are done."""
+
+    result: int
+    memory: int
+    type: str
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """One of the arrays or numbers of a loop.
+
+    Attributes:
+      before: what it begins with; of an array, memory that is the loop's own.
+      during: in a round.
+      then: what follows in the next round.
+      after: the loop.
+    """
+
+    before: int
+    during: int
+    then: int
+    after: int
+    bytes: int = 0
+    type: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Loop:
+    """Steps that are repeated while a number is not zero."""
+
+    condition: tuple[Step, ...]
+    test: int
+    body: tuple[Step, ...]
+    arrays: tuple[State, ...]
+    numbers: tuple[State, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """Steps of which a number decides; the last branch is for all numbers that have none.
+
+    Attributes:
+      arrays, numbers: the results, each with what it is in every branch, and its bytes or type.
+    """
+
+    index: int
+    branches: tuple[tuple[Step, ...], ...]
+    arrays: tuple[tuple[int, tuple[int, ...], int], ...]
+    numbers: tuple[tuple[int, tuple[int, ...], str], ...]
+
+
+Step: TypeAlias = "Call | HostCall | Copy | Fill | Number | Read | Loop | Choice"
+
+
+def every(steps: Sequence[Step]) -> Iterator[Step]:
+    """All steps, those in loops and choices too."""
+    for step in steps:
+        yield step
+        for inner in inside(step):
+            yield from every(inner)
+
+
+def inside(step: Step) -> tuple[tuple[Step, ...], ...]:
+    """The lists of steps that are in a loop or a choice."""
+    if isinstance(step, Loop):
+        return step.condition, step.body
+    return step.branches if isinstance(step, Choice) else ()
+
+
+@dataclasses.dataclass(frozen=True)
 class Program:
-    """A function that calls kernels and Python functions, or returns constants.
+    """A function that calls kernels and Python functions.
 
     Attributes:
       arguments, results: their types.
       constants: what memory holds from the beginning.
-      calls: in their order.
+      calls: its steps, in their order.
       returned: the memory of each result. That of the arguments has the first numbers.
-      reused: memory of results that is an argument's, which the caller gave up: the result's and the argument's.
+      donated: the arguments whose memory the caller gave up.
+      counted: memory in which kernels find the host's numbers: which, and their types.
     """
 
     arguments: tuple[Tensor, ...]
     results: tuple[Tensor, ...]
     constants: dict[int, Constant]
-    calls: tuple[Call | Copy | HostCall, ...]
+    calls: tuple[Step, ...]
     returned: tuple[int, ...]
-    reused: dict[int, int] = dataclasses.field(default_factory=dict)
+    donated: frozenset[int] = frozenset()
+    counted: dict[int, tuple[int, str]] = dataclasses.field(default_factory=dict)
 
     @property
     def kernel_calls(self) -> tuple[Call, ...]:
         """The calls of kernels, in their order."""
-        return tuple([c for c in self.calls if isinstance(c, Call)])
+        return tuple([c for c in every(self.calls) if isinstance(c, Call)])
 
     @property
     def host_calls(self) -> tuple[HostCall, ...]:
         """The calls of Python functions, in their order."""
-        return tuple([c for c in self.calls if isinstance(c, HostCall)])
+        return tuple([c for c in every(self.calls) if isinstance(c, HostCall)])
 
+    @property
+    def has_control(self) -> bool:
+        """Whether there are loops or choices."""
+        return any(isinstance(step, Loop | Choice) for step in self.calls)
 
-def read(module: Any) -> Program:
-    """The program that a module's `main` is.
-
-    Raises:
-      NotDirectError: there is an operation that is no call of a kernel or of a Python function.
-    """
-    found = functions(module)
-    if [name for name in found if not name.startswith(HOST_MODULE)] != ["main"]:
-        raise NotDirectError("several functions")
-    function = found["main"]
-    (block,) = function.regions[0].blocks
-    program = _Reader(list(block.arguments)).program(list(block.operations))
-    return dataclasses.replace(program, reused=_reused(function, program))
-
-
-def _reused(function: Any, program: Program) -> dict[int, int]:
-    """Results over arguments, where the passes have found that this is safe."""
-    given = function.attributes.get("arg_attrs", ())
-    pairs = {program.returned[d[OUTPUT].value]: i for i, d in enumerate(given) if OUTPUT in d}
-    made = {n for call in program.kernel_calls for n in call.written}
-    return {n: i for n, i in pairs.items() if n in made and program.returned.count(n) == 1}
-
-
-class _Reader:
-    def __init__(self, arguments: Sequence[Any]) -> None:
-        self.arguments = arguments
-        self.memory: dict[Any, int] = {}
-        self.constants: dict[int, Constant] = {}
-        # Constants that are one number, those that are one of few bytes, and those that are not all written out.
-        self.numbers: dict[int, Any] = {}
-        self.splats: dict[int, bytes] = {}
-        self.parts: set[int] = set()
-        # The memory of results that constants are copied to.
-        self.copies: dict[int, int] = {}
-        self.calls: list[Call | Copy | HostCall] = []
-        for argument in arguments:
-            self._new(argument)
-
-    def _new(self, value: Any, type_: Any = None) -> int:
-        Tensor.of(type_ or value.type)
-        return self.memory.setdefault(value, len(self.memory))
-
-    def program(self, operations: Sequence[Any]) -> Program:
-        *body, last = operations
-        for op in body:
-            self._read(op.operation)
-        returned = tuple(self._returned(v) for v in last.operands)
-        arguments, results = ([Tensor.of(v.type) for v in values] for values in (self.arguments, last.operands))
-        kernels = {n for call in self.calls if not isinstance(call, Copy) for n in call.read}
-        if not kernels.isdisjoint(self.parts):
-            raise NotDirectError("a large constant")
-        read = {n for call in self.calls for n in call.read}
-        constants = {n: constant for n, constant in self.constants.items() if n in read}
-        return Program(tuple(arguments), tuple(results), constants, tuple(self.calls), returned)
-
-    def _returned(self, value: Any) -> int:
-        """The memory of a result. What is the module's own, constants, is copied: it goes with the module."""
-        n = self.memory[value]
-        if n not in self.constants and n not in self.splats:
-            return n
-        if n not in self.copies:
-            self.copies[n] = made = self._new(object(), value.type)
-            size, pattern = Tensor.of(value.type).bytes, self.splats.get(n, b"")
-            self.calls.append(
-                Copy((), (made,), pattern, (size,))
-                if pattern
-                else Copy((n,), (made,), b"", (self.constants[n].bytes, size))
-            )
-        return self.copies[n]
-
-    def _read(self, op: Any) -> None:
-        name = op.name
-        number = self._number(op)
-        if name == "flow.dispatch":
-            self._call(op)
-        elif name == "func.call":
-            self._call_host(op)
-        elif name == "stablehlo.constant" or number is not None:
-            self._constant(op, number)
-        elif name in ("stablehlo.reshape", "stablehlo.optimization_barrier") or _is_same_memory(op):
-            for value, operand in zip(op.results, op.operands):
-                Tensor.of(value.type)
-                self.memory[value] = self.memory[operand]
-        else:
-            raise NotDirectError(f"{name} outside of kernels")
-
-    def _number(self, op: Any) -> Any:
-        """The number that fills a constant, a broadcast of it, or a complex one of two parts."""
-        if op.name == "stablehlo.constant":
-            return splat_of(op.results[0])
-        known = [self.numbers.get(self.memory.get(v, -1)) for v in op.operands]
-        if op.name == "stablehlo.complex" and None not in known:
-            parts = np.array(known)
-            return parts.view(f"c{2 * parts.itemsize}")[0]
-        return known[0] if op.name == "stablehlo.broadcast_in_dim" else None
-
-    def _constant(self, op: Any, number: Any) -> None:
-        """Note a constant."""
-        n, tensor = self._new(op.results[0]), Tensor.of(op.results[0].type)
-        is_whole = op.name == "stablehlo.constant" and (number is None or tensor.bytes <= _SPLAT_BYTES)
-        if not is_whole:
-            self.parts.add(n)
-        if number is not None:
-            self.numbers[n], pattern = number, number.tobytes()
-            pattern = pattern[:4] if pattern == pattern[:4] * 2 else pattern
-            if len(pattern) in _PATTERNS:
-                self.splats[n] = pattern
-        if is_whole:
-            self.constants[n] = _constant(op)
-        elif n not in self.splats:
-            count = min(math.prod(tensor.shape), _SPLAT_BYTES // number.nbytes)
-            self.constants[n] = _elements(op, np.full(count, number))
-
-    def _call(self, op: Any) -> None:
-        (entry,) = op.attributes["entry_points"]
-        read = tuple(self.memory[v] for v in op.operands)
-        written = tuple(self._new(v) for v in op.results)
-        sizes = tuple(Tensor.of(v.type).bytes for v in (*op.operands, *op.results))
-        self.calls.append(Call(entry.value[0], read, written, sizes))
-
-    def _call_host(self, op: Any) -> None:
-        symbol = op.attributes["callee"].value
-        operands, results = ([Tensor.of(v.type) for v in values] for values in (op.operands, op.results))
-        read = tuple(self.memory[v] for v in op.operands)
-        written = tuple(self._new(v) for v in op.results)
-        self.calls.append(HostCall(symbol, read, written, tuple(operands), tuple(results)))
-
-
-def is_direct(module: Any) -> bool:
-    """Whether a module needs no kernels but those that it has."""
-    try:
-        read(module)
-    except NotDirectError:
-        return False
-    return True
-
-
-def _is_same_memory(op: Any) -> bool:
-    """Whether an op gives bytes another type: integers with and without a sign, booleans for kernels and from them."""
-    if op.name == "stablehlo.bitcast_convert":
-        return _size(str(op.operands[0].type.element_type)) == _size(str(op.results[0].type.element_type))
-    return op.name == "stablehlo.convert" and BYTES in op.attributes
-
-
-def _constant(op: Any) -> Constant:
-    tensor = Tensor.of(op.results[0].type)
-    if tensor.element.startswith("complex"):
-        found = constant_of(op.results[0])
-        assert found is not None, "the operation is a constant"
-        return _elements(op, found)
-    value = op.attributes["value"]
-    if tensor.element == "i1":
-        flags = np.broadcast_to(np.asarray(value, bool), tensor.shape)
-        data = ", ".join(map(str, flags.reshape(-1).astype(int).tolist()))
-        return Constant(f"dense<[{data}]> : tensor<{flags.size}xi8>", tensor.bytes)
-    return Constant(_signless(str(value)), tensor.bytes)
-
-
-def _elements(op: Any, array: np.ndarray[Any, Any]) -> Constant:
-    """Numbers of types that NumPy has; complex ones as pairs."""
-    numbers = np.ascontiguousarray(array.reshape(-1)).view(array.real.dtype)
-    with op.context:
-        return Constant(_signless(str(bindings.ir.DenseElementsAttr.get(numbers))), array.nbytes)
-
-
-def _signless(text: str) -> str:
-    return text.replace("xui", "xi").replace("<ui", "<i")
+    @property
+    def may_alias(self) -> bool:
+        """Whether a result may be the memory of an argument or of another result."""
+        arguments = range(len(self.arguments))
+        is_apart = len(set(self.returned)) == len(self.returned) and not any(n in arguments for n in self.returned)
+        return bool(self.host_calls) or not is_apart

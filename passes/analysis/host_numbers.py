@@ -1,0 +1,95 @@
+"""The integers that a host program can count with: those that follow from constants and from one another.
+
+Where loops stay outside of kernels, the host decides how often they run. What it counts with never depends on what a
+kernel computes in the same round, so it need not wait for kernels. A number that a kernel computes before a loop is
+read once, before the loop begins.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from passes.match import host_operations
+from passes.types import spelled
+
+# Integers and booleans of these types are registers of the host.
+TYPES = ("i1", "i32", "i64")
+# What the host can do with them.
+_ARITHMETIC = frozenset(f"stablehlo.{name}" for name in "add subtract multiply negate minimum maximum".split())
+_OPERATIONS = _ARITHMETIC | {f"stablehlo.{name}" for name in "and or xor not compare select convert".split()}
+_LOOP, _CHOICES = "stablehlo.while", ("stablehlo.case", "stablehlo.if")
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is one integer or boolean of a type that the host has."""
+    return not value.type.shape and spelled(value.type.element_type) in TYPES
+
+
+class HostNumbers:
+    """The numbers of a function that its host program has in registers.
+
+    Attributes:
+      found: the values.
+      depth: in how many loops each value is made.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self.depth: dict[Any, int] = {}
+        # What each candidate follows from, and in how many loops it is used for that.
+        self._needs: dict[Any, list[tuple[Any, int]]] = {}
+        for block in function.regions[0].blocks:
+            for argument in block.arguments:
+                self.depth[argument] = 0
+            self._visit(block, 0, True)
+        self.found = {value for value in self._needs if is_number(value)}
+        while lost := [v for v in self.found if not all(self.is_known(*need) for need in self._needs[v])]:
+            self.found.difference_update(lost)
+
+    def is_known(self, value: Any, depth: int) -> bool:
+        """Whether the host has a number in that many loops, or can read it before the innermost of them begins."""
+        return value in self.found or (is_number(value) and self.depth[value] < depth)
+
+    def _visit(self, block: Any, depth: int, is_function: bool) -> None:
+        for op in (o.operation for o in block.operations):
+            for result in op.results:
+                self.depth[result] = depth
+            if op.name == "stablehlo.constant":
+                self._needs[op.results[0]] = []
+            elif op.name == _LOOP:
+                self._loop(op, depth)
+            elif op.name in _CHOICES:
+                self._choice(op, depth)
+            elif not is_function and _is_possible(op):
+                self._needs[op.results[0]] = [(value, depth) for value in op.operands]
+
+    def _loop(self, op: Any, depth: int) -> None:
+        condition, body = (region.blocks[0] for region in op.regions)
+        following = list(body.operations)[-1].operation.operands
+        for block in (condition, body):
+            for argument, first, then in zip(block.arguments, op.operands, following):
+                self.depth[argument] = depth + 1
+                self._needs[argument] = [(first, depth + 1), (then, depth + 1)]
+        for result, argument in zip(op.results, body.arguments):
+            # No loop is deeper: the state itself has to be known.
+            self._needs[result] = [(argument, 0)]
+        for block in (condition, body):
+            self._visit(block, depth + 1, False)
+
+    def _choice(self, op: Any, depth: int) -> None:
+        for region in op.regions:
+            self._visit(region.blocks[0], depth, False)
+        ends = [list(region.blocks[0].operations)[-1].operation.operands for region in op.regions]
+        for i, result in enumerate(op.results):
+            self._needs[result] = [(values[i], 0) for values in ends]
+
+
+def _is_possible(op: Any) -> bool:
+    """Whether the host has an operation."""
+    if op.name not in _OPERATIONS or not all(map(is_number, op.operands)):
+        return False
+    return op.name not in _ARITHMETIC or spelled(op.results[0].type.element_type) != "i1"
+
+
+def has_control(module: Any) -> bool:
+    """Whether a module has loops or choices outside of kernels."""
+    return any(op.name == _LOOP or op.name in _CHOICES for op in host_operations(module))

@@ -1,0 +1,89 @@
+"""Integers of the host program, in the instructions of the virtual machine, and on their way to kernels and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stagec.compiler.direct.instructions import Function
+from stagec.compiler.direct.program import Number
+
+# The virtual machine's names of binary operations.
+_BINARY = {"add": "add", "subtract": "sub", "multiply": "mul", "and": "and", "or": "or", "xor": "xor"}
+# Comparisons by the machine's own: whether the operands change places, and whether the result is negated.
+_ORDERS = {
+    "EQ": ("eq.{}", False, False),
+    "NE": ("eq.{}", False, True),
+    "LT": ("lt.{}.s", False, False),
+    "GE": ("lt.{}.s", False, True),
+    "GT": ("lt.{}.s", True, False),
+    "LE": ("lt.{}.s", True, True),
+}
+
+
+def register(type_: str) -> str:
+    """The type of the register that has an integer or boolean."""
+    return "i64" if type_ == "i64" else "i32"
+
+
+def computed(f: Function, number: Number, operands: Sequence[str]) -> str:
+    """The register of a number."""
+    kind, name = register(number.type), number.operation
+    if name == "constant":
+        return f.number(int(number.value), kind)
+    if name in _BINARY:
+        return f.op(f"vm.{_BINARY[name]}.{kind} {operands[0]}, {operands[1]} : {kind}")
+    if name == "negate":
+        return f.op(f"vm.sub.{kind} {f.number(0, kind)}, {operands[0]} : {kind}")
+    if name == "not":
+        ones = f.number(1 if number.type == "i1" else -1, kind)
+        return f.op(f"vm.xor.{kind} {operands[0]}, {ones} : {kind}")
+    if name == "compare":
+        return _compared(f, str(number.value), kind, operands)
+    if name == "select":
+        return f.op(f"vm.select.{kind} {operands[0]}, {operands[1]}, {operands[2]} : {kind}")
+    if name in ("minimum", "maximum"):
+        is_less = _compared(f, "LT" if name == "minimum" else "GT", kind, operands)
+        return f.op(f"vm.select.{kind} {is_less}, {operands[0]}, {operands[1]} : {kind}")
+    assert name == "convert", f"the host has no {name}"
+    return _converted(f, number, operands[0])
+
+
+def _compared(f: Function, direction: str, kind: str, operands: Sequence[str]) -> str:
+    order, is_turned, is_negated = _ORDERS[direction]
+    a, b = reversed(operands) if is_turned else operands
+    found = f.op(f"vm.cmp.{order.format(kind)} {a}, {b} : {kind}")
+    return f.op(f"vm.xor.i32 {found}, {f.small(1)} : i32") if is_negated else found
+
+
+def _converted(f: Function, number: Number, operand: str) -> str:
+    kind, to = register(number.type), register(number.result_type)
+    if number.result_type == "i1":
+        return f.op(
+            f"vm.xor.i32 {f.op(f'vm.cmp.eq.{kind} {operand}, {f.number(0, kind)} : {kind}')}, {f.small(1)} : i32"
+        )
+    if kind == to:
+        return operand
+    return f.op(
+        f"vm.ext.i32.i64.s {operand} : i32 -> i64" if to == "i64" else f"vm.trunc.i64.i32 {operand} : i64 -> i32"
+    )
+
+
+def stored(f: Function, value: str, buffer: str, offset: str, type_: str) -> None:
+    """Put a number where kernels find it."""
+    if type_ == "i64":
+        high = f.op(f"vm.shr.i64.u {value}, {f.small(32)} : i64")
+        place = f.op(f"vm.add.i64 {offset}, {f.number(4)} : i64")
+        f.call("buffer.store", f.op(f"vm.trunc.i64.i32 {high} : i64 -> i32"), buffer, place, f.small(4))
+        value = f.op(f"vm.trunc.i64.i32 {value} : i64 -> i32")
+    f.call("buffer.store", value, buffer, offset, f.small(1 if type_ == "i1" else 4))
+
+
+def loaded(f: Function, buffer: str, offset: int, type_: str) -> str:
+    """A number that kernels left in memory."""
+    low = f.call("buffer.load", buffer, f.number(offset), f.small(1 if type_ == "i1" else 4))
+    if type_ != "i64":
+        return low
+    high = f.call("buffer.load", buffer, f.number(offset + 4), f.small(4))
+    wide = [f.op(f"vm.ext.i32.i64.u {half} : i32 -> i64") for half in (low, high)]
+    shifted = f.op(f"vm.shl.i64 {wide[1]}, {f.small(32)} : i64")
+    return f.op(f"vm.or.i64 {wide[0]}, {shifted} : i64")

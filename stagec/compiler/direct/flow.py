@@ -1,0 +1,213 @@
+"""The host program's way through parts, loops and choices: blocks, and branches between them.
+
+A loop is a block that computes its condition, one that does a round, and one that follows. What changes from round to
+round are operands of the first: the fence that the last commands signal, the host's numbers, and buffers that are
+exchanged instead of copied. No memory is allocated in a round.
+
+Kernels find the host's numbers in memory. The host may be some rounds ahead of the kernels, so each part reads an entry
+of its own; after the last entry the host waits, so that no more than so many parts are queued.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from stagec.compiler.direct.counting import computed, loaded, register, stored
+from stagec.compiler.direct.instructions import BUFFER, COMMANDS, FENCE, Function
+from stagec.compiler.direct.memory import Layout
+from stagec.compiler.direct.parts import Chosen, Item, Part, Repeated, exchanged
+from stagec.compiler.direct.program import HostCall, Number, Program, Read
+
+ANY_QUEUE = -1
+# Parts that are queued at most, before the host waits for them.
+AHEAD = 32
+
+
+class Flow:
+    """Writes what a call does.
+
+    Attributes:
+      buffers: registers by slot.
+      sizes: of the buffers, by slot.
+      ready: the fence that says that all is done which was begun; none if nothing was.
+    """
+
+    def __init__(
+        self, f: Function, program: Program, layout: Layout, call_host: Callable[[HostCall], None], device: str
+    ) -> None:
+        self.f, self.program, self.layout, self._call_host = f, program, layout, call_host
+        self.buffers: dict[int, str] = {}
+        self.sizes: dict[int, int] = {}
+        self.ready = ""
+        self._device = device
+        self._numbers: dict[int, str] = {}
+        self._blocks = 0
+        self._loops = 0
+        # References that the blocks in progress have made, the innermost last.
+        self._held: list[tuple[str, str]] = []
+        self._nothing = ""
+        # How many entries of the host's numbers have been used since the host waited.
+        self._used = ""
+        if program.has_control:
+            self._nothing, self._used = f.null(FENCE), f.small(0)
+
+    def fence(self) -> str:
+        """A new fence."""
+        return self.f.call("fence.create", self._device, self.f.number(0))
+
+    def wait(self) -> None:
+        """Wait for all that was begun."""
+        if self.ready:
+            self.f.wait(self.ready, self._name("done"))
+
+    def hold(self, reference: str, type_: str) -> None:
+        """Let go of a reference at the end of the round or branch in which it is made, whatever uses it there."""
+        self._held.append((reference, type_))
+
+    def let_go(self, held: int = 0, without: Sequence[str] = ()) -> None:
+        """Let go of what has been held since so many references were.
+
+        The virtual machine does so itself at the last use, if there is one on every way through the blocks.
+        """
+        gone = [(name, type_) for name, type_ in self._held[held:] if name not in without]
+        del self._held[held:]
+        if gone and self.program.has_control:
+            self.f.do(f"vm.discard.refs {', '.join(n for n, _ in gone)} : {', '.join(t for _, t in gone)}")
+
+    def run(self, items: Sequence[Item], last: str = "") -> None:
+        """Do some items; the last part signals the fence `last`, if there is one."""
+        for i, item in enumerate(items):
+            if isinstance(item, Part):
+                self._part(item, last if i == len(items) - 1 else "")
+            elif isinstance(item, Number):
+                self._numbers[item.result] = computed(self.f, item, [self._numbers[n] for n in item.operands])
+            elif isinstance(item, Read):
+                self.wait()
+                place = self.layout.places[item.memory]
+                self._numbers[item.result] = loaded(self.f, self.buffers[place.slot], place.offset, item.type)
+            elif isinstance(item, HostCall):
+                self.wait()
+                self.ready = ""
+                self._call_host(item)
+            elif isinstance(item, Repeated):
+                self._repeat(item)
+            else:
+                self._choose(item)
+
+    def _name(self, kind: str) -> str:
+        self._blocks += 1
+        return f"{kind}{self._blocks}"
+
+    def _part(self, part: Part, done: str) -> None:
+        f, layout = self.f, self.layout
+        zero = f.number(0)
+        offset = zero
+        if part.counted or self._loops:
+            self._advance()
+        if part.counted:
+            wide = f.op(f"vm.ext.i32.i64.u {self._used} : i32 -> i64")
+            offset = f.op(f"vm.mul.i64 {wide}, {f.number(layout.numbers_bytes)} : i64")
+            for n in part.counted:
+                number, type_ = self.program.counted[n]
+                place = f.op(f"vm.add.i64 {offset}, {f.number(layout.places[n].offset)} : i64")
+                stored(f, self._numbers[number], self.buffers[layout.numbers], place, type_)
+        table = []
+        for slot in range(part.slots):
+            # What Python functions bring in a loop or a branch is not there after it.
+            own = slot if slot in self.buffers else 0
+            size = layout.numbers_bytes if own == layout.numbers else self.sizes[own]
+            table.append(f"({self.buffers[own]}, {offset if own == layout.numbers else zero}, {f.number(size)})")
+        done = done or self.fence()
+        commands = f.load(f"commands{part.number}", COMMANDS)
+        f.call(
+            "device.queue.execute.indirect",
+            *(self._device, f.number(ANY_QUEUE), self.ready or f.null(FENCE), done, commands, zero, table),
+        )
+        self.ready = done
+
+    def _advance(self) -> None:
+        """Go on to the next entry; after the last one wait, and begin anew."""
+        f = self.f
+        following = f.op(f"vm.add.i32 {self._used}, {f.small(1)} : i32")
+        left = f.op(f"vm.cmp.lt.i32.s {following}, {f.small(AHEAD)} : i32")
+        wait, on = self._name("full"), self._name("free")
+        f.do(f"vm.cond_br {left}, ^{on}({following} : i32), ^{wait}")
+        f.do(f"^{wait}:")
+        self.wait()
+        f.do(f"vm.br ^{on}({f.small(0)} : i32)")
+        f.do(f"^{on}(%{on}: i32):")
+        self._used = f"%{on}"
+
+    # Blocks.
+
+    def _operands(self, slots: Sequence[int], numbers: Sequence[tuple[int, str]]) -> str:
+        """What a branch passes on."""
+        values = [(self.ready or self._nothing, FENCE), (self._used, "i32")]
+        values += [(self._numbers[n], register(type_)) for n, type_ in numbers]
+        values += [(self.buffers[slot], BUFFER) for slot in slots]
+        return f"{', '.join(v for v, _ in values)} : {', '.join(t for _, t in values)}"
+
+    def _enter(self, block: str, slots: Sequence[int], numbers: Sequence[tuple[int, str]]) -> None:
+        """Begin a block that gets what `_operands` passes on."""
+        types = [FENCE, "i32", *(register(type_) for _, type_ in numbers), *(BUFFER for _ in slots)]
+        names = [f"%{block}_{i}" for i in range(len(types))]
+        self.f.do(f"^{block}({', '.join(f'{n}: {t}' for n, t in zip(names, types))}):")
+        self.ready, self._used, *rest = names
+        self._numbers.update(zip((n for n, _ in numbers), rest))
+        self.buffers.update(zip(slots, rest[len(numbers) :]))
+
+    def _repeat(self, loop: Repeated) -> None:
+        f = self.f
+        head, body, end = (self._name(kind) for kind in ("while", "do", "end"))
+        slots = sorted(self._moved([loop]))
+        f.do(f"vm.br ^{head}({self._operands(slots, [(s.before, s.type) for s in loop.numbers])})")
+        self._enter(head, slots, [(s.during, s.type) for s in loop.numbers])
+        self._loops += 1
+        held = len(self._held)
+        self.run(loop.condition)
+        self.let_go(held)
+        f.do(f"vm.cond_br {self._numbers[loop.test]}, ^{body}, ^{end}")
+        after = self.ready, self._used, dict(self.buffers), dict(self._numbers)
+        f.do(f"^{body}:")
+        self.run(loop.body)
+        self.let_go(held)
+        self.buffers.update({to: self.buffers[source] for to, source in exchanged(loop, self.layout).items()})
+        f.do(f"vm.br ^{head}({self._operands(slots, [(s.then, s.type) for s in loop.numbers])})")
+        self._loops -= 1
+        f.do(f"^{end}:")
+        self.ready, self._used, self.buffers, self._numbers = after
+        self._numbers.update((s.after, self._numbers[s.during]) for s in loop.numbers)
+
+    def _moved(self, items: Sequence[Item]) -> set[int]:
+        """The slots whose buffers are others after some items."""
+        found: set[int] = set()
+        for item in items:
+            if isinstance(item, Repeated):
+                found.update(exchanged(item, self.layout))
+                found |= self._moved((*item.condition, *item.body))
+            elif isinstance(item, Chosen):
+                found |= self._moved([inner for branch in item.branches for inner in branch])
+        return found
+
+    def _choose(self, choice: Chosen) -> None:
+        f = self.f
+        end, index = self._name("chosen"), self._numbers[choice.index]
+        slots = sorted(self._moved([choice]))
+        before = self.ready, self._used, dict(self.buffers), dict(self._numbers)
+        for i, branch in enumerate(choice.branches):
+            self.ready, self._used = before[:2]
+            self.buffers, self._numbers = dict(before[2]), dict(before[3])
+            following = ""
+            if i < len(choice.branches) - 1:
+                mine, following = self._name("case"), self._name("else")
+                is_it = f.op(f"vm.cmp.eq.i32 {index}, {f.small(i)} : i32")
+                f.do(f"vm.cond_br {is_it}, ^{mine}, ^{following}")
+                f.do(f"^{mine}:")
+            held = len(self._held)
+            self.run(branch)
+            self.let_go(held)
+            f.do(f"vm.br ^{end}({self._operands(slots, [(made[i], type_) for _, made, type_ in choice.numbers])})")
+            if following:
+                f.do(f"^{following}:")
+        self.buffers, self._numbers = before[2], before[3]
+        self._enter(end, slots, [(n, type_) for n, _, type_ in choice.numbers])

@@ -1,0 +1,388 @@
+"""From a module to what it does: calls of kernels and of Python, loops and choices around them, integers between."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from passes import attributes as attrs, bindings
+from passes.analysis.host_numbers import HostNumbers, is_number
+from passes.analysis.in_place import ATTRIBUTE as OUTPUT, DONATED, OWN_PLACES
+from passes.kernels.dispatch import BYTES
+from passes.match import HOST_MODULE, constant_of, functions, splat_of
+from passes.types import spelled
+from stagec.compiler.direct.program import (
+    Call,
+    Choice,
+    Constant,
+    Copy,
+    Fill,
+    HostCall,
+    Loop,
+    NotDirectError,
+    Number,
+    Program,
+    Read,
+    State,
+    Step,
+    Tensor,
+    size_of,
+)
+
+# Constants that are written out; larger ones with one value are better made by the compiler.
+_SPLAT_BYTES = 1 << 16
+_PASSING = ("stablehlo.reshape", "stablehlo.optimization_barrier")
+
+
+def read(module: Any) -> Program:
+    """The program that a module's `main` is.
+
+    Raises:
+      NotDirectError: there is an operation that is no call of a kernel or of a Python function.
+    """
+    found = functions(module)
+    if [name for name in found if not name.startswith(HOST_MODULE)] != ["main"]:
+        raise NotDirectError("several functions")
+    function = found["main"]
+    (block,) = function.regions[0].blocks
+    given = function.attributes.get("arg_attrs", ())
+    donated = frozenset(i for i, row in enumerate(given) if OUTPUT in row or DONATED in row)
+    return dataclasses.replace(_Reader(function).program(block), donated=donated)
+
+
+def is_direct(module: Any) -> bool:
+    """Whether a module needs no kernels but those that it has."""
+    try:
+        read(module)
+    except NotDirectError:
+        return False
+    return True
+
+
+class _Reader:
+    def __init__(self, function: Any) -> None:
+        self.host = HostNumbers(function)
+        self.memory: dict[Any, int] = {}
+        self.numbers: dict[Any, int] = {}
+        self.constants: dict[int, Constant] = {}
+        # What has a place only where it is read: constants, and what is one number everywhere.
+        self.late: dict[Any, Any] = {}
+        self.uniform: dict[Any, Any] = {}
+        self.counted: dict[int, tuple[int, str]] = {}
+        self._count = 0
+        self._places: dict[int, int] = {}
+
+    def program(self, block: Any) -> Program:
+        """What a function does."""
+        for argument in block.arguments:
+            self._new(argument)
+        steps, last = self._steps(block)
+        returned = []
+        for value in last.operands:
+            # A constant's own bytes are the module's, and go with it.
+            is_constant = value in self.late or self.memory.get(value) in self.constants
+            returned.append(self._copied(value, steps) if is_constant else self._kept(value, steps))
+        arguments, results = ([Tensor.of(v.type) for v in values] for values in (block.arguments, last.operands))
+        return Program(
+            tuple(arguments), tuple(results), self.constants, tuple(steps), tuple(returned), counted=self.counted
+        )
+
+    # Values.
+
+    def _next(self) -> int:
+        self._count += 1
+        return self._count - 1
+
+    def _new(self, value: Any) -> int:
+        Tensor.of(value.type)
+        self.memory[value] = n = self._next()
+        return n
+
+    def _memory(self, value: Any) -> int:
+        """The memory of a value, in which the host leaves its numbers for kernels."""
+        if value in self.memory:
+            return self.memory[value]
+        if value in self.late and self.late[value].owner.name == "stablehlo.constant":
+            n = self._new(value)
+            self.constants[n] = _constant(self.late[value].owner.operation)
+            return n
+        if value in self.numbers:
+            number = self.numbers[value]
+            if number not in self._places:
+                self._places[number] = n = self._next()
+                self.counted[n] = number, spelled(value.type.element_type)
+            return self._places[number]
+        raise NotDirectError(f"{value.owner.name} outside of kernels")
+
+    def _kept(self, value: Any, steps: list[Step]) -> int:
+        """The memory of a value, for longer than the kernels that are started next."""
+        n = self._memory(value)
+        return self._copied(value, steps) if n in self.counted else n
+
+    def _copied(self, value: Any, steps: list[Step]) -> int:
+        """New memory with the contents of a value."""
+        tensor, known = Tensor.of(value.type), self.late.get(value, value)
+        number, n = self.uniform.get(known), self._next()
+        if number is not None and (pattern := _pattern(number)):
+            steps.append(Fill(n, pattern, tensor.bytes))
+        elif number is not None and (tensor.bytes > _SPLAT_BYTES or known.owner.name != "stablehlo.constant"):
+            part, count = self._next(), min(tensor.bytes, _SPLAT_BYTES) // number.nbytes
+            self.constants[part] = _elements(known.context, np.full(count, number))
+            steps.append(Copy(part, n, tensor.bytes))
+        else:
+            steps.append(Copy(self._memory(value), n, tensor.bytes))
+        return n
+
+    def _number(self, value: Any, steps: list[Step]) -> int:
+        """A value as one of the host's numbers; it is read here if kernels compute it."""
+        if value not in self.numbers:
+            self.numbers[value] = n = self._next()
+            type_ = spelled(value.type.element_type)
+            if value in self.late:
+                constant = splat_of(self.late[value])
+                assert constant is not None, "one element is one number"
+                steps.append(Number(n, "constant", (), type_, type_, int(constant)))
+            elif is_number(value):
+                steps.append(Read(n, self._memory(value), type_))
+            else:
+                raise NotDirectError(f"a choice by {type_}")
+        return self.numbers[value]
+
+    # Operations.
+
+    def _steps(self, block: Any) -> tuple[list[Step], Any]:
+        """The steps of a block, and its terminator."""
+        *body, last = [op.operation for op in block.operations]
+        steps: list[Step] = []
+        for op in body:
+            self._read(op, steps)
+        return steps, last
+
+    def _read(self, op: Any, steps: list[Step]) -> None:
+        name = op.name
+        if name == "flow.dispatch":
+            steps.append(self._call(op))
+        elif name == "func.call":
+            steps.append(self._call_host(op, steps))
+        elif name == "stablehlo.constant":
+            Tensor.of(op.results[0].type)
+            self.late[op.results[0]] = op.results[0]
+            self._is_uniform(op)
+        elif name == "stablehlo.while":
+            self._loop(op, steps)
+        elif name in ("stablehlo.case", "stablehlo.if"):
+            self._choice(op, steps)
+        elif name not in _PASSING and len(op.results) == 1 and op.results[0] in self.host.found:
+            self._compute(op, steps)
+        elif name in _PASSING or _is_same_memory(op):
+            for value, operand in zip(op.results, op.operands):
+                Tensor.of(value.type)
+                self._alias([value], operand)
+        elif self._is_uniform(op):
+            # It may be the beginning of a loop's state, or a result.
+            self.late[op.results[0]] = op.results[0]
+        else:
+            raise NotDirectError(f"{name} outside of kernels")
+
+    def _is_uniform(self, op: Any) -> bool:
+        """Whether a constant, a broadcast of one, or a complex one of two parts is one number everywhere; notes it."""
+        if len(op.results) != 1:
+            return False
+        number, known = splat_of(op.results[0]), [self.uniform.get(v) for v in op.operands]
+        if op.name == "stablehlo.complex" and None not in known:
+            parts = np.array(known)
+            number = parts.view(f"c{2 * parts.itemsize}")[0]
+        elif op.name == "stablehlo.broadcast_in_dim" and number is None:
+            number = known[0]
+        if number is not None:
+            self.uniform[op.results[0]] = number
+        return number is not None
+
+    def _call(self, op: Any) -> Call:
+        (entry,) = op.attributes["entry_points"]
+        read = tuple(self._memory(v) for v in op.operands)
+        written = tuple(self._new(v) for v in op.results)
+        sizes = tuple(Tensor.of(v.type).bytes for v in (*op.operands, *op.results))
+        own = tuple(op.attributes[OWN_PLACES]) if OWN_PLACES in op.attributes else ()
+        return Call(entry.value[0], read, written, sizes, own)
+
+    def _call_host(self, op: Any, steps: list[Step]) -> HostCall:
+        symbol = op.attributes["callee"].value
+        operands, results = ([Tensor.of(v.type) for v in values] for values in (op.operands, op.results))
+        read = tuple(self._kept(v, steps) for v in op.operands)
+        written = tuple(self._new(v) for v in op.results)
+        return HostCall(symbol, read, written, tuple(operands), tuple(results))
+
+    def _compute(self, op: Any, steps: list[Step]) -> None:
+        operands = tuple(self._number(value, steps) for value in op.operands)
+        operation = op.name.removeprefix("stablehlo.")
+        direction = attrs.word(op, "comparison_direction") if operation == "compare" else 0
+        types = [spelled(value.type.element_type) for value in (op.operands[-1], op.results[0])]
+        self.numbers[op.results[0]] = n = self._next()
+        steps.append(Number(n, operation, operands, types[0], types[1], direction))
+
+    def _loop(self, op: Any, steps: list[Step]) -> None:
+        condition, body = (region.blocks[0] for region in op.regions)
+        following = list(list(body.operations)[-1].operation.operands)
+        counted: list[int] = []
+        arrays: list[int] = []
+        for i, argument in enumerate(body.arguments):
+            if following[i] == argument:
+                if argument in self.host.found:
+                    self._number(op.operands[i], steps)
+                self._alias((condition.arguments[i], argument, op.results[i]), op.operands[i])
+            else:
+                (counted if argument in self.host.found else arrays).append(i)
+        self._read_ahead(op, steps)
+        starts = {i: self._number(op.operands[i], steps) for i in counted}
+        starts |= {i: self._copied(op.operands[i], steps) for i in arrays}
+        for i in (*counted, *arrays):
+            table = self.numbers if i in counted else self.memory
+            n, after = self._next(), self._next()
+            table[condition.arguments[i]] = table[body.arguments[i]] = n
+            table[op.results[i]] = after
+        before, last = self._steps(condition)
+        test = self._number(last.operands[0], before)
+        known = dict(self.numbers)
+        inner, last = self._steps(body)
+        numbers = tuple(
+            State(
+                starts[i],
+                self.numbers[body.arguments[i]],
+                self._number(following[i], inner),
+                self.numbers[op.results[i]],
+                type=spelled(body.arguments[i].type.element_type),
+            )
+            for i in counted
+        )
+        free = {n for step in inner for n in _made(step)} | {self.memory[body.arguments[i]] for i in arrays}
+        states = []
+        for i in arrays:
+            n = self.memory.get(following[i], -1)
+            if n in free:
+                free.remove(n)
+            else:
+                n = self._copied(following[i], inner)
+            during, after = self.memory[body.arguments[i]], self.memory[op.results[i]]
+            states.append(State(starts[i], during, n, after, Tensor.of(op.results[i].type).bytes))
+        # What is read in a round is not at hand after the loop.
+        self.numbers = known
+        steps.append(Loop(tuple(before), test, tuple(inner), tuple(states), numbers))
+
+    def _alias(self, values: Sequence[Any], given: Any) -> None:
+        """Have values be what another one is."""
+        for table in (self.memory, self.numbers, self.late, self.uniform):
+            if given in table:
+                table.update(dict.fromkeys(values, table[given]))
+
+    def _read_ahead(self, op: Any, steps: list[Step]) -> None:
+        """Read what kernels have computed and the loop's host counts with, once and for all rounds."""
+        depth = self.host.depth[op.results[0]] if len(op.results) else 0
+        stack = [op]
+        while stack:
+            for region in stack.pop().regions:
+                for inner in (o.operation for block in region.blocks for o in block.operations):
+                    values = list(inner.operands) if _is_hosts(inner, self.host.found) else []
+                    if inner.name == "stablehlo.while":
+                        states = zip(inner.regions[1].blocks[0].arguments, inner.operands)
+                        values += [first for argument, first in states if argument in self.host.found]
+                    if inner.name == "stablehlo.return":
+                        values += [v for v in inner.operands if is_number(v)]
+                    for value in values:
+                        known = value in self.memory and value not in self.host.found
+                        if known and value not in self.numbers and self.host.depth.get(value, 0) <= depth:
+                            self._number(value, steps)
+                    stack.append(inner)
+
+    def _choice(self, op: Any, steps: list[Step]) -> None:
+        index = self._number(op.operands[0], steps)
+        regions = list(op.regions)
+        if op.name == "stablehlo.if":
+            # Counted from the branch for false.
+            regions.reverse()
+        branches, taken = [], set[int]()
+        ends: list[list[int]] = []
+        for region in regions:
+            known = dict(self.numbers)
+            inner, last = self._steps(region.blocks[0])
+            ends.append([])
+            for value, result in zip(last.operands, op.results):
+                if result in self.host.found:
+                    n = self._number(value, inner)
+                else:
+                    n = self.memory.get(value, -1)
+                    own = (step for step in inner if isinstance(step, Call | Copy | Fill))
+                    if n in taken or not any(n in _made(step) for step in own):
+                        n = self._copied(value, inner)
+                    taken.add(n)
+                ends[-1].append(n)
+            branches.append(tuple(inner))
+            self.numbers = known
+        numbers, arrays = [], []
+        for result, *places in zip(op.results, *ends):
+            if result in self.host.found:
+                self.numbers[result] = n = self._next()
+                numbers.append((n, tuple(places), spelled(result.type.element_type)))
+            else:
+                arrays.append((self._new(result), tuple(places), Tensor.of(result.type).bytes))
+        steps.append(Choice(index, tuple(branches), tuple(arrays), tuple(numbers)))
+
+
+def _is_hosts(op: Any, found: set[Any]) -> bool:
+    return op.name != "stablehlo.while" and len(op.results) == 1 and op.results[0] in found
+
+
+def _made(step: Step) -> tuple[int, ...]:
+    """The memory that a step writes, and leaves to those after it."""
+    if isinstance(step, Call):
+        return step.written
+    if isinstance(step, Copy | Fill):
+        return (step.target,)
+    if isinstance(step, Loop):
+        return tuple(state.after for state in step.arrays)
+    return tuple(n for n, _, _ in step.arrays) if isinstance(step, Choice) else ()
+
+
+def _is_same_memory(op: Any) -> bool:
+    """Whether an op gives bytes another type: integers with and without a sign, booleans for kernels and from them."""
+    if op.name == "stablehlo.bitcast_convert":
+        return size_of(str(op.operands[0].type.element_type)) == size_of(str(op.results[0].type.element_type))
+    return op.name == "stablehlo.convert" and BYTES in op.attributes
+
+
+def _pattern(number: Any) -> bytes:
+    """The bytes of a number, as few as repeat; none if these are too many to fill memory with."""
+    data = number.tobytes()
+    while len(data) > 1 and data[: len(data) // 2] == data[len(data) // 2 :]:
+        data = data[: len(data) // 2]
+    return data if len(data) <= 4 else b""
+
+
+def _constant(op: Any) -> Constant:
+    tensor = Tensor.of(op.results[0].type)
+    if tensor.element.startswith("complex"):
+        found = constant_of(op.results[0])
+        assert found is not None, "the operation is a constant"
+        return _elements(op.context, found)
+    value = op.attributes["value"]
+    if value.is_splat and tensor.bytes > _SPLAT_BYTES:
+        raise NotDirectError("a large constant")
+    if tensor.element == "i1":
+        flags = np.broadcast_to(np.asarray(value, bool), tensor.shape)
+        data = ", ".join(map(str, flags.reshape(-1).astype(int).tolist()))
+        return Constant(f"dense<[{data}]> : tensor<{flags.size}xi8>", tensor.bytes)
+    return Constant(_signless(str(value)), tensor.bytes)
+
+
+def _elements(context: Any, array: np.ndarray[Any, Any]) -> Constant:
+    """Numbers of types that NumPy has; complex ones as pairs."""
+    numbers = np.ascontiguousarray(array.reshape(-1)).view(array.real.dtype)
+    with context:
+        return Constant(_signless(str(bindings.ir.DenseElementsAttr.get(numbers))), array.nbytes)
+
+
+def _signless(text: str) -> str:
+    return text.replace("xui", "xi").replace("<ui", "<i")
