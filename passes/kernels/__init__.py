@@ -48,6 +48,8 @@ def form(module: Any, options: PassOptions, straight_line: bool = False, weights
     if options.laws != "cpu":
         return {}
     bindings.prepare(module.context)
+    # Calls of kernels are its operations, and the module may go through the compiler in this context.
+    module.context.dialects["flow"]
     kernels = Kernels(module, weights)
     processor = Processor.of(options.machine, options.features)
     hits: dict[str, int] = {}
