@@ -140,7 +140,8 @@ def _for_cpu(source: bytes, target: Target, apart: bool = False) -> Ready:
 def _keep_apart_in_memory(module: Any, target: Target) -> None:
     # Of updates that stay, the compiler may write results early.
     keep_safe_reuse(module)
-    pipeline.run(module, "memory, cse", options=pass_options(target), verify=False)
+    for step in pipeline.parse("memory, cse"):
+        step.run(module, pass_options(target))
 
 
 def pass_options(target: Target, *, fast_math: bool = False, doubles: bool = True) -> PassOptions:
