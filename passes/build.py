@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ _known = set(op_names("stablehlo") | op_names("chlo"))
 
 @contextlib.contextmanager
 def attribute_cache() -> Iterator[None]:
-    """Keep parsed attributes for a block of code that stays in one context.
+    """Keep parsed attributes, and what is `remembered`, for a block of code that stays in one context.
 
     Parsing costs 16 us. The cache ends with the block because an attribute keeps
     its context alive.
@@ -73,6 +73,16 @@ def attribute(text: str) -> Any:
     if found is None:
         found = cache[context, text] = bindings.ir.Attribute.parse(text)
     return found
+
+
+def remembered(key: Any, make: Callable[[], Any]) -> Any:
+    """What `make()` returned for an equal key in this `attribute_cache` block."""
+    cache = getattr(_local, "attributes", None)
+    if cache is None:
+        return make()
+    if key not in cache:
+        cache[key] = make()
+    return cache[key]
 
 
 def i64_array(values: Sequence[int]) -> Any:
