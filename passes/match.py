@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -195,31 +194,40 @@ def is_splat(value: Any, number: complex) -> bool:
     return True
 
 
-def operations(root: Any) -> Iterator[Any]:
-    """The operations inside of one, each before those inside of it."""
-    for region in root.regions:
-        for block in region.blocks:
-            for op in block.operations:
-                yield op.operation
-                yield from operations(op.operation)
+def operations(root: Any, *names: str) -> list[Any]:
+    """The operations inside of one, each before those inside of it; those of the given names, or all."""
+    found: list[Any] = []
+    wanted, advance = frozenset(names), bindings.ir.WalkResult.ADVANCE
+
+    def visit(operation: Any) -> Any:
+        if not wanted or operation.name in wanted:
+            found.append(operation)
+        return advance
+
+    operation = root.operation
+    operation.walk(visit, bindings.ir.WalkOrder.PRE_ORDER)
+    return found[1:] if found and found[0] == operation else found
 
 
-def host_operations(module: Any) -> list[Any]:
-    """The operations of a module that are not in kernels, each before those inside of it.
+def host_operations(module: Any, *names: str) -> list[Any]:
+    """The operations of a module that are not in kernels, each before those inside of it; those of the names, or all.
 
     Kernels have thousands, and views of them would import the Python modules of their dialects.
     """
     found: list[Any] = []
-    result = bindings.ir.WalkResult
+    wanted, result = frozenset(names), bindings.ir.WalkResult
+    advance = result.ADVANCE
 
     def visit(operation: Any) -> Any:
-        if operation.name == "stream.executable":
+        name = operation.name
+        if name == "stream.executable":
             return result.SKIP
-        found.append(operation)
-        return result.ADVANCE
+        if not wanted or name in wanted:
+            found.append(operation)
+        return advance
 
     module.operation.walk(visit, bindings.ir.WalkOrder.PRE_ORDER)
-    return found[1:]
+    return found if wanted else found[1:]
 
 
 # What the names of functions begin with that are Python's, of the process that runs the program.

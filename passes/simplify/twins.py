@@ -16,14 +16,12 @@ def found(module: Any) -> bool:
     Where equal ops have been merged, all ops that `align` would change have one such pair before them, or are one.
     """
     seen = set()
-    for op in host_operations(module):
-        name = op.name
-        if name in _NAMES:
-            x, y = op.operands
-            if x != y:
-                if (name, y, x) in seen:
-                    return True
-                seen.add((name, x, y))
+    for op in host_operations(module, *_NAMES):
+        x, y = op.operands
+        if x != y:
+            if (op.name, y, x) in seen:
+                return True
+            seen.add((op.name, x, y))
     return False
 
 
