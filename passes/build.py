@@ -8,6 +8,7 @@ born without a location.
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -188,7 +189,7 @@ def full(number: Any, like: Any, *, loc: Any = None) -> Any:
     if dtype.kind != "c":
         return _constant(_splat(scalar, type_, element), shape, element, loc)
     # No scalar attribute stands for a complex number in the bindings.
-    if int(np.prod(shape, dtype=np.int64)) <= 1024:
+    if math.prod(shape) <= 1024:
         return constant(np.full(shape, scalar), loc=loc)
     return broadcast_in_dim(constant(scalar, loc=loc), shape, (), loc=loc)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -61,7 +62,7 @@ def rank_of(value: Any) -> int:
 
 def size_of(value: Any) -> int:
     """The number of elements of a tensor of static shape."""
-    return int(np.prod(value.type.shape, dtype=np.int64))
+    return math.prod(value.type.shape)
 
 
 def dtype_of(value: Any) -> np.dtype[Any]:
@@ -168,7 +169,7 @@ def _splat(operation: Any) -> np.generic | None:
             return None
         scalar = attribute.get_splat_value()
         return numpy_dtype(type_.element_type).type(scalar.value)
-    if int(np.prod(type_.shape, dtype=np.int64)) == 0:
+    if 0 in type_.shape:
         return None
     array = _array_of(operation)
     first = array.reshape(-1)[:1]
