@@ -43,12 +43,11 @@ def align(module: Any) -> int:
         if not results or not own or len(op.regions):
             continue
         commutes = op.name in _NAMES
-        attributes = op.attributes
         key = (
             op.name,
             tuple(sorted(own) if commutes else own),
             tuple(value.type for value in results),
-            tuple((attributes[i].name, attributes[i].attr) for i in range(len(attributes))),
+            tuple(op.attributes.items()),
         )
         order, made = leaders.setdefault(key, (own, [len(numbers) + i for i in range(len(results))]))
         numbers.update(zip(results, made))
