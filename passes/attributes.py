@@ -15,8 +15,7 @@ _WORD = re.compile(r"(\w+)>?$")
 
 def copied(op: Any) -> dict[str, Any]:
     """All attributes of an op, by name, for another op to take."""
-    attributes = op.operation.attributes
-    return {attributes[i].name: attributes[i].attr for i in range(len(attributes))}
+    return dict(op.operation.attributes.items())
 
 
 def ints(op: Any, name: str, default: tuple[int, ...] = ()) -> tuple[int, ...]:

@@ -8,8 +8,9 @@ born without a location.
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ _known = set(op_names("stablehlo") | op_names("chlo"))
 
 @contextlib.contextmanager
 def attribute_cache() -> Iterator[None]:
-    """Keep parsed attributes for a block of code that stays in one context.
+    """Keep parsed attributes, and what is `remembered`, for a block of code that stays in one context.
 
     Parsing costs 16 us. The cache ends with the block because an attribute keeps
     its context alive.
@@ -73,6 +74,16 @@ def attribute(text: str) -> Any:
     if found is None:
         found = cache[context, text] = bindings.ir.Attribute.parse(text)
     return found
+
+
+def remembered(key: Any, make: Callable[[], Any]) -> Any:
+    """What `make()` returned for an equal key in this `attribute_cache` block."""
+    cache = getattr(_local, "attributes", None)
+    if cache is None:
+        return make()
+    if key not in cache:
+        cache[key] = make()
+    return cache[key]
 
 
 def i64_array(values: Sequence[int]) -> Any:
@@ -178,7 +189,7 @@ def full(number: Any, like: Any, *, loc: Any = None) -> Any:
     if dtype.kind != "c":
         return _constant(_splat(scalar, type_, element), shape, element, loc)
     # No scalar attribute stands for a complex number in the bindings.
-    if int(np.prod(shape, dtype=np.int64)) <= 1024:
+    if math.prod(shape) <= 1024:
         return constant(np.full(shape, scalar), loc=loc)
     return broadcast_in_dim(constant(scalar, loc=loc), shape, (), loc=loc)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,7 @@ def rank_of(value: Any) -> int:
 
 def size_of(value: Any) -> int:
     """The number of elements of a tensor of static shape."""
-    return int(np.prod(value.type.shape, dtype=np.int64))
+    return math.prod(value.type.shape)
 
 
 def dtype_of(value: Any) -> np.dtype[Any]:
@@ -169,7 +169,7 @@ def _splat(operation: Any) -> np.generic | None:
             return None
         scalar = attribute.get_splat_value()
         return numpy_dtype(type_.element_type).type(scalar.value)
-    if int(np.prod(type_.shape, dtype=np.int64)) == 0:
+    if 0 in type_.shape:
         return None
     array = _array_of(operation)
     first = array.reshape(-1)[:1]
@@ -195,31 +195,40 @@ def is_splat(value: Any, number: complex) -> bool:
     return True
 
 
-def operations(root: Any) -> Iterator[Any]:
-    """The operations inside of one, each before those inside of it."""
-    for region in root.regions:
-        for block in region.blocks:
-            for op in block.operations:
-                yield op.operation
-                yield from operations(op.operation)
+def operations(root: Any, *names: str) -> list[Any]:
+    """The operations inside of one, each before those inside of it; those of the given names, or all."""
+    found: list[Any] = []
+    wanted, advance = frozenset(names), bindings.ir.WalkResult.ADVANCE
+
+    def visit(operation: Any) -> Any:
+        if not wanted or operation.name in wanted:
+            found.append(operation)
+        return advance
+
+    operation = root.operation
+    operation.walk(visit, bindings.ir.WalkOrder.PRE_ORDER)
+    return found[1:] if found and found[0] == operation else found
 
 
-def host_operations(module: Any) -> list[Any]:
-    """The operations of a module that are not in kernels, each before those inside of it.
+def host_operations(module: Any, *names: str) -> list[Any]:
+    """The operations of a module that are not in kernels, each before those inside of it; those of the names, or all.
 
     Kernels have thousands, and views of them would import the Python modules of their dialects.
     """
     found: list[Any] = []
-    result = bindings.ir.WalkResult
+    wanted, result = frozenset(names), bindings.ir.WalkResult
+    advance = result.ADVANCE
 
     def visit(operation: Any) -> Any:
-        if operation.name == "stream.executable":
+        name = operation.name
+        if name == "stream.executable":
             return result.SKIP
-        found.append(operation)
-        return result.ADVANCE
+        if not wanted or name in wanted:
+            found.append(operation)
+        return advance
 
     module.operation.walk(visit, bindings.ir.WalkOrder.PRE_ORDER)
-    return found[1:]
+    return found if wanted else found[1:]
 
 
 # What the names of functions begin with that are Python's, of the process that runs the program.

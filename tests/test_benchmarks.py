@@ -32,6 +32,7 @@ def test_every_case_runs_and_agrees_with_numpy(group):
         assert row["seconds"]["stagec"] > 0
         if group in ("call", "kernels", "products", "eager"):
             assert row["seconds"]["numpy"] > 0
+        assert (0 < row["own"] < 1) if group == "compile" else "own" not in row
 
 
 def test_loop_programs_run():

@@ -56,6 +56,8 @@ def form(
     if options.laws != "cpu":
         return {}
     bindings.prepare(module.context)
+    # Calls of kernels are its operations, and the module may go through the compiler in this context.
+    module.context.dialects["flow"]
     kernels = Kernels(module, weights)
     processor = Processor.of(options.machine, options.features)
     hits: dict[str, int] = {}

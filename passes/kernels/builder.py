@@ -14,6 +14,8 @@ from passes.kernels.values import Index, Item, NotVectorsError, Value, View
 
 # Distances of elements from lane to lane at which vectors are put together of whole ones, by shuffles.
 STEPS = (2, 3, 4)
+# For what has no location; one object, as elements are evaluated often.
+ANYWHERE = contextlib.nullcontext()
 
 
 class Symbols:
@@ -87,10 +89,9 @@ class Builder(abc.ABC):
     ) -> Item:
         """An element of an array of parts: which one depends on where a form lies between bounds."""
 
-    @contextlib.contextmanager
-    def located(self, location: str) -> Iterator[None]:
+    def located(self, location: str) -> contextlib.AbstractContextManager[None]:
         """Give what is written the location of the user's line."""
-        yield
+        return ANYWHERE
 
     def repeated(self, key: Any, known: dict[Any, Any], make: Callable[[], list[Item]]) -> list[Item]:
         """What a function computes that does nothing else, and the same whenever the key is the same."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from passes.kernels import conversions
-from passes.kernels.builder import STEPS, Builder, Symbols
+from passes.kernels.builder import ANYWHERE, STEPS, Builder, Symbols
 from passes.kernels.elements import Element
 from passes.kernels.linear import Linear
 from passes.kernels.squares import transposed
@@ -30,14 +30,9 @@ class Code(Builder):
         """Writes an operation."""
         return self.writer.op(text)
 
-    @contextlib.contextmanager
-    def located(self, location: str) -> Iterator[None]:
+    def located(self, location: str) -> contextlib.AbstractContextManager[None]:
         """Give what is written the location of the user's line."""
-        if not location:
-            yield
-            return
-        with self.writer.at(location):
-            yield
+        return self.writer.at(location) if location else ANYWHERE
 
     @contextlib.contextmanager
     def scope(self) -> Iterator[None]:

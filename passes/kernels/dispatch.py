@@ -18,7 +18,6 @@ from passes.kernels.elements import Element
 from passes.kernels.plan import Plan
 from passes.kernels.weights import Weights
 from passes.kernels.writer import Buffer, Writer
-from passes.match import host_operations
 from passes.types import spelled
 
 # Regions of these are host code, where kernels can be called; those of others are parts of one operation.
@@ -103,7 +102,18 @@ class Kernels:
 
     def found(self, name: str) -> list[Any]:
         """The operations of that name where kernels can be called, in their order."""
-        return [op for op in host_operations(self.module) if op.name == name and op.parent.name in HOST]
+        found: list[Any] = []
+        result = bindings.ir.WalkResult
+        advance, skip = result.ADVANCE, result.SKIP
+
+        def visit(op: Any) -> Any:
+            known = op.name
+            if known == name:
+                found.append(op)
+            return advance if known in HOST or known == "builtin.module" else skip
+
+        self.module.operation.walk(visit, bindings.ir.WalkOrder.PRE_ORDER)
+        return found
 
     def dispatch(
         self, kernel: Kernel, operands: Sequence[Any], results: Sequence[Any], own_places: Sequence[int] = ()

@@ -17,6 +17,7 @@ from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import Space, Write, fill
 from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
+from passes.kernels.structure import Bodies
 from passes.kernels.values import Buffer, Index, Item, Value, View, row_major
 from passes.kernels.writer import Writer
 from passes.types import spelled
@@ -79,8 +80,9 @@ class Lowering:
 
     parts_in_memory = True
 
-    def __init__(self, rules: dict[str, Rule], processor: Processor) -> None:
+    def __init__(self, rules: dict[str, Rule], processor: Processor, bodies: Bodies | None = None) -> None:
         self.rules, self.processor = rules, processor
+        self.bodies = bodies or Bodies({})
         self.symbols = Symbols()
         self.writer = Writer()
         self.code = Code(self.symbols, self.writer)

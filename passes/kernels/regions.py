@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from passes import bindings
-from passes.kernels import structure
 from passes.kernels.arithmetic import apply
 from passes.kernels.builder import Builder
 from passes.kernels.elements import Element, RefusedError
@@ -33,15 +31,9 @@ class _Region:
       kind: a number that equal regions share; None for one that uses more than constants from outside.
     """
 
-    def __init__(self, block: Any, kinds: dict[Any, Any]) -> None:
-        self.block = block
-        self.kind: int | None = None
+    def __init__(self, block: Any, kind: int | None) -> None:
+        self.block, self.kind = block, kind
         self._read: tuple[list[_Step], list[Any]] | None = None
-        numbers: dict[Any, int] = {}
-        what = structure.of_block(block, numbers)
-        constants = [_constant(value) for value in numbers if _block_of(value) != block]
-        if all(constants):
-            self.kind = kinds.setdefault((what, *constants), len(kinds))
 
     def read(self) -> tuple[list[_Step], list[Any]]:
         """The steps, and what the region returns."""
@@ -65,17 +57,6 @@ class _Region:
         raise AssertionError("a region ends with its terminator")
 
 
-def _block_of(value: Any) -> Any:
-    owner = value.owner
-    return owner if isinstance(owner, bindings.ir.Block) else owner.operation.block
-
-
-def _constant(value: Any) -> Any:
-    """What a constant is, which folding may have put outside of the region that it is for."""
-    number = splat_of(value)
-    return None if number is None else (value.type, number.tobytes())
-
-
 def region(
     k: Lowering, builder: Builder, block: Any, items: Sequence[Item], elements: Sequence[Element], wide: bool = False
 ) -> list[Item]:
@@ -85,7 +66,7 @@ def region(
       wide: whether narrow floats are left as they are computed, without rounding.
     """
     if block not in k.regions:
-        k.regions[block] = _Region(block, k.regions)
+        k.regions[block] = _Region(block, k.bodies.of(block.owner.operation).kind)
     found = k.regions[block]
     if found.kind is None:
         return _written(k, builder, found, items, elements, wide)

@@ -21,7 +21,7 @@ from passes.kernels.digits import Digits
 from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.processor import Processor
 from passes.kernels.writer import Buffer, Index
-from passes.match import operations, producer
+from passes.match import producer
 from passes.types import numpy_dtype, tensor_type
 
 # Columns go to this many workgroups at most, one after the other.
@@ -32,8 +32,7 @@ _STACK = 128 << 10
 
 def form_sorts(kernels: Kernels, processor: Processor) -> dict[str, int]:
     """Replace loops that sort by kernels."""
-    found = operations(kernels.module.operation)
-    loops = [op for op in found if op.name == "stablehlo.while" and "sorts" in op.attributes]
+    loops = [op for op in kernels.found("stablehlo.while") if "sorts" in op.attributes]
     for loop in loops:
         with bindings.ir.InsertionPoint(loop), loop.location:
             _replace(kernels, loop)

@@ -35,9 +35,9 @@ def keep_apart(module: Any, freed: bool = False) -> dict[str, int]:
     for function in functions(module).values():
         if not len(function.regions[0].blocks):
             continue
-        everything = list(operations(function))
-        flow = [op for op in everything if op.name in _CONTROL]
-        updates = [op for op in everything if op.name in IN_PLACE]
+        found = operations(function, *_CONTROL, *IN_PLACE)
+        flow = [op for op in found if op.name in _CONTROL]
+        updates = [op for op in found if op.name in IN_PLACE]
         for op in updates:
             _separate_from_constants(op, numbers, hits)
         for op in flow:

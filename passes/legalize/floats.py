@@ -68,7 +68,7 @@ def _law(name: str, fn: Callable[..., Number], native: Iterable[Any], wider: dic
             inner = F32 if fn is elementary.cbrt else None
         if inner is None:
             return None
-        return mapped(lambda *x: fn(*(v.to(inner) for v in x)).to(dtype).value, operands, dtype)
+        return mapped(lambda *x: fn(*(v.to(inner) for v in x)).to(dtype).value, operands, dtype, name)
 
     doc = f"{name} as straight-line arithmetic. {(fn.__doc__ or '').strip()}"
     return Pattern(f"expand_{name.split('.')[1]}", (name,), rewrite, True, doc)
@@ -91,7 +91,7 @@ def expand_power(op: Any) -> Any:
             return (x * x).value
         if exponent == -1:
             return (1 / x).value
-    return mapped(lambda a, b: special.power(a, b).value, [x.value, y.value], x.dtype)
+    return mapped(lambda a, b: special.power(a, b).value, [x.value, y.value], x.dtype, "power")
 
 
 def _floor(x: Number) -> Number:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import build
+from passes import bindings, build
 from passes.types import numpy_dtype
 
 Scalar = int | float
@@ -297,7 +297,7 @@ def two_product(a: Number, b: Number) -> tuple[Number, Number]:
     return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-def mapped(fn: Callable[..., Any], operands: Sequence[Any], dtype: Any) -> Any:
+def mapped(fn: Callable[..., Any], operands: Sequence[Any], dtype: Any, name: str = "") -> Any:
     """`fn` over the elements of `operands` as one `stablehlo.map`; values in, a value of `dtype` out.
 
     The body of a map becomes one kernel. The same ops on whole tensors are fused
@@ -306,12 +306,43 @@ def mapped(fn: Callable[..., Any], operands: Sequence[Any], dtype: Any) -> Any:
 
     Args:
       fn: gets a scalar `Number` for each operand, returns one MLIR value.
+      name: one for the same `fn`; then operands of the same types get copies of a map that is written once.
     """
     shape = operands[0].type.shape
     if not shape:
         return fn(*(Number(value) for value in operands))
+    types = tuple(value.type for value in operands)
+    written = build.remembered((name, types, np.dtype(dtype)), lambda: _written(fn, types, dtype)) if name else None
+    if written is None:
+        return _map(fn, operands, dtype).results[0]
+    made = written[-1].clone()
+    location, advance = bindings.ir.Location.current, bindings.ir.WalkResult.ADVANCE
+    for number, value in enumerate(operands):
+        made.operands[number] = value
+    for argument in made.regions[0].blocks[0].arguments:
+        argument.set_location(location)
+
+    def locate(operation: Any) -> Any:
+        operation.location = location
+        return advance
+
+    made.walk(locate)
+    return made.results[0]
+
+
+def _map(fn: Callable[..., Any], operands: Sequence[Any], dtype: Any) -> Any:
+    shape = operands[0].type.shape
     dims = {"dimensions": build.i64_array(range(len(shape)))}
     made = build.op("stablehlo.map", operands, build.tensor_type(shape, dtype), attributes=dims, regions=1)
     scalars = [build.tensor_type((), value.type.element_type) for value in operands]
     build.unary_region(made, 0, scalars, lambda *values: fn(*(Number(value) for value in values)))
-    return made.results[0]
+    return made
+
+
+def _written(fn: Callable[..., Any], types: Sequence[Any], dtype: Any) -> tuple[Any, Any]:
+    """A map that stands apart, so that nothing rewrites it, after what holds it."""
+    ir = bindings.ir
+    apart = ir.Operation.create("builtin.module", regions=1, ip=False)
+    arguments = apart.regions[0].blocks.append(*types, arg_locs=[ir.Location.current] * len(types)).arguments
+    with ir.InsertionPoint(apart.regions[0].blocks[0]):
+        return apart, _map(fn, list(arguments), dtype)

@@ -7,7 +7,7 @@ from typing import Any
 
 from passes import bindings
 from passes.patterns import apply
-from passes.pipeline import Pass, PassOptions, pattern_pass
+from passes.pipeline import Pass, PassOptions, count_ops, pattern_pass
 from passes.simplify import algebra, casts, constants, control_flow, fast_math, reductions, shapes, twins
 
 __all__ = [
@@ -36,25 +36,32 @@ FAST_MATH = fast_math.PATTERNS
 
 
 def _cse(module: Any, options: PassOptions) -> None:
+    _merge(module)
+
+
+def _merge(module: Any) -> bool:
+    """Merge equal ops; returns whether operands were put into another order for that."""
     manager = bindings.passmanager.PassManager.parse("builtin.module(cse)", module.context)
     manager.run(module.operation)
-    if twins.found(module):
-        # It takes ten times as long as the look.
-        twins.align(module)
-        manager.run(module.operation)
+    if not twins.found(module):
+        return False
+    # It takes ten times as long as the look.
+    twins.align(module)
+    manager.run(module.operation)
+    return True
 
 
 def _simplify(module: Any, options: PassOptions) -> dict[str, int]:
     """Rewrite, then merge equal ops, until neither changes anything."""
     laws = (*_EXACT, *FAST_MATH) if options.fast_math else _EXACT
-    _cse(module, options)
+    _merge(module)
     hits = apply(module, laws)
     total = Counter(hits)
     # Merging makes operands equal, which is what `x - x` and `select(p, x, x)` ask for.
     for _ in range(4):
-        if not hits:
-            break
-        _cse(module, options)
+        before = count_ops(module) if hits else 0
+        if not hits or not (_merge(module) or count_ops(module) < before):
+            break  # `apply` went on until no law had anything left to do
         hits = apply(module, laws)
         total.update(hits)
     return dict(total)

@@ -16,14 +16,12 @@ def found(module: Any) -> bool:
     Where equal ops have been merged, all ops that `align` would change have one such pair before them, or are one.
     """
     seen = set()
-    for op in host_operations(module):
-        name = op.name
-        if name in _NAMES:
-            x, y = op.operands
-            if x != y:
-                if (name, y, x) in seen:
-                    return True
-                seen.add((name, x, y))
+    for op in host_operations(module, *_NAMES):
+        x, y = op.operands
+        if x != y:
+            if (op.name, y, x) in seen:
+                return True
+            seen.add((op.name, x, y))
     return False
 
 
@@ -45,12 +43,11 @@ def align(module: Any) -> int:
         if not results or not own or len(op.regions):
             continue
         commutes = op.name in _NAMES
-        attributes = op.attributes
         key = (
             op.name,
             tuple(sorted(own) if commutes else own),
             tuple(value.type for value in results),
-            tuple((attributes[i].name, attributes[i].attr) for i in range(len(attributes))),
+            tuple(op.attributes.items()),
         )
         order, made = leaders.setdefault(key, (own, [len(numbers) + i for i in range(len(results))]))
         numbers.update(zip(results, made))

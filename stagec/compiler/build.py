@@ -252,11 +252,11 @@ def optimize(module: Any, options: Options, on_pass: Any = None) -> Any:
 def _optimized(module: Any, options: Options, on_pass: Any) -> Any:
     import passes
     from passes.analysis.in_place import keep_safe_reuse
-    from stagec.compiler import driver
+    from stagec.compiler import ready
 
     target = options.target
     doubles = capabilities.has_dtype(target, "float64")
-    settings = driver.pass_options(target, fast_math=options.fast_math, doubles=doubles)
+    settings = ready.pass_options(target, fast_math=options.fast_math, doubles=doubles)
     # On the CPU, the driver decides on memory after kernels of our own have been formed.
     pipeline = "values" if target.on.is_host else "default"
     report = passes.run(module, pipeline, options=settings, extra=options.passes, on_pass=on_pass)

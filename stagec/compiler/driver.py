@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import io
 import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from passes import PassOptions, kernels as own_kernels, pipeline
-from passes.analysis.alias import results_may_share, returned_arguments
-from passes.analysis.clobber import clobbered_arguments
-from passes.analysis.host_numbers import has_control
-from passes.analysis.in_place import keep_safe_reuse
 from passes.attributes import dot_dimensions
-from passes.kernels.weights import packed_arguments
-from passes.legalize.separate import separate
 from stagec.backends import Target
 from stagec.compiler import diagnostics as diag, direct, log, outside, rare, repairs
 from stagec.compiler.diagnostics import Attempt, Diagnostic
@@ -29,10 +22,10 @@ from stagec.compiler.flags import (
     CompileOptions,
     FlagSet,
     Traits,
-    ladder,
 )
 from stagec.compiler.invocation import Invocation, invocation, is_well_formed
 from stagec.compiler.mlir import ir, load_phases, operations
+from stagec.compiler.ready import Memory, rungs, serialize
 from stagec.compiler.session import is_disturbed, new_session
 from stagec.compiler.spirv import racing_kernels
 from stagec.core.errors import CompileError, message
@@ -57,36 +50,19 @@ IMPROVEMENTS = {
 }
 
 
-class Memory(NamedTuple):
-    """What a program does with the memory of its arguments.
+class Opened(NamedTuple):
+    """A module that was checked, in a session of its own.
 
     Attributes:
-      clobbered: the arguments that it may overwrite.
-      may_alias: whether a result may be an argument's memory, or another result's.
-      packed: which further arguments it takes (`passes.kernels.weights`).
+      session, module: for the first flag set, which may change both.
+      source: the module's bytes, from which the other flag sets begin.
+      traits: what the flags depend on.
     """
 
-    clobbered: tuple[int, ...] = ()
-    may_alias: bool = False
-    packed: tuple[dict[str, Any], ...] = ()
-
-
-class Ready(NamedTuple):
-    """A module as the compiler gets it."""
-
+    session: Any
+    module: Any
     source: bytes
-    memory: Memory
-
-    @classmethod
-    def of(cls, module: Any) -> Ready:
-        """An `ir.Module` that will not change any more."""
-        packed = tuple(packed_arguments(module))
-        return cls(serialize(module), Memory(clobbered_arguments(module), _may_alias(module), packed))
-
-
-def _may_alias(module: Any) -> bool:
-    """Whether a result may be the memory of an argument, or of another result."""
-    return bool(returned_arguments(module)) or results_may_share(module)
+    traits: Traits
 
 
 @dataclass(frozen=True)
@@ -137,109 +113,37 @@ def compile_module(
         compiled = outside.compile_module(given, target, options, name)
         log.event("compile", "compiled", name=name, target=str(target), flags=compiled.flags, seconds=compiled.seconds)
         return compiled
-    source, traits = prepared(given, target, name, options)
+    # One job: after an interrupt, nothing closes the session that the compiler is in.
+    return interruptible.call(lambda: _compiled(given, target, options, name, started))
+
+
+def _compiled(given: bytes, target: Target, options: CompileOptions, name: str, started: float) -> Compiled:
     attempts: list[Attempt] = []
-    for rung, ready in rungs(source, target, options, traits):
-        if rung.direct:
-            vmfb, attempt, may_alias = direct.run(ready.source, rung, options.asynchronous)
-            ready = ready._replace(memory=ready.memory._replace(may_alias=may_alias and ready.memory.may_alias))
-            if not vmfb and not options.flag_set:
-                log.event("compile", "through all phases", name=name, reason=attempt.error)
-                continue
-        else:
-            vmfb, attempt = run(ready.source, rung, link=target.on.has_linker)
-        if target.on.has_races:
-            vmfb, attempt = _without_races(vmfb, attempt)
-        attempts.append(attempt)
-        if vmfb:
-            break
-        log.event("compile", "refused", name=name, flags=rung.name, error=attempt.error)
+    with opened(given, target, name, options) as found:
+        for rung, ready in rungs(found.source, target, options, found.traits, found.module):
+            if rung.direct:
+                vmfb, attempt, may_alias = direct.run(
+                    found.session, ready.module, ready.source, rung, options.asynchronous
+                )
+                ready = ready._replace(memory=ready.memory._replace(may_alias=may_alias and ready.memory.may_alias))
+                if not vmfb and not options.flag_set:
+                    log.event("compile", "through all phases", name=name, reason=attempt.error)
+                    continue
+            else:
+                vmfb, attempt = run(ready.source, rung, link=target.on.has_linker)
+            if target.on.has_races:
+                vmfb, attempt = _without_races(vmfb, attempt)
+            attempts.append(attempt)
+            if vmfb:
+                break
+            log.event("compile", "refused", name=name, flags=rung.name, error=attempt.error)
     seconds = time.perf_counter() - started
     if not vmfb:
         saved = diag.save_module(given, name, options.dump)
         raise diag.compile_error(name, str(target), attempts, saved)
     log.event("compile", "compiled", name=name, target=str(target), flags=rung.name, seconds=seconds, bytes=len(vmfb))
-    found = [d for a in attempts for d in a.diagnostics] if len(attempts) == 1 else attempts[-1].diagnostics
-    return Compiled(vmfb, rung.name, seconds, tuple(attempts), diag.warnings(found), ready.memory)
-
-
-def serialize(module: Any) -> bytes:
-    """A module as bytes, locations included: bytecode for an `ir.Module`, UTF-8 for text.
-
-    A refused compile leaves a module half rewritten, so every attempt parses these bytes anew.
-    """
-    if isinstance(module, bytes):
-        return module
-    if isinstance(module, str):
-        return module.encode()
-    buffer = io.BytesIO()
-    module.operation.write_bytecode(buffer)
-    return buffer.getvalue()
-
-
-def rungs(source: bytes, target: Target, options: CompileOptions, traits: Traits) -> Iterator[tuple[FlagSet, Ready]]:
-    """The flag sets to try in order, each with the module as it wants it.
-
-    `kernels` is left out where none is formed, unless nothing else was asked for.
-    """
-    whole: Ready | None = None
-    with_kernels: tuple[Ready, bool, bool] | None = None
-    for rung in ladder(target, options, **traits._asdict()):
-        if not target.on.is_host:
-            yield rung, _for_device(source, rung.separate)
-        elif rung.kernels:
-            if with_kernels is None or (with_kernels[2] and not rung.direct):
-                with_kernels = _for_cpu(source, rung, target, options)
-            ready, formed, _ = with_kernels
-            if not formed:
-                whole = ready
-            if formed or options.flag_set:
-                yield rung, ready
-        elif rung.separate:
-            yield rung, _for_cpu(source, rung, target, options)[0]
-        else:
-            whole = whole or _for_cpu(source, rung, target, options)[0]
-            yield rung, whole
-
-
-def _for_device(source: bytes, apart: bool) -> Ready:
-    with new_session() as session, session.context:
-        module = ir().Module.parse(source, session.context)
-        if apart:
-            separate(module)
-        return Ready.of(module)
-
-
-def _for_cpu(source: bytes, rung: FlagSet, target: Target, options: CompileOptions) -> tuple[Ready, bool, bool]:
-    """The module with kernels of our own, if the flag set has them, and with its updates apart from what they share.
-
-    Returns:
-      the module, whether it has kernels or calls Python, and whether it has loops or choices for the short way alone.
-    """
-    with new_session() as session, session.context:
-        module = ir().Module.parse(source, session.context)
-        formed = controlled = False
-        if rung.kernels:
-            try:
-                # The short way is for programs that call Python functions, or return what they have, too.
-                hits = own_kernels.form(module, pass_options(target), options.straight, options.weights, rung.direct)
-                formed = bool(hits) or direct.is_direct(module)
-                controlled = rung.direct and has_control(module)
-            except Exception as error:  # a fault of ours, which the other flag sets do not have
-                log.event("compile", f"no kernels: {type(error).__name__}: {error}")
-                module = ir().Module.parse(source, session.context)
-        # Of updates that stay, the compiler may write results early.
-        keep_safe_reuse(module)
-        # The short way updates nothing that is still needed.
-        pipeline.run(module, "cse" if controlled else "memory, cse", options=pass_options(target), verify=False)
-        if rung.separate:
-            separate(module)
-        return Ready.of(module), formed, controlled
-
-
-def pass_options(target: Target, *, fast_math: bool = False, doubles: bool = True) -> PassOptions:
-    """What passes may know of a target."""
-    return PassOptions(fast_math, target.on.laws, doubles, target.machine, target.required_features())
+    said = [d for a in attempts for d in a.diagnostics] if len(attempts) == 1 else attempts[-1].diagnostics
+    return Compiled(vmfb, rung.name, seconds, tuple(attempts), diag.warnings(said), ready.memory)
 
 
 def _without_races(vmfb: bytes, attempt: Attempt) -> tuple[bytes, Attempt]:
@@ -261,6 +165,13 @@ def prepared(source: bytes, target: Target, name: str, options: CompileOptions) 
     Raises:
       CompileError: an operation is unknown or malformed, or a constant's dtype cannot be compiled.
     """
+    with opened(source, target, name, options) as found:
+        return found.source, found.traits
+
+
+@contextlib.contextmanager
+def opened(source: bytes, target: Target, name: str, options: CompileOptions) -> Iterator[Opened]:
+    """What `prepared` returns, and the session in which it was checked."""
     with new_session() as session:
         # The compiler's own contexts let unknown dialects through, and crash on them later.
         session.context.allow_unregistered_dialects = False
@@ -272,7 +183,8 @@ def prepared(source: bytes, target: Target, name: str, options: CompileOptions) 
             _check_constant(operation, source, name, options)
         repairs.describe(module.operation, target)
         wide = any("complex<f64>" in str(o.results[0].type) for o in (*constants, *numbers))
-        return serialize(module), Traits(max(map(_product_size, products), default=0), wide)
+        traits = Traits(max(map(_product_size, products), default=0), wide)
+        yield Opened(session, module, serialize(module), traits)
 
 
 def run(

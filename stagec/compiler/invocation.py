@@ -84,12 +84,19 @@ def invocation(*flags: str) -> Iterator[Invocation]:
     """
     with new_session() as session:
         session.set_flags(*flags)
-        found = session.invocation()
-        with diag.collecting(_library(), found._inv_p) as said:
-            try:
-                yield Invocation(session, found, said)
-            finally:
-                found.close()
+        with invoked(session) as found:
+            yield found
+
+
+@contextlib.contextmanager
+def invoked(session: Any) -> Iterator[Invocation]:
+    """A new invocation in a session."""
+    found = session.invocation()
+    with diag.collecting(_library(), found._inv_p) as said:
+        try:
+            yield Invocation(session, found, said)
+        finally:
+            found.close()
 
 
 def is_well_formed(module: Any) -> bool:

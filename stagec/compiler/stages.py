@@ -13,9 +13,10 @@ from typing import Any
 from passes.kernels.plan import comments
 from stagec.backends import Target
 from stagec.compiler import diagnostics as diag
-from stagec.compiler.driver import PHASES, Ready, prepared, run, rungs, serialize
+from stagec.compiler.driver import PHASES, prepared, run
 from stagec.compiler.flags import CompileOptions, FlagSet
 from stagec.compiler.mlir import ir
+from stagec.compiler.ready import Ready, rungs, serialize
 from stagec.compiler.session import new_session
 from stagec.runtime import interruptible
 

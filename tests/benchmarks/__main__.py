@@ -5,6 +5,8 @@ loops` loops, and `libraries` random numbers, factorizations and transforms, bes
 are one kernel with loops whose bodies are kernels, and `host` factorizations and transforms by NumPy and SciPy with
 those by stagec's own algorithms.
 
+For `compile`, the table has the share of stagec's own code in the processor time of its compile, too.
+
 Each library has a process of its own. Their turns alternate, so that a slow
 moment of the machine meets all of them, and the fastest turn counts.
 """
@@ -98,6 +100,8 @@ def run_case(case: Case, workers: dict[str, Worker], repeat: int, tiny: bool) ->
                 continue
             results.setdefault(name, reply.get("result", []))
             row["seconds"][name] = min(reply["seconds"], row["seconds"].get(name, math.inf))
+            if "own" in reply:
+                row["own"] = min(reply["own"], row.get("own", math.inf))
     for name in active:
         workers[name].ask({"drop": case.id})
     problem = disagreement(results)
@@ -169,6 +173,9 @@ def table(rows: list[dict[str, Any]], libraries: list[str]) -> Table:
         if other != "stagec":
             out.add_column(f"over {other}", justify="right")
     out.add_column("aim over jax", justify="right")
+    shares = any("own" in row for row in rows)
+    if shares:
+        out.add_column("own code", justify="right")
     out.add_column("notes")
     group = ""
     for row in rows:
@@ -185,6 +192,8 @@ def table(rows: list[dict[str, Any]], libraries: list[str]) -> Table:
                 text = f"[{'green' if value >= row['aim'] else 'red'}]{text}[/]"
             cells.append(text)
         cells.append(f"{row['aim']:g}" if row["aim"] else "")
+        if shares:
+            cells.append(f"{row['own']:.0%}" if "own" in row else "")
         cells.append(escape("; ".join(row["notes"])))
         out.add_row(*cells)
     return out

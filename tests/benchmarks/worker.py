@@ -13,6 +13,7 @@ import numpy as np
 from tests.benchmarks.case import Call
 from tests.benchmarks.cases import CASES
 from tests.benchmarks.libraries import Library, load
+from tests.benchmarks.share import own_share
 
 # A measurement repeats the call until it has taken this long.
 _SECONDS = 0.02
@@ -57,6 +58,8 @@ def answer(lib: Library, request: dict[str, Any], ready: dict[str, Call]) -> dic
         reply["result"] = summary(call())  # traces, compiles and warms up
         ready[name] = call
     reply["seconds"] = measure(ready[name], tiny)
+    if lib.name == "stagec" and name.startswith("compile/"):
+        reply["own"] = own_share(ready[name])
     return reply
 
 

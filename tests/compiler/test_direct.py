@@ -14,7 +14,7 @@ import stagec.numpy as snp
 from passes import bindings
 from stagec import lax
 from stagec.backends import Target
-from stagec.compiler import build, direct, driver, log
+from stagec.compiler import build, direct, driver, log, session
 from stagec.compiler.direct import library, linker, memory, program, reading
 from stagec.compiler.flags import CompileOptions
 from stagec.compiler.mlir import ir
@@ -368,3 +368,13 @@ def test_a_compile_makes_no_context_but_those_of_its_sessions(monkeypatch):
     monkeypatch.setattr(bindings, "new_context", lambda: pytest.fail("a context takes ten milliseconds"))
     with stagec.config.override(enable_cache=False):
         lowered.compile()
+
+
+def test_a_program_of_kernels_has_one_session_of_the_compiler(monkeypatch):
+    with stagec.config.override(enable_cache=False):
+        stagec.jit(lambda x: snp.exp(x) * 2)(np.ones(5, np.float32))  # the processor has been described
+        lowered, made = stagec.jit(lambda x: snp.exp(x) * 4).lower(np.ones(5, np.float32)), []
+        sessions = session.api().Session
+        monkeypatch.setattr(session.api(), "Session", lambda: made.append(sessions()) or made[-1])
+        lowered.compile()
+    assert len(made) == 1

@@ -10,10 +10,11 @@ import pytest
 from iree.compiler import ir
 
 from stagec.backends import Target
-from stagec.compiler import diagnostics, driver, log
-from stagec.compiler.driver import compile_module, prepared, run, serialize
+from stagec.compiler import diagnostics, driver, log, ready
+from stagec.compiler.driver import compile_module, prepared, run
 from stagec.compiler.flags import CompileOptions, ladder
 from stagec.compiler.mlir import operations
+from stagec.compiler.ready import serialize
 from stagec.core.errors import CompileError
 
 CPU = Target.parse("cpu")
@@ -85,7 +86,7 @@ def test_a_refused_flag_set_leads_to_the_next_one():
     rungs = ladder(CPU)
     bad = type(rungs[0])("bad", ("--iree-no-such-flag",))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(driver, "ladder", lambda *a, **k: (bad, *rungs))
+        patch.setattr(ready, "ladder", lambda *a, **k: (bad, *rungs))
         compiled = compile_module(unary("stablehlo.negate", shape="4"), CPU)
     assert compiled.flags == "direct"
     assert "iree-no-such-flag" in compiled.attempts[0].error

@@ -11,7 +11,7 @@ from passes import bindings, numeric
 from passes.legalize.separate import read_sorted, separate
 from stagec import lax
 from stagec.backends import Target
-from stagec.compiler import driver
+from stagec.compiler import driver, ready
 from stagec.compiler.driver import compile_module
 from stagec.compiler.flags import CompileOptions, ladder
 from stagec.compiler.spirv import racing_kernels
@@ -108,7 +108,7 @@ def test_separate_programs_mean_the_same():
 
 
 def test_separate_programs_do_not_write_over_what_others_read(vulkan, monkeypatch):
-    monkeypatch.setattr(driver, "ladder", lambda *a, **k: [r for r in ladder(*a, **k) if r.separate])
+    monkeypatch.setattr(ready, "ladder", lambda *a, **k: [r for r in ladder(*a, **k) if r.separate])
 
     def program(x):
         y = x // 3

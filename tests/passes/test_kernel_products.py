@@ -7,6 +7,7 @@ from guarded import guarded
 import stagec
 import stagec.numpy as snp
 from passes import PassOptions, bindings, kernels
+from passes.kernels import products
 from passes.kernels.processor import Processor
 from passes.kernels.products import shapes, tiled
 from passes.kernels.products.tiles import tiling
@@ -328,6 +329,16 @@ def test_numbers_are_written_so_that_they_are_read_again(element, value):
         wanted = np.asarray([value]).astype(dtype).astype(np.float64)
     np.testing.assert_array_equal(found, wanted)
     assert np.signbit(found[0]) == np.signbit(wanted[0]) or np.isnan(value)
+
+
+def test_equal_operands_are_packed_by_one_kernel(monkeypatch):
+    seen, write = [], products.packing
+    monkeypatch.setattr(products, "packing", lambda *args: seen.append(args) or write(*args))
+    shapes_ = [(64, 512), (512, 512), (512, 512)]
+    x, v, w = (np.random.default_rng(n).normal(size=s).astype(np.float32) / 20 for n, s in enumerate(shapes_))
+    lowered = stagec.jit(lambda x, v, w: snp.tanh(x @ v) @ w).lower(x, v, w)
+    assert lowered.as_text("kernels").count("flow.dispatch @pack") == 2 and len(seen) == 1
+    np.testing.assert_allclose(np.asarray(lowered.compile()(x, v, w)), np.tanh(x @ v) @ w, rtol=1e-4, atol=1e-5)
 
 
 def test_equal_products_are_written_once_and_others_are_told_apart(monkeypatch):

@@ -4,6 +4,7 @@ import pytest
 from pass_helpers import op_names, parse
 
 import passes
+from passes import simplify
 from passes.simplify import twins
 
 ARGUMENTS = "%x: tensor<4xi32>, %y: tensor<4xi32>"
@@ -44,3 +45,25 @@ def test_the_same_operands_with_other_attributes_stay_apart():
 def test_operands_are_compared_only_where_there_are_twins(monkeypatch):
     monkeypatch.setattr(twins, "align", lambda module: pytest.fail("there are none"))
     assert merged(f"%0 = stablehlo.add %x, %y {T}\n%1 = stablehlo.multiply %0, %x {T}\n", 2) == ["add", "multiply"]
+
+
+@pytest.mark.parametrize(
+    ("body", "looks"),
+    [
+        # A law that leaves nothing to merge.
+        (f"%a = stablehlo.not %x {T}\n%0 = stablehlo.not %a {T}\n", 1),
+        # One that makes two equal operations, of which another law makes zero.
+        (
+            f"%a = stablehlo.not %x {T}\n%b = stablehlo.not %a {T}\n%c = stablehlo.add %b, %y {T}\n"
+            f"%d = stablehlo.add %x, %y {T}\n%0 = stablehlo.subtract %c, %d {T}\n",
+            2,
+        ),
+    ],
+)
+def test_laws_are_applied_again_only_where_merging_changed_something(monkeypatch, body, looks):
+    found, apply = [], simplify.apply
+    monkeypatch.setattr(simplify, "apply", lambda *args: found.append(apply(*args)) or found[-1])
+    module = parse(f"func.func @main({ARGUMENTS}) -> tensor<4xi32> {{ {body} return %0 {T} }}")
+    passes.run(module, "simplify")
+    assert len(found) == looks and all(found)
+    assert op_names(module) == ["constant"][: looks - 1]

@@ -72,9 +72,9 @@ def _form(
             left = Panels(product.lhs.transposed, product.m, product.k, how.rows) if how.pack_lhs else None
             right = Panels(product.rhs, product.n, product.k, how.width) if how.pack_rhs == "ahead" else None
             if left is not None:
-                lhs = _packed(kernels, processor, product, left, lhs, op.location)
+                lhs = _packed(kernels, processor, product, left, lhs, op.location, written)
             if right is not None:
-                rhs = _packed(kernels, processor, product, right, rhs, op.location)
+                rhs = _packed(kernels, processor, product, right, rhs, op.location, written)
             if key not in written:
                 tiled = Tiled(product, how, _vectors(product, processor), epilogue, left, right)
                 written[key] = tiled.kernel(location)
@@ -98,13 +98,23 @@ def _operands(op: Any, product: Product) -> tuple[Any, Any]:
     return (right, left) if product.exchanged else (left, right)
 
 
-def _packed(kernels: Kernels, processor: Processor, product: Product, panels: Panels, value: Any, location: Any) -> Any:
+def _packed(
+    kernels: Kernels,
+    processor: Processor,
+    product: Product,
+    panels: Panels,
+    value: Any,
+    location: Any,
+    written: dict[Any, Kernel],
+) -> Any:
     type_ = tensor_type((panels.size * product.batches,), _element(product.element))
     if kernels.weights.is_one(value):
         return kernels.weights.packed(value, panels.layout(product.batch), type_)
-    kernel = packing(panels, product.batch, product.batches, _vectors(product, processor), location)
+    key = panels, product.batch, product.element
+    if key not in written:
+        written[key] = packing(panels, product.batch, product.batches, _vectors(product, processor), location)
     with location:
-        return kernels.dispatch(kernel, [value], [type_])[0]
+        return kernels.dispatch(written[key], [value], [type_])[0]
 
 
 def _grouped(

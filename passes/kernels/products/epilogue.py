@@ -7,8 +7,9 @@ they cost next to nothing, and its trip through memory is saved.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from passes import attributes as attrs, bindings
@@ -172,6 +173,7 @@ def find(op: Any, product: Product) -> Epilogue:
     group: list[Any] = []
     inputs: dict[Any, Input] = {}
     refused: set[Any] = set()
+    takes = functools.cache(_is_taken)
     grown = True
     while grown and len(group) < _MOST_OPERATIONS:
         grown = False
@@ -180,7 +182,7 @@ def find(op: Any, product: Product) -> Epilogue:
                 user = use.owner.operation
                 if user in group or user in refused:
                     continue
-                found = _taken(user, op.operation, result, group, inputs, product)
+                found = _taken(user, op.operation, result, group, inputs, product, takes)
                 if found is None:
                     refused.add(user)
                     continue
@@ -195,14 +197,20 @@ def find(op: Any, product: Product) -> Epilogue:
 
 
 def _taken(
-    user: Any, dot: Any, result: Any, group: list[Any], inputs: dict[Any, Input], product: Product
+    user: Any,
+    dot: Any,
+    result: Any,
+    group: list[Any],
+    inputs: dict[Any, Input],
+    product: Product,
+    takes: Callable[[Any], bool],
 ) -> tuple[list[Any], dict[Any, Input]] | None:
-    """The group with one more operation, and its inputs; None if that cannot be."""
+    """The group with one more operation that `takes` allows, and its inputs; None if that cannot be."""
     if user.block != dot.block or len(user.results) != 1 or not is_static(user.results[0]):
         return None
     if size_of(user.results[0]) != size_of(result):
         return None
-    if user.name != _SAME_ELEMENTS and not _is_taken(user):
+    if user.name != _SAME_ELEMENTS and not takes(user):
         return None
     inside = {result, *(member.results[0] for member in group)}
     found = dict(inputs)

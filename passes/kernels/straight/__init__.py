@@ -20,7 +20,7 @@ from passes.kernels.straight.equal import Reach, Written, key_of
 from passes.kernels.straight.flattened import flatten
 from passes.kernels.straight.forms import FORMS, form as form_alone
 from passes.kernels.straight.groups import Group, Planner
-from passes.kernels.straight.lazy import captured, has_effects, operands_of
+from passes.kernels.straight.lazy import captured, has_effects
 from passes.kernels.straight.nodes import Node, Reading
 from passes.kernels.straight.reduced import untranspose
 from passes.kernels.straight.writing import Writing
@@ -43,6 +43,7 @@ def form(kernels: Kernels, processor: Processor, whole: bool = False) -> dict[st
     """
     count = 0
     written: dict[Any, Written | str] = {}
+    kinds: dict[Any, int] = {}
     for op in kernels.found("stablehlo.dot_general"):
         if cost.is_packed(op):
             kernels.plan.refuse("elements", op.location, "a large product, for which the compiler packs operands")
@@ -50,7 +51,7 @@ def form(kernels: Kernels, processor: Processor, whole: bool = False) -> dict[st
     for function in functions(kernels.module).values():
         host = HostNumbers(function).found if whole else None
         for block in _host_blocks(function, whole):
-            count += _Block(kernels, processor, block, written, host).form()
+            count += _Block(kernels, processor, block, written, kinds, host).form()
     return {"straight": count} if count else {}
 
 
@@ -77,6 +78,7 @@ class _Block:
 
     Args:
       written: the kernels of groups, or why there are none, by what they are made of.
+      kinds: numbers of regions, which are a part of that.
       host: the numbers that the host counts with, where all else is to be kernels.
     """
 
@@ -86,10 +88,11 @@ class _Block:
         processor: Processor,
         block: Any,
         written: dict[Any, Written | str],
+        kinds: dict[Any, int],
         host: set[Any] | None,
     ) -> None:
         self.kernels, self.processor, self.block, self.written = kernels, processor, block, written
-        self.host = host
+        self.kinds, self.host = kinds, host
         self.made: dict[Buffer, Any] = {}
 
     def form(self) -> int:
@@ -102,7 +105,7 @@ class _Block:
                 # All of an array, which the compiler's rewrites for windows leave.
                 op.operation.results[0].replace_all_uses_with(op.operands[0])
         try:
-            reading = Reading(self.block, RULES, self.processor, self.host)
+            reading = Reading(self.block, RULES, self.processor, self.kinds, self.host)
         except RefusedError as error:
             # An operation that the passes replace, such as a sine of float64, in a module that went past them.
             self.kernels.plan.refuse("elements", self.block.operations[0].location, str(error))
@@ -173,7 +176,7 @@ class _Block:
 
     def _written(self, reading: Reading, group: Group, needed: set[Buffer], reach: Reach) -> tuple[Written, list[Any]]:
         """The kernel of a group, as it was written for an equal one if there was one, and its operands."""
-        key = key_of(group, reach, needed)
+        key = key_of(group, reach, needed, reading.k.bodies)
         if key in self.written:
             found = self.written[key]
             if isinstance(found, str):
@@ -216,7 +219,7 @@ class _Block:
             for result, buffer in zip(node.results, node.buffers):
                 if buffer in self.made:
                     result.replace_all_uses_with(self.made[buffer])
-        _sort(self.block)
+        _sort(self.block, reading)
 
 
 def _erase_unused(reading: Reading) -> None:
@@ -242,7 +245,7 @@ def _needed(reading: Reading, planner: Planner) -> set[Buffer]:
     return found
 
 
-def _sort(block: Any) -> None:
+def _sort(block: Any, reading: Reading) -> None:
     """Put the operations of a block into an order in which operands come before what reads them."""
     *operations, end = (op.operation for op in block.operations)
     inside = set(operations)
@@ -261,7 +264,7 @@ def _sort(block: Any) -> None:
             if op in done:
                 stack.pop()
                 continue
-            owners = [getattr(value.owner, "operation", None) for value in operands_of(op)]
+            owners = [getattr(value.owner, "operation", None) for value in reading.operands(op)]
             missing = [o for o in (*owners, effect.get(op)) if o is not None and o in inside and o not in done]
             if missing:
                 assert op not in begun, "no operation needs its own results"

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from passes.kernels import structure
 from passes.kernels.dispatch import Kernel
 from passes.kernels.straight.groups import Group
-from passes.kernels.straight.lazy import operands_of
 from passes.kernels.straight.nodes import Reading
 from passes.kernels.values import Buffer
 
@@ -52,7 +51,7 @@ class Reach:
                 # Of what it holds together, the others are none of the group's.
                 stack.append(item.operands[place])
             elif item not in wanted:
-                stack += operands_of(item)
+                stack += reading.operands(item)
             wanted.setdefault(item, set()).add(place)
         everything = sorted({*wanted, *(node.op for node in group.nodes)}, key=reading.order.__getitem__)
         self.operations = {op: wanted.get(op, set()) for op in everything}
@@ -78,7 +77,7 @@ class Written(NamedTuple):
     scratch: int
 
 
-def key_of(group: Group, reach: Reach, needed: Collection[Buffer]) -> Any:
+def key_of(group: Group, reach: Reach, needed: Collection[Buffer], bodies: structure.Bodies) -> Any:
     """What the code of a group's kernel depends on: equal keys are equal kernels, but for the users' lines.
 
     None for groups of partial results, which depend on what another kernel left.
@@ -86,7 +85,9 @@ def key_of(group: Group, reach: Reach, needed: Collection[Buffer]) -> Any:
     if any(node.source is not None or node.is_shared for node in group.nodes):
         return None
     numbers = {value: n for n, value in enumerate(reach.outside)}
-    operations = tuple((structure.of(op, numbers), tuple(sorted(places))) for op, places in reach.operations.items())
+    operations = tuple(
+        (structure.of(op, numbers, bodies), tuple(sorted(places))) for op, places in reach.operations.items()
+    )
     order = {op: n for n, op in enumerate(reach.operations)}
     nodes = tuple(
         (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from passes.kernels.linear import Linear, address
-from passes.kernels.straight.lazy import has_effects, operands_of
+from passes.kernels.straight.lazy import has_effects
 from passes.kernels.straight.nodes import Node, Reading, Stay, finish
 from passes.kernels.values import Buffer, row_major
 
@@ -87,7 +87,7 @@ class Planner:
 
     def _stay(self, stay: Stay) -> None:
         before = self._mask(stay.needs)
-        for value in operands_of(stay.op):
+        for value in self.reading.operands(stay.op):
             # Elements that kernels do not have are in no buffer.
             other = self.reading.stays.get(getattr(value.owner, "operation", None))
             if other is not None:

@@ -6,10 +6,12 @@ from typing import Any
 
 from passes import attributes as attrs
 from passes.kernels.builder import Builder
+from passes.kernels.dispatch import HOST
 from passes.kernels.kernel import Lowering, element_type
 from passes.kernels.linear import ZERO
 from passes.kernels.processor import Processor
 from passes.kernels.regions import region
+from passes.kernels.structure import Bodies, outside
 from passes.kernels.values import Index, Item, Value
 
 # Operations that may be a part of a kernel in addition to those that are elementwise and to `reduce`.
@@ -29,8 +31,8 @@ class Lazy(Lowering):
 
     parts_in_memory = False
 
-    def __init__(self, rules: Any, processor: Processor) -> None:
-        super().__init__(rules, processor)
+    def __init__(self, rules: Any, processor: Processor, bodies: Bodies) -> None:
+        super().__init__(rules, processor, bodies)
         self.tainted: set[Any] = set()
 
     def define(self, op: Any, value: Value) -> None:
@@ -71,21 +73,16 @@ def is_single(op: Any) -> bool:
     return all(shape[axis] == 1 for axis in attrs.ints(op, "dimensions"))
 
 
-def operands_of(op: Any) -> list[Any]:
-    """The operands of an operation, and what its regions use of the outside."""
-    found: dict[Any, None] = dict.fromkeys(op.operands)
-    inside: set[Any] = set()
-    stack = [op] if len(op.regions) else []
-    while stack:
-        for area in stack.pop().regions:
-            for block in area.blocks:
-                inside.update(block.arguments)
-                for inner in (o.operation for o in block.operations):
-                    found.update(dict.fromkeys(inner.operands))
-                    inside.update(inner.results)
-                    if len(inner.regions):
-                        stack.append(inner)
-    return [value for value in found if value not in inside]
+def operands_of(op: Any, bodies: Bodies | None = None) -> list[Any]:
+    """The operands of an operation, and what its regions use of the outside.
+
+    Args:
+      bodies: where to look for regions that have been read.
+    """
+    if not len(op.regions):
+        return list(dict.fromkeys(op.operands))
+    captured = bodies.of(op).captured if bodies is not None and op.name not in HOST else outside(op)
+    return list(dict.fromkeys((*op.operands, *captured)))
 
 
 def is_function(block: Any) -> bool:

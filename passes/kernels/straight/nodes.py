@@ -17,6 +17,7 @@ from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
 from passes.kernels.straight.lazy import MOVES, Lazy, captured, is_function, is_single, operands_of
 from passes.kernels.straight.staying import cut_from, is_alone, numbers_of, part_read, spare_row
+from passes.kernels.structure import Bodies
 from passes.kernels.values import Buffer, NotVectorsError, Value, View, row_major
 from passes.match import combinations, producer, splat_of
 
@@ -127,10 +128,15 @@ class Reading:
       stays: the operations that stay, by operation.
       constant: the operations that follow from constants alone.
       makers: what makes the contents of each buffer: a node, an operation that stays, or nothing.
+
+    Args:
+      kinds: numbers of regions (`passes.kernels.structure`).
     """
 
-    def __init__(self, block: Any, rules: Any, processor: Processor, host: Collection[Any] | None = None) -> None:
-        self.k = Lazy(rules, processor)
+    def __init__(
+        self, block: Any, rules: Any, processor: Processor, kinds: dict[Any, int], host: Collection[Any] | None = None
+    ) -> None:
+        self.k = Lazy(rules, processor, Bodies(kinds))
         self.block, self._host = block, host
         self.is_function = is_function(block)
         self.operations = [op.operation for op in block.operations]
@@ -165,7 +171,7 @@ class Reading:
         if scatter is not None and self.stays[scatter].is_alone:
             return self._external(op.results[0], self.stays[scatter])
         try:
-            if any(value not in self.k.env for value in operands_of(op)):
+            if any(value not in self.k.env for value in self.operands(op)):
                 raise RefusedError("an operand that kernels do not have")
             if self._is_hosts(op):
                 raise RefusedError("a number that the host counts with")
@@ -194,6 +200,10 @@ class Reading:
         if self._host is None:
             return not self.is_function and _counts(op)
         return bool(op.operands) and len(op.results) == 1 and op.results[0] in self._host
+
+    def operands(self, op: Any) -> list[Any]:
+        """The operands of an operation, and what its regions use of the outside."""
+        return operands_of(op, self.k.bodies)
 
     def root(self, value: Any) -> Node | None:
         """The node whose result a value is."""
@@ -273,7 +283,7 @@ class Reading:
 
     def _needs(self, op: Any) -> list[Buffer]:
         """The memory that an operation reads that stays."""
-        values = operands_of(op)
+        values = self.operands(op)
         if op.name == "stablehlo.scatter" and self.stays[op].is_alone and (spare := spare_row(op)) is not None:
             values[0] = spare[0]
         elif self.stays[op].is_alone and (part := part_read(op)) is not None:
@@ -371,7 +381,7 @@ class Reading:
             if item is None or item in seen or item not in self.lowered:
                 continue
             seen.add(item)
-            stack += operands_of(item)
+            stack += self.operands(item)
             if item.name == "stablehlo.dynamic_slice":
                 found.update((buffer, None) for start in list(item.operands)[1:] for buffer in self._kept(start))
         return list(found)

@@ -51,7 +51,7 @@ class Prepared:
         reach: Reach,
     ) -> None:
         self.reading, self.group, self.processor, self.reach = reading, group, processor, reach
-        self.k = Lazy(rules, processor)
+        self.k = Lazy(rules, processor, reading.k.bodies)
         self.code = self.k.code
         self.needed, self.made = needed, made
         self.parts: dict[Node, Part] = {}

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from stagec.compiler import log
 from stagec.compiler.diagnostics import Attempt, Diagnostic
@@ -20,18 +21,20 @@ from stagec.compiler.direct import host, library, linker, reading
 from stagec.compiler.direct.program import NotDirectError, Program
 from stagec.compiler.direct.reading import is_direct as is_direct
 from stagec.compiler.flags import FlagSet
-from stagec.compiler.invocation import invocation
+from stagec.compiler.invocation import invoked
 from stagec.compiler.mlir import ir
 from stagec.compiler.session import new_session
 from stagec.runtime import interruptible
 from stagec.runtime.device import worker_count
 
 
-def run(source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt, bool]:
+def run(session: Any, module: Any, source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt, bool]:
     """Compile a module of kernels.
 
     Args:
-      source: a module in which kernels have been formed.
+      session: the compiler's, which gets the flags.
+      module: an `ir.Module` of that session, in which kernels have been formed; they are taken from it.
+      source: the same as bytes.
       rung: a name for the attempt, and the compiler's flags.
       asynchronous: whether results are signalled by a fence.
 
@@ -39,14 +42,14 @@ def run(source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attemp
       the program (empty if the module is not one of kernels alone, or the compiler refuses it), a record, and whether
       a result may be the memory of an argument or of another result.
     """
-    return interruptible.call(lambda: _run(source, rung, asynchronous))
+    return interruptible.call(lambda: _run(session, module, source, rung, asynchronous))
 
 
-def _run(source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt, bool]:
+def _run(session: Any, module: Any, source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt, bool]:
     started = time.perf_counter()
     output, reasons, may_alias = b"", [], True
     try:
-        output, may_alias = _compiled(source, rung.flags, asynchronous)
+        output, may_alias = _compiled(session, module, source, rung.flags, asynchronous)
     except NotDirectError as error:
         reasons.append(Diagnostic("error", str(error)))
     except Exception as error:  # a fault of ours, which the long way does not have
@@ -55,25 +58,30 @@ def _run(source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attem
     return output, Attempt(rung.name, time.perf_counter() - started, bool(output), tuple(reasons)), may_alias
 
 
-def _compiled(source: bytes, flags: tuple[str, ...], asynchronous: bool) -> tuple[bytes, bool]:
-    with new_session() as session:
-        module = ir().Module.parse(source, session.context)
-        described = reading.read(module)
-        shares = [s for s in library.shared_out(module, library.describe(module, described), worker_count()) if s]
+def _compiled(
+    session: Any, module: Any, source: bytes, flags: tuple[str, ...], asynchronous: bool
+) -> tuple[bytes, bool]:
+    described = reading.read(module)
+    shares = [s for s in library.shared_out(module, library.describe(module, described), worker_count()) if s]
     if asynchronous and described.host_calls:
         raise NotDirectError("a callback of a program that runs while Python goes on")
     target = library.description(flags) if shares else ""
-    # The compiler makes the code of one library in one thread.
-    work = [_Work(partial(_library, source, described, share, flags, target)) for share in shares]
-    for other in work[1:]:
+    flags = (*flags, *library.FLAGS)
+    # The compiler makes the code of one library in one thread; other threads have sessions of their own.
+    others = [_Work(partial(_parsed_library, source, described, share, flags, target)) for share in shares[1:]]
+    for other in others:
         other.start()
-    if work:
-        work[0].run()
-    for other in work[1:]:
-        other.join()
-    libraries = [host.Library(w.result(), share) for w, share in zip(work, shares)]
-    with invocation() as run:
-        _check(run.parse(host.text(described, libraries, asynchronous).encode()), run.found)
+    made = []
+    try:
+        session.set_flags(*flags)
+        made = [_library(session, module, described, share, target) for share in shares[:1]]
+    finally:
+        for other in others:
+            other.join()
+    made += [other.result() for other in others]
+    with invoked(session) as run:
+        text = host.text(described, [host.Library(*row) for row in zip(made, shares)], asynchronous)
+        _check(run.parse(text.encode()), run.found)
         return run.bytecode(), described.may_alias
 
 
@@ -99,14 +107,20 @@ class _Work(threading.Thread):
         return self._made
 
 
-def _library(
+def _parsed_library(
     source: bytes, described: Program, kernels: Sequence[library.Kernel], flags: tuple[str, ...], target: str
 ) -> bytes:
-    """A shared library with some kernels of a module."""
-    with tempfile.TemporaryDirectory(prefix="stagec-") as folder, invocation(*flags, *library.FLAGS) as run:
+    """A shared library with some kernels of a module, made in a session of its own."""
+    with new_session() as session:
+        session.set_flags(*flags)
+        return _library(session, ir().Module.parse(source, session.context), described, kernels, target)
+
+
+def _library(session: Any, module: Any, described: Program, kernels: Sequence[library.Kernel], target: str) -> bytes:
+    """A shared library with some kernels of a module, which are taken from it."""
+    with tempfile.TemporaryDirectory(prefix="stagec-") as folder, invoked(session) as run:
         path = os.path.join(folder, "kernels.o")
         run.verify_between_passes(False)
-        module = ir().Module.parse(source, run.session.context)
         run.take(library.assembled(module, described, kernels, target, path).operation)
         _check(run.execute(1), run.found)
         with open(path, "rb") as file:

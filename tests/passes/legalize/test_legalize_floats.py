@@ -8,8 +8,12 @@ import pytest
 import scipy.special
 from legalize_harness import Compiled, binary, pairs, real_sample, unary, worst
 
+import passes
 import stagec
 import stagec.numpy as snp
+from passes import bindings
+from passes.legalize import PATTERNS_CPU, number
+from passes.match import operations
 
 # The reference must have more bits than float64.
 EXTENDED = np.finfo(np.longdouble).nmant > 60
@@ -160,3 +164,22 @@ def test_numbers_are_rounded_by_processors_without_an_instruction_for_it(dtype, 
     expected = np.ceil(x), np.floor(x), np.trunc(x), np.floor(x) == x
     for got, want in zip(found, expected):
         assert np.asarray(got).tobytes() == want.tobytes()
+
+
+def test_a_function_is_written_once_and_every_copy_has_its_own_line(monkeypatch):
+    text = """func.func @main(%x: tensor<9xf32>) -> (tensor<9xf32>, tensor<9xf32>) {
+      %a = stablehlo.sine %x : tensor<9xf32> loc("user.py":1:1)
+      %b = stablehlo.sine %a : tensor<9xf32> loc("user.py":2:1)
+      return %a, %b : tensor<9xf32>, tensor<9xf32>
+    }"""
+    module = bindings.ir.Module.parse(text, bindings.new_context())
+    written, write = [], number._written
+    monkeypatch.setattr(number, "_written", lambda *args: written.append(args) or write(*args))
+    passes.apply(module, PATTERNS_CPU)
+    assert len(written) == 1
+    maps = [op for op in operations(module.operation) if op.name == "stablehlo.map"]
+    assert list(maps[1].operands) == list(maps[0].results)
+    for line, op in enumerate(maps, start=1):
+        inside = [inner for inner in operations(op) if inner.name != "stablehlo.constant"]
+        found = {str(o.location) for o in (op, *inside, *op.regions[0].blocks[0].arguments)}
+        assert len(inside) > 20 and found == {f'loc("user.py":{line}:1)'}

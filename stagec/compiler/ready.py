@@ -1,0 +1,162 @@
+"""A StableHLO module as each flag set of the ladder gets it: with kernels of stagec's own, or made ready without."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from passes import PassOptions, kernels as own_kernels, pipeline
+from passes.analysis.alias import results_may_share, returned_arguments
+from passes.analysis.clobber import clobbered_arguments
+from passes.analysis.host_numbers import has_control
+from passes.analysis.in_place import keep_safe_reuse
+from passes.kernels.weights import packed_arguments
+from passes.legalize.separate import separate
+from stagec.backends import Target
+from stagec.compiler import direct, log
+from stagec.compiler.flags import CompileOptions, FlagSet, Traits, ladder
+from stagec.compiler.mlir import ir
+from stagec.compiler.session import new_session
+
+
+class Memory(NamedTuple):
+    """What a program does with the memory of its arguments.
+
+    Attributes:
+      clobbered: the arguments that it may overwrite.
+      may_alias: whether a result may be an argument's memory, or another result's.
+      packed: which further arguments it takes (`passes.kernels.weights`).
+    """
+
+    clobbered: tuple[int, ...] = ()
+    may_alias: bool = False
+    packed: tuple[dict[str, Any], ...] = ()
+
+
+class Ready(NamedTuple):
+    """A module as the compiler gets it.
+
+    Attributes:
+      source: its bytes.
+      memory: what it does with the memory of its arguments.
+      module: the same as an `ir.Module`, if its session is still open.
+    """
+
+    source: bytes
+    memory: Memory
+    module: Any = None
+
+    @classmethod
+    def of(cls, module: Any) -> Ready:
+        """An `ir.Module` that will not change any more."""
+        packed = tuple(packed_arguments(module))
+        return cls(serialize(module), Memory(clobbered_arguments(module), _may_alias(module), packed))
+
+
+def _may_alias(module: Any) -> bool:
+    """Whether a result may be the memory of an argument, or of another result."""
+    return bool(returned_arguments(module)) or results_may_share(module)
+
+
+def serialize(module: Any) -> bytes:
+    """A module as bytes, locations included: bytecode for an `ir.Module`, UTF-8 for text.
+
+    A refused compile leaves a module half rewritten, so every attempt parses these bytes anew.
+    """
+    if isinstance(module, bytes):
+        return module
+    if isinstance(module, str):
+        return module.encode()
+    buffer = io.BytesIO()
+    module.operation.write_bytecode(buffer)
+    return buffer.getvalue()
+
+
+def rungs(
+    source: bytes, target: Target, options: CompileOptions, traits: Traits, module: Any = None
+) -> Iterator[tuple[FlagSet, Ready]]:
+    """The flag sets to try in order, each with the module as it wants it.
+
+    `kernels` is left out where none is formed, unless nothing else was asked for.
+
+    Args:
+      source: what `prepared` returned.
+      module: the same as an `ir.Module`, which the first flag set may change.
+    """
+    whole: Ready | None = None
+    with_kernels: tuple[Ready, bool, bool] | None = None
+    for rung in ladder(target, options, **traits._asdict()):
+        if not target.on.is_host:
+            yield rung, _for_device(source, rung.separate)
+        elif rung.kernels:
+            if with_kernels is None:
+                with_kernels = _with_kernels(source, rung, target, options, module)
+            elif with_kernels[2] and not rung.direct:
+                with_kernels = _with_kernels(source, rung, target, options)
+            ready, formed, _ = with_kernels
+            if not formed:
+                whole = ready
+            if formed or options.flag_set:
+                yield rung, ready
+        elif rung.separate:
+            yield rung, _for_cpu(source, target, apart=True)
+        else:
+            whole = whole or _for_cpu(source, target)
+            yield rung, whole
+
+
+def _for_device(source: bytes, apart: bool) -> Ready:
+    with new_session() as session, session.context:
+        module = ir().Module.parse(source, session.context)
+        if apart:
+            separate(module)
+        return Ready.of(module)
+
+
+def _with_kernels(
+    source: bytes, rung: FlagSet, target: Target, options: CompileOptions, module: Any = None
+) -> tuple[Ready, bool, bool]:
+    """The module with kernels of our own; `module` is changed if it is given.
+
+    Returns:
+      the module, whether it has kernels or needs none, and whether it has loops or choices for the short way alone.
+    """
+    if module is None:
+        with new_session() as session, session.context:
+            parsed = ir().Module.parse(source, session.context)
+            ready, formed, controlled = _with_kernels(source, rung, target, options, parsed)
+            return ready._replace(module=None), formed, controlled
+    try:
+        # The short way is for programs that call Python functions, or return what they have, too.
+        hits = own_kernels.form(module, pass_options(target), options.straight, options.weights, rung.direct)
+        formed = bool(hits) or direct.is_direct(module)
+        controlled = rung.direct and has_control(module)
+    except Exception as error:  # a fault of ours, which the other flag sets do not have
+        log.event("compile", f"no kernels: {type(error).__name__}: {error}")
+        return _for_cpu(source, target), False, False
+    # The short way updates nothing that is still needed.
+    _keep_apart_in_memory(module, target, "cse" if controlled else "memory, cse")
+    return Ready.of(module)._replace(module=module), formed, controlled
+
+
+def _for_cpu(source: bytes, target: Target, apart: bool = False) -> Ready:
+    """The module with its updates apart from what they share memory with; if asked, with all operations apart."""
+    with new_session() as session, session.context:
+        module = ir().Module.parse(source, session.context)
+        _keep_apart_in_memory(module, target)
+        if apart:
+            separate(module)
+        return Ready.of(module)
+
+
+def _keep_apart_in_memory(module: Any, target: Target, passes: str = "memory, cse") -> None:
+    # Of updates that stay, the compiler may write results early.
+    keep_safe_reuse(module)
+    for step in pipeline.parse(passes):
+        step.run(module, pass_options(target))
+
+
+def pass_options(target: Target, *, fast_math: bool = False, doubles: bool = True) -> PassOptions:
+    """What passes may know of a target."""
+    return PassOptions(fast_math, target.on.laws, doubles, target.machine, target.required_features())
