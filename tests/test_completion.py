@@ -48,7 +48,7 @@ OBJECTS = {
     "device": (lambda: stagec.devices()[0], {"device_kind", "id", "memory_stats", "platform"}),
     "shape": (
         lambda: stagec.ShapeDtypeStruct((2,), "float32"),
-        {"dtype", "like", "ndim", "shape", "size", "weak_type"},
+        {"dtype", "like", "ndim", "shape", "sharding", "size", "weak_type"},
     ),
 }
 

@@ -104,7 +104,7 @@ def compile_module(
 
     >>> text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
     >>> compile_module(text, Target.parse("cpu:x86-64-v3")).flags
-    'plain'
+    'direct'
     """
     options = options or CompileOptions()
     started = time.perf_counter()
