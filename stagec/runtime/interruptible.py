@@ -12,7 +12,9 @@ import atexit
 import contextlib
 import contextvars
 import ctypes
+import functools
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -243,16 +245,24 @@ def _stop() -> None:
     A thread that comes back to Python while the interpreter is taken apart can end the process with an error.
     """
     busy = [h for h in _helpers if h.job is not None]
-    for helper in busy:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(helper.thread.ident or 0), ctypes.py_object(Abandoned)
-        )
+    wanted = [helper.thread.ident or 0 for helper in busy]
+    sys.unraisablehook = functools.partial(_noted, wanted, sys.unraisablehook)
     deadline = time.monotonic() + EXIT_SECONDS
     while any(h.job is not None for h in busy):
+        while wanted:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(wanted.pop()), ctypes.py_object(Abandoned))
         if time.monotonic() > deadline:
             _leave_libraries_alone()
             break
         time.sleep(0.005)
+
+
+def _noted(wanted: list[int], usual: Callable[[Any], Any], lost: Any) -> None:
+    """What stops in a function that a library calls, such as the compiler, has to be stopped again after it."""
+    if lost.exc_type is Abandoned:
+        wanted.append(threading.get_ident())
+    else:
+        usual(lost)
 
 
 def _leave_libraries_alone() -> None:

@@ -4,6 +4,8 @@ import _thread
 import contextvars
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -245,3 +247,34 @@ def test_a_call_begins_while_another_one_of_the_same_program_runs(interrupt):
         time.sleep(0.05)
     # Its context is free again, beside the one that was made meanwhile.
     assert len(f.lower(x, 1)._runnable.executable()._contexts.free) == 2
+
+
+def test_what_is_stopped_in_a_function_that_a_library_calls_says_nothing_and_is_stopped_after_it():
+    code = """
+import ctypes, signal, time
+from stagec.runtime import interruptible
+kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+def compare(a, b):
+    pause()
+    return 0
+def pause():
+    for _ in range(50):
+        time.sleep(0.01)
+def work():
+    try:
+        ctypes.CDLL(None).qsort((ctypes.c_int * 2)(), ctypes.c_size_t(2), ctypes.c_size_t(4), kind(compare))
+        pause()
+    except interruptible.Abandoned:
+        print("stopped", flush=True)
+        raise
+def alarm(*_):
+    raise TimeoutError
+signal.signal(signal.SIGALRM, alarm)
+signal.setitimer(signal.ITIMER_REAL, 0.1)
+try:
+    interruptible.call(work)
+except TimeoutError:
+    print("left", flush=True)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("left\nstopped\n", "")
