@@ -1,7 +1,7 @@
-"""Writes the lists of docs/reference/missing.md: what JAX has, and stagec has not.
+"""Writes the lists of docs/reference/missing.md: what JAX, NumPy, SciPy and the array API have, and stagec has not.
 
-`python tests/missing.py` compares stagec with the names in jax_names.txt. `python tests/missing.py --names` reads that
-file's names from an installed JAX first.
+`python tests/missing.py` compares stagec with the names in jax_names.txt and numpy_names.txt. `python tests/missing.py
+--names` reads the names of these files from an installed JAX, NumPy and SciPy first.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import sys
 import textwrap
 import types
 import warnings
+from typing import Any
 
 import missing_reasons
 
 TESTS = pathlib.Path(__file__).resolve().parent
-NAMES = TESTS / "jax_names.txt"
+NAMES, NUMPY_NAMES = TESTS / "jax_names.txt", TESTS / "numpy_names.txt"
 PAGE = TESTS.parent / "docs" / "reference" / "missing.md"
 BEGIN, END = "<!-- begin: written by tests/missing.py -->", "<!-- end -->"
 
@@ -29,6 +30,35 @@ jax.errors jax.export jax.ffi jax.flatten_util jax.image jax.lax jax.lax.linalg 
 jax.numpy.fft jax.numpy.linalg jax.ops jax.profiler jax.random jax.ref jax.scipy jax.sharding jax.stages jax.test_util
 jax.tree jax.tree_util jax.typing
 """.split()
+# Of NumPy and SciPy, those that JAX has a part of.
+NUMPY_MODULES = """
+numpy numpy.linalg numpy.fft scipy.cluster.vq scipy.fft scipy.integrate scipy.interpolate scipy.linalg scipy.ndimage
+scipy.optimize scipy.signal scipy.special scipy.stats
+""".split()
+# The functions, constants and dtypes of the array API standard, 2024.12, and of its extensions.
+ARRAY_API = {
+    "numpy": """
+        __array_namespace_info__ abs acos acosh add all any arange argmax argmin argsort asarray asin asinh
+        astype atan atan2 atanh bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift
+        bitwise_xor bool broadcast_arrays broadcast_to can_cast ceil clip complex128 complex64 concat conj
+        copysign cos cosh count_nonzero cumulative_prod cumulative_sum diff divide e empty empty_like equal exp
+        expand_dims expm1 eye finfo flip float32 float64 floor floor_divide from_dlpack full full_like greater
+        greater_equal hypot iinfo imag inf int16 int32 int64 int8 isdtype isfinite isinf isnan less less_equal
+        linspace log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor matmul
+        matrix_transpose max maximum mean meshgrid min minimum moveaxis multiply nan negative newaxis nextafter
+        nonzero not_equal ones ones_like permute_dims pi positive pow prod real reciprocal remainder repeat
+        reshape result_type roll round searchsorted sign signbit sin sinh sort sqrt square squeeze stack std
+        subtract sum take take_along_axis tan tanh tensordot tile tril triu trunc uint16 uint32 uint64 uint8
+        unique_all unique_counts unique_inverse unique_values unstack var vecdot where zeros zeros_like
+    """.split(),
+    "numpy.linalg": """
+        cholesky cross det diagonal eigh eigvalsh inv matmul matrix_norm matrix_power matrix_rank matrix_transpose outer
+        pinv qr slogdet solve svd svdvals tensordot trace vecdot vector_norm
+    """.split(),
+    "numpy.fft": """
+        fft fftfreq fftn fftshift hfft ifft ifftn ifftshift ihfft irfft irfftn rfft rfftfreq rfftn
+    """.split(),
+}
 # What the page says of names without a reason.
 UNEXPLAINED = "**Without a reason.**"
 # Arguments for what stagec does not have at all, named once on the page.
@@ -50,6 +80,19 @@ def jax_names() -> str:
     import jax.experimental
 
     lines += [f"jax.experimental {m.name}" for m in pkgutil.iter_modules(jax.experimental.__path__) if m.name[0] != "_"]
+    return "\n".join(lines) + "\n"
+
+
+def numpy_names() -> str:
+    """The public names of an installed NumPy and SciPy, one a line: module and name."""
+    import numpy
+    import scipy
+
+    lines = [f"# NumPy {numpy.__version__} and SciPy {scipy.__version__}"]
+    for name in NUMPY_MODULES:
+        module = importlib.import_module(name)
+        public = {row.split()[0] for row in _rows(module)}
+        lines += [f"{name} {n}" for n in sorted(public & {*getattr(module, "__all__", public)})]
     return "\n".join(lines) + "\n"
 
 
@@ -81,7 +124,9 @@ def arguments(value: object) -> list[str]:
 
 
 def ours(module: str) -> object:
-    """What stands for a module of JAX here, or None."""
+    """What stands for a module of JAX, NumPy or SciPy here, or None."""
+    if not module.startswith("jax"):
+        return importlib.import_module(f"stagec.{module}")
     if module == "jax.Array":
         return importlib.import_module("stagec").Array
     try:
@@ -121,15 +166,48 @@ def lists() -> str:
         "### Arguments",
         "Functions that are here, but do not take these arguments by name, except those of sharding:",
         _wrapped(_arguments_explained(short)),
+        numpy_lists(),
     ]
     return "\n\n".join(parts)
 
 
-def _explained(lacks: dict[str, list[str]]) -> str:
+def numpy_lists() -> str:
+    """The lists of the page for NumPy, SciPy and the array API."""
+    heading, *lines = NUMPY_NAMES.read_text().splitlines()
+    modules: dict[str, list[str]] = {}
+    for line in lines:
+        module, name = line.split()
+        modules.setdefault(module, []).append(name)
+    given = [(module, module, names) for module, names in modules.items()]
+    given += [(f"array API, {module}", module, names) for module, names in ARRAY_API.items()]
+    rows, lacks = [], {}
+    for title, module, names in given:
+        missing = [name for name in names if not hasattr(ours(module), name)]
+        rows.append(f"| `{title}` | {len(names)} | {len(names) - len(missing)} |")
+        if missing:
+            lacks[title] = missing
+    table = ["| Module | Names | Here |", "|---|---|---|", *rows]
+    versions = heading.removeprefix("# ")
+    return "\n\n".join(
+        [
+            "### NumPy, SciPy and the array API",
+            _wrapped(
+                [
+                    f"The names are those of {versions}, in the modules of which JAX has a part, and of the array API "
+                    "standard, 2024.12, with its extensions."
+                ]
+            ),
+            "\n".join(table),
+            _explained(lacks, missing_reasons.NUMPY_NAMES),
+        ]
+    )
+
+
+def _explained(lacks: dict[str, list[str]], reasons: Any = missing_reasons.NAMES) -> str:
     """The names that are missing, by reason, then by module."""
     rest = {module: list(names) for module, names in lacks.items()}
     out = []
-    for reason, modules in missing_reasons.NAMES.items():
+    for reason, modules in reasons.items():
         lines = []
         for module, given in sorted(modules.items()):
             names = [n for n in rest.get(module, []) if given is None or n in given.split()]
@@ -187,4 +265,5 @@ def page() -> str:
 if __name__ == "__main__":
     if "--names" in sys.argv:
         NAMES.write_text(jax_names())
+        NUMPY_NAMES.write_text(numpy_names())
     PAGE.write_text(page())

@@ -72,3 +72,55 @@ ARGUMENTS = {
     "these are options of XLA": "compiler_options",
     "they name processes, and how values vary between devices": "host_id to",
 }
+
+# The same of NumPy and SciPy.
+NUMPY_NAMES = {
+    "**What writes to arrays, or looks at their memory**: arrays cannot be changed; `x.at[...]` "
+    "makes changed copies.": {
+        "numpy": "broadcast copyto flatiter memmap may_share_memory ndenumerate ndindex nditer nested_iters "
+        "putmask require "
+        "shares_memory ascontiguousarray asfortranarray isfortran asanyarray asarray_chkfinite",
+    },
+    "**Text, dates, records and objects**: arrays hold numbers and booleans.": {
+        "numpy": "busday_count busday_offset busdaycalendar bytes_ datetime64 datetime_as_string datetime_data "
+        "is_busday isnat "
+        "recarray record str_ timedelta64 void",
+    },
+    "**Classes of NumPy's own**, which NumPy advises against, and functions that make them.": {
+        "numpy": "asmatrix bmat matrix poly1d row_stack",
+    },
+    "**Names of C's types**, and of floats that no device has: the dtypes have the names with their bits.": {
+        "numpy": "byte clongdouble complex256 float128 half intc intp long longdouble longlong short ubyte uintc "
+        "uintp ulong "
+        "ulonglong ushort sctypeDict typecodes typename ScalarType False_ True_",
+    },
+    "**Text files**: `numpy.loadtxt` and its kind make NumPy's arrays, which all functions take.": {
+        "numpy": "fromregex genfromtxt loadtxt savetxt savez_compressed",
+    },
+    "**Text of single numbers**: NumPy's functions take elements of arrays.": {
+        "numpy": "array2string base_repr binary_repr format_float_positional format_float_scientific",
+    },
+    "**NumPy's own settings and facts about it**: programs have [options](config.md), and do not warn; `stagec doctor` "
+    "and `stagec.print_environment_info` say what is installed.": {
+        "numpy": "errstate get_include getbufsize geterr geterrcall info little_endian setbufsize seterr seterrcall "
+        "show_config show_runtime test",
+    },
+    "**What depends on the values of the elements for the type of the result**: dtypes are known "
+    "when a function is traced.": {
+        "numpy": "common_type min_scalar_type mintypecode real_if_close",
+    },
+    "**Errors of NumPy's**: results are NaN where NumPy raises it.": {"numpy.linalg": "LinAlgError"},
+    "**Not in JAX either.** SciPy's functions take arrays outside of `jit`, and are called from programs by "
+    "`stagec.pure_callback`.": {
+        "scipy.cluster.vq": None,
+        "scipy.fft": None,
+        "scipy.integrate": None,
+        "scipy.interpolate": None,
+        "scipy.linalg": None,
+        "scipy.ndimage": None,
+        "scipy.optimize": None,
+        "scipy.signal": None,
+        "scipy.special": None,
+        "scipy.stats": None,
+    },
+}

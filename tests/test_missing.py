@@ -1,8 +1,21 @@
-"""The page of what JAX has and stagec has not is true."""
+"""The page of what JAX, NumPy, SciPy and the array API have and stagec has not is true."""
 
 import missing_reasons
+import numpy as np
 import pytest
-from missing import NAMES, PAGE, UNEXPLAINED, arguments, jax_names, lists, ours, page
+from missing import (
+    NAMES,
+    NUMPY_NAMES,
+    PAGE,
+    UNEXPLAINED,
+    arguments,
+    jax_names,
+    lists,
+    numpy_lists,
+    numpy_names,
+    ours,
+    page,
+)
 
 import stagec
 
@@ -28,7 +41,7 @@ def test_what_is_missing_has_a_reason(monkeypatch):
 def test_reasons_are_for_what_is_missing():
     here = [
         (module, name)
-        for modules in missing_reasons.NAMES.values()
+        for modules in (*missing_reasons.NAMES.values(), *missing_reasons.NUMPY_NAMES.values())
         for module, names in modules.items()
         for name in (names or "").split()
         if hasattr(ours(module), name)
@@ -40,6 +53,19 @@ def test_an_argument_that_is_missing_is_listed(monkeypatch):
     assert "`numpy.flip` (" not in lists()
     monkeypatch.setattr(stagec.numpy, "flip", lambda m: m)
     assert f"- `numpy.flip` (`axis`): {UNEXPLAINED}" in lists()
+
+
+def test_names_of_numpy_and_the_standard_are_listed(monkeypatch):
+    assert "| `array API, numpy` | 152 | 152 |" in numpy_lists()
+    monkeypatch.delattr(stagec.numpy, "unstack")
+    assert f"{UNEXPLAINED}\n\n- `numpy`: `unstack`.\n- `array API, numpy`: `unstack`." in numpy_lists()
+
+
+def test_the_names_are_those_of_numpy_and_scipy():
+    scipy = pytest.importorskip("scipy", reason="the names of SciPy were read when it was installed")
+    if NUMPY_NAMES.read_text().splitlines()[0] != f"# NumPy {np.__version__} and SciPy {scipy.__version__}":
+        pytest.skip("the names are those of other versions: python tests/missing.py --names")
+    assert numpy_names() == NUMPY_NAMES.read_text()
 
 
 def test_only_arguments_with_names_count():
