@@ -210,6 +210,30 @@ def operations(root: Any, *names: str) -> list[Any]:
     return found[1:] if found and found[0] == operation else found
 
 
+def outside(op: Any) -> list[Any]:
+    """What the regions of an operation use of the outside."""
+    found: dict[Any, None] = {}
+    inside: set[Any] = set()
+    stack = [op]
+    while stack:
+        for area in stack.pop().regions:
+            for block in area.blocks:
+                inside.update(block.arguments)
+                for inner in (o.operation for o in block.operations):
+                    found.update(dict.fromkeys(inner.operands))
+                    inside.update(inner.results)
+                    if len(inner.regions):
+                        stack.append(inner)
+    return [value for value in found if value not in inside]
+
+
+def before_barriers(value: Any) -> Any:
+    """What a value is, before barriers."""
+    while (barrier := producer(value, "stablehlo.optimization_barrier")) is not None:
+        value = barrier.operation.operands[list(barrier.operation.results).index(value)]
+    return value
+
+
 def host_operations(module: Any, *names: str) -> list[Any]:
     """The operations of a module that are not in kernels, each before those inside of it; those of the names, or all.
 

@@ -19,7 +19,7 @@ from passes.kernels.linear import Linear
 from passes.kernels.nests import Write
 from passes.kernels.scalars import limits
 from passes.kernels.values import Buffer, Value, View
-from passes.match import producer, splat_of
+from passes.match import before_barriers, outside, producer, splat_of
 
 # Loop-invariant values that cost more are computed once, before the loop.
 _INVARIANT = 3
@@ -43,20 +43,11 @@ def _terminator(block: Any) -> Any:
     return list(block.operations)[-1].operation
 
 
-def _source(value: Any) -> Any:
-    """What a value is, before barriers."""
-    while True:
-        barrier = producer(value, "stablehlo.optimization_barrier")
-        if barrier is None:
-            return value
-        value = barrier.operation.operands[list(barrier.operation.results).index(value)]
-
-
 def _while(k: Lowering, op: Any) -> None:
     cond, body = (region.blocks[0] for region in op.regions)
     end = _terminator(body)
     initial = [k.env[v] for v in op.operands]
-    fixed = [_source(v) == a for v, a in zip(end.operands, body.arguments)]
+    fixed = [before_barriers(v) == a for v, a in zip(end.operands, body.arguments)]
     loose = [i for i, is_fixed in enumerate(fixed) if not is_fixed]
     scalar = [i for i in loose if initial[i].size == 1]
     arrays = [i for i in loose if initial[i].size > 1]
@@ -96,7 +87,7 @@ def _state(k: Lowering, op: Any, initial: list[Value], arrays: list[int], fixed:
         if view is not None and k.is_writable(initial[i]) and view.buffer not in claimed and _is_dense(initial[i]):
             views[i] = view
             claimed.add(view.buffer)
-    captured = _captured(op)
+    captured = set(outside(op))
     for i in list(views):
         k.protect(views[i], initial[i].shape, captured)
     buffers = [view.buffer for view in views.values()]
@@ -118,19 +109,6 @@ def _state(k: Lowering, op: Any, initial: list[Value], arrays: list[int], fixed:
 def _is_dense(value: Value) -> bool:
     """Whether a value is all of its buffer."""
     return value.view is not None and value.view.buffer.size == value.size
-
-
-def _captured(op: Any) -> set[Any]:
-    """Everything that the regions of an operation use."""
-    found: set[Any] = set()
-    stack = [op]
-    while stack:
-        for region in stack.pop().regions:
-            for block in region.blocks:
-                for inner in block.operations:
-                    found.update(inner.operation.operands)
-                    stack.append(inner.operation)
-    return found
 
 
 def _enter(k: Lowering, block: Any, initial: list[Value], scalar: list[int], names: Sequence[str]) -> None:
@@ -158,7 +136,7 @@ def _counted(k: Lowering, op: Any, cond: Any, body: Any, end: Any, initial: list
         return None
     if bound in arguments:
         i = arguments.index(bound)
-        return _Counter(number, initial[i], step) if _source(end.operands[i]) == body.arguments[i] else None
+        return _Counter(number, initial[i], step) if before_barriers(end.operands[i]) == body.arguments[i] else None
     constant = splat_of(bound)
     if constant is not None:
         return _Counter(number, Value((), initial[number].element, splat=constant.item()), step)
@@ -167,12 +145,12 @@ def _counted(k: Lowering, op: Any, cond: Any, body: Any, end: Any, initial: list
 
 def _step(following: Any, argument: Any) -> int | None:
     """By how much state grows in a round, if that is a constant."""
-    sum_ = producer(_source(following), "stablehlo.add")
+    sum_ = producer(before_barriers(following), "stablehlo.add")
     if sum_ is None:
         return None
     for a, b in ((sum_.lhs, sum_.rhs), (sum_.rhs, sum_.lhs)):
         constant = splat_of(b)
-        if _source(a) == argument and constant is not None and element_type(argument.type)[1].kind == "i":
+        if before_barriers(a) == argument and constant is not None and element_type(argument.type)[1].kind == "i":
             return int(constant)
     return None
 

@@ -18,7 +18,9 @@ from passes.kernels.elements import Element, RefusedError
 from passes.kernels.kernel import Lowering, Rule, element_type
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import lanes_of, nest
+from passes.kernels.products.shapes import free
 from passes.kernels.values import Index, Item, Value, View
+from passes.match import operations, shape_of
 
 # A product of more multiply-adds and results than these is faster in tiles of its own (`products`).
 LARGE_PRODUCT, LARGE_RESULT = 1 << 20, 4096
@@ -33,9 +35,9 @@ _CHEAP = 2
 class _Axes:
     """What the axes of an operand are: of the batch, contracted, and free."""
 
-    def __init__(self, rank: int, batch: Sequence[int], contracted: Sequence[int]) -> None:
+    def __init__(self, shape: Sequence[int], batch: Sequence[int], contracted: Sequence[int]) -> None:
         self.batch, self.contracted = list(batch), list(contracted)
-        self.free = [axis for axis in range(rank) if axis not in self.batch and axis not in self.contracted]
+        self.free = free(shape, batch, contracted)
 
     def index(self, batch: Index, free: Index, inner: Index) -> Index:
         """The index of an operand's element."""
@@ -47,8 +49,8 @@ class _Axes:
 
 def _axes(op: Any) -> tuple[_Axes, _Axes]:
     d = attrs.dot_dimensions(op)
-    ranks = [len(v.type.shape) for v in op.operands]
-    return _Axes(ranks[0], d.lhs_batch, d.lhs_contract), _Axes(ranks[1], d.rhs_batch, d.rhs_contract)
+    left, right = (shape_of(value) for value in op.operands)
+    return _Axes(left, d.lhs_batch, d.lhs_contract), _Axes(right, d.rhs_batch, d.rhs_contract)
 
 
 def _dot_general(k: Lowering, op: Any) -> None:
@@ -66,8 +68,8 @@ def _dot_general(k: Lowering, op: Any) -> None:
 
     def terms(builder: Builder, outer: Index, inner: Index) -> list[Item]:
         found = []
-        for value, axes, free in ((x, left, outer[batch:middle]), (y, right, outer[middle:])):
-            index = axes.index(outer[:batch], free, inner)
+        for value, axes, rest in ((x, left, outer[batch:middle]), (y, right, outer[middle:])):
+            index = axes.index(outer[:batch], rest, inner)
             item = builder.get(value, index)
             builder.remember(value, index, item)
             found.append(_converted(builder, op, value, item, element))
@@ -102,16 +104,13 @@ def prepare(k: Lowering, op: Any, state: Sequence[Any]) -> None:
     Args:
       state: the arguments of its blocks that it changes.
     """
-    for block in (b for region in op.regions for b in region.blocks):
-        for inner in (o.operation for o in block.operations):
-            if inner.name == "stablehlo.dot_general":
-                left, right = inner.operands
-                value = k.env.get(right)
-                if value is not None and right not in state and math.prod(value.shape) > 1:
-                    left_axes, right_axes = _axes(inner)
-                    k.settle(value)
-                    _ready(k, value, right_axes, math.prod(left.type.shape[axis] for axis in left_axes.free))
-            prepare(k, inner, state)
+    for inner in operations(op, "stablehlo.dot_general"):
+        left, right = inner.operands
+        value = k.env.get(right)
+        if value is not None and right not in state and value.size > 1:
+            left_axes, right_axes = _axes(inner)
+            k.settle(value)
+            _ready(k, value, right_axes, math.prod(left.type.shape[axis] for axis in left_axes.free))
 
 
 def _keep(k: Lowering, value: Value, readers: int) -> None:

@@ -16,7 +16,7 @@ from passes.kernels.nests import Write
 from passes.kernels.processor import Processor
 from passes.kernels.values import Buffer, Value, row_major
 from passes.kernels.writer import Buffer as Binding
-from passes.match import functions, splat_of
+from passes.match import functions, outside, splat_of
 from passes.types import tensor_type
 
 # Scratch on the stack of the thread that runs the kernel; more of it becomes results that nobody reads.
@@ -109,7 +109,7 @@ def _loop(kernels: Kernels, processor: Processor, op: Any) -> bool:
     used = [result for result in op.results if any(True for _ in result.uses)]
     try:
         with k.writer.at(op.location):
-            for value in _inputs(op):
+            for value in dict.fromkeys((*op.operands, *outside(op))):
                 if splat_of(value) is not None and value.owner.name == "stablehlo.constant":
                     k.lower(value.owner.operation)
                 else:
@@ -123,24 +123,6 @@ def _loop(kernels: Kernels, processor: Processor, op: Any) -> bool:
         result.replace_all_uses_with(made)
     op.erase()
     return True
-
-
-def _inputs(op: Any) -> list[Any]:
-    """The values from outside that an operation reads, those of its regions included."""
-    inside: set[Any] = set()
-    found: dict[Any, None] = {}
-
-    def visit(inner: Any) -> None:
-        found.update(dict.fromkeys(inner.operands))
-        inside.update(inner.results)
-        for region in inner.regions:
-            for block in region.blocks:
-                inside.update(block.arguments)
-                for o in block.operations:
-                    visit(o.operation)
-
-    visit(op)
-    return [value for value in found if value not in inside]
 
 
 def _outputs(k: Lowering, values: Sequence[Value]) -> list[Buffer]:

@@ -20,7 +20,7 @@ from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.processor import Processor
 from passes.kernels.sort import GROUPS, unpadded
 from passes.kernels.writer import Buffer, Index
-from passes.match import operations, producer
+from passes.match import producer
 
 # Elements that are inserted one by one; and how many are collected, by how many are kept.
 _INSERTED = 16
@@ -31,8 +31,7 @@ _VECTORS = 4
 
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
     """Replace loops that sort, and of which the first elements alone are wanted, by kernels."""
-    found = operations(kernels.module.operation)
-    loops = [op for op in found if op.name == "stablehlo.while" and "first" in op.attributes]
+    loops = [op for op in kernels.found("stablehlo.while") if "first" in op.attributes]
     count = sum(_replace(kernels, processor, loop) for loop in loops)
     return {"selections": count} if count else {}
 

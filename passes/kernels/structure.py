@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from passes import bindings
-from passes.match import constant_of, dtype_of, splat_of
+from passes.match import constant_of, dtype_of, outside, splat_of
 
 
 def of(op: Any, numbers: dict[Any, int], bodies: Bodies | None = None) -> Any:
@@ -42,23 +42,6 @@ def of_block(block: Any, numbers: dict[Any, int]) -> Any:
         numbers[value] = len(numbers)
     types = tuple([value.type for value in arguments])
     return types, tuple([of(inner.operation, numbers) for inner in block.operations])
-
-
-def outside(op: Any) -> list[Any]:
-    """What the regions of an operation use of the outside."""
-    found: dict[Any, None] = {}
-    inside: set[Any] = set()
-    stack = [op]
-    while stack:
-        for area in stack.pop().regions:
-            for block in area.blocks:
-                inside.update(block.arguments)
-                for inner in (o.operation for o in block.operations):
-                    found.update(dict.fromkeys(inner.operands))
-                    inside.update(inner.results)
-                    if len(inner.regions):
-                        stack.append(inner)
-    return [value for value in found if value not in inside]
 
 
 class Body(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Any
 
 from passes import bindings, build
 from passes.legalize.memory import CHOICES, apart, block_of, is_apart, is_inside, is_view, memory, shared_by
-from passes.match import IN_PLACE, constant_of, functions, is_static, operations, size_of, splat_of, written
+from passes.match import IN_PLACE, constant_of, functions, is_static, operations, outside, size_of, splat_of, written
 
 _CONTROL = (*CHOICES, "stablehlo.while", "func.call")
 
@@ -115,14 +115,6 @@ def _is_made_in(value: Any, block: Any) -> bool:
     return block_of(value) == block or is_inside(block_of(value), block.owner.operation)
 
 
-def _captured(op: Any) -> list[Any]:
-    """The values from outside that the regions of control flow read."""
-    found: dict[Any, None] = {}
-    for inner in operations(op):
-        found |= dict.fromkeys(v for v in inner.operands if not is_inside(block_of(v), op))
-    return list(found)
-
-
 def _separate_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
     """What is updated behind control flow is not what it reads: the smaller of the two becomes a copy."""
     later = list(itertools.dropwhile(lambda o: o.operation != op, op.block.operations))[1:]
@@ -130,7 +122,7 @@ def _separate_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int
     updates = [u for u in updates if u.name in IN_PLACE]
     if not updates:
         return
-    for value in dict.fromkeys((*op.operands, *_captured(op))):
+    for value in dict.fromkeys((*op.operands, *outside(op))):
         if not is_static(value):
             continue
         read = memory(value)
@@ -156,7 +148,7 @@ def _separate_state(loop: Any, numbers: Iterator[int], hits: dict[str, int]) -> 
     """
     updated = _written_by_loop(loop)
     around = _loop_around(loop)
-    captured = _captured(loop)
+    captured = outside(loop)
     for i, value in updated:
         own = memory(value, within=around)
         others = captured + [v for j, v in enumerate(loop.operands) if j != i]

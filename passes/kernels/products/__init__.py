@@ -60,10 +60,9 @@ def _form(
             rows = None
             if how.pack_lhs:
                 rows = groups.Groups(product.lhs.transposed, product.m, product.k, groups.ROWS, unit, True)
+                lhs = _packed(kernels, processor, product, rows, lhs, op.location, written)
             columns = groups.Groups(product.rhs, product.n, product.k, how.width, unit, False)
-            if rows is not None:
-                lhs = _grouped(kernels, processor, product, rows, lhs, op.location)
-            rhs = _grouped(kernels, processor, product, columns, rhs, op.location)
+            rhs = _packed(kernels, processor, product, columns, rhs, op.location, written)
             if key not in written:
                 vectors = Vectors(Writer(), "f32" if product.element == "f32" else "i32", how.lanes, processor)
                 writes = amx.Tiles if how.form == "amx" else Grouped
@@ -102,31 +101,25 @@ def _packed(
     kernels: Kernels,
     processor: Processor,
     product: Product,
-    panels: Panels,
+    copy: Panels | groups.Groups,
     value: Any,
     location: Any,
     written: dict[Any, Kernel],
 ) -> Any:
-    type_ = tensor_type((panels.size * product.batches,), _element(product.element))
+    """The packed copy of an operand, by a kernel that equal ones share, or made before the first call."""
+    element = product.element if isinstance(copy, Panels) else "i32"
+    type_ = tensor_type((copy.size * product.batches,), _element(element))
     if kernels.weights.is_one(value):
-        return kernels.weights.packed(value, panels.layout(product.batch), type_)
-    key = panels, product.batch, product.element
+        return kernels.weights.packed(value, copy.layout(product.batch), type_)
+    key = copy, product.batch, element
     if key not in written:
-        written[key] = packing(panels, product.batch, product.batches, _vectors(product, processor), location)
+        if isinstance(copy, Panels):
+            written[key] = packing(copy, product.batch, product.batches, _vectors(product, processor), location)
+        else:
+            vectors = Vectors(Writer(), element, groups.LANES, processor)
+            written[key] = groups.packing(copy, product.batch, product.batches, vectors, location)
     with location:
         return kernels.dispatch(written[key], [value], [type_])[0]
-
-
-def _grouped(
-    kernels: Kernels, processor: Processor, product: Product, packed: groups.Groups, value: Any, location: Any
-) -> Any:
-    type_ = tensor_type((packed.size * product.batches,), _element("i32"))
-    if kernels.weights.is_one(value):
-        return kernels.weights.packed(value, packed.layout(product.batch), type_)
-    vectors = Vectors(Writer(), "i32", groups.LANES, processor)
-    kernel = groups.packing(packed, product.batch, product.batches, vectors, location)
-    with location:
-        return kernels.dispatch(kernel, [value], [type_])[0]
 
 
 def _vectors(product: Product, processor: Processor) -> Vectors:

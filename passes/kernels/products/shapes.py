@@ -10,7 +10,7 @@ from typing import Any
 from passes import attributes as attrs
 from passes.kernels.elements import ELEMENTS
 from passes.kernels.values import row_major
-from passes.match import element_name, is_static, producer, shape_of
+from passes.match import before_barriers, element_name, is_static, producer, shape_of
 
 # What elements are multiplied and added up in, to a result of the same type.
 _COMPUTED = {
@@ -137,18 +137,13 @@ def sources(op: Any) -> tuple[Any, Any]:
     result = element_name(op.operation.results[0])
     found = []
     for value in op.operation.operands:
+        # A barrier keeps the compiler's fusion from unsigned integers, not kernels.
         wide = element_name(value)
-        conversion = producer(_behind_barrier(value), "stablehlo.convert")
+        conversion = producer(before_barriers(value), "stablehlo.convert")
         narrow = conversion.operation.operands[0] if conversion is not None else None
         exact = narrow is not None and _WIDENED.get(element_name(narrow)) == wide == computed(wide, result)
         found.append(narrow if exact else value)
     return found[0], found[1]
-
-
-def _behind_barrier(value: Any) -> Any:
-    """What a barrier passes on, which keeps the compiler's fusion from unsigned integers, not kernels."""
-    barrier = producer(value, "stablehlo.optimization_barrier")
-    return barrier.operation.operands[0] if barrier is not None and len(barrier.operation.operands) == 1 else value
 
 
 def free(shape: Sequence[int], *taken: Sequence[int]) -> list[int]:

@@ -11,8 +11,9 @@ from passes.kernels.kernel import Lowering, element_type
 from passes.kernels.linear import ZERO
 from passes.kernels.processor import Processor
 from passes.kernels.regions import region
-from passes.kernels.structure import Bodies, outside
+from passes.kernels.structure import Bodies
 from passes.kernels.values import Index, Item, Value
+from passes.match import outside
 
 # Operations that may be a part of a kernel in addition to those that are elementwise and to `reduce`.
 MOVES = frozenset(

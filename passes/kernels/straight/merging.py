@@ -57,7 +57,7 @@ class _Merging:
 
         def run(r: Linear, _: list[str]) -> None:
             first = r * _RUN
-            length = self._least(first * -1 + n, _RUN)
+            length = self.code.at_most(first * -1 + n, _RUN)
             self.rows.insert(
                 lambda k: self.rows.loaded(start, first + k), length, self.buffers, lambda k: self.base + first + k
             )
@@ -84,7 +84,7 @@ class _Merging:
         def pair(p: Linear, _: list[str]) -> None:
             name = code.op(f"arith.muli {code.position(p)}, {code.position(double)} overflow<nsw> : index")
             start = self.symbols.new(name, 0, n)
-            self._pair(start, self._least(start + size, n), self._least(start + double, n), source, target)
+            self._pair(start, self.code.at_most(start + size, n), self.code.at_most(start + double, n), source, target)
 
         code.loop(ZERO, self.symbols.new(pairs, 1, n), 1, pair)
         return [code.position(double), state[2], state[1]]
@@ -96,7 +96,7 @@ class _Merging:
         def step(k: Linear, state: list[str]) -> list[str]:
             code.forget()
             # Past its end, a run's element is read, and not taken.
-            left, right = (self._least(self.symbols.new(name, 0, self.n), self.n - 1) for name in state)
+            left, right = (self.code.at_most(self.symbols.new(name, 0, self.n), self.n - 1) for name in state)
             first, second = (rows.kept(self.buffers, self.base + source + place) for place in (left, right))
             more = code.op(f"arith.cmpi ult, {state[1]}, {code.position(end)} : index")
             none = code.op(f"arith.cmpi uge, {state[0]}, {code.position(middle)} : index")
@@ -111,7 +111,3 @@ class _Merging:
             ]
 
         code.loop(start, end, 1, step, [code.position(start), code.position(middle)], ["index"] * 2)
-
-    def _least(self, form: Linear, most: int) -> Linear:
-        name = self.code.op(f"arith.minsi {self.code.position(form)}, {self.code.position(Linear(most))} : index")
-        return self.symbols.new(name, 0, most)

@@ -120,9 +120,6 @@ class Stay:
 class Reading:
     """The operations of a block as lazy values, and those of them that are nodes.
 
-    Args:
-      host: the numbers that the host program counts with, if stagec writes it; updates in loops are kernels then.
-
     Attributes:
       nodes: in the order of the program.
       stays: the operations that stay, by operation.
@@ -131,6 +128,7 @@ class Reading:
 
     Args:
       kinds: numbers of regions (`passes.kernels.structure`).
+      host: the numbers that the host program counts with, if stagec writes it; updates in loops are kernels then.
     """
 
     def __init__(
