@@ -141,8 +141,8 @@ class Backend(abc.ABC):
       name: as users write it, and the platform of its devices.
       usage: how a target is written, for errors.
       laws: the set of `passes.pipeline.LAWS` that its modules need.
-      queues: the runtime's drivers; small programs and transfers use the first.
-      large_queue: the queue of programs that are worth spreading.
+      queues: the runtime's drivers; small programs and transfers use the first, large programs the second, if there
+        is one.
       is_host: whether programs run in Python's process, in its memory.
       has_linker: whether the compiler calls a linker.
       is_exclusive: whether threads have to take turns to give a device work.

@@ -1,7 +1,7 @@
 """Copies of closed-over matrices in the order in which a program's products read them.
 
-They are made before the first call, by NumPy. `passes/kernels/weights.py` says of which arguments, and how; the order
-is that of `passes/kernels/products/packing.py`, or of `groups.py` beside it.
+NumPy makes them before the first call. `passes/kernels/weights.py` says of which arguments, and how. Elements have the
+order in which the kernels of `passes/kernels/products/packing.py` or `groups.py` in the same folder write them.
 """
 
 from __future__ import annotations

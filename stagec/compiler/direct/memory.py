@@ -17,6 +17,8 @@ from stagec.compiler.direct.program import (
     Program,
     Step,
     every,
+    read,
+    written,
 )
 
 _ALIGNMENT = 64
@@ -189,20 +191,6 @@ def _offsets(calls: Sequence[Step], placed: set[int], groups: Groups, sizes: dic
                 at = max(at, _aligned(offsets[other] + sizes[other]))
             offsets[group] = at
     return offsets
-
-
-def read(step: Step) -> tuple[int, ...]:
-    """The memory that a command reads."""
-    if isinstance(step, Copy):
-        return (step.source,)
-    return step.read if isinstance(step, Call) else ()
-
-
-def written(step: Step) -> tuple[int, ...]:
-    """The memory that a command writes."""
-    if isinstance(step, Copy | Fill):
-        return (step.target,)
-    return step.written if isinstance(step, Call) else ()
 
 
 def barriers(calls: Sequence[Step], places: dict[int, Place]) -> frozenset[int]:

@@ -5,8 +5,21 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from stagec.compiler.direct.memory import Layout, read
-from stagec.compiler.direct.program import Call, Choice, Copy, Fill, HostCall, Loop, Number, Program, Read, State, Step
+from stagec.compiler.direct.memory import Layout
+from stagec.compiler.direct.program import (
+    Call,
+    Choice,
+    Copy,
+    Fill,
+    HostCall,
+    Loop,
+    Number,
+    Program,
+    Read,
+    State,
+    Step,
+    read,
+)
 
 
 @dataclasses.dataclass(frozen=True)

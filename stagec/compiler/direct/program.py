@@ -203,6 +203,20 @@ def inside(step: Step) -> tuple[tuple[Step, ...], ...]:
     return step.branches if isinstance(step, Choice) else ()
 
 
+def read(step: Step) -> tuple[int, ...]:
+    """The memory that a command reads."""
+    if isinstance(step, Copy):
+        return (step.source,)
+    return step.read if isinstance(step, Call) else ()
+
+
+def written(step: Step) -> tuple[int, ...]:
+    """The memory that a command writes."""
+    if isinstance(step, Copy | Fill):
+        return (step.target,)
+    return step.written if isinstance(step, Call) else ()
+
+
 @dataclasses.dataclass(frozen=True)
 class Program:
     """A function that calls kernels and Python functions.

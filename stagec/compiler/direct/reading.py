@@ -30,9 +30,10 @@ from stagec.compiler.direct.program import (
     Step,
     Tensor,
     size_of,
+    written,
 )
 
-# Constants that are written out; larger ones with one value are better made by the compiler.
+# Bytes of a constant of one number that are written out: larger memory is filled with them, and kernels read none.
 _SPLAT_BYTES = 1 << 16
 _PASSING = ("stablehlo.reshape", "stablehlo.optimization_barrier")
 
@@ -70,6 +71,7 @@ class _Reader:
         self.constants: dict[int, Constant] = {}
         # What has a place only where it is read: constants, and what is one number everywhere.
         self.late: dict[Any, Any] = {}
+        # The number that such a value is.
         self.uniform: dict[Any, Any] = {}
         self.counted: dict[int, tuple[int, str]] = {}
         self._count = 0
@@ -142,9 +144,7 @@ class _Reader:
             self.numbers[value] = n = self._next()
             type_ = spelled(value.type.element_type)
             if value in self.late:
-                constant = splat_of(self.late[value])
-                assert constant is not None, "one element is one number"
-                steps.append(Number(n, "constant", (), type_, type_, int(constant)))
+                steps.append(Number(n, "constant", (), type_, type_, int(self.uniform[self.late[value]])))
             elif is_number(value):
                 steps.append(Read(n, self._memory(value), type_))
             else:
@@ -170,25 +170,25 @@ class _Reader:
         elif name == "stablehlo.constant":
             Tensor.of(op.results[0].type)
             self.late[op.results[0]] = op.results[0]
-            self._is_uniform(op)
+            self._note_uniform(op)
         elif name == "stablehlo.while":
             self._loop(op, steps)
         elif name in ("stablehlo.case", "stablehlo.if"):
             self._choice(op, steps)
-        elif name not in _PASSING and len(op.results) == 1 and op.results[0] in self.host.found:
+        elif name not in _PASSING and _is_hosts(op, self.host.found):
             self._compute(op, steps)
         elif name in _PASSING or _is_same_memory(op):
             for value, operand in zip(op.results, op.operands):
                 Tensor.of(value.type)
                 self._alias([value], operand)
-        elif self._is_uniform(op):
+        elif self._note_uniform(op):
             # It may be the beginning of a loop's state, or a result.
             self.late[op.results[0]] = op.results[0]
         else:
             raise NotDirectError(f"{name} outside of kernels")
 
-    def _is_uniform(self, op: Any) -> bool:
-        """Whether a constant, a broadcast of one, or a complex one of two parts is one number everywhere; notes it."""
+    def _note_uniform(self, op: Any) -> bool:
+        """Note the number that a constant, a broadcast of one, or a complex one of two parts is everywhere, if any."""
         if len(op.results) != 1:
             return False
         number, known = splat_of(op.results[0]), [self.uniform.get(v) for v in op.operands]
@@ -314,8 +314,7 @@ class _Reader:
                     n = self._number(value, inner)
                 else:
                     n = self.memory.get(value, -1)
-                    own = (step for step in inner if isinstance(step, Call | Copy | Fill))
-                    if n in taken or not any(n in _made(step) for step in own):
+                    if n in taken or not any(n in written(step) for step in inner):
                         n = self._copied(value, inner)
                     taken.add(n)
                 ends[-1].append(n)
@@ -337,13 +336,9 @@ def _is_hosts(op: Any, found: set[Any]) -> bool:
 
 def _made(step: Step) -> tuple[int, ...]:
     """The memory that a step writes, and leaves to those after it."""
-    if isinstance(step, Call):
-        return step.written
-    if isinstance(step, Copy | Fill):
-        return (step.target,)
     if isinstance(step, Loop):
         return tuple(state.after for state in step.arrays)
-    return tuple(n for n, _, _ in step.arrays) if isinstance(step, Choice) else ()
+    return tuple(n for n, _, _ in step.arrays) if isinstance(step, Choice) else written(step)
 
 
 def _is_same_memory(op: Any) -> bool:
