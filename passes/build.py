@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import bindings
-from passes.dialects.operands import op_names, unknown_op
+from passes import bindings, operations
 from passes.types import element_type, numpy_dtype, tensor_type
 
 __all__ = [
@@ -41,7 +40,7 @@ __all__ = [
 ]
 
 _local = threading.local()
-_known = set(op_names("stablehlo") | op_names("chlo"))
+_known = set(operations.TABLE)
 
 
 @contextlib.contextmanager
@@ -141,7 +140,7 @@ def _learn(name: str, context: Any) -> None:
     if context.is_registered_operation(name):
         _known.add(name)
     elif not context.allow_unregistered_dialects:
-        raise unknown_op(name, "build.op")
+        raise operations.unknown_op(name, "build.op")
 
 
 def constant(array: Any, *, dtype: Any = None, loc: Any = None) -> Any:

@@ -21,8 +21,7 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from passes import bindings, build, guard
-from passes.dialects.operands import op_names, unknown_op
+from passes import bindings, build, guard, operations
 from passes.errors import PatternError, caller, message
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -77,9 +76,9 @@ def pattern(*ops: str, exact: bool = True) -> Callable[[Callable[[Any], Any]], P
     if not ops or not all(isinstance(name, str) for name in ops):
         raise PatternError(message("pattern: no op named", caller(), fix='write @pattern("stablehlo.add")'))
     for name in ops:
-        known = op_names(name.partition(".")[0])
+        known = operations.names(name.partition(".")[0])
         if "." not in name or (known and name not in known):
-            raise unknown_op(name, "pattern")
+            raise operations.unknown_op(name, "pattern")
 
     def wrap(fn: Callable[[Any], Any]) -> Pattern:
         return Pattern(fn.__name__, ops, fn, exact, inspect.cleandoc(fn.__doc__ or ""))

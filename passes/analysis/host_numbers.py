@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from passes import operations
 from passes.match import host_operations
+from passes.operations import CHOICES, CONTROL
 from passes.types import spelled
 
 # Integers and booleans of these types are registers of the host.
 TYPES = ("i1", "i32", "i64")
-# What the host can do with them.
-_ARITHMETIC = frozenset(f"stablehlo.{name}" for name in "add subtract multiply negate minimum maximum".split())
-_OPERATIONS = _ARITHMETIC | {f"stablehlo.{name}" for name in "and or xor not compare select convert".split()}
-_LOOP, _CHOICES = "stablehlo.while", ("stablehlo.case", "stablehlo.if")
+_LOOP = "stablehlo.while"
 
 
 def is_number(value: Any) -> bool:
@@ -57,7 +56,7 @@ class HostNumbers:
                 self._needs[op.results[0]] = []
             elif op.name == _LOOP:
                 self._loop(op, depth)
-            elif op.name in _CHOICES:
+            elif op.name in CHOICES:
                 self._choice(op, depth)
             elif not is_function and _is_possible(op):
                 self._needs[op.results[0]] = [(value, depth) for value in op.operands]
@@ -85,11 +84,10 @@ class HostNumbers:
 
 def _is_possible(op: Any) -> bool:
     """Whether the host has an operation."""
-    if op.name not in _OPERATIONS or not all(map(is_number, op.operands)):
-        return False
-    return op.name not in _ARITHMETIC or spelled(op.results[0].type.element_type) != "i1"
+    types = operations.of(op.name).host
+    return bool(types) and all(map(is_number, op.operands)) and spelled(op.results[0].type.element_type) in types
 
 
 def has_control(module: Any) -> bool:
     """Whether a module has loops or choices outside of kernels."""
-    return any(op.name == _LOOP or op.name in _CHOICES for op in host_operations(module))
+    return bool(host_operations(module, *CONTROL))

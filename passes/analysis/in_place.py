@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from passes import bindings
+from passes import bindings, operations
 from passes.match import functions
-from passes.numeric import elementwise
+from passes.operations import Memory
 
 ATTRIBUTE = "iree.abi.output"
 # Of an argument that the caller gave up, though no result may be written over it while the compiler decides when.
 DONATED = "stagec.donated"
-_UPDATES = ("stablehlo.dynamic_update_slice", "stablehlo.scatter")
 # Of a call of a kernel: the operands of which an element is read only before the same element of a result is written.
 OWN_PLACES = "stagec.own_places"
-
-# Each element of the result needs the same element of the operands, and no other.
-_ELEMENTWISE = (
-    frozenset(elementwise.UNARY)
-    | frozenset(elementwise.BINARY)
-    | {"stablehlo.select", "stablehlo.clamp", "stablehlo.compare", "stablehlo.convert", "stablehlo.reduce_precision"}
-)
 
 
 def keep_safe_reuse(module: Any, function: str = "main", updates: bool = False) -> tuple[int, ...]:
@@ -84,8 +76,9 @@ def _serves_one_place(argument: Any, block: Any, result: int, updates: bool) -> 
                 if use.operand_number != result:
                     return False
                 continue
-            is_update = updates and user.name in _UPDATES and use.operand_number == 0
-            if (user.name not in _ELEMENTWISE and not is_update) or list(user.results[0].type.shape) != shape:
+            row = operations.of(user.name)
+            is_update = updates and row.memory is Memory.UPDATED and use.operand_number == 0
+            if not (row.elementwise or is_update) or list(user.results[0].type.shape) != shape:
                 return False
             if user.results[0] not in seen:
                 seen.add(user.results[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from passes.dialects.operands import CHLO
 from passes.dialects.views import define
 
-VIEWS = define("chlo", CHLO)
+VIEWS = define("chlo")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from passes.dialects.operands import STABLEHLO
 from passes.dialects.views import define
 
-VIEWS = define("stablehlo", STABLEHLO)
+VIEWS = define("stablehlo")

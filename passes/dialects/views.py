@@ -1,9 +1,11 @@
-"""Builds op views from a table of operand names."""
+"""Builds op views from the operand names in the table of operations."""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
+
+from passes import operations
 
 ir: Any = importlib.import_module("iree.compiler.ir")
 _mlir: Any = importlib.import_module("iree.compiler._mlir_libs._mlir")
@@ -25,21 +27,22 @@ def _property(name: str, position: int, count_after: int, variadic: bool, groups
     return property(many if variadic else one, doc=f"The operand{'s' if variadic else ''} `{name}`.")
 
 
-def define(dialect: str, table: dict[str, str]) -> dict[str, type]:
-    """Register one `OpView` class for each row of `table`, by op name.
+def define(dialect: str) -> dict[str, type]:
+    """Register one `OpView` class for each operation of a dialect whose operands have names, by its short name.
 
-    A row lists operand names separated by spaces. `*name` takes what the others
-    leave; two or more of them share it evenly, as the inputs and the initial
-    values of a reduction do.
+    `*name` takes the operands that the other names leave; two or more of them share these evenly, as the inputs and
+    the initial values of a reduction do.
     """
     # Registered once a process: MLIR refuses a second class for an op.
     dialect_class = _mlir.register_dialect(
         type(f"_{dialect.title()}", (ir.Dialect,), {"DIALECT_NAMESPACE": dialect, "__module__": __name__})
     )
     classes: dict[str, type] = {}
-    for name, text in table.items():
-        fields: dict[str, Any] = {"OPERATION_NAME": f"{dialect}.{name}", "_ODS_REGIONS": (0, False)}
-        words = text.split()
+    for row in operations.TABLE.values():
+        if row.dialect != dialect or row.operands is None:
+            continue
+        name, words = row.short, row.operands.split()
+        fields: dict[str, Any] = {"OPERATION_NAME": row.name, "_ODS_REGIONS": (0, False)}
         stars = [i for i, word in enumerate(words) if word.startswith("*")]
         fixed = len(words) - len(stars)
         for i, word in enumerate(words):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from passes import attributes as attrs, bindings, build
+from passes import attributes as attrs, bindings, build, operations
 from passes.fusion.dots import blocks_inside_out
 from passes.match import producer, shape_of, single_op, size_of
 
@@ -52,11 +52,6 @@ def _merge(ops: list[Any], dimensions: tuple[int, ...]) -> None:
 
 # Where less is computed, what a kernel more costs is not won back.
 _LARGE = 1 << 13
-_FUNCTIONS = frozenset(
-    f"stablehlo.{name}"
-    for name in "cbrt cosine divide exponential exponential_minus_one log log_plus_one logistic power rsqrt sine sqrt "
-    "tan tanh".split()
-)
 _NEAR = 24  # how many operations are looked at on either side
 
 
@@ -91,7 +86,7 @@ def _takes_a_function(value: Any) -> bool:
         op = producer(value)
         if op is None or len(near) > _NEAR or op.operation.regions:
             continue
-        if op.operation.name in _FUNCTIONS or op.operation.name.startswith("chlo."):
+        if operations.of(op.operation.name).cost is operations.Cost.COSTLY:
             return True
         if op.operation.name != "stablehlo.optimization_barrier":
             near += [v for v in op.operation.operands if size_of(v) >= _LARGE]

@@ -15,6 +15,7 @@ from passes.kernels import conversions
 from passes.kernels.builder import Builder
 from passes.kernels.elements import BOOLEAN, Element, RefusedError
 from passes.kernels.values import Item
+from passes.operations import Precision, of
 
 # name: (floats, signed integers, unsigned integers, booleans, complex numbers)
 _BINARY: dict[str, tuple[str | None, ...]] = {
@@ -134,7 +135,9 @@ def apply(
             raise RefusedError(f"{name} of {operation.element.name}")
         found = operation.op(text, *names)
     if result.is_narrow and not _is_exact(builder, name, items, result):
-        found = conversions.rounded(builder, found, result, is_vector, name in _SHORT)
+        # Instructions that make no NaN of their own, but for one.
+        short = of(f"stablehlo.{name}").precision is Precision.ROUNDED
+        found = conversions.rounded(builder, found, result, is_vector, short)
     return Item(found, is_vector)
 
 
@@ -143,7 +146,8 @@ def _is_exact(builder: Builder, name: str, items: Sequence[Item], element: Eleme
     if name == "multiply" and element.name == "bf16":
         # bfloat16 has the exponents of float32.
         return any(_is_power_of_two(builder.known(item)) for item in items)
-    return name in _EXACT
+    # A conversion has rounded by itself.
+    return name == "convert" or of(f"stablehlo.{name}").precision is Precision.EXACT
 
 
 def _is_power_of_two(number: Any) -> bool:
@@ -334,10 +338,3 @@ _COMPLEX_RULES: dict[str, Rule] = {
     "real": _real,
     "imag": _imag,
 }
-# Instructions that make no NaN of their own, but for one.
-_SHORT = frozenset(("add", "subtract", "multiply", "divide", "sqrt"))
-# What a narrow type already has.
-_EXACT = frozenset(
-    """abs bitcast_convert ceil clamp convert floor imag maximum minimum negate real round_nearest_afz
-    round_nearest_even select sign""".split()
-)

@@ -18,10 +18,11 @@ from passes.kernels.elements import Element
 from passes.kernels.plan import Plan
 from passes.kernels.weights import Weights
 from passes.kernels.writer import Buffer, Writer
+from passes.operations import CONTROL
 from passes.types import spelled
 
 # Regions of these are host code, where kernels can be called; those of others are parts of one operation.
-HOST = ("func.func", "stablehlo.while", "stablehlo.if", "stablehlo.case")
+HOST = ("func.func", *CONTROL)
 # On a conversion between booleans and the bytes that they are in memory, which changes no bit.
 BYTES = "stagec.bytes"
 # `pipeline = None` and `CPUDefault`, its other names in older versions, do not parse any more.

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-from passes import bindings
+from passes import bindings, operations
 from passes.kernels import cost, scalars
 from passes.kernels.builder import Symbols
 from passes.kernels.code import Code
@@ -30,9 +30,6 @@ _CHEAP = 6
 _SMALL = 8
 # Of a value that would be overwritten while it is read, parts of so much fewer elements are stored in its place.
 _MUCH_SMALLER = 4
-# What reads each element of an operand many times.
-_REPEATING = ("stablehlo.dot_general", "stablehlo.broadcast_in_dim", "stablehlo.gather")
-_CONTROL = ("stablehlo.while", "stablehlo.case", "stablehlo.if")
 
 
 def element_type(type_: Any) -> tuple[tuple[int, ...], Element]:
@@ -191,7 +188,9 @@ class Lowering:
 
     def _is_shared(self, result: Any) -> bool:
         users = [use.owner.operation for use in result.uses]
-        return len(users) > 1 or any(u.block != result.owner.operation.block or u.name in _REPEATING for u in users)
+        return len(users) > 1 or any(
+            u.block != result.owner.operation.block or operations.of(u.name).repeats for u in users
+        )
 
     def store(self, value: Value) -> None:
         """Compute a value into memory of its own, which is read from now on."""

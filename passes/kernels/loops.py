@@ -17,6 +17,7 @@ from passes.kernels.processor import Processor
 from passes.kernels.values import Buffer, Value, row_major
 from passes.kernels.writer import Buffer as Binding
 from passes.match import functions, outside, splat_of
+from passes.operations import CONTROL
 from passes.types import tensor_type
 
 # Scratch on the stack of the thread that runs the kernel; more of it becomes results that nobody reads.
@@ -51,9 +52,6 @@ class _Rules(dict[str, Rule]):
 
 
 RULES = _Rules({**views.RULES, **updates.RULES, **contractions.RULES, **inner_products.RULES, **control.RULES})
-
-
-CONTROL = ("stablehlo.while", "stablehlo.case", "stablehlo.if")
 
 
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:

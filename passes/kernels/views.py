@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs
+from passes import attributes as attrs, operations
 from passes.kernels.builder import Builder
 from passes.kernels.conversions import converted
 from passes.kernels.elements import Element, RefusedError
@@ -257,18 +257,17 @@ def _concatenate(k: Lowering, op: Any) -> None:
     k.define(op, Value(shape, element, view=target))
 
 
-# What reads an array once, element by element, in a nest that can be cut where its parts meet.
-_NESTS = frozenset(
-    f"stablehlo.{name}"
-    for name in """abs add and ceil clamp compare concatenate convert divide exponential floor log maximum minimum
-    multiply negate or power return select sine sqrt subtract tanh xor dynamic_update_slice reshape slice map""".split()
-)
+# What reads an array once, element by element, in a nest that can be cut where its parts meet, as elementwise
+# operations do.
+_NESTS = frozenset(f"stablehlo.{name}" for name in "concatenate dynamic_update_slice map reshape return slice".split())
 
 
 def _is_read_in_nests(op: Any) -> bool:
     """Whether the result of an operation has one reader, that needs no memory for it."""
     user = _only_user(op)
-    return user is not None and user.name in _NESTS and user.block == op.block
+    if user is None or user.block != op.block:
+        return False
+    return user.name in _NESTS or operations.of(user.name).elementwise
 
 
 def _as_scalar(k: Lowering, value: Value) -> Value:

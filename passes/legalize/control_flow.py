@@ -14,10 +14,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from passes import bindings, build
-from passes.legalize.memory import CHOICES, apart, block_of, is_apart, is_inside, is_view, memory, shared_by
+from passes.legalize.memory import apart, block_of, is_apart, is_inside, is_view, memory, shared_by
 from passes.match import IN_PLACE, constant_of, functions, is_static, operations, outside, size_of, splat_of, written
+from passes.operations import CHOICES, CONTROL
 
-_CONTROL = (*CHOICES, "stablehlo.while", "func.call")
+_CONTROL = (*CONTROL, "func.call")
 
 
 def keep_apart(module: Any, freed: bool = False) -> dict[str, int]:

@@ -6,24 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs, build
+from passes import attributes as attrs, build, operations
 from passes.legalize.floats import BF16, F16, F32
 from passes.legalize.number import Number
 from passes.match import combinations, dtype_of, is_boolean, splat_of
 from passes.patterns import Pattern, pattern
 from passes.types import tensor_type
-
-# The same of zeros and ones.
-_OF_BYTES = {
-    "stablehlo.and": "stablehlo.and",
-    "stablehlo.minimum": "stablehlo.and",
-    "stablehlo.multiply": "stablehlo.and",
-    "stablehlo.or": "stablehlo.or",
-    "stablehlo.maximum": "stablehlo.or",
-    "stablehlo.add": "stablehlo.or",
-    "stablehlo.xor": "stablehlo.xor",
-}
-_EXTREMES = {"stablehlo.minimum", "stablehlo.maximum"}
 
 
 @pattern("stablehlo.reduce")
@@ -46,9 +34,10 @@ def reduce_wider(op: Any) -> Any:
 
 def _wider(name: str, value: Any) -> tuple[str, Any]:
     """By what and as which dtype values are combined."""
-    if name in _OF_BYTES and is_boolean(value):
-        return _OF_BYTES[name], np.dtype(np.int8)
-    if name in _EXTREMES and dtype_of(value) in (F16, BF16):
+    row = operations.of(name)
+    if row.of_booleans and is_boolean(value):
+        return row.of_booleans, np.dtype(np.int8)
+    if row.chooses and dtype_of(value) in (F16, BF16):
         return name, F32
     return name, dtype_of(value)
 

@@ -9,11 +9,10 @@ from typing import Any
 from passes import bindings, build
 from passes.legalize.memory import apart, bits_as, is_view
 from passes.match import IN_PLACE, functions, is_static, rank_of, uses, written
+from passes.operations import CONTROL
 
-# Regions of these run on the host, one operation after the other; those of others are parts of a kernel.
-_CONTROL = ("stablehlo.while", "stablehlo.if", "stablehlo.case")
 _BARRIER = "stablehlo.optimization_barrier"
-_KEPT = ("stablehlo.constant", _BARRIER, "func.call", *_CONTROL)
+_KEPT = ("stablehlo.constant", _BARRIER, "func.call", *CONTROL)
 
 
 def separate(module: Any) -> int:
@@ -77,7 +76,7 @@ def _computing(module: Any) -> Iterator[tuple[Any, Any]]:
 
 def _computing_in(block: Any) -> Iterator[tuple[Any, Any]]:
     for op, following in itertools.pairwise([op.operation for op in block.operations]):
-        if op.name in _CONTROL:
+        if op.name in CONTROL:
             for region in op.regions:
                 for inner in region.blocks:
                     yield from _computing_in(inner)

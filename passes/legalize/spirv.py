@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs, build
+from passes import attributes as attrs, build, operations
 from passes.legalize.memory import apart
 from passes.legalize.number import Number, copysign, mapped, power_of_two, where
 from passes.match import is_floating, is_static, producer, single_op, splat_of, uses
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
-
-# Operations whose bodies compute with single elements, and cannot hold a value apart.
-_OF_ELEMENTS = tuple(f"stablehlo.{name}" for name in "map reduce reduce_window scatter select_and_scatter sort".split())
 
 
 def _is_integer(x: Number, kinds: str) -> bool:
@@ -274,7 +271,8 @@ def arithmetic_with_zero(op: Any) -> Any:
     quotient by such a zero is never written: the result is what the memory held before.
     """
     operation = op.operation
-    if operation.parent.name in _OF_ELEMENTS:
+    # The body of a reduction computes with single elements, and cannot keep a value in memory.
+    if operations.of(operation.parent.name).regions is operations.Regions.ELEMENTS:
         return None
     operands = list(operation.operands)
     for i, value in enumerate(operands):

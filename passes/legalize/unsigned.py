@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs, build
+from passes import attributes as attrs, build, operations
 from passes.legalize.number import Number
 from passes.match import is_boolean, is_static, producer, single_op
 from passes.patterns import Pattern, pattern
@@ -32,10 +32,6 @@ def reverse_unsigned(op: Any) -> Any:
     return Number(reversed_).bitcast(numpy_dtype(operand.type.element_type)).value
 
 
-_ORDERED = {"stablehlo.maximum", "stablehlo.minimum"}
-_BITWISE = {"stablehlo.add", "stablehlo.multiply", "stablehlo.and", "stablehlo.or", "stablehlo.xor"}
-
-
 @pattern("stablehlo.reduce_window")
 def reduce_window_unsigned(op: Any) -> Any:
     """reduce_window of unsigned integers on their bits, for a body of one op.
@@ -48,14 +44,15 @@ def reduce_window_unsigned(op: Any) -> Any:
     if len(operands) != 2 or not _is_unsigned(operands[0]) or not is_static(operands[0]):
         return None
     name = single_op(operation.regions[0])
-    if name is None or name not in _ORDERED | _BITWISE:
+    row = operations.of(name or "")
+    if name is None or not (row.chooses or row.signless):
         return None
     dtype = numpy_dtype(operands[0].type.element_type)
     top = -(1 << (dtype.itemsize * 8 - 1))
 
     def encode(value: Any) -> Any:
         number = Number(value).bits()
-        return (number ^ top if name in _ORDERED else number).value
+        return (number ^ top if row.chooses else number).value
 
     signed = np.dtype(f"int{dtype.itemsize * 8}")
     result_type = tensor_type(operation.results[0].type.shape, signed)
@@ -69,7 +66,7 @@ def reduce_window_unsigned(op: Any) -> Any:
     scalar = tensor_type((), signed)
     build.unary_region(made, 0, [scalar, scalar], lambda a, b: build.op(name, [a, b]))
     result = Number(made.results[0])
-    return (result ^ top if name in _ORDERED else result).bitcast(dtype).value
+    return (result ^ top if row.chooses else result).bitcast(dtype).value
 
 
 @pattern("stablehlo.convert")

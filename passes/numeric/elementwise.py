@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from passes.numeric import special
-
 Array = np.ndarray
 
 
@@ -185,10 +183,6 @@ def absolute(x: Array) -> Array:
     return np.abs(x)
 
 
-def next_after(x: Array, y: Array) -> Array:
-    return np.nextafter(x, y)
-
-
 def convert(x: Array, dtype: np.dtype[Any]) -> Array:
     """Conversion: to bool by `!= 0`, complex to real drops the imaginary part, float to integer saturates."""
     if dtype.kind == "b":
@@ -266,78 +260,27 @@ def reduce_precision(x: Array, exponent_bits: int, mantissa_bits: int) -> Array:
     return np.where(np.isfinite(wide) & (wide != 0), rounded, wide).astype(x.dtype)
 
 
-UNARY: dict[str, Callable[[Array], Array]] = {
-    "stablehlo.abs": absolute,
-    "stablehlo.cbrt": cbrt,
-    "stablehlo.ceil": through_float32(np.ceil),
-    "stablehlo.cosine": through_float32(np.cos),
-    "stablehlo.count_leading_zeros": count_leading_zeros,
-    "stablehlo.exponential": through_float32(np.exp),
-    "stablehlo.exponential_minus_one": through_float32(np.expm1),
-    "stablehlo.floor": through_float32(np.floor),
-    "stablehlo.imag": lambda x: np.imag(x) if x.dtype.kind == "c" else np.zeros_like(x),
-    "stablehlo.is_finite": lambda x: np.isfinite(x),
-    "stablehlo.log": through_float32(np.log),
-    "stablehlo.log_plus_one": through_float32(np.log1p),
-    "stablehlo.logistic": logistic,
-    "stablehlo.negate": lambda x: np.negative(x),
-    "stablehlo.not": logical_not,
-    "stablehlo.popcnt": popcnt,
-    "stablehlo.real": lambda x: np.real(x),
-    "stablehlo.round_nearest_afz": through_float32(round_away),
-    "stablehlo.round_nearest_even": through_float32(np.rint),
-    "stablehlo.rsqrt": rsqrt,
-    "stablehlo.sign": sign,
-    "stablehlo.sine": through_float32(np.sin),
-    "stablehlo.sqrt": through_float32(np.sqrt),
-    "stablehlo.tan": through_float32(np.tan),
-    "stablehlo.tanh": through_float32(np.tanh),
-    "chlo.acos": through_float32(np.arccos),
-    "chlo.acosh": through_float32(np.arccosh),
-    "chlo.asin": through_float32(np.arcsin),
-    "chlo.asinh": through_float32(np.arcsinh),
-    "chlo.atan": through_float32(np.arctan),
-    "chlo.atanh": through_float32(np.arctanh),
-    "chlo.conj": np.conj,
-    "chlo.cosh": through_float32(np.cosh),
-    "chlo.sinh": through_float32(np.sinh),
-    "chlo.tan": through_float32(np.tan),
-    "chlo.square": lambda x: x * x,
-    "chlo.is_inf": np.isinf,
-    "chlo.is_neg_inf": lambda x: np.isinf(x) & np.signbit(x),
-    "chlo.is_pos_inf": lambda x: np.isinf(x) & ~np.signbit(x),
-    "chlo.bessel_i1e": through_float64(special.bessel_i1e),
-    "chlo.digamma": through_float64(special.digamma),
-    "chlo.erf": through_float64(special.erf),
-    "chlo.erf_inv": through_float64(special.erf_inv),
-    "chlo.erfc": through_float64(special.erfc),
-    "chlo.lgamma": through_float64(special.lgamma),
-}
-
-BINARY: dict[str, Callable[[Array, Array], Array]] = {
-    "stablehlo.add": lambda x, y: x | y if x.dtype.kind == "b" else x + y,
-    "stablehlo.and": lambda x, y: x & y,
-    "stablehlo.atan2": through_float32(np.arctan2),
-    "stablehlo.complex": lambda x, y: _complex(x, y),
-    "stablehlo.divide": divide,
-    "stablehlo.maximum": maximum,
-    "stablehlo.minimum": minimum,
-    "stablehlo.multiply": lambda x, y: x & y if x.dtype.kind == "b" else x * y,
-    "stablehlo.or": lambda x, y: x | y,
-    "stablehlo.power": power,
-    "stablehlo.remainder": remainder,
-    "stablehlo.shift_left": shift_left,
-    "stablehlo.shift_right_arithmetic": shift_right_arithmetic,
-    "stablehlo.shift_right_logical": shift_right_logical,
-    "stablehlo.subtract": lambda x, y: x - y,
-    "stablehlo.xor": lambda x, y: x ^ y,
-    "chlo.next_after": next_after,
-    "chlo.polygamma": through_float64(special.polygamma),
-    "chlo.zeta": through_float64(special.zeta),
-}
+def add(x: Array, y: Array) -> Array:
+    """The sum; of booleans, whether either holds."""
+    return x | y if x.dtype.kind == "b" else x + y
 
 
-def _complex(x: Array, y: Array) -> Array:
+def subtract(x: Array, y: Array) -> Array:
+    return x - y
+
+
+def multiply(x: Array, y: Array) -> Array:
+    """The product; of booleans, whether both hold."""
+    return x & y if x.dtype.kind == "b" else x * y
+
+
+def imag(x: Array) -> Array:
+    """The imaginary parts, which are zeros for real numbers."""
+    return np.imag(x) if x.dtype.kind == "c" else np.zeros_like(x)
+
+
+def complex_of(x: Array, y: Array) -> Array:
+    """The complex numbers with these parts."""
     result = np.empty(x.shape, np.complex64 if x.dtype == np.float32 else np.complex128)
     result.real, result.imag = x, y
     return result

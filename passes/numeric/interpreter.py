@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs, bindings, match
+from passes import attributes as attrs, bindings, match, operations
 from passes.errors import InterpretError, message
 from passes.numeric import elementwise, products, shapes
 from passes.patterns import location_text
@@ -101,10 +101,9 @@ class _Interpreter:
         return [_as_result(value, result) for value, result in zip(results, operation.results)]
 
     def _run(self, name: str, op: Any, operands: list[Array], env: Environment) -> Any:
-        if name in elementwise.UNARY:
-            return elementwise.UNARY[name](operands[0])
-        if name in elementwise.BINARY:
-            return elementwise.BINARY[name](*operands)
+        meaning = operations.of(name).numpy
+        if meaning is not None:
+            return meaning(*operands)
         if name in SIMPLE:
             return SIMPLE[name](op, *operands)
         if name in _REGIONS:
@@ -121,8 +120,9 @@ class _Interpreter:
         if inner == "compare":
             return _compare(op, *pair)
         for full in (f"stablehlo.{inner}", f"chlo.{inner}"):
-            if full in elementwise.BINARY:
-                return elementwise.BINARY[full](*pair)
+            meaning = operations.of(full).numpy
+            if meaning is not None:
+                return meaning(*pair)
         raise InterpretError(message(f"the oracle does not know {name}", where=location_text(op)))
 
     def region(self, op: Any, index: int, env: Environment) -> Callable[[list[Array]], list[Array]]:
@@ -153,6 +153,7 @@ def _clamp(op: Any, low: Array, x: Array, high: Array) -> Array:
     return elementwise.minimum(elementwise.maximum(x, low), high)
 
 
+# Operations whose meaning depends on attributes; `passes.operations` has that of all others.
 SIMPLE: dict[str, Callable[..., Any]] = {
     "stablehlo.constant": lambda op: match.constant_of(op.operation.results[0]),
     "stablehlo.iota": shapes.iota,

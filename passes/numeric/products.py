@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs, match
+from passes import attributes as attrs, match, operations
 from passes.numeric import elementwise
 from passes.numeric.shapes import pad_array, result_dtype, result_shape
 
@@ -76,32 +76,20 @@ def convolution(op: Any, x: Array, kernel: Array) -> Array:
     return elementwise.convert(result.transpose(axes), dtype)
 
 
-_UFUNCS: dict[str, Any] = {
-    "stablehlo.add": np.add,
-    "stablehlo.multiply": np.multiply,
-    "stablehlo.and": np.bitwise_and,
-    "stablehlo.or": np.bitwise_or,
-    "stablehlo.xor": np.bitwise_xor,
-}
-
-
 def _reduce_fast(name: str | None, x: Array, initial: Array, axes: tuple[int, ...]) -> Array | None:
     """The reduction by one NumPy call, for the ops that have one."""
-    if name is None:
+    row = operations.of(name or "")
+    if x.dtype.kind == "b":
+        row = operations.of(row.of_booleans)
+    function = row.ufunc
+    if function is None:
         return None
-    if name in ("stablehlo.maximum", "stablehlo.minimum") and x.dtype.kind in "iu":
-        extreme: Any = np.maximum if name == "stablehlo.maximum" else np.minimum
-        return np.asarray(extreme.reduce(x, axis=axes, initial=initial[()]), x.dtype)
-    if x.dtype.kind == "b" and name in ("stablehlo.and", "stablehlo.or"):
-        logical: Any = np.logical_and if name == "stablehlo.and" else np.logical_or
-        return np.asarray(logical(logical.reduce(x, axis=axes), initial))
-    if name in _UFUNCS and x.dtype.kind in "iu" and x.dtype.isbuiltin == 1:
-        reduced = _UFUNCS[name].reduce(x, axis=axes, dtype=x.dtype) if axes else x
-        return np.asarray(_UFUNCS[name](reduced, initial), x.dtype)
-    if name in ("stablehlo.add", "stablehlo.multiply") and x.dtype.kind in "fVc" and x.size > 64:
+    if x.dtype.kind == "b" or (x.dtype.kind in "iu" and x.dtype.isbuiltin == 1):
+        return np.asarray(function.reduce(x, axis=axes, dtype=x.dtype, initial=initial[()]), x.dtype)
+    # NumPy's extremes of floats do not tell zeros apart.
+    if not row.chooses and x.dtype.kind in "fVc" and x.size > 64:
         wide: Any = np.complex128 if x.dtype.kind == "c" else np.float64
-        fn = _UFUNCS[name]
-        return np.asarray(fn(fn.reduce(x.astype(wide), axis=axes), initial.astype(wide))).astype(x.dtype)
+        return np.asarray(function(function.reduce(x.astype(wide), axis=axes), initial.astype(wide))).astype(x.dtype)
     return None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs, build
+from passes import attributes as attrs, build, operations
 from passes.match import (
     dtype_of,
     is_boolean,
@@ -187,11 +187,9 @@ def idempotent(op: Any) -> Any:
     inner = producer(op.operand)
     if inner is None:
         return None
-    roundings = ("floor", "ceil", "round_nearest_even", "round_nearest_afz")
-    name, inner_name = op.operation.name.split(".")[1], inner.operation.name
-    if name == "sign":
-        return op.operand if inner_name == "stablehlo.sign" and not is_complex(op.operand) else None
-    return op.operand if inner_name in {f"stablehlo.{r}" for r in roundings} else None
+    if op.operation.name == "stablehlo.sign":
+        return op.operand if inner.operation.name == "stablehlo.sign" and not is_complex(op.operand) else None
+    return op.operand if operations.of(inner.operation.name).integral else None
 
 
 @pattern("stablehlo.maximum", "stablehlo.minimum", "stablehlo.and", "stablehlo.or")

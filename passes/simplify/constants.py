@@ -12,21 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs, build
+from passes import attributes as attrs, build, operations
 from passes.match import constant_of, dtype_of, is_static, producer, shape_of, size_of, splat_of
-from passes.numeric import elementwise, evaluate, interpreter
+from passes.numeric import interpreter
+from passes.numeric.interpreter import evaluate
+from passes.operations import Precision
 from passes.patterns import pattern
 
 MAX_ELEMENTS = 256
 
-_ARITHMETIC = (
-    "abs add and ceil clamp compare complex convert count_leading_zeros divide floor imag is_finite maximum minimum "
-    "multiply negate not or popcnt real remainder round_nearest_afz round_nearest_even select shift_left "
-    "shift_right_arithmetic shift_right_logical sign sqrt subtract xor"
-)
-_MOVES = "bitcast_convert broadcast_in_dim concatenate pad reshape reverse slice transpose"
-_EXACT = tuple(f"stablehlo.{name}" for name in _ARITHMETIC.split())
-_SHAPES = tuple(f"stablehlo.{name}" for name in _MOVES.split())
+_KNOWN = [row for row in operations.TABLE.values() if row.numpy is not None or row.name in interpreter.SIMPLE]
+_EXACT = tuple(row.name for row in _KNOWN if row.elementwise and row.precision is not Precision.OPEN)
+_MOVES = tuple(row.name for row in _KNOWN if row.moves)
 
 
 def _is_exact(op: Any) -> bool:
@@ -36,7 +33,7 @@ def _is_exact(op: Any) -> bool:
     if any(dtype.isbuiltin != 1 and dtype.name != "bfloat16" for dtype in dtypes):
         return False
     if any(dtype.kind == "c" for dtype in dtypes):
-        return name in ("real", "imag", "complex", "negate", "add", "subtract", "select", "compare")
+        return operations.of(op.operation.name).by_parts
     if name == "remainder":
         return all(dtype.kind in "iu" for dtype in dtypes)
     return True
@@ -71,14 +68,9 @@ def fold_splats(op: Any) -> Any:
 
 def _scalar_result(op: Any, numbers: list[np.ndarray]) -> np.ndarray:
     # Operands of one element stand for the whole arrays: elementwise ops do not look at shapes.
-    name = op.operation.name
+    meaning = operations.of(op.operation.name).numpy
     with np.errstate(all="ignore"):
-        if name in elementwise.UNARY:
-            value = elementwise.UNARY[name](numbers[0])
-        elif name in elementwise.BINARY:
-            value = elementwise.BINARY[name](*numbers)
-        else:
-            value = interpreter.SIMPLE[name](op, *numbers)
+        value = meaning(*numbers) if meaning is not None else interpreter.SIMPLE[op.operation.name](op, *numbers)
     return np.asarray(value)
 
 
@@ -110,7 +102,7 @@ def fold_small(op: Any) -> Any:
     return _emit(op, evaluate(op, arrays)[0])
 
 
-@pattern(*_SHAPES)
+@pattern(*_MOVES)
 def fold_moves(op: Any) -> Any:
     """A small constant, moved, cut, joined or padded -> a constant. Exact."""
     if not all(producer(value, "stablehlo.constant") is not None for value in op.operation.operands):
@@ -140,7 +132,7 @@ def _computed(value: Any, most: int, of: Callable[[Any], np.ndarray | None]) -> 
     name = op.operation.name if op is not None else ""
     if name == "stablehlo.constant":
         return constant_of(value)
-    if op is None or name not in (*_EXACT, *_SHAPES, "stablehlo.iota"):
+    if op is None or name not in (*_EXACT, *_MOVES, "stablehlo.iota"):
         return None
     if name in _EXACT and not _is_exact(op):
         return None

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from passes import build
+from passes import build, operations
 from passes.match import dtype_of, is_floating, is_splat, producer, splat_of
-from passes.numeric import elementwise
 from passes.patterns import pattern
 
 
@@ -172,20 +171,21 @@ def root_of_square(op: Any) -> Any:
     return build.op("stablehlo.abs", [inner.lhs])
 
 
-_FUNCTIONS = "atan2 cbrt cosine exponential exponential_minus_one log log_plus_one logistic power rsqrt sine tan tanh"
-_TRANSCENDENTAL = tuple(f"stablehlo.{name}" for name in _FUNCTIONS.split())
+_OPEN = operations.where(precision=operations.Precision.OPEN)
+_FUNCTIONS = tuple(name for name in _OPEN if operations.of(name).numpy is not None)
 
 
-@pattern(*_TRANSCENDENTAL, exact=False)
+@pattern(*_FUNCTIONS, exact=False)
 def fold_functions(op: Any) -> Any:
     """A function of constants -> its value. Differs from the compiled function by rounding."""
     numbers = [splat_of(value) for value in op.operation.operands]
     if any(number is None for number in numbers) or not is_floating(op.operation.results[0]):
         return None
     arrays = [np.asarray(n, dtype_of(v)) for n, v in zip(numbers, op.operation.operands)]
-    table: dict[str, Any] = {**elementwise.UNARY, **elementwise.BINARY}
+    meaning = operations.of(op.operation.name).numpy
+    assert meaning is not None, "these have one"
     with np.errstate(all="ignore"):
-        return build.full(table[op.operation.name](*arrays), op.operation.results[0])
+        return build.full(meaning(*arrays), op.operation.results[0])
 
 
 PATTERNS = (

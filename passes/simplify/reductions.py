@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs, build
+from passes import attributes as attrs, build, operations
 from passes.match import dtype_of, is_static, producer, shape_of, single_op, splat_of
 from passes.patterns import pattern
 
-# Functions of one element that a pad and a reduction may have between them; a conversion is to the result's dtype.
-_FUNCTIONS: dict[str, Any] = {"stablehlo.negate": np.negative, "stablehlo.abs": np.abs, "stablehlo.convert": np.asarray}
+
+def _is_exact_function(op: Any) -> bool:
+    """Whether an op computes each element from one element, and all targets compute the same."""
+    row = operations.of(op.operation.name)
+    known = row.numpy is not None or row.name == "stablehlo.convert"
+    return known and len(op.operation.operands) == 1 and row.precision is not operations.Precision.OPEN
 
 
 def _combination(op: Any) -> str | None:
@@ -46,7 +50,7 @@ def reduce_of_pad(op: Any) -> Any:
         return None
     functions = []
     value = op.inputs[0]
-    while (made := producer(value)) is not None and made.operation.name in _FUNCTIONS:
+    while (made := producer(value)) is not None and _is_exact_function(made):
         functions.append(made)
         value = made.operation.operands[0]
     inner = producer(value, "stablehlo.pad")
@@ -59,14 +63,14 @@ def reduce_of_pad(op: Any) -> Any:
         return None
     number = np.asarray(filling)
     for made in reversed(functions):
-        number = _FUNCTIONS[made.operation.name](number).astype(dtype_of(made.operation.results[0]))
+        meaning = operations.of(made.operation.name).numpy or np.asarray
+        number = meaning(number).astype(dtype_of(made.operation.results[0]))
     if not _changes_nothing(name, number[()], initial):
         return None
     value = inner.operand
     for made in reversed(functions):
-        function = made.operation.name
-        converts = function == "stablehlo.convert"
-        value = build.convert(value, dtype_of(made.operation.results[0])) if converts else build.op(function, [value])
+        type_ = build.tensor_type(shape_of(value), dtype_of(made.operation.results[0]))
+        value = build.op(made.operation.name, [value], type_)
     (reduced,) = build.reduce([name], [value], [op.init_values[0]], dimensions)
     kept = [d for d in range(len(low)) if d not in dimensions]
     return build.pad(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from passes import operations
 from passes.match import host_operations
 
-_COMMUTATIVE = ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
-_NAMES = frozenset(f"stablehlo.{name}" for name in _COMMUTATIVE)
+_NAMES = operations.where(commutative=True)
 
 
 def found(module: Any) -> bool:

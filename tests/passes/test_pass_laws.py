@@ -6,7 +6,7 @@ import pytest
 from pass_helpers import op_names, parse, same_bits
 
 from passes import PassOptions, run
-from passes.numeric import interpret
+from passes.numeric.interpreter import interpret
 from passes.simplify import algebra, casts, constants, control_flow, fast_math, reductions, shapes
 
 C = "stablehlo.constant dense"

@@ -6,7 +6,7 @@ import pytest
 from pass_helpers import run_iree, same_bits
 
 from passes import InterpretError
-from passes.numeric import interpret
+from passes.numeric.interpreter import interpret
 
 RNG = np.random.default_rng(7)
 X = RNG.standard_normal((4, 6)).astype(np.float32)

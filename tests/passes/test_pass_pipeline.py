@@ -10,10 +10,19 @@ import pytest
 from pass_helpers import op_names, parse
 
 import passes
-from passes import InvalidModuleError, Pass, PassError, PatternError, PipelineError, bindings, build, match
+from passes import (
+    InvalidModuleError,
+    Pass,
+    PassError,
+    PatternError,
+    PipelineError,
+    bindings,
+    build,
+    match,
+    operations as table,
+)
 from passes.__main__ import main
-from passes.dialects import operands
-from passes.numeric import interpret
+from passes.numeric.interpreter import interpret
 
 TEXT = """func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
   %c = stablehlo.constant dense<-0.0> : tensor<4xf32>
@@ -33,7 +42,7 @@ def log_as_two_ops(op):
 def test_importing_passes_does_not_load_the_compiler():
     code = (
         "import sys, passes, passes.patterns, passes.pipeline, passes.match, passes.build, passes.bindings\n"
-        "import passes.numeric, passes.simplify, passes.fusion, passes.analysis.clobber\n"
+        "import passes.numeric.interpreter, passes.simplify, passes.fusion, passes.analysis.clobber\n"
         "assert 'iree.compiler' not in sys.modules, 'loaded'"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -260,7 +269,7 @@ def test_a_pattern_for_an_op_that_does_not_exist_is_refused(name, close):
 def test_every_op_that_the_compiler_registers_can_be_named_in_a_pattern():
     context = bindings.new_context()
     for dialect, count in (("stablehlo", 110), ("chlo", 40)):
-        named = operands.op_names(dialect)
+        named = table.names(dialect)
         assert len([name for name in named if context.is_registered_operation(name)]) >= count
 
 
@@ -281,7 +290,7 @@ def test_unknown_laws_are_refused_with_the_list(capsys):
         ("stablehlo.cosin", "did you mean 'stablehlo.cosine'"),
         ("cosine", "did you mean 'stablehlo.cosine'?"),
         ("nowhere.cosine", "did you mean 'stablehlo.cosine'?"),
-        ("stablehlo.zzzzzzzz", "passes.dialects.operands lists the ops"),
+        ("stablehlo.zzzzzzzz", "passes.operations.TABLE lists them"),
     ],
 )
 def test_building_an_op_that_does_not_exist_is_an_error_with_names_near_it(name, fix):

@@ -10,7 +10,7 @@ from test_pass_laws import sample_arguments
 import stagec
 import stagec.numpy as snp
 from passes import PassOptions, run
-from passes.numeric import interpret
+from passes.numeric.interpreter import interpret
 
 SHAPE = (2, 3)
 FLOAT, INT, BOOL = "f32", "i32", "i1"

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from passes import bindings, build
+from passes import bindings, build, operations
 from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.kernel import Lowering, element_type
 from passes.kernels.linear import ZERO, Linear
@@ -42,7 +42,7 @@ class Alone:
         self.k = Lowering(rules, processor)
         self.code, self.op, self.processor = self.k.code, op, processor
         self.groups, self.group = 1, ZERO
-        self.is_update = op.name in ("stablehlo.dynamic_update_slice", "stablehlo.scatter")
+        self.is_update = operations.of(op.name).memory is operations.Memory.UPDATED
         self.results = results_of(op)
         self.sources = [value for value in op.operands if numbers_of(op, value) is None]
         if op.name == "stablehlo.scatter" and (spare := spare_row(op)) is not None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from passes import attributes as attrs
+from passes import attributes as attrs, operations
+from passes.kernels import views
 from passes.kernels.builder import Builder
 from passes.kernels.dispatch import HOST
 from passes.kernels.kernel import Lowering, element_type
@@ -16,11 +17,7 @@ from passes.kernels.values import Index, Item, Value
 from passes.match import outside
 
 # Operations that may be a part of a kernel in addition to those that are elementwise and to `reduce`.
-MOVES = frozenset(
-    f"stablehlo.{name}"
-    for name in """broadcast_in_dim concatenate constant dynamic_slice gather iota map optimization_barrier pad reshape
-    reverse slice transpose""".split()
-)
+MOVES = frozenset(views.RULES)
 
 
 class Lazy(Lowering):
@@ -103,8 +100,5 @@ def captured(block: Any) -> list[Any]:
 def has_effects(op: Any) -> bool:
     """Whether an operation may do more than compute its results: these stay in their order."""
     if op.name.startswith("stablehlo."):
-        return op.name in _EFFECTS
+        return operations.of(op.name).effects
     return bool(op.name != "flow.dispatch")
-
-
-_EFFECTS = frozenset(f"stablehlo.{name}" for name in "custom_call while if case infeed outfeed send recv".split())

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from passes import attributes as attrs
+from passes import attributes as attrs, operations
 from passes.kernels import contractions
 from passes.kernels.arithmetic import can
 from passes.kernels.dispatch import HOST
@@ -28,7 +28,7 @@ _COUNTED = 40
 # Values that take more are kept even for one reader: code becomes no longer than that.
 _LONGEST = 400
 # Operations that pass elements on, so that their readers are those of their operand.
-_PASSING = ("stablehlo.reshape", "stablehlo.broadcast_in_dim", "stablehlo.transpose", "stablehlo.optimization_barrier")
+_PASSING = (*operations.where(layout=True), "stablehlo.optimization_barrier")
 # Axes of at most so many elements may be gone through one by one.
 SHORT = 16
 # The share of loads that are put together lane by lane, above which a kernel is slower than the compiler's.
@@ -36,8 +36,6 @@ GATHERED = 0.25
 # Workgroups that a kernel has at most.
 MOST = 32
 _STAYING = (*_PASSING, *(f"stablehlo.{name}" for name in "slice reverse iota gather dynamic_slice".split()))
-_UPDATES = ("stablehlo.dynamic_update_slice", "stablehlo.scatter")
-_PARTED = ("stablehlo.concatenate", "stablehlo.pad")
 
 
 class Node:
@@ -114,7 +112,9 @@ class Stay:
         self.op = op
         self.needs: list[Buffer] = []
         # A kernel copies what it updates, which would be a copy for each round; the compiler updates in place.
-        self.is_alone = is_alone(op) and not (is_repeated and op.name in _UPDATES)
+        self.is_alone = is_alone(op) and not (
+            is_repeated and operations.of(op.name).memory is operations.Memory.UPDATED
+        )
 
 
 class Reading:
@@ -264,7 +264,7 @@ class Reading:
                 for value in starts if op.name == "stablehlo.dynamic_slice" else ():
                     self._kept(value)
                 maker = producer(array)
-                is_parted = maker is not None and maker.operation.name in _PARTED
+                is_parted = maker is not None and operations.of(maker.operation.name).joins
                 if self.k.env[array].splat is None and (is_parted or self.k.record(self.k.env[array]).choices):
                     # Where a taken element lies is not known, so neither is the part that has it.
                     self._kept(array)
@@ -301,7 +301,7 @@ class Reading:
             if self.k.record(value).cost > _LONGEST:
                 self._kept(result)
             return
-        if op.name in _PARTED:
+        if operations.of(op.name).joins:
             if len(readers) > 1 or self.k.record(value).choices > 4:
                 self._kept(result)
             return

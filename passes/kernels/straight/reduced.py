@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from passes import attributes as attrs, bindings, build
+from passes import attributes as attrs, bindings, build, operations
 from passes.match import producer, splat_of
 
-# What may lie between: as cheap to compute twice as to read.
-_NAMES = "add subtract multiply maximum minimum negate abs select compare convert and or"
-_CHEAP = frozenset(f"stablehlo.{name}" for name in _NAMES.split())
 # What reads memory, in which the transposed elements are then.
 _IN_MEMORY = ("func.return", "stablehlo.return", "flow.dispatch")
 _MOST = 8
@@ -61,7 +58,8 @@ class _Chain:
             found = attrs.ints(operation, "permutation")
             self.permutation = self.permutation or found
             return found == self.permutation
-        if operation.name not in _CHEAP or len(self.operations) == _MOST:
+        # What lies between is as cheap to compute twice as to read.
+        if operations.of(operation.name).cost is not operations.Cost.CHEAP or len(self.operations) == _MOST:
             return False
         self.operations[operation] = None
         return all(self.takes(operand) for operand in operation.operands)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from passes import attributes as attrs
@@ -11,28 +12,16 @@ from passes.kernels.kernel import element_type
 from passes.kernels.updates import check_scatter
 from passes.match import producer, splat_of
 
-_ALONE = tuple(
-    f"stablehlo.{name}" for name in "bitcast_convert dynamic_update_slice pad reduce_window scatter sort".split()
-)
-
 
 def is_alone(op: Any) -> bool:
     """Whether an operation is a kernel of its own."""
-    if op.name not in _ALONE or not results_of(op):
+    check = _CHECKS.get(op.name)
+    if check is None or not results_of(op):
         return False
     try:
         for value in (*op.operands, *op.results):
             element_type(value.type)
-        if op.name == "stablehlo.bitcast_convert":
-            return len({element_type(value.type)[1].size for value in (op.operands[0], op.results[0])}) == 2
-        if op.name == "stablehlo.scatter":
-            check_scatter(op)
-        if op.name == "stablehlo.sort":
-            _check_sort(op)
-        if op.name == "stablehlo.reduce_window":
-            _check_window(op)
-        if op.name == "stablehlo.pad":
-            return min((*attrs.ints(op, "edge_padding_low"), *attrs.ints(op, "edge_padding_high"))) >= 0
+        check(op)
     except RefusedError:
         return False
     return True
@@ -132,3 +121,26 @@ def _check_window(op: Any) -> None:
     is_neutral = first.item() == neutral(kinds[0], element)
     if any(w.low + w.high for w in found) and not is_neutral and kinds[0] in ("add", "mul", "xor"):
         raise RefusedError("padding that changes results")
+
+
+def _check_bitcast(op: Any) -> None:
+    """Refuse bitcasts that keep the width, which are elementwise."""
+    if len({element_type(value.type)[1].size for value in (op.operands[0], op.results[0])}) == 1:
+        raise RefusedError("a bitcast of equal widths")
+
+
+def _check_pad(op: Any) -> None:
+    """Refuse padding that cuts elements off."""
+    if min((*attrs.ints(op, "edge_padding_low"), *attrs.ints(op, "edge_padding_high"))) < 0:
+        raise RefusedError("negative padding")
+
+
+# The operations that have a kernel of their own, each with what refuses those that have none.
+_CHECKS: dict[str, Callable[[Any], None]] = {
+    "stablehlo.bitcast_convert": _check_bitcast,
+    "stablehlo.dynamic_update_slice": lambda op: None,
+    "stablehlo.pad": _check_pad,
+    "stablehlo.reduce_window": _check_window,
+    "stablehlo.scatter": check_scatter,
+    "stablehlo.sort": _check_sort,
+}

@@ -11,7 +11,7 @@ import passes
 import stagec
 import stagec.lax as lax
 from passes import bindings
-from passes.numeric import interpret
+from passes.numeric.interpreter import interpret
 
 WINDOW = "window = {stride = [1, 1], pad = [[1, 1], [0, 1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1]}"
 COUNTS = "{batch_group_count = 1 : i64, feature_group_count = 1 : i64}"

@@ -1,0 +1,85 @@
+"""The table of operations: what is known of each of StableHLO's and CHLO's, once. It loads no compiler.
+
+    operations.of("stablehlo.add").commutative
+
+A pass that depends on a property of operations asks their records; what it does for one operation is its own.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from passes.errors import UnknownOpError, caller, message
+from passes.operations import elementwise, moves, others
+from passes.operations.record import Cost, Memory, Operation, Precision, Regions
+
+__all__ = [
+    "CHOICES",
+    "CONTROL",
+    "IN_PLACE",
+    "TABLE",
+    "Cost",
+    "Memory",
+    "Operation",
+    "Precision",
+    "Regions",
+    "names",
+    "of",
+    "unknown_op",
+    "where",
+]
+
+TABLE: dict[str, Operation] = {row.name: row for row in (*elementwise.ROWS, *moves.ROWS, *others.ROWS)}
+
+# What is assumed of an operation of another dialect. Calls of kernels read their operands and return new memory.
+_UNKNOWN = Operation("", None)
+_CALLS = {"flow.dispatch": Operation("flow.dispatch", None, memory=Memory.NEW)}
+
+
+def of(name: str) -> Operation:
+    """The record of an operation, by its full name; the most cautious one for another dialect's.
+
+    >>> of("stablehlo.add").commutative, of("stablehlo.subtract").commutative
+    (True, False)
+    """
+    found = TABLE.get(name)
+    return found if found is not None else _CALLS.get(name, _UNKNOWN)
+
+
+def where(**facts: Any) -> tuple[str, ...]:
+    """The names of the operations that have these facts, in alphabetical order.
+
+    >>> where(regions=Regions.CHOICE)
+    ('stablehlo.case', 'stablehlo.if')
+    """
+    rows = TABLE.values()
+    return tuple(sorted(r.name for r in rows if all(getattr(r, name) == value for name, value in facts.items())))
+
+
+CHOICES = where(regions=Regions.CHOICE)
+# Their regions run on the host, one operation after the other.
+CONTROL = where(is_control=True)
+# The compiler computes their results in the memory of operands.
+IN_PLACE = tuple(sorted(row.name for row in TABLE.values() if row.written))
+
+
+def names(dialect: str) -> frozenset[str]:
+    """The full names of a dialect's operations; empty for a dialect that is not in the table."""
+    return frozenset(name for name, row in TABLE.items() if row.dialect == dialect)
+
+
+def unknown_op(name: str, what: str) -> UnknownOpError:
+    """The error for an operation that does not exist.
+
+    Args:
+      what: the function that was given the name.
+    """
+    dialect, _, short = name.rpartition(".")
+    known = sorted(names(dialect) or TABLE, reverse=True)
+    # Compared without the dialect: its letters would make any two names alike.
+    shorts = [TABLE[k].short for k in known]
+    near = [short] if short in shorts else difflib.get_close_matches(short, shorts, n=3)
+    close = [k for n in dict.fromkeys(near) for k in known if TABLE[k].short == n]
+    fix = f"did you mean {' or '.join(map(repr, close))}?" if close else "passes.operations.TABLE lists them"
+    return UnknownOpError(message(f"{what}: there is no op {name}", caller(), fix=fix))

@@ -1,0 +1,149 @@
+"""Elementwise operations: each element of the result follows from the same element of the operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from passes.numeric import elementwise as meaning, special
+from passes.numeric.elementwise import through_float32, through_float64
+from passes.operations.record import Cost, Memory, Operation, Precision
+
+# Integers, and integers and booleans, that the host program of a compiled module has registers for.
+_INTEGERS, _NUMBERS = ("i32", "i64"), ("i1", "i32", "i64")
+
+
+def _row(name: str, operands: str, numpy: Callable[..., Any] | None, **facts: Any) -> Operation:
+    """An operation whose result is not rounded, unless another precision is given."""
+    return Operation(name, operands, True, numpy, **{"precision": Precision.EXACT, **facts})
+
+
+def _function(name: str, numpy: Callable[..., Any], operands: str = "operand") -> Operation:
+    """A function that takes dozens of instructions."""
+    return Operation(name, operands, True, numpy, cost=Cost.COSTLY, precision=Precision.OPEN, memory=Memory.NEW)
+
+
+def _rounding(name: str, numpy: Callable[..., Any]) -> Operation:
+    return _row(f"stablehlo.{name}", "operand", through_float32(numpy), integral=True, memory=Memory.NEW)
+
+
+_ROUNDED: dict[str, Any] = {"precision": Precision.ROUNDED}
+_CHEAP: dict[str, Any] = {"cost": Cost.CHEAP}
+_SYMMETRIC: dict[str, Any] = {"commutative": True, **_CHEAP}
+
+_UNARY = (
+    _row("stablehlo.abs", "operand", meaning.absolute, **_CHEAP),
+    _function("stablehlo.cbrt", meaning.cbrt),
+    _rounding("ceil", np.ceil),
+    _function("stablehlo.cosine", through_float32(np.cos)),
+    _row("stablehlo.count_leading_zeros", "operand", meaning.count_leading_zeros, memory=Memory.NEW),
+    _function("stablehlo.exponential", through_float32(np.exp)),
+    _function("stablehlo.exponential_minus_one", through_float32(np.expm1)),
+    _rounding("floor", np.floor),
+    _row("stablehlo.imag", "operand", meaning.imag, by_parts=True),
+    _row("stablehlo.is_finite", "operand", np.isfinite, memory=Memory.NEW),
+    _function("stablehlo.log", through_float32(np.log)),
+    _function("stablehlo.log_plus_one", through_float32(np.log1p)),
+    _function("stablehlo.logistic", meaning.logistic),
+    _row("stablehlo.negate", "operand", np.negative, by_parts=True, signless=True, host=_INTEGERS, **_CHEAP),
+    _row("stablehlo.not", "operand", meaning.logical_not, signless=True, host=_NUMBERS, **_CHEAP),
+    _row("stablehlo.popcnt", "operand", meaning.popcnt, memory=Memory.NEW),
+    _row("stablehlo.real", "operand", np.real, by_parts=True),
+    _rounding("round_nearest_afz", meaning.round_away),
+    _rounding("round_nearest_even", np.rint),
+    _function("stablehlo.rsqrt", meaning.rsqrt),
+    _row("stablehlo.sign", "operand", meaning.sign, memory=Memory.NEW),
+    _function("stablehlo.sine", through_float32(np.sin)),
+    _row("stablehlo.sqrt", "operand", through_float32(np.sqrt), cost=Cost.COSTLY, memory=Memory.NEW, **_ROUNDED),
+    _function("stablehlo.tan", through_float32(np.tan)),
+    _function("stablehlo.tanh", through_float32(np.tanh)),
+)
+
+_BINARY = (
+    _row(
+        "stablehlo.add", "lhs rhs", meaning.add, ufunc=np.add, by_parts=True, signless=True, host=_INTEGERS,
+        of_booleans="stablehlo.or", **_ROUNDED, **_SYMMETRIC,
+    ),
+    _row(
+        "stablehlo.and", "lhs rhs", np.bitwise_and, ufunc=np.bitwise_and, signless=True, host=_NUMBERS,
+        of_booleans="stablehlo.and", **_SYMMETRIC,
+    ),
+    _function("stablehlo.atan2", through_float32(np.arctan2), "lhs rhs"),
+    _row("stablehlo.complex", "lhs rhs", meaning.complex_of, by_parts=True),
+    _row("stablehlo.divide", "lhs rhs", meaning.divide, cost=Cost.COSTLY, **_ROUNDED),
+    _row(
+        "stablehlo.maximum", "lhs rhs", meaning.maximum, ufunc=np.maximum, chooses=True, host=_INTEGERS,
+        of_booleans="stablehlo.or", **_SYMMETRIC,
+    ),
+    _row(
+        "stablehlo.minimum", "lhs rhs", meaning.minimum, ufunc=np.minimum, chooses=True, host=_INTEGERS,
+        of_booleans="stablehlo.and", **_SYMMETRIC,
+    ),
+    _row(
+        "stablehlo.multiply", "lhs rhs", meaning.multiply, ufunc=np.multiply, signless=True, host=_INTEGERS,
+        of_booleans="stablehlo.and", **_ROUNDED, **_SYMMETRIC,
+    ),
+    _row(
+        "stablehlo.or", "lhs rhs", np.bitwise_or, ufunc=np.bitwise_or, signless=True, host=_NUMBERS,
+        of_booleans="stablehlo.or", **_SYMMETRIC,
+    ),
+    # It may be the identity, where the exponent is 1.
+    _row("stablehlo.power", "lhs rhs", meaning.power, cost=Cost.COSTLY, precision=Precision.OPEN),
+    _row("stablehlo.remainder", "lhs rhs", meaning.remainder, cost=Cost.COSTLY),
+    _row("stablehlo.shift_left", "lhs rhs", meaning.shift_left, signless=True),
+    _row("stablehlo.shift_right_arithmetic", "lhs rhs", meaning.shift_right_arithmetic, signless=True),
+    _row("stablehlo.shift_right_logical", "lhs rhs", meaning.shift_right_logical, signless=True),
+    _row(
+        "stablehlo.subtract", "lhs rhs", meaning.subtract, by_parts=True, signless=True, host=_INTEGERS,
+        **_ROUNDED, **_CHEAP,
+    ),
+    _row(
+        "stablehlo.xor", "lhs rhs", np.bitwise_xor, ufunc=np.bitwise_xor, signless=True, host=_NUMBERS,
+        of_booleans="stablehlo.xor", **_SYMMETRIC,
+    ),
+)  # fmt: skip
+
+# Their results depend on attributes, or on operands that may be one number for all elements.
+_OTHER = (
+    _row("stablehlo.clamp", "min operand max", None, chooses=True),
+    _row("stablehlo.compare", "lhs rhs", None, by_parts=True, host=_NUMBERS, **_CHEAP),
+    _row("stablehlo.convert", "operand", None, host=_NUMBERS, memory=Memory.VIEW, **_ROUNDED, **_CHEAP),
+    # Targets differ in subnormal numbers.
+    _row("stablehlo.reduce_precision", "operand", None, precision=Precision.OPEN),
+    _row(
+        "stablehlo.select", "pred on_true on_false", None, by_parts=True, chooses=True, host=_NUMBERS,
+        sources="on_true on_false", **_CHEAP,
+    ),
+    Operation("stablehlo.uniform_dequantize", "operand", True),
+    Operation("stablehlo.uniform_quantize", "operand", True),
+)  # fmt: skip
+
+_CHLO = (
+    _function("chlo.acos", through_float32(np.arccos)),
+    _function("chlo.acosh", through_float32(np.arccosh)),
+    _function("chlo.asin", through_float32(np.arcsin)),
+    _function("chlo.asinh", through_float32(np.arcsinh)),
+    _function("chlo.atan", through_float32(np.arctan)),
+    _function("chlo.atanh", through_float32(np.arctanh)),
+    _function("chlo.bessel_i1e", through_float64(special.bessel_i1e)),
+    _row("chlo.conj", "operand", np.conj, by_parts=True),
+    _function("chlo.cosh", through_float32(np.cosh)),
+    _function("chlo.digamma", through_float64(special.digamma)),
+    _function("chlo.erf", through_float64(special.erf)),
+    _function("chlo.erf_inv", through_float64(special.erf_inv)),
+    _function("chlo.erfc", through_float64(special.erfc)),
+    _row("chlo.is_inf", "operand", np.isinf),
+    _row("chlo.is_neg_inf", "operand", np.isneginf),
+    _row("chlo.is_pos_inf", "operand", np.isposinf),
+    _function("chlo.lgamma", through_float64(special.lgamma)),
+    _row("chlo.next_after", "lhs rhs", np.nextafter),
+    _function("chlo.polygamma", through_float64(special.polygamma), "lhs rhs"),
+    _function("chlo.sinh", through_float32(np.sinh)),
+    _row("chlo.square", "operand", np.square, **_ROUNDED),
+    _function("chlo.tan", through_float32(np.tan)),
+    _function("chlo.zeta", through_float64(special.zeta), "lhs rhs"),
+)
+
+ROWS = (*_UNARY, *_BINARY, *_OTHER, *_CHLO)

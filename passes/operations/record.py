@@ -1,0 +1,154 @@
+"""What is known of one operation of StableHLO or CHLO, as a record."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+from collections.abc import Callable
+from typing import Any
+
+
+class Cost(enum.IntEnum):
+    """What computing one element takes."""
+
+    FREE = 0
+    """No code of its own: elements are only moved, or not even that."""
+    CHEAP = 1
+    """One instruction: as cheap to compute again as to read."""
+    MODERATE = 2
+    """A few instructions."""
+    COSTLY = 3
+    """A division, a root, or a function that takes dozens of instructions."""
+
+
+class Precision(enum.Enum):
+    """How well the result of an operation on floats is defined."""
+
+    EXACT = "the result is a number of the operands' type: nothing is rounded"
+    ROUNDED = "the result is rounded once, as IEEE 754 defines it"
+    OPEN = "targets differ in the last digits"
+
+
+class Memory(enum.Enum):
+    """What memory a result may be, apart from new memory.
+
+    Of which operands it may be is in `Operation.sources`.
+    """
+
+    NEW = "new memory, whatever the compiler folds: no operand makes the operation the identity"
+    FOLDED = "an operand's memory if the operation turns out to be the identity, such as x + 0"
+    SAME = "the memory of the operand of the same number"
+    VIEW = "an operand's memory, all of it, with another shape, order of axes or type"
+    PART = "a part of an operand's memory"
+    UPDATED = "an operand's memory, in which elements have been replaced"
+
+
+class Regions(enum.Enum):
+    """What the regions of an operation are."""
+
+    NONE = "there are none"
+    ELEMENTS = "functions of scalars, applied to elements within one kernel"
+    CHOICE = "branches, one of which runs"
+    LOOP = "the condition and the body of a loop"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation.
+
+    Attributes:
+      name: the full name, such as `"stablehlo.add"`.
+      operands: the operands' names, separated by spaces, `*name` for a variable number; None if the views of the
+        operation are MLIR's own.
+      elementwise: whether each element of the result follows from the same element of the operands (or from an
+        operand that is one number), and no other.
+      numpy: the result as a function of the operands' arrays; None if it depends on attributes or regions, too.
+      ufunc: the NumPy function that combines integers in a reduction.
+      cost: what computing one element takes.
+      precision: how well the result is defined for real numbers.
+      by_parts: whether the parts of a complex result follow from the parts of the operands without a product.
+      commutative: whether the two operands can change places.
+      chooses: whether each element of the result is one of an operand's elements, bit for bit.
+      integral: whether results are whole numbers.
+      signless: whether the bits of the result are the same for signed and for unsigned integers.
+      of_booleans: the operation that is the same on booleans.
+      host: the element types for which the host program of a compiled module computes it on single numbers.
+      memory: what memory a result may be.
+      sources: the names of the operands whose memory it may be; empty for all of them.
+      written: the names of the operands in whose memory the compiler computes the results.
+      layout: whether it only splits, merges, adds or exchanges axes: no element is left out or computed.
+      moves: whether it takes elements from other places and computes none.
+      joins: whether an element is one of several operands', depending on its place.
+      repeats: whether it reads elements of an operand several times.
+      regions: what its regions are.
+      effects: whether it may do more than compute its results, so that it keeps its place among others with effects.
+    """
+
+    name: str
+    operands: str | None = ""
+    elementwise: bool = False
+    numpy: Callable[..., Any] | None = None
+    ufunc: Any = None
+    cost: Cost = Cost.MODERATE
+    precision: Precision = Precision.OPEN
+    by_parts: bool = False
+    commutative: bool = False
+    chooses: bool = False
+    integral: bool = False
+    signless: bool = False
+    of_booleans: str = ""
+    host: tuple[str, ...] = ()
+    memory: Memory = Memory.FOLDED
+    sources: str = ""
+    written: str = ""
+    layout: bool = False
+    moves: bool = False
+    joins: bool = False
+    repeats: bool = False
+    regions: Regions = Regions.NONE
+    effects: bool = False
+
+    @property
+    def dialect(self) -> str:
+        """`"stablehlo"` or `"chlo"`."""
+        return self.name.partition(".")[0]
+
+    @property
+    def short(self) -> str:
+        """The name without the dialect."""
+        return self.name.partition(".")[2]
+
+    @property
+    def is_control(self) -> bool:
+        """Whether its regions run on the host, one operation after the other."""
+        return self.regions in (Regions.CHOICE, Regions.LOOP)
+
+    @property
+    def is_view(self) -> bool:
+        """Whether a result may be memory of an operand even if nothing is folded."""
+        return self.memory not in (Memory.NEW, Memory.FOLDED)
+
+    def positions(self, names: str, count: int) -> list[int]:
+        """The positions of the operands of these names, where there are `count` operands.
+
+        >>> scatter = Operation("stablehlo.scatter", "*inputs scatter_indices *updates")
+        >>> scatter.positions("inputs", 5), scatter.positions("scatter_indices updates", 5)
+        ([0, 1], [2, 3, 4])
+        """
+        groups = _groups(self.operands or "", count)
+        return [position for name in names.split() for position in groups[name]]
+
+
+@functools.cache
+def _groups(operands: str, count: int) -> dict[str, range]:
+    """The positions that belong to each name; variable numbers of operands are the same for all names with a star."""
+    words = operands.split()
+    stars = sum(word.startswith("*") for word in words)
+    each = (count - len(words) + stars) // stars if stars else 0
+    found, start = {}, 0
+    for word in words:
+        size = each if word.startswith("*") else 1
+        found[word.lstrip("*")] = range(start, start + size)
+        start += size
+    return found
