@@ -74,7 +74,8 @@ if _typing.TYPE_CHECKING:
         typeof,
     )
     from stagec.api.explain import explain
-    from stagec.api.export import Exported, export, save
+    from stagec.api.export import export
+    from stagec.api.exported import Exported, save
     from stagec.api.forward_backward import fwd_and_bwd
     from stagec.api.gradients import grad, value_and_grad
     from stagec.api.jacobians import hessian, jacfwd, jacobian, jacrev
@@ -82,7 +83,7 @@ if _typing.TYPE_CHECKING:
     from stagec.api.load import Loaded, load
     from stagec.api.naming import named_call, named_scope
     from stagec.api.remat import checkpoint, checkpoint_policies, remat
-    from stagec.api.stages import eval_shape, make_graph, make_graph as make_jaxpr
+    from stagec.api.shapes import eval_shape, make_graph, make_graph as make_jaxpr
     from stagec.control.callback import pure_callback
     from stagec.core.array import Array
     from stagec.core.dtypes import float0
@@ -233,9 +234,9 @@ _LAZY = {
     **dict.fromkeys(("Pattern", "pattern"), ("passes.patterns", "{}")),
     "Pass": ("passes.pipeline", "{}"),
     **dict.fromkeys(("clear_caches", "jit"), ("stagec.api.jit", "{}")),
-    **dict.fromkeys(("eval_shape", "make_graph"), ("stagec.api.stages", "{}")),
+    **dict.fromkeys(("eval_shape", "make_graph"), ("stagec.api.shapes", "{}")),
     "float0": ("stagec.core.dtypes", "{}"),
-    "make_jaxpr": ("stagec.api.stages", "make_graph"),
+    "make_jaxpr": ("stagec.api.shapes", "make_graph"),
     "ShapeDtypeStruct": ("stagec.api.arguments", "{}"),
     **dict.fromkeys(("block_until_ready", "device_get", "device_put", "memory_stats"), ("stagec.api.devices", "{}")),
     **dict.fromkeys(
@@ -261,7 +262,8 @@ _LAZY = {
     "ds": ("stagec.numpy.dynamic_slices", "{}"),
     **dict.fromkeys(("Ref", "freeze", "new_ref"), ("stagec.primitives.references", "{}")),
     **dict.fromkeys(("empty_ref", "free_ref"), ("stagec.ref", "{}")),
-    **dict.fromkeys(("Exported", "export", "save"), ("stagec.api.export", "{}")),
+    "export": ("stagec.api.export", "export"),
+    **dict.fromkeys(("Exported", "save"), ("stagec.api.exported", "{}")),
     **dict.fromkeys(("Loaded", "load"), ("stagec.api.load", "{}")),
     **dict.fromkeys(("grad", "value_and_grad"), ("stagec.api.gradients", "{}")),
     **dict.fromkeys(("vjp", "jvp", "linearize", "linear_transpose"), ("stagec.api.derivatives", "{}")),

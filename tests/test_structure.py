@@ -86,6 +86,43 @@ def test_imports_go_downward(name, path):
         assert level is None or level <= mine, f"{name} imports {target}, which is above it"
 
 
+def imported(path, names):
+    """The modules among `names` that a file imports: those that its own import loads, and those of its functions."""
+
+    def walk(node, inside):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+                continue
+            if isinstance(child, ast.ImportFrom) and child.module:
+                full = [f"{child.module}.{alias.name}" for alias in child.names]
+                found[inside].update(f if f in names else child.module for f in full)
+            elif isinstance(child, ast.Import):
+                found[inside].update(alias.name for alias in child.names)
+            walk(child, inside or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+    found = {False: set(), True: set()}
+    walk(ast.parse(path.read_text()), False)
+    return found[False] & names, found[True] & names
+
+
+def test_no_import_inside_a_function_hides_a_circle():
+    """Such an import is for what most programs do not need: it could stand at the top of its module."""
+    files = dict(modules())
+    edges = {name: imported(path, set(files)) for name, path in files.items()}
+
+    def reached(name):
+        seen, waiting = set(), [name]
+        while waiting:
+            new = edges[waiting.pop()][0] - seen
+            seen |= new
+            waiting += new
+        return seen
+
+    for name, (_, inside) in edges.items():
+        for target in sorted(inside):
+            assert name not in reached(target), f"{target}, imported in a function of {name}, imports {name}"
+
+
 @pytest.mark.parametrize(("name", "path"), list(modules()), ids=lambda v: v if isinstance(v, str) else "")
 def test_the_class_for_annotations_is_not_asked_for_at_run_time(name, path):
     """`stagec.core.array.Array` is then what arrays and tracers share: no value has that type."""

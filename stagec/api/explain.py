@@ -128,7 +128,7 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
         function._cache.traces.pop(signature, None)
         count = len(trace.graph.equations)
         notes.append(f"traced to find out: {count} equation{'s' if count != 1 else ''}, not kept")
-    runnable = function._runnable(trace, traced._device)
+    runnable = function._settings.runnable(trace, traced._device)
     if config.disable_jit:
         notes.append("jit is disabled (disable_jit): a call runs operation by operation")
     if runnable.trivial:
@@ -250,7 +250,7 @@ def _argument_differences(
 
 def _static_differences(function: JitFunction[..., Any], ours: Any, theirs: Any) -> Iterator[Difference]:
     def named(rows: Any) -> dict[str, Any]:
-        names = [row[0] if isinstance(row[0], str) else function._rules.argument_name(row[0]) for row in rows]
+        names = [row[0] if isinstance(row[0], str) else function._settings.rules.argument_name(row[0]) for row in rows]
         return {name: (row[1], row[2]) for name, row in zip(names, rows)}
 
     here, there = named(ours), named(theirs)

@@ -11,7 +11,7 @@ from stagec.api.arguments import ArgumentRules, ShapeDtypeStruct, leaf_aval, lea
 from stagec.api.calls import SignatureCalls, forget_fast_paths
 from stagec.api.checking import run_checked
 from stagec.api.pickling import reduced
-from stagec.api.placing import chosen_target, device_for
+from stagec.api.placing import chosen_target
 from stagec.api.program import RunnableGraph, clear_executables
 from stagec.api.references import (
     TracedReferences,
@@ -20,10 +20,11 @@ from stagec.api.references import (
     passed_references,
     write_back,
 )
+from stagec.api.settings import JitSettings
+from stagec.api.stages import Lowered, Traced
 from stagec.api.traces import Trace, all_traces, traces_of
-from stagec.backends import Target
 from stagec.compiler import log
-from stagec.compiler.build import Options, user_passes
+from stagec.compiler.build import user_passes
 from stagec.control.call import jit_p
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
@@ -33,46 +34,30 @@ from stagec.core.config import config, state
 from stagec.core.frames import Frame
 from stagec.core.graph import replay, trace_flat
 from stagec.primitives.references import Ref, inner_references, read, returned
-from stagec.runtime.device import Device, cpu, default
-from stagec.runtime.placement import committed_device, placement, target_for
+from stagec.runtime.device import Device
+from stagec.runtime.placement import committed_device
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-    from stagec.api.stages import Lowered, Traced
 
 
 class JitFunction(Function[P, R_co], SignatureCalls):
     """A function that runs compiled. Made by `stagec.jit`."""
 
-    def __init__(
-        self,
-        function: Callable[P, R_co],
-        rules: ArgumentRules,
-        keep_unused: bool,
-        inline: bool,
-        target: Target | None,
-        device: Device | None,
-        fast_math: bool | None,
-        passes: tuple[Any, ...],
-    ) -> None:
+    def __init__(self, function: Callable[P, R_co], settings: JitSettings) -> None:
         functools.update_wrapper(self, function)
+        rules = settings.rules
         # After the attributes of a jitted `function`, which are not this one's.
         super().__init__(rules.static_nums, rules.static_names)
         self._function = function
-        self._rules = rules
-        self._keep_unused = keep_unused
-        self._inline = inline
-        self._target = target
-        self._device = device
-        self._fast_math = fast_math
-        self._passes = passes
+        self._settings = settings
         self._name: str = getattr(function, "__name__", "") or getattr(
             getattr(function, "func", None), "__name__", type(function).__name__
         )
         self._cache = traces_of(
             function,
-            (rules.static_nums, rules.static_names, rules.donate_nums, rules.donate_names, keep_unused, inline),
+            (rules.static_nums, rules.static_names, rules.donate_nums, rules.donate_names)
+            + (settings.keep_unused, settings.inline),
         )
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -81,66 +66,21 @@ class JitFunction(Function[P, R_co], SignatureCalls):
         trace, values, refs = self._traced_with_references(args, kwargs)
         outs: Sequence[Any]
         if state.trace is None:
-            device, committed = self._placement(trace, values)
-            runnable = self._runnable(trace, device)
+            device, committed = self._settings.placement(trace, values)
+            runnable = self._settings.runnable(trace, device)
             checked = config.checks_values()
             run = run_checked if checked else RunnableGraph.run
             outs = run(runnable, values, committed)
             if state.plain and not checked and not refs:
-                arrange = self._rules.arranger(args, kwargs)
+                arrange = self._settings.rules.arranger(args, kwargs)
                 self._remember(runnable, committed, trace.graph.in_avals, trace.out_tree, args, kwargs, arrange)
-        elif self._inline:
+        elif self._settings.inline:
             outs = replay(trace.graph, [*trace.captured, *values])
         else:
             outs = jit_p(*trace.captured, *values, name=trace.name, graph=trace.graph)
         if refs:
             outs = write_back(trace, refs, outs)
         return trace.out_tree.unflatten(outs)
-
-    def _placement(self, trace: Trace, values: list[Any]) -> tuple[Device, bool]:
-        """Where a call with these values runs, and whether its results are committed to that device."""
-        if self._device is not None:
-            return self._device, True
-        if self._target is not None:
-            return device_for(self._target), True
-        hidden = len(trace.captured)
-        names = trace.leaf_names
-        return placement(
-            [*trace.captured, *values],
-            trace.name,
-            lambda i: f"a value that {trace.name} closes over" if i < hidden else names[i - hidden],
-        )
-
-    def _options(self, device: Device | None = None) -> Options:
-        """What a compile of this function for a device, by default its own one, depends on now."""
-        fast_math = config.fast_math if self._fast_math is None else self._fast_math
-        target = self._target
-        if target is None:
-            device = device or self._device or (default() if config.default_device else None)
-            target = Target.parse(config.target) if device is None else target_for(device)
-        return Options(target, fast_math, self._passes)
-
-    def _runnable(self, trace: Trace, device: Device | None = None) -> RunnableGraph:
-        """The runnable form of a trace under the current options."""
-        options = self._options(device)
-        if device is None and options.target.on.is_host:
-            device = cpu()
-        found = trace.runnables.get((options, device))
-        if found is None:
-            found = trace.runnables.setdefault(
-                (options, device),
-                RunnableGraph(
-                    trace.graph,
-                    trace.captured,
-                    options,
-                    name=trace.name,
-                    device=device,
-                    argument_names=trace.leaf_names,
-                    donated=trace.donated,
-                    keep_unused=self._keep_unused,
-                ),
-            )
-        return found
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Trace, list[Any]]:
         """The trace for these arguments, recorded if new, and the leaves as operands.
@@ -157,7 +97,7 @@ class JitFunction(Function[P, R_co], SignatureCalls):
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Trace, list[Any], list[Ref]]:
         """The same, and the references whose values are among the operands: arguments first, then those closed over."""
-        rules = self._rules
+        rules = self._settings.rules
         args, kwargs = rules.bind(args, kwargs)
         dynamic, dynamic_kwargs, static = rules.split(args, kwargs)
         leaves, in_tree = rules.flatten(args, kwargs, dynamic, dynamic_kwargs)
@@ -254,20 +194,21 @@ class JitFunction(Function[P, R_co], SignatureCalls):
         )
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        rules = self._rules
-        settings = dict(
+        settings = self._settings
+        rules = settings.rules
+        arguments = dict(
             static_argnums=sorted(rules.static_nums),
             static_argnames=sorted(rules.static_names),
             donate_argnums=sorted(rules.donate_nums),
             donate_argnames=sorted(rules.donate_names),
-            keep_unused=self._keep_unused,
-            inline=self._inline,
-            device=self._device,
-            target=None if self._target is None else str(self._target),
-            fast_math=self._fast_math,
-            passes=self._passes,
+            keep_unused=settings.keep_unused,
+            inline=settings.inline,
+            device=settings.device,
+            target=None if settings.target is None else str(settings.target),
+            fast_math=settings.fast_math,
+            passes=settings.passes,
         )
-        return reduced(self, self._function, settings)
+        return reduced(self, self._function, _jitted, arguments)
 
     def __copy__(self) -> Self:
         return self
@@ -282,11 +223,9 @@ class JitFunction(Function[P, R_co], SignatureCalls):
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace for these arguments (arrays or `ShapeDtypeStruct`s); returns a `stages.Traced`."""
-        from stagec.api.stages import Traced  # stages builds on this class
-
         trace, values = self._traced(args, kwargs)
-        device = self._device or committed_device(values, trace.name, trace.leaf_names.__getitem__)
-        return Traced(self, trace, device)
+        device = self._settings.device or committed_device(values, trace.name, trace.leaf_names.__getitem__)
+        return Traced(self._settings, trace, device)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Trace and lower to StableHLO; returns a `stages.Lowered`."""
@@ -303,6 +242,11 @@ class JitFunction(Function[P, R_co], SignatureCalls):
 
     def _cache_size(self) -> int:
         return len(self._cache.traces)
+
+
+def _jitted(function: Any, arguments: dict[str, Any]) -> Any:
+    """What `pickle` makes of a jitted function that was pickled by value."""
+    return jit(function, **arguments)
 
 
 def clear_caches() -> None:
@@ -421,4 +365,4 @@ def jit(
         )
     chosen, place = chosen_target(target, backend, device)
     rules = ArgumentRules(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
-    return JitFunction(fun, rules, keep_unused, inline, chosen, place, fast_math, user_passes(passes))
+    return JitFunction(fun, JitSettings(rules, keep_unused, inline, chosen, place, fast_math, user_passes(passes)))

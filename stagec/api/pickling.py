@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import sys
 import types
+from collections.abc import Callable
 from typing import Any
 
 from stagec.core import errors, location
@@ -33,12 +34,15 @@ def by_cloudpickle() -> bool:
     return "cloudpickle" in str(frame.f_globals.get("__name__"))
 
 
-def reduced(jitted: Any, function: Any, settings: dict[str, Any]) -> str | tuple[Any, ...]:
+def reduced(
+    jitted: Any, function: Any, make: Callable[[Any, dict[str, Any]], Any], arguments: dict[str, Any]
+) -> str | tuple[Any, ...]:
     """What `__reduce__` returns for a jitted function.
 
     Args:
       function: what was jitted.
-      settings: keyword arguments of `jit`, for a copy by value.
+      make: jits a function with keyword arguments of `jit`, in the process that loads a copy by value.
+      arguments: those keyword arguments.
 
     Raises:
       PicklingError: pickle would not find the function.
@@ -51,13 +55,7 @@ def reduced(jitted: Any, function: Any, settings: dict[str, Any]) -> str | tuple
         by_value = not own_name and (not isinstance(function, types.FunctionType) or found_by_name(function))
         if not own_name and not by_value:
             raise _lost(function)
-    return (_jitted, (function, settings)) if by_value else jitted.__qualname__
-
-
-def _jitted(function: Any, settings: dict[str, Any]) -> Any:
-    from stagec.api.jit import jit  # which uses this module
-
-    return jit(function, **settings)
+    return (make, (function, arguments)) if by_value else jitted.__qualname__
 
 
 def _lost(function: Any) -> pickle.PicklingError:

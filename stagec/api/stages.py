@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Literal, overload
+from typing import Any
 
-from stagec.api.arguments import ShapeDtypeStruct, leaf_aval
+from stagec.api.arguments import ShapeDtypeStruct
 from stagec.api.checking import run_checked
-from stagec.api.jit import JitFunction, jit
 from stagec.api.matching import Call, Form, Problem, refusal
 from stagec.api.parameters import parameters_of
 from stagec.api.program import RunnableGraph
+from stagec.api.settings import JitSettings
 from stagec.api.traces import Trace
 from stagec.compiler import build, dump
-from stagec.control.call import jit_p
-from stagec.core import errors, location, pytree
-from stagec.core.array import Array
-from stagec.core.aval import ShapedArray
-from stagec.core.callables import Function, P
+from stagec.core import location, pytree
 from stagec.core.config import config
 from stagec.core.copying import OwnCopy
-from stagec.core.graph import INSTEAD_OF_A_GRAPH, Graph, trace_flat
+from stagec.core.graph import INSTEAD_OF_A_GRAPH, Graph
 from stagec.core.graph_text import format_graph
-from stagec.primitives.convert import convert_element_type
-from stagec.primitives.rules import zeros
 from stagec.runtime.device import Device
 
 # The stages that stagec makes; those after them are the compiler's.
@@ -66,7 +59,8 @@ class ClosedGraph(OwnCopy):
     __repr__ = __str__
 
 
-def _struct(aval: Any) -> ShapeDtypeStruct:
+def struct(aval: Any) -> ShapeDtypeStruct:
+    """An aval as users see it."""
     return ShapeDtypeStruct(aval.shape, aval.dtype, aval.weak_type)
 
 
@@ -90,8 +84,8 @@ def _saved(compiled: str) -> str:
 class Traced(OwnCopy):
     """A function traced for one signature."""
 
-    def __init__(self, function: JitFunction[..., Any], trace: Trace, device: Device | None) -> None:
-        self._function = function
+    def __init__(self, settings: JitSettings, trace: Trace, device: Device | None) -> None:
+        self._settings = settings
         self._trace = trace
         self._device = device
         self.fun_name = trace.name
@@ -109,7 +103,7 @@ class Traced(OwnCopy):
     @property
     def out_info(self) -> Any:
         """Shapes and dtypes of the results, as a pytree of `ShapeDtypeStruct`."""
-        return self._trace.out_tree.unflatten([_struct(a) for a in self._trace.graph.out_avals])
+        return self._trace.out_tree.unflatten([struct(a) for a in self._trace.graph.out_avals])
 
     @property
     def in_tree(self) -> pytree.PyTreeDef:
@@ -127,17 +121,17 @@ class Traced(OwnCopy):
 
     def lower(self) -> Lowered:
         """Lower to StableHLO."""
-        return Lowered(self._function, self._trace, self._device)
+        return Lowered(self._settings, self._trace, self._device)
 
 
 class Lowered(OwnCopy):
     """A program that can be printed at each of its stages, and compiled."""
 
-    def __init__(self, function: JitFunction[..., Any], trace: Trace, device: Device | None) -> None:
-        self._function = function
+    def __init__(self, settings: JitSettings, trace: Trace, device: Device | None) -> None:
+        self._settings = settings
         self._trace = trace
         self._device = device
-        self._runnable: RunnableGraph = function._runnable(trace, device)
+        self._runnable: RunnableGraph = settings.runnable(trace, device)
 
     @property
     def in_tree(self) -> pytree.PyTreeDef:
@@ -149,7 +143,7 @@ class Lowered(OwnCopy):
 
     @property
     def out_info(self) -> Any:
-        return Traced(self._function, self._trace, self._device).out_info
+        return Traced(self._settings, self._trace, self._device).out_info
 
     def __repr__(self) -> str:
         return _described("Lowered", self._trace, str(self._runnable.options.target))
@@ -190,7 +184,7 @@ class Lowered(OwnCopy):
         from stagec.compiler import stages  # needs the compiler's library for what follows
 
         if stage == "graph":
-            return str(Traced(self._function, self._trace, self._device).graph)
+            return str(Traced(self._settings, self._trace, self._device).graph)
         if stage not in OWN_STAGES and stage not in stages.STAGES:
             known = dict.fromkeys([*OWN_STAGES, *stages.STAGES])
             raise location.error(ValueError, f"unknown stage {stage!r}", fix=f"use one of {', '.join(known)}")
@@ -216,7 +210,7 @@ class Compiled(OwnCopy):
 
     def __init__(self, lowered: Lowered) -> None:
         self._lowered = lowered
-        trace, rules = lowered._trace, lowered._function._rules
+        trace, rules = lowered._trace, lowered._settings.rules
         avals = trace.graph.in_avals[len(trace.captured) :]
         parameters = parameters_of(rules, trace)
         self._form = Form(trace.name, parameters, trace.in_tree, avals, trace.leaf_names, "compile")
@@ -241,11 +235,11 @@ class Compiled(OwnCopy):
 
     def export(self, targets: Any = (), *, weights: bool = True) -> Any:
         """This program as `stagec.export` would return it, by default for the target that it was compiled for."""
-        from stagec.api.export import from_trace, parse_targets  # builds on jit, and few programs need it
+        from stagec.api.exported import from_trace, parse_targets  # few programs are exported
 
         lowered = self._lowered
         chosen = targets or lowered._runnable.options.target
-        return from_trace(lowered._function, lowered._trace, parse_targets(chosen), weights)
+        return from_trace(lowered._settings, lowered._trace, parse_targets(chosen), weights)
 
     def save(self, path: Any, targets: Any = (), *, weights: bool = True) -> None:
         """Write the program to a file for `stagec.load`.
@@ -274,92 +268,3 @@ class Compiled(OwnCopy):
             raise refusal([self._form], [found])
         run = run_checked if config.checks_values() else RunnableGraph.run
         return trace.out_tree.unflatten(run(self._lowered._runnable, found.values, self._lowered._device is not None))
-
-
-@overload
-def make_graph(
-    fun: Callable[P, Any],
-    static_argnums: int | Iterable[int] = (),
-    *,
-    static_argnames: str | Iterable[str] | None = None,
-    return_shape: Literal[False] = False,
-) -> Function[P, ClosedGraph]: ...
-@overload
-def make_graph(
-    fun: Callable[P, Any],
-    static_argnums: int | Iterable[int] = (),
-    *,
-    static_argnames: str | Iterable[str] | None = None,
-    return_shape: Literal[True],
-) -> Function[P, tuple[ClosedGraph, Any]]: ...
-def make_graph(
-    fun: Callable[..., Any],
-    static_argnums: int | Iterable[int] = (),
-    *,
-    static_argnames: str | Iterable[str] | None = None,
-    return_shape: bool = False,
-) -> Any:
-    """A function that traces `fun` and returns its graph instead of its result.
-
-    >>> import stagec, stagec.numpy as snp
-    >>> stagec.make_graph(lambda x: snp.sin(x) * 2)(snp.ones(3))
-    { lambda ; a:f32[3]. let
-        b:f32[3] = sin a
-        c:f32[3] = mul b 2.0:f32[]
-      in (c,) }
-    """
-    inner = fun._function if isinstance(fun, JitFunction) else fun
-    jitted = jit(inner, static_argnums=static_argnums, static_argnames=static_argnames)
-
-    def graph_of(*args: Any, **kwargs: Any) -> Any:
-        if isinstance(fun, JitFunction):
-            trace, captured, out_tree = _traced_call(fun, args, kwargs)
-            graph = ClosedGraph(trace, captured, out_tree)
-        else:
-            graph = jitted.trace(*args, **kwargs).graph
-        if return_shape:
-            return graph, graph.out_tree.unflatten([_struct(a) for a in graph.out_avals])
-        return graph
-
-    graph_of.__name__ = f"make_graph({getattr(inner, '__name__', 'function')})"
-    return graph_of
-
-
-def _traced_call(fun: JitFunction[..., Any], args: Any, kwargs: Any) -> tuple[Graph, list[Any], pytree.PyTreeDef]:
-    """A graph of one equation: the call of a jitted function."""
-    trace, values = fun._traced(args, kwargs)
-
-    def flat(*tracers: Any) -> list[Any]:
-        return jit_p(*trace.captured, *tracers, name=trace.name, graph=trace.graph)
-
-    graph, captured = trace_flat(flat, [leaf_aval(v) for v in values], trace.leaf_names, trace.name)
-    return graph, captured, trace.out_tree
-
-
-@overload
-def eval_shape(fun: Callable[..., Array], *args: Any, **kwargs: Any) -> ShapeDtypeStruct: ...
-@overload
-def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any: ...
-def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Shapes and dtypes of `fun(*args, **kwargs)`, without computing it.
-
-    Arguments, and results of `fun`, are arrays or `ShapeDtypeStruct`s.
-
-    >>> import stagec, stagec.numpy as snp
-    >>> stagec.eval_shape(snp.dot, stagec.ShapeDtypeStruct((3, 4), "float32"), snp.ones(4))
-    ShapeDtypeStruct(shape=(3,), dtype=float32)
-    """
-    jitted = fun if isinstance(fun, JitFunction) else jit(fun)
-    try:
-        return jitted.trace(*args, **kwargs).out_info
-    except errors.OutputTypeError:
-        # What the function says the shape of is among its results.
-        return (
-            jit(lambda *args, **kwargs: pytree.map_leaves(_value, fun(*args, **kwargs))).trace(*args, **kwargs).out_info
-        )
-
-
-def _value(leaf: Any) -> Any:
-    if not isinstance(leaf, ShapeDtypeStruct):
-        return leaf
-    return convert_element_type(zeros(ShapedArray.of(leaf.shape, leaf.dtype)), leaf.dtype, leaf.weak_type)

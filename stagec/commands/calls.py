@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import importlib.util
 import inspect
@@ -124,20 +125,14 @@ def _placed(
 def _jitted(found: Any, static: tuple[str, ...], target: str | None, fast_math: bool) -> JitFunction[..., Any]:
     if not isinstance(found, JitFunction):
         return jit(found, static_argnames=static or None, target=target, fast_math=fast_math or None)
-    unknown = [name for name in static if name not in found._rules.static_names]
+    unknown = [name for name in static if name not in found._settings.rules.static_names]
     if unknown:
-        known = ", ".join(sorted(found._rules.static_names)) or "none"
+        known = ", ".join(sorted(found._settings.rules.static_names)) or "none"
         raise usage(f"--static {unknown[0]}: the function was jitted with static arguments {known}")
-    return JitFunction(
-        found._function,
-        found._rules,
-        found._keep_unused,
-        found._inline,
-        Target.parse(target) if target else found._target,
-        None if target else found._device,
-        fast_math or found._fast_math,
-        found._passes,
-    )
+    settings = dataclasses.replace(found._settings, fast_math=fast_math or found._settings.fast_math)
+    if target:
+        settings = dataclasses.replace(settings, target=Target.parse(target), device=None)
+    return JitFunction(found._function, settings)
 
 
 def _check(place: str, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:

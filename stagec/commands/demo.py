@@ -57,7 +57,7 @@ def measure(size: int) -> dict[str, Any]:
     started = time.perf_counter()
     traced = function.trace(x)
     trace_seconds = time.perf_counter() - started
-    runnable = function._runnable(traced._trace)
+    runnable = function._settings.runnable(traced._trace)
     started = time.perf_counter()
     executable = runnable.executable()
     ready_seconds = time.perf_counter() - started

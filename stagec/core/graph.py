@@ -13,6 +13,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
 from stagec.core.copying import OwnCopy
 from stagec.core.frames import Frame
+from stagec.core.graph_text import format_graph
 from stagec.core.host import HostCallback, LibraryCall
 from stagec.core.location import Location
 from stagec.core.primitive import Primitive
@@ -112,8 +113,6 @@ class Graph(OwnCopy):
         return self._effects
 
     def __str__(self) -> str:
-        from stagec.core.graph_text import format_graph  # the printer needs this module's classes
-
         return format_graph(self)
 
     __repr__ = __str__

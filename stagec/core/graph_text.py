@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stagec.core.graph import Atom, Equation, Graph, Literal, Var
+if TYPE_CHECKING:  # graphs print themselves by this module, which knows them by their attributes
+    from stagec.core.graph import Equation, Graph, Literal, Var
 
 
 def _letters(n: int) -> str:
@@ -40,16 +41,20 @@ def _literal(literal: Literal) -> str:
     return f"{text}:{aval.short()}"
 
 
-def _atom(names: _Names, atom: Atom) -> str:
-    return names(atom) if isinstance(atom, Var) else _literal(atom)
+def _atom(names: _Names, atom: Any) -> str:
+    return _literal(atom) if hasattr(atom, "value") else names(atom)
+
+
+def _is_graph(value: Any) -> bool:
+    return hasattr(value, "equations")
 
 
 def _param(names: _Names, value: Any, indent: int) -> str:
-    if isinstance(value, Graph):
+    if _is_graph(value):
         return _graph(names, value, indent, 0)
     if isinstance(value, np.dtype):
         return str(value.name)
-    if isinstance(value, tuple) and value and all(isinstance(v, Graph) for v in value):
+    if isinstance(value, tuple) and value and all(map(_is_graph, value)):
         return "(" + ", ".join(_graph(names, v, indent, 0) for v in value) + ")"
     return str(value) if not isinstance(value, str) else value
 

@@ -22,6 +22,7 @@ from stagec.core.primitive import Primitive
 from stagec.core.small import MOVING
 from stagec.core.trace import Trace, Tracer, current
 from stagec.lowering.types import Types
+from stagec.primitives.small import lower_conversion
 from stagec.primitives.table import i64_array
 
 _local = threading.local()
@@ -210,6 +211,10 @@ class Context:
             value = operand.value if isinstance(operand, Literal) else operand
             return self.constant(value, aval.update(shape=shape))
         return self.broadcast(operand.value, aval.update(shape=shape), ())  # type: ignore[attr-defined]
+
+    def convert_small(self, value: Any, new_dtype: np.dtype[Any]) -> Any:
+        """Convert this equation's operand from or to a dtype of up to eight bits."""
+        return lower_conversion(self, value, self.in_avals[0], new_dtype)
 
     def broadcast(self, value: Any, aval: ShapedArray, dimensions: Sequence[int]) -> Any:
         """`stablehlo.broadcast_in_dim`"""

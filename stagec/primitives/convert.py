@@ -73,9 +73,8 @@ def _convert_lower(cx: Any, x: Any, *, new_dtype: np.dtype[Any], weak_type: bool
     if aval.dtype == new_dtype:
         return x
     if (new_dtype in dtypes.SMALL or aval.small) and not dtypes.is_complex(aval.dtype):
-        from stagec.primitives.small import lower_conversion  # it is written in operations that convert
-
-        return lower_conversion(cx, x, aval, new_dtype)
+        # Written in operations that convert themselves, so the context has it.
+        return cx.convert_small(x, new_dtype)
     if dtypes.is_complex(aval.dtype) and not dtypes.is_complex(new_dtype) and new_dtype != dtypes.bool_:
         aval = aval.update(dtype=dtypes.real_dtype(aval.dtype))
         x = cx.emit("stablehlo.real", [x], avals=[aval])

@@ -9,7 +9,7 @@ from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Absent, Primitive
 from stagec.core.zero import Linear, is_linear, is_zero, zero_of
-from stagec.primitives.operand import aval_of
+from stagec.primitives.operand import aval_of, literal
 
 Contribution = Callable[..., Any]
 
@@ -83,8 +83,6 @@ def linear(*positions: int) -> Callable[..., Any]:
 
 def zeros(aval: ShapedArray) -> Any:
     """An array of zeros."""
-    from stagec.primitives.operand import literal
-
     return spread_to(literal(0, aval.dtype), aval.shape)
 
 

@@ -77,12 +77,12 @@ def test_cloudpickle_takes_closures_with_their_settings():
     )
     assert elsewhere(cloudpickle.dumps(f), "f(snp.ones(2), 3, snp.ones(2)).tolist()") == "[14.0, 24.0]"
     found = pickle.loads(cloudpickle.dumps(f))
-    rules = found._rules
-    assert (rules.static_nums, rules.static_names) == (f._rules.static_nums, f._rules.static_names)
-    assert (rules.donate_nums, rules.donate_names) == (f._rules.donate_nums, f._rules.donate_names)
-    assert (found._keep_unused, found._fast_math, found._target) == (True, True, f._target)
+    settings, rules = found._settings, found._settings.rules
+    assert (rules.static_nums, rules.static_names) == (f._settings.rules.static_nums, f._settings.rules.static_names)
+    assert (rules.donate_nums, rules.donate_names) == (f._settings.rules.donate_nums, f._settings.rules.donate_names)
+    assert (settings.keep_unused, settings.fast_math, settings.target) == (True, True, f._settings.target)
     placed = pickle.loads(cloudpickle.dumps(stagec.jit(lambda x: x, device="cpu", inline=True)))
-    assert placed._device is stagec.devices("cpu")[0] and placed._inline
+    assert placed._settings.device is stagec.devices("cpu")[0] and placed._settings.inline
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def scores(x, params, *, temperature):
 def loaded(function, *calls, **options):
     export = stagec.export(stagec.jit(function, **options))
     exported = [export(*args, **kwargs) for args, kwargs in calls]
-    return stagec.load(b"".join(stagec.api.export._parts({function.__name__: exported})))
+    return stagec.load(b"".join(stagec.api.exported._parts({function.__name__: exported})))
 
 
 def call(*args, **kwargs):

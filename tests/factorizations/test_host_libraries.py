@@ -14,7 +14,7 @@ from matrices import positive, random, well
 import stagec
 import stagec.numpy as snp
 from stagec import lax
-from stagec.api.export import from_trace
+from stagec.api.exported import from_trace
 from stagec.backends import Target
 from stagec.compiler import build, log
 from stagec.core import libraries
@@ -116,7 +116,7 @@ def test_what_is_shipped_or_runs_elsewhere_calls_nothing(tmp_path):
         function = stagec.jit(LA.eigvalsh)
         exported = stagec.export(function)(a)
         # Even for a target that only this machine has.
-        own = from_trace(function, function.trace(a)._trace, [Target.parse("cpu")], True)
+        own = from_trace(function._settings, function.trace(a)._trace, [Target.parse("cpu")], True)
         stagec.jit(LA.eigvalsh).lower(a).compile().save(tmp_path / "x.stagec")
         for target in ("cpu:x86-64-v3", "vulkan", "cuda"):
             assert "@host." not in stagec.jit(LA.eigvalsh, target=target).lower(a).as_text(), target

@@ -1,0 +1,286 @@
+"""Functions compiled ahead of time, and the files that hold them."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.api.arguments import ArgumentRules
+from stagec.api.parameters import parameters_of
+from stagec.api.program import RunnableGraph
+from stagec.api.settings import JitSettings
+from stagec.api.traces import Trace
+from stagec.artifact import container, manifest, trees
+from stagec.backends import Target
+from stagec.backends.cpu import portable_host
+from stagec.compiler import build, key
+from stagec.core import errors, location
+from stagec.core.aval import ShapedArray
+from stagec.core.cached import cached_property
+from stagec.core.copying import OwnCopy
+from stagec.core.graph import has_callbacks
+
+
+class Exported(OwnCopy):
+    """A function compiled for one signature and any number of targets.
+
+    Attributes:
+      fun_name: the function's name.
+      in_tree, out_tree: structures of `(args, kwargs)` and of the result.
+      in_avals, out_avals: shapes and dtypes of their leaves.
+      targets: what it is compiled for.
+    """
+
+    def __init__(
+        self, trace: Trace, runnable: RunnableGraph, targets: Sequence[Target], rules: ArgumentRules, weights: bool
+    ) -> None:
+        self.fun_name = trace.name
+        self.in_tree = trace.in_tree
+        self.out_tree = trace.out_tree
+        self.in_avals: list[ShapedArray] = trace.graph.in_avals[len(trace.captured) :]
+        self.out_avals: list[ShapedArray] = list(trace.graph.out_avals)
+        self.targets = tuple(map(str, targets))
+        self._trace = trace
+        self._rules = rules
+        self._weights = weights
+        self._runnable = runnable
+        self._programs: list[tuple[Target, build.Program]] = []
+        if runnable.graph.outputs or runnable.graph.equations:
+            if runnable.trivial:
+                raise _empty_arrays(trace)
+            if has_callbacks(runnable.graph):
+                raise location.error(
+                    errors.UnsupportedError,
+                    f"{trace.name} cannot be exported: it calls Python functions, which a file does not hold",
+                    fix="leave stagec.debug.print and the callbacks out of what is exported, and call them around it",
+                )
+            for target in targets:
+                options = dataclasses.replace(runnable.options, target=target)
+                program = build.obtain(runnable.graph, options, trace.name, runnable.used_names())
+                self._programs.append((target, program))
+
+    def mlir_module(self) -> str:
+        """The StableHLO that the modules were compiled from, as text."""
+        return self._stablehlo
+
+    @cached_property
+    def _stablehlo(self) -> str:
+        runnable = self._runnable
+        module = build.lower_graph(runnable.graph, runnable.options, self.fun_name, runnable.used_names())
+        if runnable.options.passes:
+            # The loading side does not have the user's passes: it gets what they made.
+            build.optimize(module, runnable.options)
+        return str(module)
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Run here, by way of the file's content; static arguments are left out."""
+        return self._loaded(*args, **kwargs)
+
+    @cached_property
+    def _loaded(self) -> Any:
+        from stagec.api.load import load  # needs nothing of this module
+
+        return load(self.serialize())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file for `stagec.load`; as `stagec.save(path, self)`."""
+        save(path, self)
+
+    def serialize(self) -> bytes:
+        """What `save` would write."""
+        return b"".join(_parts(_by_name(self)))
+
+    def _instead_of_pickling(self) -> str:
+        return "write it with x.save(path), and pickle stagec.load(path); x.serialize() returns bytes for stagec.load"
+
+    def __repr__(self) -> str:
+        shown = ", ".join(a.short() for a in self.in_avals)
+        return f"<stagec.Exported {self.fun_name}({shown}) for {', '.join(self.targets)}>"
+
+
+def _empty_arrays(trace: Trace) -> errors.StagecError:
+    shown = ", ".join(a.short() for a in trace.graph.in_avals[len(trace.captured) :]) or "no arrays"
+    return location.error(
+        errors.UnsupportedError,
+        f"{trace.name} cannot be exported for {shown}: an array in it has no elements, "
+        "and such programs are evaluated without being compiled",
+        fix="export it for sizes from 1 on, and treat the empty case outside",
+    )
+
+
+def parse_targets(targets: str | Target | Iterable[str | Target]) -> list[Target]:
+    """Targets without repeats; `cpu` becomes this machine's level."""
+    rows = [targets] if isinstance(targets, (str, Target)) else list(targets)
+    found = [Target.parse(t) for t in rows or ["cpu"]]
+    portable = [Target.parse(portable_host()) if t.is_host else t for t in found]
+    return list(dict.fromkeys(portable))
+
+
+def from_trace(settings: JitSettings, trace: Trace, targets: Sequence[Target], weights: bool) -> Exported:
+    """A traced signature, compiled for the targets."""
+    options = settings.options()
+    runnable = RunnableGraph(
+        trace.graph,
+        trace.captured,
+        # A file calls no library of the machine that makes it.
+        dataclasses.replace(options, target=targets[0], libraries="never"),
+        name=trace.name,
+        argument_names=trace.leaf_names,
+        donated=trace.donated,
+        keep_unused=settings.keep_unused,
+        packs=False,
+    )
+    return Exported(trace, runnable, targets, settings.rules, weights)
+
+
+def save(path: str | os.PathLike[str], exported: Any) -> None:
+    """Write exported functions to one file, at once: readers see all of it or what was there before.
+
+    Args:
+      path: a file name; by custom it ends in `.stagec`.
+      exported: an `Exported`; a list of them, the same function for several
+        signatures; or a dict of names to either.
+
+    Raises:
+      ArtifactError: two signatures of a function take the same arguments.
+      OSError: the file cannot be written.
+
+    >>> import os, stagec, stagec.numpy as snp, tempfile
+    >>> double = stagec.export(lambda x: x * 2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "double.stagec")
+    ...     stagec.save(path, {"double": [double(snp.ones(2)), double(snp.ones(3))]})
+    ...     stagec.load(path)(snp.ones(3))
+    Array([2., 2., 2.], dtype=float32)
+    """
+    container.write(path, _parts(_by_name(exported)))
+
+
+def _by_name(exported: Any) -> dict[str, list[Exported]]:
+    fix = "pass what stagec.export(f)(...) returned, a list of these, or a dict of names to either"
+    if isinstance(exported, Mapping):
+        found = {name: _rows(value) for name, value in exported.items()}
+        if not found:
+            raise location.error(TypeError, "save takes exported functions, and was given none", fix=fix)
+        for name, rows in found.items():
+            if not rows or not isinstance(name, str) or not name or not name.isprintable():
+                raise location.error(
+                    TypeError, f"save takes exported functions, not what it was given for {name!r}", fix=fix
+                )
+        return found
+    rows = _rows(exported)
+    names = list(dict.fromkeys(row.fun_name for row in rows))
+    if not rows:
+        raise location.error(TypeError, f"save takes exported functions, not {type(exported).__name__}", fix=fix)
+    if len(names) > 1:
+        fix = "pass a dict of names to functions"
+        raise location.error(TypeError, f"save was given a list of several functions ({', '.join(names)})", fix=fix)
+    return {_printable(names[0]): rows}
+
+
+def _rows(value: Any) -> list[Exported]:
+    """The exported functions in a value; empty where it holds anything else."""
+    rows = list(value) if isinstance(value, (list, tuple)) else [value]
+    return rows if all(isinstance(row, Exported) for row in rows) else []
+
+
+class _Writer:
+    """Collects what the functions of one file share."""
+
+    def __init__(self) -> None:
+        self.sections = container.SectionTable()
+        self.weights: list[manifest.Weight] = []
+        self._by_identity: dict[int, int] = {}
+        # Identities are those of living arrays only.
+        self._kept: list[Any] = []
+
+    def weight(self, value: Any, keep: bool) -> int:
+        known = self._by_identity.get(id(value))
+        if known is None:
+            host = np.asarray(value)
+            aval = ShapedArray.of(host.shape, host.dtype)
+            section = self.sections.add(np.ascontiguousarray(host).reshape(-1).view(np.uint8)) if keep else None
+            known = self._by_identity[id(value)] = len(self.weights)
+            self.weights.append(manifest.Weight(aval, section))
+            self._kept.append(value)
+        return known
+
+    def signature(self, exported: Exported) -> manifest.Signature:
+        runnable, trace = exported._runnable, exported._trace
+        for tree in (trace.in_tree, trace.out_tree):
+            trees.check_depth(tree)
+        # Weights are known by the user's own arrays, which several functions may share.
+        weights = tuple([self.weight(value, exported._weights) for value in trace.captured])
+        hidden = len(weights)
+        text: manifest.Text | None = None
+        if exported._programs:
+            source = exported.mlir_module().encode()
+            queue = build.choose_driver(runnable.graph, Target.parse("cpu"))
+            text = manifest.Text(
+                self.sections.add(zlib.compress(source, 9)),
+                len(source),
+                queue,
+                exported._programs[0][1].meta["branches"],
+                build.is_quick(runnable.graph, queue),
+            )
+        return manifest.Signature(
+            trees.encode(trace.in_tree),
+            trees.encode(trace.out_tree),
+            tuple(map(_printable, trace.leaf_names)),
+            tuple(parameters_of(exported._rules, trace)),
+            tuple(exported.in_avals),
+            tuple(exported.out_avals),
+            weights,
+            tuple(runnable.used),
+            tuple(runnable.plan),
+            tuple(sorted(i - hidden for i in runnable.donated)),
+            runnable.options.donated,
+            tuple(a.strip_weak_type() for a in runnable.graph.out_avals),
+            runnable.options.fast_math,
+            text,
+            tuple([self._variant(target, program, runnable) for target, program in exported._programs]),
+        )
+
+    def _variant(self, target: Target, program: build.Program, runnable: RunnableGraph) -> manifest.Variant:
+        meta = program.meta
+        reused = {i for i, _ in runnable.options.donated}
+        return manifest.Variant(
+            str(target),
+            target.machine,
+            target.required_features(),
+            meta["driver"],
+            tuple(i for i in meta["clobbered"] if i not in reused),
+            meta["may_alias"],
+            meta["branches"],
+            meta["quick"],
+            meta["flags"],
+            self.sections.add(program.payload),
+        )
+
+
+def _printable(text: str) -> str:
+    text = text if text.isprintable() else ascii(text)[1:-1]
+    return (text if len(text) <= 200 else text[:197] + "...") or "argument"
+
+
+def _parts(functions: Mapping[str, Sequence[Exported]]) -> list[Any]:
+    writer = _Writer()
+    rows: dict[str, tuple[manifest.Signature, ...]] = {}
+    for name, exports in functions.items():
+        calls = [(e.in_tree, *[(a.shape, a.dtype) for a in e.in_avals]) for e in exports]
+        repeated = next((e for i, e in enumerate(exports) if calls[i] in calls[:i]), None)
+        if repeated is not None:
+            raise location.error(
+                errors.ArtifactError,
+                f"{name} would be saved twice for the same arguments: "
+                f"{', '.join(a.short() for a in repeated.in_avals) or 'none'}",
+                fix="leave one out, or save them under different names",
+            )
+        rows[name] = tuple([writer.signature(e) for e in exports])
+    made = manifest.Manifest(key.installed_versions(), rows, tuple(writer.weights))
+    return container.encode(manifest.encode(made), writer.sections)

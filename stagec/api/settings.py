@@ -1,0 +1,85 @@
+"""How a jitted function compiles: the arguments of `jit`, and what a compile under them runs."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from stagec.api.arguments import ArgumentRules
+from stagec.api.placing import device_for
+from stagec.api.program import RunnableGraph
+from stagec.api.traces import Trace
+from stagec.backends import Target
+from stagec.compiler.build import Options
+from stagec.core.config import config
+from stagec.runtime.device import Device, cpu, default
+from stagec.runtime.placement import placement, target_for
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class JitSettings:
+    """The arguments of one `jit`, checked.
+
+    Jitted functions and the stages of their compilation share these, so that neither needs the other's module.
+
+    Attributes:
+      rules: which arguments are static or donated.
+      keep_unused: programs take the arguments that they do not use.
+      inline: a call inside another function becomes the equations of this one.
+      target, device: what to compile for, at most one of them; by default, what the arguments and options say.
+      fast_math: whether inexact rewrites are allowed; None leaves it to the option.
+      passes: the user's.
+    """
+
+    rules: ArgumentRules
+    keep_unused: bool = False
+    inline: bool = False
+    target: Target | None = None
+    device: Device | None = None
+    fast_math: bool | None = None
+    passes: tuple[Any, ...] = ()
+
+    def placement(self, trace: Trace, values: list[Any]) -> tuple[Device, bool]:
+        """Where a call with these values runs, and whether its results are committed to that device."""
+        if self.device is not None:
+            return self.device, True
+        if self.target is not None:
+            return device_for(self.target), True
+        hidden = len(trace.captured)
+        names = trace.leaf_names
+        return placement(
+            [*trace.captured, *values],
+            trace.name,
+            lambda i: f"a value that {trace.name} closes over" if i < hidden else names[i - hidden],
+        )
+
+    def options(self, device: Device | None = None) -> Options:
+        """What a compile for a device, by default the chosen one, depends on now."""
+        fast_math = config.fast_math if self.fast_math is None else self.fast_math
+        target = self.target
+        if target is None:
+            device = device or self.device or (default() if config.default_device else None)
+            target = Target.parse(config.target) if device is None else target_for(device)
+        return Options(target, fast_math, self.passes)
+
+    def runnable(self, trace: Trace, device: Device | None = None) -> RunnableGraph:
+        """The runnable form of a trace under the current options."""
+        options = self.options(device)
+        if device is None and options.target.on.is_host:
+            device = cpu()
+        found = trace.runnables.get((options, device))
+        if found is None:
+            found = trace.runnables.setdefault(
+                (options, device),
+                RunnableGraph(
+                    trace.graph,
+                    trace.captured,
+                    options,
+                    name=trace.name,
+                    device=device,
+                    argument_names=trace.leaf_names,
+                    donated=trace.donated,
+                    keep_unused=self.keep_unused,
+                ),
+            )
+        return found

@@ -1,0 +1,107 @@
+"""`make_graph` and `eval_shape`: a function traced, and not run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, overload
+
+from stagec.api.arguments import ShapeDtypeStruct, leaf_aval
+from stagec.api.jit import JitFunction, jit
+from stagec.api.stages import ClosedGraph, struct
+from stagec.control.call import jit_p
+from stagec.core import errors, pytree
+from stagec.core.array import Array
+from stagec.core.aval import ShapedArray
+from stagec.core.callables import Function, P
+from stagec.core.graph import Graph, trace_flat
+from stagec.primitives.convert import convert_element_type
+from stagec.primitives.rules import zeros
+
+
+@overload
+def make_graph(
+    fun: Callable[P, Any],
+    static_argnums: int | Iterable[int] = (),
+    *,
+    static_argnames: str | Iterable[str] | None = None,
+    return_shape: Literal[False] = False,
+) -> Function[P, ClosedGraph]: ...
+@overload
+def make_graph(
+    fun: Callable[P, Any],
+    static_argnums: int | Iterable[int] = (),
+    *,
+    static_argnames: str | Iterable[str] | None = None,
+    return_shape: Literal[True],
+) -> Function[P, tuple[ClosedGraph, Any]]: ...
+def make_graph(
+    fun: Callable[..., Any],
+    static_argnums: int | Iterable[int] = (),
+    *,
+    static_argnames: str | Iterable[str] | None = None,
+    return_shape: bool = False,
+) -> Any:
+    """A function that traces `fun` and returns its graph instead of its result.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> stagec.make_graph(lambda x: snp.sin(x) * 2)(snp.ones(3))
+    { lambda ; a:f32[3]. let
+        b:f32[3] = sin a
+        c:f32[3] = mul b 2.0:f32[]
+      in (c,) }
+    """
+    inner = fun._function if isinstance(fun, JitFunction) else fun
+    jitted = jit(inner, static_argnums=static_argnums, static_argnames=static_argnames)
+
+    def graph_of(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(fun, JitFunction):
+            trace, captured, out_tree = _traced_call(fun, args, kwargs)
+            graph = ClosedGraph(trace, captured, out_tree)
+        else:
+            graph = jitted.trace(*args, **kwargs).graph
+        if return_shape:
+            return graph, graph.out_tree.unflatten([struct(a) for a in graph.out_avals])
+        return graph
+
+    graph_of.__name__ = f"make_graph({getattr(inner, '__name__', 'function')})"
+    return graph_of
+
+
+def _traced_call(fun: JitFunction[..., Any], args: Any, kwargs: Any) -> tuple[Graph, list[Any], pytree.PyTreeDef]:
+    """A graph of one equation: the call of a jitted function."""
+    trace, values = fun._traced(args, kwargs)
+
+    def flat(*tracers: Any) -> list[Any]:
+        return jit_p(*trace.captured, *tracers, name=trace.name, graph=trace.graph)
+
+    graph, captured = trace_flat(flat, [leaf_aval(v) for v in values], trace.leaf_names, trace.name)
+    return graph, captured, trace.out_tree
+
+
+@overload
+def eval_shape(fun: Callable[..., Array], *args: Any, **kwargs: Any) -> ShapeDtypeStruct: ...
+@overload
+def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any: ...
+def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Shapes and dtypes of `fun(*args, **kwargs)`, without computing it.
+
+    Arguments, and results of `fun`, are arrays or `ShapeDtypeStruct`s.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> stagec.eval_shape(snp.dot, stagec.ShapeDtypeStruct((3, 4), "float32"), snp.ones(4))
+    ShapeDtypeStruct(shape=(3,), dtype=float32)
+    """
+    jitted = fun if isinstance(fun, JitFunction) else jit(fun)
+    try:
+        return jitted.trace(*args, **kwargs).out_info
+    except errors.OutputTypeError:
+        # What the function says the shape of is among its results.
+        return (
+            jit(lambda *args, **kwargs: pytree.map_leaves(_value, fun(*args, **kwargs))).trace(*args, **kwargs).out_info
+        )
+
+
+def _value(leaf: Any) -> Any:
+    if not isinstance(leaf, ShapeDtypeStruct):
+        return leaf
+    return convert_element_type(zeros(ShapedArray.of(leaf.shape, leaf.dtype)), leaf.dtype, leaf.weak_type)
