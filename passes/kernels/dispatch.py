@@ -14,6 +14,7 @@ from typing import Any
 
 from passes import bindings, build
 from passes.analysis.in_place import OWN_PLACES
+from passes.kernels import rare
 from passes.kernels.elements import Element
 from passes.kernels.plan import Plan
 from passes.kernels.weights import Weights
@@ -167,6 +168,8 @@ class Kernels:
         operation = parsed.body.operations[0].operation
         operation.detach_from_parent()
         with self.module.context, ir.Location.unknown():
+            if rare.has_choices(text):
+                rare.branch(operation)
             ir.InsertionPoint.at_block_begin(self.module.body).insert(operation)
         # The module that an op was parsed in must outlive it.
         self._parsed.append(parsed)

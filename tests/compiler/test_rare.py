@@ -57,7 +57,7 @@ def counted(monkeypatch):
 
 
 def lowered(function, shape, dtype, target="cpu", count=1):
-    with stagec.enable_x64():
+    with stagec.enable_x64(), stagec.config.override(cpu_kernels=False):
         spec = stagec.ShapeDtypeStruct(shape, dtype)
         stagec.jit(function, target=target).lower(*[spec] * count).as_text("executable-targets")
 

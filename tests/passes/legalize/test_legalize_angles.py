@@ -27,9 +27,10 @@ def numbers(dtype):
     info = ml_dtypes.finfo(dtype)
     exponents = rng.uniform(-8, info.maxexp, 2500)
     spread = np.ldexp(rng.uniform(0.5, 1, len(exponents)), np.ceil(exponents).astype(int))
-    near = [exact_angles.multiple(int(v)) for v in spread[:400]]
-    # The float64 and the float32 that are closest to a multiple of pi/2.
-    known = [6381956970095103.0 * 2.0**797, 16367173 * 2.0**72, 1e9, 1e10, 2.0**28, 0.5, float(info.max)]
+    near = [exact_angles.multiple(int(v)) for v in [*spread[:400], *rng.integers(1, 2**23, 400)]]
+    # The float64 and the float32 that are closest to a multiple of pi/2, and the float64 below 2**24 that is.
+    known = [6381956970095103.0 * 2.0**797, 16367173 * 2.0**72, float.fromhex("0x1.b951f1572eba5p+23")]
+    known += [1e9, 1e10, 2.0**28, 0.5, float(info.max)]
     known += [np.nextafter(np.float32(b), np.float32(to)) for b in RARE_FROM.values() for to in (0, np.inf, b)]
     x = np.concatenate([spread, near, known])
     x = np.where(x <= float(info.max), x, 1.0)
