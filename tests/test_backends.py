@@ -6,9 +6,9 @@ import sys
 import pytest
 from hypothesis import given, strategies as st
 
-from stagec.backends import Target, cpu as targets, host, known_targets
+from stagec.backends import BACKENDS, Target, cpu as targets, host, known_targets
 from stagec.backends.cpu import cpu_features, cpu_levels
-from stagec.core.errors import TargetError
+from stagec.core.errors import DeviceError, TargetError
 
 
 @pytest.mark.parametrize("text", [*known_targets(), "cpu:x86-64-v3+avx512f+gfni", "cuda:sm_90", "cuda:sm_121"])
@@ -28,6 +28,8 @@ def test_short_forms_mean_the_defaults():
     assert str(Target.parse("cuda")) == "cuda:sm_80"
     assert str(Target.parse("vulkan")) == "vulkan:portable"
     assert Target.parse("cuda:ada") == Target.parse("cuda:sm_89")
+    assert str(Target.parse("rocm")) == "rocm:gfx942"
+    assert Target.parse("rocm:mi300x") == Target.parse("rocm:gfx942")
     assert Target.parse("cpu:host") == Target.parse("cpu")
 
 
@@ -56,6 +58,8 @@ def test_new_cuda_cards_get_the_newest_code_that_they_can_run(text, expected):
         ("cuda:sm_8", "'sm_8'", "'sm_8"),
         ("cuda:sm_52", "'sm_52'", "'sm_62'"),
         ("cuda:sm_999", "'sm_999'", "sm_NN"),
+        ("rocm:gfx940", "'gfx940'", "'gfx942'"),
+        ("rocm:sm_80", "'sm_80'", "'rocm' means gfx942"),
         ("cpu:x86-64-v3+avx512", "'avx512'", "'avx512f'"),
         ("cpu:generic+avx2", "'avx2'", "x86-64"),
         ("cpu:x86-64-v3+", "''", "avx2"),
@@ -76,7 +80,7 @@ def test_something_else_than_text_is_refused():
         Target.parse(3)
 
 
-@given(st.text(max_size=20), st.sampled_from(["", "cpu:", "vulkan:", "cuda:"]))
+@given(st.text(max_size=20), st.sampled_from(["", "cpu:", "vulkan:", "cuda:", "rocm:"]))
 def test_any_text_is_a_target_or_a_target_error(text, backend):
     try:
         target = Target.parse(backend + text)
@@ -123,3 +127,36 @@ def test_targets_and_the_driver_do_not_load_the_compiler():
 def test_an_unknown_target_does_not_blame_an_option_that_was_not_used():
     with pytest.raises(TargetError, match="a `target` or `targets` argument, or STAGEC_TARGET"):
         Target.parse("cpu:x86-64-v9")
+
+
+class AmdDevice:
+    """What the runtime's driver says of a device."""
+
+    id = 0
+    device_kind = "AMD Instinct MI300X"
+
+    def __init__(self, architecture):
+        self._architecture = architecture
+
+    @property
+    def architecture(self):
+        return BACKENDS["rocm"].architecture(self)
+
+    def info(self):
+        return f"- amdhip64_dylib_path: libamdhip64.so\n- gpu-arch-name: {self._architecture}\n"
+
+
+def test_an_amd_device_runs_code_for_its_own_architecture_only():
+    device = AmdDevice("gfx90a:sramecc+:xnack-")
+    assert device.architecture == "gfx90a"
+    assert BACKENDS["rocm"].rank(Target.parse("rocm:gfx90a"), device) == 1
+    assert BACKENDS["rocm"].rank(Target.parse("rocm:gfx942"), device) == -1
+
+
+def test_an_amd_device_that_the_compiler_does_not_know_is_sent_to_vulkan():
+    with pytest.raises(DeviceError) as caught:
+        AmdDevice("gfx1030").architecture  # noqa: B018
+    headline, *_, known, fix = str(caught.value).splitlines()
+    assert headline == "the compiler has no code for AMD Instinct MI300X: its architecture is gfx1030"
+    assert "gfx1100" in known
+    assert fix == "  Fix: run on it by Vulkan: device='vulkan'"

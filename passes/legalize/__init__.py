@@ -38,8 +38,9 @@ _COMMON: list[Pattern] = [
     *windows.PATTERNS,
 ]
 PATTERNS_CPU: list[Pattern] = [*convolutions.PATTERNS, *narrow.PATTERNS, *precision.PATTERNS, *_COMMON]
-PATTERNS_GPU: list[Pattern] = [*scatters.PATTERNS_GPU, *_COMMON, *complexes.MEMORY, *updates.PATTERNS]
-PATTERNS_SPIRV: list[Pattern] = [*spirv.PATTERNS, *PATTERNS_GPU]
+_GPUS: list[Pattern] = [*scatters.PATTERNS_GPU, *_COMMON, *complexes.MEMORY, *updates.PATTERNS]
+PATTERNS_GPU: list[Pattern] = [*_GPUS, *complexes.PRODUCTS]
+PATTERNS_SPIRV: list[Pattern] = [*spirv.PATTERNS, *_GPUS]
 
 
 def _legalize(module: Any, options: PassOptions) -> dict[str, int]:

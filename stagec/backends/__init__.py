@@ -8,12 +8,13 @@ from __future__ import annotations
 from stagec.backends.cpu import Cpu
 from stagec.backends.cuda import Cuda
 from stagec.backends.record import REGISTRY, Backend, Target
+from stagec.backends.rocm import Rocm
 from stagec.backends.vulkan import Vulkan
 
 __all__ = ["BACKENDS", "CPU", "Backend", "Target", "known_targets"]
 
 # In the order in which platforms are tried.
-BACKENDS: dict[str, Backend] = {backend.name: backend for backend in (Cpu(), Vulkan(), Cuda())}
+BACKENDS: dict[str, Backend] = {backend.name: backend for backend in (Cpu(), Vulkan(), Rocm(), Cuda())}
 REGISTRY.update(BACKENDS)
 CPU = BACKENDS["cpu"]
 

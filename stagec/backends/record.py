@@ -146,6 +146,7 @@ class Backend(abc.ABC):
       is_host: whether programs run in Python's process, in its memory.
       has_linker: whether the compiler calls a linker.
       is_exclusive: whether threads have to take turns to give a device work.
+      crashes: whether the compiler may crash: it runs in a process of its own.
       has_races: whether compiled modules are searched for barriers that the compiler left out.
       sorts: whether the compiler's own sort can be used.
       groups_convolutions: whether the compiler's convolutions may have groups.
@@ -160,6 +161,7 @@ class Backend(abc.ABC):
     is_host: ClassVar[bool] = False
     has_linker: ClassVar[bool] = False
     is_exclusive: ClassVar[bool] = False
+    crashes: ClassVar[bool] = False
     has_races: ClassVar[bool] = False
     sorts: ClassVar[bool] = True
     groups_convolutions: ClassVar[bool] = True

@@ -25,7 +25,7 @@ from stagec.commands.warm import targets_option
     "targets",
     multiple=True,
     callback=targets_option,
-    help="What to compile for, such as cpu:x86-64-v3, vulkan or cuda:sm_80; may be repeated. "
+    help="What to compile for, such as cpu:x86-64-v3, vulkan, cuda:sm_80 or rocm:gfx942; may be repeated. "
     "By default this machine's x86-64 level.",
 )
 @click.option("--name", help="What the function is called in the file.")

@@ -195,6 +195,8 @@ def source_line(diagnostic: Diagnostic | None) -> str:
 def _advice(reason: str, target: str) -> str:
     if "undefined symbol" in reason:
         return "this function has no portable form in this dtype; compute it in float32, or outside jit"
+    if "crashed" in reason:
+        return f"use another operation, dtype or shape for {target}, or compute it outside jit; report the saved module"
     if "legalize" in reason or "unsupported" in reason or "unregistered" in reason:
         return f"the operation above does not exist for {target}; use another operation or dtype, or do it outside jit"
     if "stack allocation" in reason:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from passes.attributes import dot_dimensions
 from stagec.backends import Target
-from stagec.compiler import diagnostics as diag, direct, log, outside, rare, repairs
+from stagec.compiler import diagnostics as diag, direct, lanes, log, outside, rare, repairs
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import (
     DATA_TILE,
@@ -26,7 +26,7 @@ from stagec.compiler.flags import (
 from stagec.compiler.invocation import Invocation, invocation, is_well_formed
 from stagec.compiler.mlir import ir, load_phases, operations
 from stagec.compiler.ready import Memory, rungs, serialize
-from stagec.compiler.session import is_disturbed, new_session
+from stagec.compiler.session import new_session
 from stagec.compiler.spirv import racing_kernels
 from stagec.core.errors import CompileError, message
 from stagec.runtime import interruptible
@@ -40,6 +40,7 @@ PHASES = (
 REPAIRS = {
     "flow": repairs.before_stream,
     "executable-configurations": repairs.inline_lookups,
+    "executable-targets": lanes.scalarize,
     "end": repairs.own_references,
 }
 # The same, for programs with loops that worker threads run.
@@ -109,7 +110,7 @@ def compile_module(
     options = options or CompileOptions()
     started = time.perf_counter()
     given = serialize(module)
-    if is_disturbed():
+    if outside.is_needed(target):
         compiled = outside.compile_module(given, target, options, name)
         log.event("compile", "compiled", name=name, target=str(target), flags=compiled.flags, seconds=compiled.seconds)
         return compiled

@@ -1,50 +1,151 @@
-"""Compiles in a process of their own, for one in which the compiler's library cannot be used."""
+"""Compiles in a process of their own: where the compiler's library cannot be used in this one, or may crash it."""
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import os
 import pathlib
 import pickle
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from typing import Any
 
 from stagec.backends import Target
-from stagec.compiler.flags import CompileOptions
+from stagec.compiler import culprit, diagnostics as diag
+from stagec.compiler.diagnostics import Attempt, Diagnostic
+from stagec.compiler.flags import CompileOptions, ladder
+from stagec.compiler.mlir import load
+from stagec.compiler.session import is_disturbed
 from stagec.core.errors import CompileError, message
 
 # The directory that has the packages of this project.
 _ROOT = str(pathlib.Path(__file__).resolve().parents[2])
+# Seconds for the search of the operation that crashes the compiler.
+_SEARCH_SECONDS = 60.0
+
+_is_serving = False
+
+
+class _CrashError(Exception):
+    """The compiler's process was ended by a signal, which is the argument."""
+
+
+def is_needed(target: Target) -> bool:
+    """Whether compiles for a target need a process of their own."""
+    return not _is_serving and (is_disturbed() or target.on.crashes)
 
 
 def compile_module(source: bytes, target: Target, options: CompileOptions, name: str) -> Any:
     """As `driver.compile_module`, in a new process of Python, which takes half a second longer.
 
+    After a crash, the remaining flag sets are tried, each in another process.
+
     Raises:
       CompileError: the compiler refused the module, or its process ended.
+    """
+    first, *others = (rung.name for rung in ladder(target, options))
+    attempts: list[Attempt] = []
+    for flag_set in ("", *others):
+        started = time.perf_counter()
+        chosen = dataclasses.replace(options, flag_set=flag_set) if flag_set else options
+        try:
+            return call("driver.compile_module", name, source, target, options=chosen, name=name)
+        except _CrashError as crash:
+            said = (Diagnostic("error", f"the compiler crashed ({crash})"),)
+        except CompileError as error:
+            if not attempts:
+                raise
+            said = (Diagnostic("error", str(error).splitlines()[0]),)
+        attempts.append(Attempt(flag_set or first, time.perf_counter() - started, False, said))
+    raise _crash_error(source, target, options, name, attempts)
+
+
+def stage_text(source: bytes, target: Target, stage: str, options: CompileOptions, name: str) -> str:
+    """As `stages.stage_text`, in a new process.
+
+    Raises:
+      CompileError: the compiler refused the module, or its process ended.
+    """
+    return _reported(source, target, options, name, "stages.stage_text", stage, options, name)
+
+
+def dump_all(source: bytes, target: Target, directory: str, options: CompileOptions, name: str) -> list[str]:
+    """As `stages.dump_all`, in a new process.
+
+    Raises:
+      CompileError: the module is not valid, or the process ended.
+    """
+    return _reported(source, target, options, name, "stages.dump_all", directory, options, name)
+
+
+def _reported(source: bytes, target: Target, options: CompileOptions, name: str, function: str, *args: Any) -> Any:
+    """What a function returns for a module, or the error for a crash."""
+    started = time.perf_counter()
+    try:
+        return call(function, name, source, target, *args)
+    except _CrashError as crash:
+        said = (Diagnostic("error", f"the compiler crashed ({crash})"),)
+        tried = Attempt(ladder(target, options)[0].name, time.perf_counter() - started, False, said)
+        raise _crash_error(source, target, options, name, [tried]) from None
+
+
+def _crash_error(
+    source: bytes, target: Target, options: CompileOptions, name: str, attempts: list[Attempt]
+) -> CompileError:
+    """The error for a module that crashes the compiler, with the operation that does so, if one does so by itself."""
+    with tempfile.TemporaryDirectory(prefix="stagec-compile-") as folder:
+        path = os.path.join(folder, "operation")
+        try:
+            call("culprit.search", name, source, target, path, timeout=_SEARCH_SECONDS)
+        except _CrashError:
+            first = attempts[0].diagnostics[0]
+            found = culprit.found(path, first.message)
+            attempts[0] = dataclasses.replace(attempts[0], diagnostics=(found,))
+        except (CompileError, subprocess.TimeoutExpired):
+            pass  # no operation is named
+    return diag.compile_error(name, str(target), attempts, diag.save_module(source, name, options.dump))
+
+
+def call(function: str, program: str, /, *args: Any, timeout: float | None = None, **kwargs: Any) -> Any:
+    """Call a function of this package in a new process of Python.
+
+    Args:
+      function: the module within `stagec.compiler`, a dot, and the function.
+      program: how errors call the program.
+      timeout: seconds, after which `subprocess.TimeoutExpired` is raised.
+
+    Raises:
+      CompileError: the function raised it, or the process ended of itself.
     """
     with tempfile.TemporaryDirectory(prefix="stagec-compile-") as folder:
         request, answer = (os.path.join(folder, n) for n in ("request", "answer"))
         with open(request, "wb") as file:
-            pickle.dump((source, target, options, name), file)
+            pickle.dump((function, args, kwargs), file)
         # Modules are found where they are here; but first come Python's own, which this process may have imported
         # before a directory with one of the same name was put in front.
         script = (
             f"import sys; sys.path[0:1] = [{_ROOT!r}]; sys.path += {list(filter(None, sys.path))!r}; "
             f"from stagec.compiler import outside; outside._serve({request!r}, {answer!r})"
         )
-        done = subprocess.run([sys.executable, "-c", script], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=timeout)
+        if done.returncode < 0:
+            raise _CrashError(_signal_name(-done.returncode))
         printed = done.stderr.decode(errors="replace")
         if done.returncode:
             said = printed.strip().splitlines()
             raise CompileError(
                 message(
-                    f"{name} was not compiled: the compiler's process ended with status {done.returncode}"
+                    f"{program} was not compiled: the compiler's process ended with status {done.returncode}"
                     + (f" ({said[-1]})" if said else ""),
                     fix="compile it before the process forks, or start processes with "
-                    'multiprocessing.get_context("spawn")',
+                    'multiprocessing.get_context("spawn")'
+                    if is_disturbed()
+                    else "",
                 )
             )
         sys.stderr.write(printed)
@@ -55,13 +156,24 @@ def compile_module(source: bytes, target: Target, options: CompileOptions, name:
     return found
 
 
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def _serve(request: str, answer: str) -> None:
     """What the new process does."""
-    driver = importlib.import_module("stagec.compiler.driver")  # which imports this module
+    global _is_serving
+    _is_serving = True
     with open(request, "rb") as file:
-        source, target, options, name = pickle.load(file)
+        function, args, kwargs = pickle.load(file)
+    module, _, attribute = function.rpartition(".")
+    load()
     try:
-        found = driver.compile_module(source, target, options=options, name=name)
+        # Modules that import this one.
+        found = getattr(importlib.import_module(f"stagec.compiler.{module}"), attribute)(*args, **kwargs)
     except CompileError as error:
         found = error
     with open(answer, "wb") as file:

@@ -12,7 +12,7 @@ from typing import Any
 
 from passes.kernels.plan import comments
 from stagec.backends import Target
-from stagec.compiler import diagnostics as diag
+from stagec.compiler import diagnostics as diag, outside
 from stagec.compiler.driver import PHASES, prepared, run
 from stagec.compiler.flags import CompileOptions, FlagSet
 from stagec.compiler.mlir import ir
@@ -25,7 +25,7 @@ STAGES = ("stablehlo", "optimized", "kernels", *PHASES, "asm")
 
 
 def stage_text(
-    module: Any, target: Target, stage: str, options: CompileOptions | None = None, *, name: str = "main"
+    module: Any, target: Target, stage: str, options: CompileOptions | None = None, name: str = "main"
 ) -> str:
     """The program as it stands after a stage: MLIR text, or assembly for `asm`.
 
@@ -49,11 +49,13 @@ def stage_text(
     if stage not in STAGES:
         raise ValueError(f"unknown stage {stage!r}; stages are {', '.join(STAGES)}")
     options = options or CompileOptions()
-    return interruptible.call(lambda: _stage_text(module, target, stage, options, name))
-
-
-def _stage_text(module: Any, target: Target, stage: str, options: CompileOptions, name: str) -> str:
     source = serialize(module)
+    if target.on.crashes and outside.is_needed(target):
+        return outside.stage_text(source, target, stage, options, name)
+    return interruptible.call(lambda: _stage_text(source, target, stage, options, name))
+
+
+def _stage_text(source: bytes, target: Target, stage: str, options: CompileOptions, name: str) -> str:
     if stage in ("stablehlo", "optimized"):
         return _printed(source)
     if stage == "kernels":
@@ -88,11 +90,13 @@ def dump_all(
       OSError: the directory cannot be written to.
     """
     options = options or CompileOptions()
-    return interruptible.call(lambda: _dump_all(module, target, directory, options, prefix))
-
-
-def _dump_all(module: Any, target: Target, directory: str, options: CompileOptions, prefix: str) -> list[str]:
     source = serialize(module)
+    if target.on.crashes and outside.is_needed(target):
+        return outside.dump_all(source, target, directory, options, prefix)
+    return interruptible.call(lambda: _dump_all(source, target, directory, options, prefix))
+
+
+def _dump_all(source: bytes, target: Target, directory: str, options: CompileOptions, prefix: str) -> list[str]:
     ready, traits = prepared(source, target, prefix, options)
     os.makedirs(directory, exist_ok=True)
     written = [_write(os.path.join(directory, f"{prefix}.00-stablehlo.mlir"), _printed(source))]
@@ -117,7 +121,7 @@ def _assembly(
         dumping = dataclasses.replace(rung, flags=(*rung.flags, f"--iree-hal-dump-executable-files-to={scratch}"))
         _, attempt = run(source, dumping, link=target.on.has_linker, texts=texts)
         parts = []
-        for extension in (".s", ".ptx", ".spvasm", ".spirv.mlir"):
+        for extension in (".s", ".rocmasm", ".ptx", ".spvasm", ".spirv.mlir"):
             for path in sorted(glob.glob(os.path.join(scratch, f"*{extension}")), key=_natural):
                 with open(path, encoding="utf-8", errors="replace") as file:
                     parts.append(file.read())

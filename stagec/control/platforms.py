@@ -63,7 +63,7 @@ def platform_dependent(*args: Any, default: Callable[..., R] | None = None, **pe
     Args:
       args: pytrees.
       default: for the platforms that are not named.
-      per_platform: functions for `cpu`, `vulkan` and `cuda`. Other platforms of JAX may be named, and are never
+      per_platform: functions for `cpu`, `vulkan`, `rocm` and `cuda`. Other platforms of JAX may be named, and are never
         chosen.
 
     Raises:

@@ -100,7 +100,7 @@ class Context:
 
     @property
     def backend(self) -> Backend:
-        """`cpu`, `vulkan` or `cuda`, for rules that have several ways."""
+        """What the program is for, for rules that have several ways."""
         return self.trace.backend
 
     @property

@@ -303,8 +303,9 @@ def devices(backend: str | None = None) -> list[Device]:
     """The devices of a platform, by default of the default one.
 
     Args:
-      backend: `cpu`, `vulkan`, `cuda`, or `gpu` for the GPUs of CUDA where there are some, else of Vulkan. A
-        software device, such as Mesa's lavapipe, is a CPU: it is among those of `vulkan`, after the GPUs.
+      backend: `cpu`, `vulkan`, `rocm`, `cuda`, or `gpu` for the GPUs of CUDA where there are some, else of ROCm, else
+        of Vulkan. A software device, such as Mesa's lavapipe, is a CPU: it is among those of `vulkan`, after the
+        GPUs.
 
     Raises:
       DeviceError: the platform is not known, not allowed by `STAGEC_PLATFORMS`, or has no device here.

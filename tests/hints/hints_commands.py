@@ -182,11 +182,20 @@ CASES = [
     ),
     # Targets.
     (
-        "did you mean 'cpu'? Otherwise use 'cpu', 'vulkan[:profile]' or 'cuda[:sm_NN]'",
+        "did you mean 'cpu'? Otherwise use 'cpu', 'vulkan[:profile]', 'rocm[:gfxNNN]' or 'cuda[:sm_NN]'",
         lambda: Target.parse("cpuu"),
         lambda: [Target.parse(t) for t in ("cpu", "vulkan", "cuda", "cuda:sm_90")],
     ),
-    ("use 'cpu', 'vulkan[:profile]' or 'cuda[:sm_NN]'", lambda: Target.parse("abacus"), lambda: Target.parse("cpu")),
+    (
+        "use 'cpu', 'vulkan[:profile]', 'rocm[:gfxNNN]' or 'cuda[:sm_NN]'",
+        lambda: Target.parse("abacus"),
+        lambda: Target.parse("cpu"),
+    ),
+    (
+        "use 'rocm:gfxNNN' with the device's architecture; 'rocm' means gfx942",
+        lambda: Target.parse("rocm:zzz"),
+        lambda: [Target.parse(t) for t in ("rocm", "rocm:gfx1100")],
+    ),
     ("use 'cpu' for this machine's own CPU", lambda: Target.parse("cpu:zzz"), lambda: Target.parse("cpu")),
     (
         "use 'cuda:sm_NN' with the device's compute capability; 'cuda' means sm_80",

@@ -139,7 +139,7 @@ CASES = [
         lambda: stagec.device_put(V, stagec.devices()[0]),
     ),
     ("use one of cpu:0", lambda: stagec.device_put(V, "cpu:7"), lambda: stagec.device_put(V, "cpu:0")),
-    ("use one of cpu, vulkan, cuda", lambda: stagec.devices("abacus"), lambda: stagec.devices("cpu")),
+    ("use one of cpu, vulkan, rocm, cuda", lambda: stagec.devices("abacus"), lambda: stagec.devices("cpu")),
     ("add vulkan to the list", lambda: only("cpu", "vulkan"), lambda: only("cpu,vulkan", "cpu")),
     # Arguments.
     ("convert it with np.asarray(x)", lambda: as_passed(Foreign()), lambda: as_passed(np.asarray(Foreign()))),

@@ -1,7 +1,7 @@
 """The primitive table on other devices than the CPU: right, or refused before anything is compiled.
 
-Vulkan runs on Mesa's lavapipe where there is no GPU. `python -m pytest -m gpu` runs what needs a CUDA card.
-STAGEC_ALL_CASES=1 takes every case instead of one of each row.
+Vulkan runs on Mesa's lavapipe where there is no GPU. `python -m pytest -m gpu` runs what needs a CUDA or ROCm device.
+STAGEC_ALL_CASES=1 takes every case instead of one of each row, for ROCm of each third row.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ from stagec.core.aval import ShapedArray
 from stagec.core.graph import trace_flat
 from stagec.core.primitive import Primitive
 
-DEVICES = ["vulkan", pytest.param("cuda", marks=pytest.mark.gpu)]
+DEVICES = ["vulkan", pytest.param("cuda", marks=pytest.mark.gpu), pytest.param("rocm", marks=pytest.mark.gpu)]
+# Compiled for where there is none, and what a kernel's code begins with.
+TARGETS = ["cuda:sm_80", "rocm:gfx942"]
+KERNELS = {"cuda": rb"\.version [^\0]*", "rocm": rb"\x7fELF"}
 SIZE = 20
 
 
@@ -84,10 +87,17 @@ def _compile(function: Any, avals: list[ShapedArray], target: str) -> bytes:
     return build.compile_graph(graph, build.Options(Target.parse(target)), "program")[0]
 
 
-def _assemble(module: bytes, folder: pathlib.Path) -> None:
-    """Have NVIDIA's assembler, from a CUDA toolkit or the package nvidia-cuda-nvcc, take a module's kernels."""
-    kernels = re.findall(rb"\.version [^\0]*", module)
+def _check_kernels(module: bytes, target: str, folder: pathlib.Path) -> None:
+    """A module has kernels, and NVIDIA's assembler takes those for CUDA."""
+    backend = Target.parse(target).backend
+    kernels = re.findall(KERNELS[backend], module)
     assert kernels
+    if backend == "cuda":
+        _assemble(kernels, folder)
+
+
+def _assemble(kernels: list[bytes], folder: pathlib.Path) -> None:
+    """Run the assembler of a CUDA toolkit, or of the package nvidia-cuda-nvcc."""
     packages = importlib.util.find_spec("nvidia")
     places = [f"{place}/cuda_nvcc/bin" for place in (packages.submodule_search_locations or ())] if packages else []
     assembler = shutil.which("ptxas", path=os.pathsep.join([*places, os.environ.get("PATH", "")]))
@@ -101,15 +111,26 @@ def _assemble(module: bytes, folder: pathlib.Path) -> None:
             assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("bundle", bundles(1, SIZE), ids=_name)
-def test_the_table_compiles_for_cuda_without_a_card(bundle: list[Case], tmp_path: pathlib.Path) -> None:
+def _on_targets() -> list[Any]:
+    """The table for CUDA; for ROCm, whose kernels take the same way through the compiler, a third of it."""
+    all_cases = bool(os.environ.get("STAGEC_ALL_CASES"))
+    parts = bundles(1, SIZE)
+    return [
+        pytest.param(target, bundle, id=f"{target}-{_name(bundle)}")
+        for target in TARGETS
+        for bundle in (parts if all_cases or target == TARGETS[0] else parts[::3])
+    ]
+
+
+@pytest.mark.parametrize(("target", "bundle"), _on_targets())
+def test_the_table_compiles_without_a_device(bundle: list[Case], target: str, tmp_path: pathlib.Path) -> None:
     def program(*values: Any) -> list[Any]:
         rest = iter(values)
         return [r for c in bundle for r in _call(c, [next(rest) for _ in c.args])]
 
     with stagec.enable_x64():
         avals = [ShapedArray.of(np.shape(a), np.asarray(a).dtype) for c in bundle for a in c.args]
-        _assemble(_compile(program, avals, "cuda:sm_80"), tmp_path)
+        _check_kernels(_compile(program, avals, target), target, tmp_path)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
@@ -139,7 +160,7 @@ def test_the_line_inside_a_loop_is_named() -> None:
 @pytest.mark.parametrize("name", ["sin", "cos", "tan", "pow", "cbrt", "log1p", "expm1", "rem", "exp"])
 def test_float32_functions_need_no_float64(device: str, name: str) -> None:
     if device != "vulkan":
-        pytest.skip("CUDA always has float64")
+        pytest.skip("only Vulkan has devices without float64")
     x = np.linspace(0.1, 40, 64, dtype=np.float32)
     if name in ("sin", "cos", "tan"):
         x[::13] = [1e9, -1e10, 1e20, 16367173 * 2.0**72, 1e38]
@@ -186,12 +207,13 @@ PROGRAMS: dict[str, tuple[Any, list[Any]]] = {
 }
 
 
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_whole_programs_compile_for_cuda_without_a_card(name: str, tmp_path: pathlib.Path) -> None:
+def test_whole_programs_compile_without_a_device(name: str, target: str, tmp_path: pathlib.Path) -> None:
     function, args = PROGRAMS[name]
     leaves, structure = stagec.tree.flatten(args)
     avals = [ShapedArray.of(np.shape(a), np.asarray(a).dtype) for a in leaves]
-    _assemble(_compile(lambda *a: function(*structure.unflatten(a)), avals, "cuda:sm_80"), tmp_path)
+    _check_kernels(_compile(lambda *a: function(*structure.unflatten(a)), avals, target), target, tmp_path)
 
 
 @on_devices

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from legalize_harness import Compiled, binary, unary
 
+import passes
 import stagec
 import stagec.numpy as snp
+from passes import bindings
+from passes.numeric import interpret
 from stagec import lax
 
 EPS = {np.complex64: np.finfo(np.float32).eps, np.complex128: np.finfo(np.float64).eps}
@@ -119,3 +122,31 @@ def test_a_loop_in_a_loop_writes_into_zeros():
     a = (np.arange(9).reshape(3, 3) * (0.1 + 0.05j)).astype(np.complex64)
     wanted = np.linalg.matrix_power(a, 10) @ np.ones(3)
     np.testing.assert_allclose(power(a, np.ones(3, np.complex64)), wanted, rtol=1e-4)
+
+
+def product(laws):
+    """A product of stacks of complex matrices, legalized; and how often each law was applied."""
+    module = bindings.ir.Module.parse(
+        """func.func @main(
+          %x: tensor<2x3x4xcomplex<f32>>, %y: tensor<2x4x5xcomplex<f32>>
+        ) -> tensor<2x3x5xcomplex<f32>> {
+          %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1]
+            : (tensor<2x3x4xcomplex<f32>>, tensor<2x4x5xcomplex<f32>>) -> tensor<2x3x5xcomplex<f32>>
+          return %0 : tensor<2x3x5xcomplex<f32>>
+        }""",
+        bindings.new_context(),
+    )
+    return module, passes.run(module, "legalize", options=passes.PassOptions(laws=laws)).hits
+
+
+def test_a_product_for_gpus_of_llvm_is_one_of_the_parts():
+    module, hits = product("gpu")
+    assert hits == {"dot_general_complex": 1}
+    rng = np.random.default_rng(0)
+    x, y = (rng.integers(-9, 9, (2, *s, 2)).astype(np.float32).view(np.complex64)[..., 0] for s in ((3, 4), (4, 5)))
+    np.testing.assert_array_equal(interpret(module, x, y)[0], x @ y)
+
+
+@pytest.mark.parametrize("laws", ["cpu", "spirv"])
+def test_other_targets_take_products_of_complex_numbers(laws):
+    assert product(laws)[1] == {}

@@ -1,0 +1,62 @@
+"""The operation of a program that crashes the compiler, found by compiling each one alone until one does."""
+
+from __future__ import annotations
+
+import importlib
+import pathlib
+import re
+from typing import Any
+
+from stagec.backends import Target
+from stagec.compiler.diagnostics import Diagnostic
+from stagec.compiler.mlir import ir, operations
+from stagec.compiler.ready import serialize
+from stagec.compiler.session import new_session
+from stagec.core.errors import CompileError
+
+# Control flow reads values from outside of its regions; what is in the regions is tried by itself.
+_SKIPPED = tuple(f"stablehlo.{name}" for name in ("while", "if", "case", "constant", "custom_call"))
+
+
+def search(source: bytes, target: Target, path: str) -> None:
+    """Compile each operation of a module alone; before each, write to a file which one it is.
+
+    To be called in a process that may crash.
+    """
+    compile_module = importlib.import_module("stagec.compiler.driver").compile_module  # which imports this module
+    seen = set()
+    with new_session() as session, session.context:
+        module = ir().Module.parse(source, session.context)
+        for op in operations(module):
+            if not op.name.startswith(("stablehlo.", "chlo.")) or op.name in _SKIPPED or not op.results:
+                continue
+            kind = (op.name, str(op.attributes), *(str(v.type) for v in (*op.operands, *op.results)))
+            if kind not in seen:
+                seen.add(kind)
+                pathlib.Path(path).write_text(f"{op.name}\n{op.location}", encoding="utf-8")
+                try:
+                    compile_module(serialize(_alone(op)), target, name=op.name)
+                except CompileError:
+                    continue  # refused, which is no crash
+
+
+def found(path: str, crash: str) -> Diagnostic:
+    """What `search` wrote before it crashed: the crash, with the operation and the user's line."""
+    name, _, location = pathlib.Path(path).read_text(encoding="utf-8").partition("\n")
+    line = re.search(r'"([^"]+\.py)":(\d+)', location)
+    file, number = (line[1], int(line[2])) if line else ("", 0)
+    return Diagnostic("error", f"{crash} on {name}", file, number)
+
+
+def _alone(op: Any) -> Any:
+    """A module whose function does one operation."""
+    func = importlib.import_module("iree.compiler.dialects.func")
+    module = ir().Module.create(op.location)
+    with op.location, ir().InsertionPoint(module.body):
+        function = func.FuncOp("main", ([v.type for v in op.operands], [v.type for v in op.results]))
+        with ir().InsertionPoint(function.add_entry_block()):
+            copy = op.clone()
+            for i, argument in enumerate(function.arguments):
+                copy.operands[i] = argument
+            func.ReturnOp(list(copy.results))
+    return module

@@ -1,0 +1,87 @@
+"""Compiles for AMD GPUs: in a process of their own, as the compiler crashes on some programs."""
+
+import subprocess
+import sys
+
+import pytest
+
+import stagec
+from stagec import lax
+from stagec.backends import Target
+from stagec.compiler import outside, stages
+from stagec.compiler.driver import Compiled, compile_module
+from stagec.compiler.flags import CompileOptions
+from stagec.core.errors import CompileError
+
+ROCM = Target.parse("rocm:gfx942")
+SMALL = """func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
+  %0 = stablehlo.sqrt %x : tensor<5xf32>
+  return %0 : tensor<5xf32>
+}"""
+# The passes would make products of real numbers of it.
+PRODUCT = """func.func @main(%x: tensor<3x4xcomplex<f32>>, %y: tensor<4x2xcomplex<f32>>) -> tensor<3x2xcomplex<f32>> {
+  %0 = stablehlo.add %x, %x : tensor<3x4xcomplex<f32>> loc("model.py":3:5)
+  %1 = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0]
+    : (tensor<3x4xcomplex<f32>>, tensor<4x2xcomplex<f32>>) -> tensor<3x2xcomplex<f32>> loc("model.py":4:9)
+  return %1 : tensor<3x2xcomplex<f32>>
+}"""
+
+
+def cube_roots():
+    """A program whose kernel computes on vectors of one element."""
+    return stagec.jit(lax.cbrt, target=str(ROCM)).lower(stagec.ShapeDtypeStruct((16,), "float32")).as_text("optimized")
+
+
+def test_vectors_of_one_element_compile():
+    assert compile_module(cube_roots(), ROCM).flags == "plain"
+
+
+def test_vectors_of_one_element_crash_the_compiler_without_the_workaround():
+    code = (
+        "from stagec.backends import Target; from stagec.compiler import driver, outside\n"
+        "del driver.REPAIRS['executable-targets']; outside._is_serving = True\n"
+        f"driver.compile_module({cube_roots()!r}, Target.parse({str(ROCM)!r}))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode < 0
+
+
+@pytest.mark.parametrize("stage", ["", "asm"])
+def test_a_crash_is_an_error_that_names_the_operation_and_the_line(stage, tmp_path):
+    options = CompileOptions(dump=str(tmp_path), flag_set="plain")
+    with pytest.raises(CompileError) as caught:
+        if stage:
+            stages.stage_text(PRODUCT, ROCM, stage, options, "f")
+        else:
+            compile_module(PRODUCT, ROCM, options=options, name="f")
+    headline, line, *rows, fix = str(caught.value).splitlines()
+    assert headline == "f was not compiled: the compiler crashed (SIGSEGV) on stablehlo.dot_general"
+    assert line.strip() == "model.py:4"
+    assert [row.split()[0] for row in rows] == ["target", "flags", "module"]
+    assert fix.startswith("  Fix: use another operation, dtype or shape for rocm:gfx942, or compute it outside jit; ")
+    (saved,) = tmp_path.iterdir()
+    assert saved.read_text() == PRODUCT
+
+
+def test_after_a_crash_the_other_flag_sets_are_tried(monkeypatch):
+    tried = []
+
+    def call(function, program, source, target, *, options=None, **rest):
+        tried.append(options.flag_set)
+        if options.flag_set != "separate":
+            raise outside._CrashError("SIGSEGV")
+        return Compiled(b"code", options.flag_set, 1.0, ())
+
+    monkeypatch.setattr(outside, "call", call)
+    assert compile_module(SMALL, ROCM).vmfb == b"code"
+    assert tried == ["", "careful", "separate"]
+
+
+def test_a_refusal_is_the_same_error_as_in_this_process():
+    with pytest.raises(CompileError, match="f is not a valid module"):
+        compile_module("func.func @main() { nonsense }", ROCM, name="f")
+
+
+def test_all_stages_are_written_by_the_other_process(tmp_path):
+    written = stages.dump_all(SMALL, ROCM, str(tmp_path), prefix="f")
+    assert len(written) == len(stages.PHASES) + 2
+    assert ".amdgcn_target" in (tmp_path / "f.asm").read_text()
