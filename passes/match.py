@@ -195,7 +195,7 @@ def is_splat(value: Any, number: complex) -> bool:
     return True
 
 
-def operations(root: Any, *names: str) -> list[Any]:
+def operations_in(root: Any, *names: str) -> list[Any]:
     """The operations inside of one, each before those inside of it; those of the given names, or all."""
     found: list[Any] = []
     wanted, advance = frozenset(names), bindings.ir.WalkResult.ADVANCE
@@ -208,6 +208,27 @@ def operations(root: Any, *names: str) -> list[Any]:
     operation = root.operation
     operation.walk(visit, bindings.ir.WalkOrder.PRE_ORDER)
     return found[1:] if found and found[0] == operation else found
+
+
+def yielded(block: Any) -> list[Any]:
+    """The operands of a block's terminator."""
+    return list(list(block.operations)[-1].operation.operands)
+
+
+def block_of(value: Any) -> Any:
+    """The block in which `value` is defined."""
+    owner = value.owner
+    return owner if isinstance(owner, bindings.ir.Block) else owner.operation.block
+
+
+def is_inside(block: Any, operation: Any) -> bool:
+    """Whether `block` belongs to one of the operation's regions, at any depth."""
+    owner = block.owner.operation
+    while owner is not None and owner.name not in ("func.func", "builtin.module"):
+        if owner == operation:
+            return True
+        owner = owner.parent.operation if owner.parent is not None else None
+    return False
 
 
 def outside(op: Any) -> list[Any]:
@@ -257,18 +278,6 @@ def host_operations(module: Any, *names: str) -> list[Any]:
 
 # What the names of functions begin with that are Python's, of the process that runs the program.
 HOST_MODULE = "host."
-# The compiler does these in the memory of an operand.
-IN_PLACE = ("stablehlo.sort", "stablehlo.dynamic_update_slice", "stablehlo.scatter", "chlo.top_k")
-
-
-def written(operation: Any) -> list[tuple[int, Any]]:
-    """The operands that an operation of `IN_PLACE` may write to, with their positions."""
-    operands = list(enumerate(operation.operands))
-    if operation.name == "stablehlo.dynamic_update_slice":
-        return operands[:1]
-    if operation.name == "stablehlo.scatter":
-        return operands[: len(operands) // 2]
-    return operands
 
 
 def functions(module: Any) -> dict[str, Any]:

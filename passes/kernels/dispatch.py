@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from passes import bindings, build
+from passes.analysis.aliases import BYTES
 from passes.analysis.in_place import OWN_PLACES
 from passes.kernels import rare
 from passes.kernels.elements import Element
@@ -24,8 +25,6 @@ from passes.types import spelled
 
 # Regions of these are host code, where kernels can be called; those of others are parts of one operation.
 HOST = ("func.func", *CONTROL)
-# On a conversion between booleans and the bytes that they are in memory, which changes no bit.
-BYTES = "stagec.bytes"
 # `pipeline = None` and `CPUDefault`, its other names in older versions, do not parse any more.
 NO_PIPELINE = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
 

@@ -20,7 +20,7 @@ from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import lanes_of, nest
 from passes.kernels.products.shapes import free
 from passes.kernels.values import Index, Item, Value, View
-from passes.match import operations, shape_of
+from passes.match import operations_in, shape_of
 
 # A product of more multiply-adds and results than these is faster in tiles of its own (`products`).
 LARGE_PRODUCT, LARGE_RESULT = 1 << 20, 4096
@@ -104,7 +104,7 @@ def prepare(k: Lowering, op: Any, state: Sequence[Any]) -> None:
     Args:
       state: the arguments of its blocks that it changes.
     """
-    for inner in operations(op, "stablehlo.dot_general"):
+    for inner in operations_in(op, "stablehlo.dot_general"):
         left, right = inner.operands
         value = k.env.get(right)
         if value is not None and right not in state and value.size > 1:

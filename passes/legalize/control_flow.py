@@ -14,9 +14,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from passes import bindings, build
-from passes.legalize.memory import apart, block_of, is_apart, is_inside, is_view, memory, shared_by
-from passes.match import IN_PLACE, constant_of, functions, is_static, operations, outside, size_of, splat_of, written
-from passes.operations import CHOICES, CONTROL
+from passes.analysis.aliases import is_view, memory, shared_by, written
+from passes.legalize.memory import apart, is_apart
+from passes.match import (
+    block_of,
+    constant_of,
+    functions,
+    is_inside,
+    is_static,
+    operations_in,
+    outside,
+    size_of,
+    splat_of,
+)
+from passes.operations import CHOICES, CONTROL, IN_PLACE
 
 _CONTROL = (*CONTROL, "func.call")
 
@@ -36,7 +47,7 @@ def keep_apart(module: Any, freed: bool = False) -> dict[str, int]:
     for function in functions(module).values():
         if not len(function.regions[0].blocks):
             continue
-        found = operations(function, *_CONTROL, *IN_PLACE)
+        found = operations_in(function, *_CONTROL, *IN_PLACE)
         flow = [op for op in found if op.name in _CONTROL]
         updates = [op for op in found if op.name in IN_PLACE]
         for op in updates:
@@ -119,7 +130,7 @@ def _is_made_in(value: Any, block: Any) -> bool:
 def _separate_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
     """What is updated behind control flow is not what it reads: the smaller of the two becomes a copy."""
     later = list(itertools.dropwhile(lambda o: o.operation != op, op.block.operations))[1:]
-    updates = [u for o in later for u in ((o.operation, *operations(o.operation)))]
+    updates = [u for o in later for u in ((o.operation, *operations_in(o.operation)))]
     updates = [u for u in updates if u.name in IN_PLACE]
     if not updates:
         return
@@ -177,7 +188,7 @@ def _separate_from_later_uses(
 def _written_by_loop(loop: Any) -> list[tuple[int, Any]]:
     """The operands whose places in the loop's state an update in its body may write to."""
     found: set[Any] = set()
-    for inner in operations(loop):
+    for inner in operations_in(loop):
         if inner.name in IN_PLACE:
             for _, value in written(inner):
                 found |= memory(value, within=loop)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from passes import bindings, build
-from passes.legalize.memory import apart, bits_as, is_view
-from passes.match import IN_PLACE, functions, is_static, rank_of, uses, written
+from passes.analysis.aliases import is_view, written
+from passes.legalize.memory import apart, bits_as
+from passes.match import functions, is_static, rank_of, uses
 from passes.operations import CONTROL
 
 _BARRIER = "stablehlo.optimization_barrier"
@@ -30,7 +31,7 @@ def separate(module: Any) -> int:
     numbers = itertools.count(1)
     for op, following in found:
         # The compiler does not let an update wait for those who read the same memory on another side of a barrier.
-        for i, value in written(op) if op.name in IN_PLACE else ():
+        for i, value in written(op):
             if is_static(value):
                 with bindings.ir.InsertionPoint(op), op.location:
                     op.operands[i] = build.op(_BARRIER, [apart(value, next(numbers))])

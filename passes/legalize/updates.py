@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from passes import bindings, build
-from passes.legalize.memory import apart, is_view, memory, number_along
+from passes.analysis.aliases import is_view, memory
+from passes.legalize.memory import apart, number_along
 from passes.match import has_one_use, shape_of, splat_of
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype

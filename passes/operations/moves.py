@@ -42,7 +42,7 @@ ROWS = (
     _row("optimization_barrier", "operand", memory=Memory.SAME, moves=False),
     _row("pad", "operand padding_value", sources="operand", joins=True),
     _row("real_dynamic_slice", "operand start_indices limit_indices strides"),
-    _row("reshape", "operand", memory=Memory.VIEW, layout=True),
+    _row("reshape", "operand", memory=Memory.SAME, layout=True),
     _row("reverse", "operand"),
     _row("set_dimension_size", "operand size"),
     _row("slice", "operand", memory=Memory.PART),

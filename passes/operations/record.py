@@ -38,7 +38,7 @@ class Memory(enum.Enum):
 
     NEW = "new memory, whatever the compiler folds: no operand makes the operation the identity"
     FOLDED = "an operand's memory if the operation turns out to be the identity, such as x + 0"
-    SAME = "the memory of the operand of the same number"
+    SAME = "the memory of the operand of the same number, byte for byte"
     VIEW = "an operand's memory, all of it, with another shape, order of axes or type"
     PART = "a part of an operand's memory"
     UPDATED = "an operand's memory, in which elements have been replaced"

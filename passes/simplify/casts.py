@@ -4,40 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from passes import attributes as attrs, build
 from passes.match import dtype_of, is_boolean, is_floating, is_integer, is_splat, producer
 from passes.patterns import pattern
-
-_FLOAT_BITS = {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}
-
-
-def is_lossless(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
-    """Whether every value of `source` is a value of `target`.
-
-    >>> is_lossless(np.dtype("int8"), np.dtype("float16")), is_lossless(np.dtype("int32"), np.dtype("float32"))
-    (True, False)
-    """
-    if source == target:
-        return True
-    if source.kind == "c" or target.kind == "c":
-        return False
-    if source.kind == "b":
-        return (target.kind in "iu" and target.isbuiltin == 1) or target.name in _FLOAT_BITS
-    if source.name in _FLOAT_BITS:
-        if target.name not in _FLOAT_BITS:
-            return False
-        return all(a <= b for a, b in zip(_FLOAT_BITS[source.name], _FLOAT_BITS[target.name]))
-    if source.kind in "iu" and source.isbuiltin == 1:
-        if target.kind in "iu" and target.isbuiltin == 1:
-            low, high = np.iinfo(source), np.iinfo(target)
-            return int(high.min) <= int(low.min) and int(low.max) <= int(high.max)
-        if target.name in _FLOAT_BITS:
-            exponent, mantissa = _FLOAT_BITS[target.name]
-            magnitude = source.itemsize * 8 - (source.kind == "i")
-            return magnitude <= mantissa + 1 and magnitude < 2 ** (exponent - 1)
-    return False
+from passes.types import is_lossless
 
 
 @pattern("stablehlo.convert")

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from passes import PassOptions, kernels as own_kernels, pipeline
-from passes.analysis.alias import results_may_share, returned_arguments
-from passes.analysis.clobber import clobbered_arguments
+from passes.analysis.aliases import mutated_arguments, results_may_share, returned_arguments
 from passes.analysis.host_numbers import has_control
 from passes.analysis.in_place import keep_safe_reuse
 from passes.kernels.weights import packed_arguments
@@ -51,7 +50,7 @@ class Ready(NamedTuple):
     def of(cls, module: Any) -> Ready:
         """An `ir.Module` that will not change any more."""
         packed = tuple(packed_arguments(module))
-        return cls(serialize(module), Memory(clobbered_arguments(module), _may_alias(module), packed))
+        return cls(serialize(module), Memory(mutated_arguments(module), _may_alias(module), packed))
 
 
 def _may_alias(module: Any) -> bool:

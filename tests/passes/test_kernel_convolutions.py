@@ -13,7 +13,7 @@ from passes import PassOptions, bindings, kernels
 from passes.kernels.convolutions.shapes import Axis, read
 from passes.kernels.convolutions.tiles import tiling
 from passes.kernels.processor import Processor
-from passes.match import operations
+from passes.match import operations_in
 from stagec import lax
 from stagec.backends import Target
 from stagec.compiler.build import choose_driver
@@ -36,7 +36,7 @@ def parsed(function, *shapes):
 
 def found(function, *shapes):
     module = parsed(function, *shapes)
-    return [read(op.opview) for op in operations(module.operation) if op.name == "stablehlo.convolution"], module
+    return [read(op.opview) for op in operations_in(module.operation) if op.name == "stablehlo.convolution"], module
 
 
 def test_a_row_of_the_window_is_one_axis():
@@ -176,7 +176,9 @@ def test_every_operation_of_a_convolutions_kernel_has_the_users_line():
     module = parsed(convolution, (2, 8, 9, 4), (3, 3, 4, 32))
     options = PassOptions(machine="x86_64", features=frozenset({"avx2", "fma"}))
     kernels.form(module, options)
-    inside = [op for op in operations(module.operation) if op.name.startswith(("vector.", "memref.", "arith.", "scf."))]
+    inside = [
+        op for op in operations_in(module.operation) if op.name.startswith(("vector.", "memref.", "arith.", "scf."))
+    ]
     assert len(inside) > 50
     assert all("test_kernel_convolutions.py" in str(op.location) for op in inside)
 

@@ -5,13 +5,12 @@ import numpy as np
 import pytest
 
 from passes import PassOptions, bindings, kernels
-from passes.analysis.alias import returned_arguments
-from passes.analysis.clobber import clobbered_arguments
+from passes.analysis.aliases import mutated_arguments, returned_arguments
 from passes.kernels.dispatch import Kernel
 from passes.kernels.elements import ELEMENTS
 from passes.kernels.processor import Processor
 from passes.kernels.writer import Buffer, Writer
-from passes.match import operations
+from passes.match import operations_in
 from stagec.backends import Target
 from stagec.compiler import direct, driver, log, ready
 from stagec.compiler.flags import CompileOptions
@@ -37,7 +36,7 @@ def copying(size, element, name="copy"):
 
 def copy_negations(table, processor):
     """A former for these tests: it turns every negation, and every `not`, into a copy."""
-    found = [op for op in operations(table.module.operation) if op.name in ("stablehlo.negate", "stablehlo.not")]
+    found = [op for op in operations_in(table.module.operation) if op.name in ("stablehlo.negate", "stablehlo.not")]
     for op in found:
         type_ = op.results[0].type
         with bindings.ir.InsertionPoint(op), op.location:
@@ -120,17 +119,17 @@ def test_every_operation_of_a_kernel_has_a_line_of_the_users(copies):
     module, _ = formed(program("f32"))
     executable = module.body.operations[0].operation
     # MLIR adds the ends of executables itself.
-    inside = [op for op in operations(executable) if op.name != "stream.executable.end"]
+    inside = [op for op in operations_in(executable) if op.name != "stream.executable.end"]
     assert len(inside) > 10
     # A kernel's own ops say what the writer was told; the call has the line of the operation that it replaces.
     assert {str(op.location) for op in inside} == {'loc("user.py":7:3)'}
-    (call,) = (op for op in operations(module.operation) if op.name == "flow.dispatch")
+    (call,) = (op for op in operations_in(module.operation) if op.name == "flow.dispatch")
     assert str(call.location) == 'loc("model.py":4:1)'
 
 
 def test_a_dispatch_neither_overwrites_nor_returns_its_operands(copies):
     module, _ = formed(program("f32"))
-    assert clobbered_arguments(module) == () and returned_arguments(module) == ()
+    assert mutated_arguments(module) == () and returned_arguments(module) == ()
 
 
 def test_a_donated_argument_of_a_kernel_is_not_written_over(copies):
@@ -141,7 +140,7 @@ def test_a_donated_argument_of_a_kernel_is_not_written_over(copies):
 
 def test_what_the_compiler_refuses_is_compiled_without_kernels(monkeypatch):
     def unknown_function(table, processor):
-        (op,) = (op for op in operations(table.module.operation) if op.name == "stablehlo.negate")
+        (op,) = (op for op in operations_in(table.module.operation) if op.name == "stablehlo.negate")
         w = Writer()
         buffers = [Buffer("%x", 8, "f64"), Buffer("%y", 8, "f64")]
         with w.at(op.location):

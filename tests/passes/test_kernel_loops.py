@@ -10,7 +10,7 @@ import pytest
 import stagec
 import stagec.numpy as snp
 from passes import bindings, kernels, pipeline
-from passes.match import operations
+from passes.match import operations_in
 from passes.pipeline import PassOptions
 from stagec import lax
 
@@ -314,5 +314,5 @@ def test_operations_in_a_kernel_keep_the_users_lines():
     module = bindings.ir.Module.parse(text, bindings.new_context())
     pipeline.run(module, "values")
     assert kernels.form(module, PassOptions()) == {"loops": 1}
-    found = [op for op in operations(module.operation) if op.name in ("arith.mulf", "math.sin", "vector.store")]
+    found = [op for op in operations_in(module.operation) if op.name in ("arith.mulf", "math.sin", "vector.store")]
     assert found and all("test_kernel_loops.py" in str(op.location) for op in found)

@@ -12,7 +12,7 @@ from passes.kernels.processor import Processor
 from passes.kernels.products import shapes, tiled
 from passes.kernels.products.tiles import tiling
 from passes.kernels.writer import spelled_float
-from passes.match import constant_of, operations
+from passes.match import constant_of, operations_in
 from passes.types import numpy_dtype
 from stagec import lax
 from stagec.backends import Target
@@ -33,7 +33,7 @@ def dot(left, right, result, dims, element="f32"):
 
 def product_of(text):
     module = bindings.ir.Module.parse(text, bindings.new_context())
-    (op,) = (op for op in operations(module.operation) if op.name == "stablehlo.dot_general")
+    (op,) = (op for op in operations_in(module.operation) if op.name == "stablehlo.dot_general")
     return shapes.read(op.opview)
 
 
@@ -311,7 +311,9 @@ def test_bfloat16_is_rounded_after_each_operation():
 def test_every_operation_of_a_products_kernel_has_the_users_line():
     hits, module = formed(dot("130x70", "70x260", "130x260", "contracting_dims = [1] x [0]"))
     assert hits == {"products": 1}
-    inside = [op for op in operations(module.operation) if op.name.startswith(("vector.", "memref.", "arith.", "scf."))]
+    inside = [
+        op for op in operations_in(module.operation) if op.name.startswith(("vector.", "memref.", "arith.", "scf."))
+    ]
     assert len(inside) > 100
     assert {str(op.location) for op in inside} == {'loc("model.py":4:1)'}
 
@@ -322,7 +324,7 @@ def test_numbers_are_written_so_that_they_are_read_again(element, value):
     number = spelled_float(value, element)
     text = f"func.func @f() {{ %0 = stablehlo.constant dense<{number}> : tensor<1x{element}> return }}"
     module = bindings.ir.Module.parse(text, bindings.new_context())
-    (constant,) = (op for op in operations(module.operation) if op.name == "stablehlo.constant")
+    (constant,) = (op for op in operations_in(module.operation) if op.name == "stablehlo.constant")
     dtype = numpy_dtype(constant.results[0].type.element_type)
     found = np.asarray(constant_of(constant.results[0])).astype(np.float64)
     with np.errstate(over="ignore"):

@@ -12,7 +12,7 @@ from passes import bindings, kernels, pipeline
 from passes.kernels import regions
 from passes.kernels.record import Recorder
 from passes.kernels.straight import shares, writing
-from passes.match import functions, operations
+from passes.match import functions, operations_in
 from passes.pipeline import PassOptions
 from passes.simplify.constants import computed
 from stagec import lax
@@ -198,7 +198,7 @@ def test_what_has_effects_keeps_its_order():
         return %z, %b : tensor<64x64xf32>, tensor<64xf32>
       }""")
     assert module.operation.verify()
-    calls = [op for op in operations(module.operation) if op.name in ("stablehlo.custom_call", "flow.dispatch")]
+    calls = [op for op in operations_in(module.operation) if op.name in ("stablehlo.custom_call", "flow.dispatch")]
     names = [str(op.attributes["call_target_name"]).strip('"') for op in calls if op.name == "stablehlo.custom_call"]
     assert names == ["first", "second", "third"] and len(calls) == 6
 
@@ -224,7 +224,7 @@ def test_operations_in_a_kernel_keep_the_users_lines():
     module = bindings.ir.Module.parse(text, bindings.new_context())
     pipeline.run(module, "values", options=OPTIONS)
     assert kernels.form(module, OPTIONS, straight_line=True) == {"straight": 1}
-    found = [op for op in operations(module.operation) if op.name in ("arith.divf", "math.exp", "arith.maximumf")]
+    found = [op for op in operations_in(module.operation) if op.name in ("arith.divf", "math.exp", "arith.maximumf")]
     assert found and all("test_kernel_straight.py" in str(op.location) for op in found)
 
 
@@ -362,7 +362,7 @@ def test_no_kernel_needs_what_depends_on_it_through_elements_without_a_form():
       return %a, %c : tensor<9xf32>, tensor<9xf32>
     }""")
     assert module.operation.verify()
-    assert [op.name for op in operations(module.operation)].count("flow.dispatch") == 2
+    assert [op.name for op in operations_in(module.operation)].count("flow.dispatch") == 2
 
 
 @pytest.mark.parametrize("shape", [(300, 17), (300, 31), (5, 3), (70, 10), (2, 9, 33), (3, 1000)])

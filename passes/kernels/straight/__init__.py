@@ -26,7 +26,7 @@ from passes.kernels.straight.reduced import untranspose
 from passes.kernels.straight.writing import Writing
 from passes.kernels.values import Buffer, NotVectorsError
 from passes.kernels.writer import Buffer as Binding
-from passes.match import functions, operations, producer
+from passes.match import functions, operations_in, producer
 from passes.simplify.constants import computed
 
 __all__ = ["form"]
@@ -126,7 +126,7 @@ class _Block:
         found = {value: producer(value, "stablehlo.constant") for value in captured(self.block)}
         # Loops and choices have blocks of their own; other regions are parts of their operation.
         own_code = [op.operation for op in self.block.operations]
-        own_code += [inner for op in own_code if op.name not in HOST for inner in operations(op)]
+        own_code += [inner for op in own_code if op.name not in HOST for inner in operations_in(op)]
         start = bindings.ir.InsertionPoint.at_block_begin(self.block)
         own = {value: maker.operation.clone(start).results[0] for value, maker in found.items() if maker is not None}
         for op in own_code if own else ():

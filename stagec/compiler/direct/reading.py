@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs, bindings
+from passes import attributes as attrs, bindings, operations
+from passes.analysis.aliases import has_same_bytes
 from passes.analysis.host_numbers import HostNumbers, is_number
 from passes.analysis.in_place import ATTRIBUTE as OUTPUT, DONATED, OWN_PLACES
-from passes.kernels.dispatch import BYTES
 from passes.match import HOST_MODULE, constant_of, functions, splat_of
+from passes.operations import CHOICES, Memory
 from passes.types import spelled
 from stagec.compiler.direct.program import (
     Call,
@@ -29,13 +30,11 @@ from stagec.compiler.direct.program import (
     State,
     Step,
     Tensor,
-    size_of,
     written,
 )
 
 # Bytes of a constant of one number that are written out: larger memory is filled with them, and kernels read none.
 _SPLAT_BYTES = 1 << 16
-_PASSING = ("stablehlo.reshape", "stablehlo.optimization_barrier")
 
 
 def read(module: Any) -> Program:
@@ -173,11 +172,11 @@ class _Reader:
             self._note_uniform(op)
         elif name == "stablehlo.while":
             self._loop(op, steps)
-        elif name in ("stablehlo.case", "stablehlo.if"):
+        elif name in CHOICES:
             self._choice(op, steps)
-        elif name not in _PASSING and _is_hosts(op, self.host.found):
+        elif operations.of(name).memory is not Memory.SAME and _is_hosts(op, self.host.found):
             self._compute(op, steps)
-        elif name in _PASSING or _is_same_memory(op):
+        elif has_same_bytes(op):
             for value, operand in zip(op.results, op.operands):
                 Tensor.of(value.type)
                 self._alias([value], operand)
@@ -339,13 +338,6 @@ def _made(step: Step) -> tuple[int, ...]:
     if isinstance(step, Loop):
         return tuple(state.after for state in step.arrays)
     return tuple(n for n, _, _ in step.arrays) if isinstance(step, Choice) else written(step)
-
-
-def _is_same_memory(op: Any) -> bool:
-    """Whether an op gives bytes another type: integers with and without a sign, booleans for kernels and from them."""
-    if op.name == "stablehlo.bitcast_convert":
-        return size_of(str(op.operands[0].type.element_type)) == size_of(str(op.results[0].type.element_type))
-    return op.name == "stablehlo.convert" and BYTES in op.attributes
 
 
 def _pattern(number: Any) -> bytes:

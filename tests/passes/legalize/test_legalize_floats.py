@@ -13,7 +13,7 @@ import stagec
 import stagec.numpy as snp
 from passes import bindings
 from passes.legalize import PATTERNS_CPU, number
-from passes.match import operations
+from passes.match import operations_in
 
 # The reference must have more bits than float64.
 EXTENDED = np.finfo(np.longdouble).nmant > 60
@@ -177,9 +177,9 @@ def test_a_function_is_written_once_and_every_copy_has_its_own_line(monkeypatch)
     monkeypatch.setattr(number, "_written", lambda *args: written.append(args) or write(*args))
     passes.apply(module, PATTERNS_CPU)
     assert len(written) == 1
-    maps = [op for op in operations(module.operation) if op.name == "stablehlo.map"]
+    maps = [op for op in operations_in(module.operation) if op.name == "stablehlo.map"]
     assert list(maps[1].operands) == list(maps[0].results)
     for line, op in enumerate(maps, start=1):
-        inside = [inner for inner in operations(op) if inner.name != "stablehlo.constant"]
+        inside = [inner for inner in operations_in(op) if inner.name != "stablehlo.constant"]
         found = {str(o.location) for o in (op, *inside, *op.regions[0].blocks[0].arguments)}
         assert len(inside) > 20 and found == {f'loc("user.py":{line}:1)'}
