@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import test_random_programs as random_programs
 from hypothesis import given, settings
+from platforms import first_device
 
 import stagec
 
@@ -16,10 +17,7 @@ SETTINGS = {**random_programs.SETTINGS, "max_examples": 10 * random_programs.TIM
 
 @pytest.fixture(scope="module")
 def device():
-    try:
-        return stagec.devices("vulkan")[0]
-    except stagec.errors.DeviceError as error:
-        pytest.skip(str(error).splitlines()[0])
+    return first_device("vulkan")
 
 
 def check(steps, expected, actual, text):

@@ -25,14 +25,7 @@ X = np.arange(4, dtype=np.float32)
 x86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="compares x86-64 levels")
 
 
-def has_vulkan():
-    try:
-        return bool(stagec.devices("vulkan"))
-    except stagec.errors.DeviceError:
-        return False
-
-
-vulkan = pytest.mark.skipif(not has_vulkan(), reason="no Vulkan device: apt-get install mesa-vulkan-drivers")
+needs_vulkan = pytest.mark.usefixtures("vulkan")
 
 
 def f(x):
@@ -154,7 +147,7 @@ def test_own_passes_are_in_the_stablehlo_of_the_file(tmp_path):
     np.testing.assert_array_equal(np.asarray(stagec.load(data, device="cpu")(X)), X + 1)
 
 
-@vulkan
+@needs_vulkan
 def test_the_device_decides_between_variants():
     data = exported("cpu", "vulkan", "cuda")
     loaded = stagec.load(data)
@@ -168,7 +161,7 @@ def test_the_device_decides_between_variants():
         assert stagec.load(data)(X).device.platform == "vulkan"
 
 
-@vulkan
+@needs_vulkan
 def test_a_file_for_vulkan_alone_runs_there_without_being_asked(monkeypatch):
     # Stands for a GPU, if it is software; made before it does.
     gpu = stagec.devices("vulkan")[0]
@@ -179,7 +172,7 @@ def test_a_file_for_vulkan_alone_runs_there_without_being_asked(monkeypatch):
     np.testing.assert_allclose(np.asarray(out), np.exp(X) + 1, rtol=1e-5)
 
 
-@vulkan
+@needs_vulkan
 def test_a_file_for_vulkan_alone_does_not_run_on_software_without_being_asked(monkeypatch):
     monkeypatch.setattr(type(stagec.devices("vulkan")[0]), "_is_software", lambda device: True)
     data = exported("vulkan")
@@ -187,7 +180,7 @@ def test_a_file_for_vulkan_alone_does_not_run_on_software_without_being_asked(mo
     assert stagec.load(data, device="vulkan")(X).device.platform == "vulkan"
 
 
-@vulkan
+@needs_vulkan
 def test_weights_go_to_the_device_once():
     w = snp.asarray(np.eye(40, dtype=np.float32))
     data = stagec.export(lambda x: x @ w, "vulkan")(SPEC := np.ones((2, 40), np.float32)).serialize()

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import Case
+from platforms import first_device
 from test_registry import bundles, evaluate, mismatch
 
 import stagec
@@ -37,10 +38,7 @@ SIZE = 20
 
 @pytest.fixture
 def device(request: pytest.FixtureRequest) -> str:
-    try:
-        stagec.devices(request.param)
-    except stagec.errors.DeviceError as error:
-        pytest.skip(str(error).splitlines()[0])
+    first_device(request.param)
     return request.param
 
 
