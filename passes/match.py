@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import bindings
+from passes import bindings, operations
 from passes.types import numpy_dtype, spelled
 
 _HEX = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
@@ -155,7 +155,7 @@ def splat_of(value: Any) -> np.generic | None:
         name = operation.name
         if name == "stablehlo.constant":
             return _splat(operation)
-        if name not in ("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.transpose"):
+        if not operations.of(name).layout:
             return None
         value = operation.operands[0]
     return None

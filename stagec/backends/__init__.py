@@ -11,14 +11,9 @@ from stagec.backends.record import REGISTRY, Backend, Target
 from stagec.backends.rocm import Rocm
 from stagec.backends.vulkan import Vulkan
 
-__all__ = ["BACKENDS", "CPU", "Backend", "Target", "known_targets"]
+__all__ = ["BACKENDS", "CPU", "Backend", "Target"]
 
 # In the order in which platforms are tried.
 BACKENDS: dict[str, Backend] = {backend.name: backend for backend in (Cpu(), Vulkan(), Rocm(), Cuda())}
 REGISTRY.update(BACKENDS)
 CPU = BACKENDS["cpu"]
-
-
-def known_targets() -> tuple[str, ...]:
-    """Every target description without extra features, for help texts and completion."""
-    return tuple(name for backend in BACKENDS.values() for name in backend.known())

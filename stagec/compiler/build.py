@@ -11,7 +11,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from stagec.backends import Target
 from stagec.compiler import cache, capabilities, estimate, key as key, log as log, mlir, session
@@ -129,13 +129,6 @@ class Program:
     contributors: dict[str, str] = field(default_factory=dict)
 
 
-class Stage(NamedTuple):
-    """The module at two points of its way, as `ir.Module`s."""
-
-    stablehlo: Any
-    optimized: Any
-
-
 # A lock lasts for as long as a thread holds it or waits for it.
 _locks: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 _locks_guard = threading.Lock()
@@ -221,11 +214,11 @@ def obtain_text(text: str, options: Options, name: str, *, driver: str, branches
 
     def compile(digest: str) -> tuple[bytes, dict[str, Any]]:
         mlir.load()
-        from passes import bindings
+        from passes import bindings, match
 
         module = bindings.ir.Module.parse(text, bindings.new_context())
         started = time.perf_counter()
-        with _announced(name, len(mlir.operations(module)), options.target):
+        with _announced(name, len(match.operations_in(module)), options.target):
             optimize(module, options)
             payload, meta = _compile_optimized(module, options, name, driver)
         seconds = round(time.perf_counter() - started, 3)

@@ -7,15 +7,14 @@ import pathlib
 import re
 from typing import Any
 
+from passes.match import operations_in
+from passes.operations import TABLE
 from stagec.backends import Target
 from stagec.compiler.diagnostics import Diagnostic
-from stagec.compiler.mlir import ir, operations
+from stagec.compiler.mlir import ir
 from stagec.compiler.ready import serialize
 from stagec.compiler.session import new_session
 from stagec.core.errors import CompileError
-
-# Control flow reads values from outside of its regions; what is in the regions is tried by itself.
-_SKIPPED = tuple(f"stablehlo.{name}" for name in ("while", "if", "case", "constant", "custom_call"))
 
 
 def search(source: bytes, target: Target, path: str) -> None:
@@ -27,8 +26,10 @@ def search(source: bytes, target: Target, path: str) -> None:
     seen = set()
     with new_session() as session, session.context:
         module = ir().Module.parse(source, session.context)
-        for op in operations(module):
-            if not op.name.startswith(("stablehlo.", "chlo.")) or op.name in _SKIPPED or not op.results:
+        for op in operations_in(module):
+            # Control flow reads values from outside of its regions; what is in the regions is tried by itself.
+            skipped = op.name not in TABLE or TABLE[op.name].effects or op.name == "stablehlo.constant"
+            if skipped or not op.results:
                 continue
             kind = (op.name, str(op.attributes), *(str(v.type) for v in (*op.operands, *op.results)))
             if kind not in seen:

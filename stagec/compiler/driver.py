@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from passes.attributes import dot_dimensions
+from passes.match import operations_in
 from stagec.backends import Target
 from stagec.compiler import diagnostics as diag, direct, lanes, log, outside, rare, repairs
 from stagec.compiler.diagnostics import Attempt, Diagnostic
@@ -24,7 +25,7 @@ from stagec.compiler.flags import (
     Traits,
 )
 from stagec.compiler.invocation import Invocation, invocation, is_well_formed
-from stagec.compiler.mlir import ir, load_phases, operations
+from stagec.compiler.mlir import ir, load_phases
 from stagec.compiler.ready import Memory, rungs, serialize
 from stagec.compiler.session import new_session
 from stagec.compiler.spirv import racing_kernels
@@ -178,7 +179,7 @@ def opened(source: bytes, target: Target, name: str, options: CompileOptions) ->
         session.context.allow_unregistered_dialects = False
         module = _parsed(source, session, name, options)
         names = ("stablehlo.constant", "stablehlo.dot_general", "stablehlo.complex")
-        found = operations(module, *names)
+        found = operations_in(module, *names)
         constants, products, numbers = ([o for o in found if o.name == name] for name in names)
         for operation in constants:
             _check_constant(operation, source, name, options)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from stagec.compiler.mlir import ir, operations
+from passes.match import operations_in
+from stagec.compiler.mlir import ir
 
 # Operations whose result is not computed element by element.
 _NOT_ELEMENTWISE = tuple(
@@ -26,10 +27,10 @@ def scalarize(module: Any) -> int:
     Returns:
       The number of operations replaced.
     """
-    kernels = [v for v in operations(module, "hal.executable.variant") if '"rocm"' in str(v.attributes["target"])]
+    kernels = [v for v in operations_in(module, "hal.executable.variant") if '"rocm"' in str(v.attributes["target"])]
     # The scalar that each vector is made of.
     scalars: dict[Any, Any] = {}
-    found = [op for kernel in kernels for op in operations(kernel) if _is_elementwise(op)]
+    found = [op for kernel in kernels for op in operations_in(kernel) if _is_elementwise(op)]
     for op in found:
         with ir().InsertionPoint(op), op.location:
             operands = [_scalar(v, scalars) if _has_one_lane(v.type) else v for v in op.operands]

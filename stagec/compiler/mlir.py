@@ -59,17 +59,3 @@ def _import(names: tuple[str, ...]) -> None:
             if collects:
                 gc.enable()
     _loaded.add(names)
-
-
-def operations(root: Any, *names: str) -> list[Any]:
-    """The operations in a module or an operation, in their order; those of the given names, or all."""
-    found: list[Any] = []
-    advance = ir().WalkResult.ADVANCE
-
-    def visit(operation: Any) -> Any:
-        if not names or operation.name in names:
-            found.append(operation)
-        return advance
-
-    root.operation.walk(visit)
-    return found

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from passes.legalize.angles import RARE_FROM
-from stagec.compiler.mlir import ir, operations
+from passes.match import operations_in
+from stagec.compiler.mlir import ir
 
 # What stays where it is: memory is read and written in its order.
 _KEPT = tuple(
@@ -37,8 +38,10 @@ def branch(module: Any) -> int:
     Returns:
       How many choices became branches.
     """
-    kernels = [v for v in operations(module, "hal.executable.variant") if '"llvm-cpu"' in str(v.attributes["target"])]
-    bounds = [c.result for kernel in kernels for c in operations(kernel, "llvm.mlir.constant") if _is_bound(c)]
+    kernels = [
+        v for v in operations_in(module, "hal.executable.variant") if '"llvm-cpu"' in str(v.attributes["target"])
+    ]
+    bounds = [c.result for kernel in kernels for c in operations_in(kernel, "llvm.mlir.constant") if _is_bound(c)]
     names = (f"rarely_{i}" for i in itertools.count())
     known: dict[tuple[Any, str], str] = {}
     count = 0

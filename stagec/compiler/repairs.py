@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from passes.match import operations_in
 from stagec.backends import Target
-from stagec.compiler.mlir import ir, operations
+from stagec.compiler.mlir import ir
 
 _WIDE = ("i64", "f64")
 # The kernels run in the order of the program. Where one reads what a later one updates in place, the
@@ -46,7 +47,7 @@ def before_stream(module: Any) -> int:
       How many uses of such memory there are; each has its own afterwards.
     """
     count = 0
-    for filling in operations(module, "flow.tensor.splat"):
+    for filling in operations_in(module, "flow.tensor.splat"):
         number, *sizes = filling.operands
         if str(number.type) not in _WIDE:
             continue
@@ -79,11 +80,11 @@ def inline_lookups(module: Any) -> int:
       How many operations were replaced.
     """
     count = 0
-    for function in operations(module, "func.func"):
+    for function in operations_in(module, "func.func"):
         info = str(function.attributes["translation_info"]) if "translation_info" in function.attributes else ""
-        nests = operations(function, "linalg.generic") if "#iree_cpu" in info else []
+        nests = operations_in(function, "linalg.generic") if "#iree_cpu" in info else []
         for op in nests if len(nests) > 1 else ():
-            if len(op.attributes["iterator_types"]) == 0 and operations(op, "tensor.extract"):
+            if len(op.attributes["iterator_types"]) == 0 and operations_in(op, "tensor.extract"):
                 _inline(op)
                 count += 1
     return count
@@ -107,7 +108,7 @@ def _inline(op: Any) -> None:
 
 def has_loops(module: Any) -> bool:
     """Whether a module at the compiler's phase `flow` repeats anything."""
-    return bool(operations(module, "scf.while", "scf.for"))
+    return bool(operations_in(module, "scf.while", "scf.for"))
 
 
 def own_memory(module: Any) -> int:
@@ -127,7 +128,7 @@ def own_memory(module: Any) -> int:
     """
     create = ir().Operation.create
     count = 0
-    for op in operations(module, "hal.device.queue.alloca"):
+    for op in operations_in(module, "hal.device.queue.alloca"):
         if any(use.owner.operation.name == "hal.device.queue.dealloca" for use in op.results[0].uses):
             continue
         device, affinity, before, after, _, memory, usage, size = op.operands
@@ -163,7 +164,7 @@ def own_references(module: Any) -> int:
       How many operands were given a reference of their own.
     """
     count = 0
-    for branch in operations(module, "vm.br", "vm.cond_br"):
+    for branch in operations_in(module, "vm.br", "vm.cond_br"):
         seen: set[Any] = set()
         for i, value in enumerate(branch.operands):
             if value in seen:

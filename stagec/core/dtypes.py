@@ -169,11 +169,6 @@ def default_float() -> Dtype:
     return float64 if _x64() else float32
 
 
-def default_complex() -> Dtype:
-    """The dtype of a Python complex number"""
-    return complex128 if _x64() else complex64
-
-
 _PYTHON_SCALARS: dict[type, np.dtype] = {bool: bool_, int: int64, float: float64, complex: complex128}
 python_scalar_types = tuple(_PYTHON_SCALARS)
 

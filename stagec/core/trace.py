@@ -251,11 +251,6 @@ def ensure_compile_time_eval() -> current:
     return current(None if state.trace is None else KnownFirst(state.trace))
 
 
-def is_tracing() -> bool:
-    """Whether a function is being traced, in this thread."""
-    return state.trace is not None
-
-
 def with_operands(error: errors.StagecError, args: Sequence[Any]) -> errors.StagecError:
     """An error of a primitive's shape rule, with what the primitive was given and where that came from."""
     return errors.with_values(error, operand_rows(args))

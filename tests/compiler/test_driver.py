@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from iree.compiler import ir
 
+from passes.match import operations_in
 from stagec.backends import Target
 from stagec.compiler import diagnostics, driver, log, ready
 from stagec.compiler.driver import compile_module, prepared, run
 from stagec.compiler.flags import CompileOptions, ladder
-from stagec.compiler.mlir import operations
 from stagec.compiler.ready import serialize
 from stagec.core.errors import CompileError
 
@@ -145,7 +145,7 @@ def test_a_refused_operation_names_the_line_and_prints_nothing(capfd):
 @pytest.mark.parametrize("phase", [*driver.REPAIRS, *driver.IMPROVEMENTS])
 def test_a_module_that_is_malformed_between_two_phases_is_refused(phase, monkeypatch):
     def spoil(module):
-        for end in operations(module, "util.return", "func.return", "vm.return"):
+        for end in operations_in(module, "util.return", "func.return", "vm.return"):
             end.erase()
 
     source, _ = prepared(unary("stablehlo.sqrt").encode(), CPU, "main", CompileOptions())

@@ -8,9 +8,9 @@ import pytest
 
 import stagec
 import stagec.numpy as snp
+from passes.match import operations_in
 from stagec import lax
 from stagec.compiler import driver, rare
-from stagec.compiler.mlir import operations
 
 LARGE = [1e9, -1e10, 16367173 * 2.0**72, 1e20]
 COMPLEX = ["exp", "expm1", "sin", "cos", "tan", "sinh", "cosh", "tanh"]
@@ -41,10 +41,10 @@ def counted(monkeypatch):
 
     def branch(module):
         made = rare.branch(module)
-        functions = [str(op.attributes["sym_name"]) for op in operations(module, "llvm.func")]
+        functions = [str(op.attributes["sym_name"]) for op in operations_in(module, "llvm.func")]
         selects = [
             select
-            for constant in operations(module, "llvm.mlir.constant")
+            for constant in operations_in(module, "llvm.mlir.constant")
             if rare._is_bound(constant)
             for comparison in constant.result.uses
             for select in comparison.owner.result.uses

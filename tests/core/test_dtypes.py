@@ -42,7 +42,7 @@ class Typed:
 
 
 def pairs(x64):
-    weak = [dtypes.default_int(), dtypes.default_float(), dtypes.default_complex()]
+    weak = [dtypes.default_int(), dtypes.default_float(), np.dtype("complex128" if x64 else "complex64")]
     return [(d, False) for d in canonical_dtypes(x64)] + [(d, True) for d in weak]
 
 

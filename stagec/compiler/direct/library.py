@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from passes import bindings
 from passes.kernels.dispatch import NO_PIPELINE
+from passes.match import operations_in
 from stagec.compiler.direct.program import NotDirectError, Program
 from stagec.compiler.invocation import invocation
-from stagec.compiler.mlir import operations
 
 # What any module has, once it knows its target.
 _TARGET = re.compile(r'#hal\.executable\.target<"llvm-cpu", "embedded-elf-x86_64", \{(.*?)\}>')
@@ -39,7 +39,7 @@ class Kernel(NamedTuple):
 def shared_out(module: Any, kernels: Sequence[Kernel], cores: int) -> list[list[Kernel]]:
     """Kernels for each of several libraries, with about as much code in each; fewer where they are soon compiled."""
     sources = _executables(module)
-    sizes = {kernel: len(operations(_function(sources[kernel.symbol]))) for kernel in kernels}
+    sizes = {kernel: len(operations_in(_function(sources[kernel.symbol]))) for kernel in kernels}
     count = max(1, min(cores, sum(sizes.values()) // _SHARE, len(kernels)))
     shares: list[list[Kernel]] = [[] for _ in range(count)]
     for kernel in sorted(kernels, key=sizes.__getitem__, reverse=True):
@@ -199,7 +199,7 @@ def _move(source: Any, target: Any) -> None:
     gone = list(_spans(source).values())
     for old, new in zip(gone, spans):
         old.results[0].replace_all_uses_with(new.results[0])
-    for op in operations(source, "stream.dispatch.workgroup.id"):
+    for op in operations_in(source, "stream.dispatch.workgroup.id"):
         op.results[0].replace_all_uses_with(numbers[int(op.attributes["dimension"].value)].results[0])
         gone.append(op)
     for op in gone:
