@@ -19,7 +19,7 @@ from passes.kernels.conversions import rounded
 from passes.kernels.elements import Element
 from passes.kernels.kernel import Lowering, Rule, element_type
 from passes.kernels.linear import ZERO, Linear
-from passes.kernels.nests import lanes_of, nest
+from passes.kernels.nests import lanes_of, nest, pieces
 from passes.kernels.record import Recorder
 from passes.kernels.regions import region
 from passes.kernels.scalars import limits
@@ -77,6 +77,8 @@ class Contraction:
         """Write it, and return the results."""
         shape, size = self.shape, math.prod(self.shape)
         along, across = self._share(k, True), self._share(k, False)
+        if along is not None and across is not None and self.rows is None and self._is_narrow(k):
+            along, across = self._time(k, True), self._time(k, False)
         cost = self._cost(k)
         k.note_work(size * math.prod(self.depth) * cost * self.elements[0].size)
         single = size == 1
@@ -109,14 +111,40 @@ class Contraction:
         width = lanes_of(self.elements, k.processor.vector_bytes, axes[axis])
         if width == 1:
             return None
-        recorder = Recorder(k.symbols, width)
-        outer, inner = (list(index) for index in self._space(k))
-        (outer if along else inner)[axis] = k.symbols.new("", 0, max(axes[axis] - width, 1)).lanes()
         try:
-            self.terms(recorder, tuple(outer), tuple(inner))
+            recorder = self._record(k, along, axis, width)
         except NotVectorsError:
             return None
         return recorder.gathers / max(1, len(recorder.reads))
+
+    def _record(self, k: Lowering, along: bool, axis: int, width: int) -> Recorder:
+        """What a vector of terms reads and costs, along an axis of the result or a contracted one."""
+        recorder = Recorder(k.symbols, width)
+        outer, inner = (list(index) for index in self._space(k))
+        size = (self.shape if along else self.depth)[axis]
+        (outer if along else inner)[axis] = k.symbols.new("", 0, max(size - width, 1)).lanes()
+        self.terms(recorder, tuple(outer), tuple(inner))
+        return recorder
+
+    def _is_narrow(self, k: Lowering) -> bool:
+        """Whether rows of the result are shorter than a vector, which those along a contracted axis fill."""
+        row, depth = self.shape[_last(self.shape) or 0], self.depth[_last(self.depth) or 0]
+        whole = lanes_of(self.elements, k.processor.vector_bytes, max(row, depth))
+        return row < whole <= depth
+
+    def _time(self, k: Lowering, along: bool) -> float:
+        """About how many operations each term takes in vectors, along an axis of the result or a contracted one."""
+        axes = self.shape if along else self.depth
+        axis = _last(axes)
+        assert axis is not None, "an axis was chosen"
+        size = axes[axis]
+        width = lanes_of(self.elements, k.processor.vector_bytes, size)
+        cost = self._record(k, along, axis, width).cost + 1
+        if along:
+            return cost * sum((stop - start) // lanes for start, stop, lanes in pieces(size, width, 0)) / size
+        # What is left over is taken one by one. In the end, the lanes are combined: half of them at a time.
+        row = cost * (size // width) + self._cost(k) * (size % width)
+        return row / size + 2 * width.bit_length() / math.prod(self.depth)
 
     # Along an axis of the result.
 

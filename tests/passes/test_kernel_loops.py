@@ -167,6 +167,31 @@ def test_reductions_and_products(dtype, shape):
         np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance, err_msg=name)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "complex64"])
+@pytest.mark.parametrize("columns", [2, 3, 5])
+def test_few_columns_are_summed_up_in_vectors_along_the_other_axis(dtype, columns):
+    rng = np.random.default_rng(columns)
+    x = (rng.integers(-9, 9, (3, 45, columns)) * 0.5).astype(dtype)
+
+    def rounds(x):
+        return lax.fori_loop(
+            0, 2, lambda i, s: (s[0] + (x * x).sum(1, dtype), x[i].sum(0, dtype)), (snp.zeros_like(x[:, 0]), x[0, 0])
+        )
+
+    total, row = stagec.jit(rounds)(x)
+    np.testing.assert_array_equal(np.asarray(total), 2 * (x * x).sum(1))
+    np.testing.assert_array_equal(np.asarray(row), x[1].sum(0))
+
+
+def test_only_rows_shorter_than_a_vector_are_summed_up_across():
+    def step(width):
+        lowered = stagec.jit(lambda x: lax.fori_loop(0, 9, lambda i, x: x - x.mean(0), x), target="cpu:x86-64-v4")
+        text = lowered.lower(snp.ones((100, width))).as_text("kernels")
+        return "vector.reduction <add>" in text
+
+    assert step(3) and not step(16)
+
+
 def test_indices_out_of_range_are_clamped_or_dropped():
     x, v = np.arange(7, dtype=np.float32), np.float32(50)
 
