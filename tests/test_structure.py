@@ -134,6 +134,16 @@ def test_the_class_for_annotations_is_not_asked_for_at_run_time(name, path):
             assert not any(isinstance(n, ast.Name) and n.id == "Array" for a in asked for n in ast.walk(a)), node.lineno
 
 
+def test_rules_import_the_rows_that_they_apply():
+    """A row is looked up by its name only in `core`, which puts conversions around operations on small dtypes."""
+    for name, path in modules():
+        if not name.startswith("stagec.core."):
+            for node in ast.walk(ast.parse(path.read_text())):
+                by_name = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+                found = by_name and ast.unparse(node.value).endswith("Primitive.registry")
+                assert not found, f"{name}:{node.lineno} looks {ast.unparse(node.slice)} up: import the row"
+
+
 def test_only_bindings_and_the_compiler_import_the_compilers_library():
     allowed = {"passes.bindings"} | {n for n, _ in modules() if n.startswith("stagec.compiler.")}
     for name, path in modules():

@@ -13,10 +13,10 @@ from stagec.core.axis import check_name
 from stagec.core.boundary import short_tracebacks
 from stagec.core.callables import Function, P, R
 from stagec.core.wrapping import wraps
+from stagec.primitives.broadcast import to_front
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
 from stagec.primitives.references import Ref, read, returning, write
-from stagec.primitives.rules import to_front
 from stagec.primitives.shape import transpose
 from stagec.transforms.batch import batch_flat
 

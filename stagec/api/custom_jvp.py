@@ -15,8 +15,8 @@ from stagec.core.callables import P, R_co
 from stagec.core.functions import Role, call
 from stagec.core.zero import differentiable, zero_of
 from stagec.primitives.arithmetic import add
+from stagec.primitives.broadcast import instantiate
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import instantiate
 
 F = TypeVar("F", bound=Callable[..., Any])
 

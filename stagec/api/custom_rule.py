@@ -15,10 +15,10 @@ from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import Function, P, R_co
 from stagec.core.zero import differentiable, is_zero, no_tangent, zero_of
+from stagec.primitives.broadcast import instantiate
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import aval_of
 from stagec.primitives.references import Ref
-from stagec.primitives.rules import instantiate
 
 
 class SymbolicZero:

@@ -14,9 +14,9 @@ from stagec.core.config import state
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.zero import differentiable, float0, is_zero, no_tangent
+from stagec.primitives.broadcast import spread_to, zeros
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.references import Ref
-from stagec.primitives.rules import spread_to, zeros
 from stagec.transforms.jvp import JvpTracer
 
 

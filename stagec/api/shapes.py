@@ -14,8 +14,8 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import Function, P
 from stagec.core.graph import Graph, trace_flat
+from stagec.primitives.broadcast import zeros
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.rules import zeros
 
 
 @overload

@@ -14,8 +14,10 @@ from stagec.core.graph import Graph, Literal, Var, prune, replay, trace_flat
 from stagec.core.primitive import MultiplePrimitive, Primitive, SinglePrimitive
 from stagec.core.trace import bind, current
 from stagec.core.zero import is_linear, is_zero
+from stagec.primitives.broadcast import linear
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import batch_elementwise, cotangents, linear
+from stagec.primitives.rules import cotangents
+from stagec.primitives.table import batch_elementwise
 from stagec.transforms.linearize import PartialTrace
 
 Policy = Callable[..., bool]

@@ -14,10 +14,10 @@ from stagec.core.axis import axis_length, unbound
 from stagec.core.callables import X
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Absent, Primitive, SinglePrimitive
 from stagec.primitives import arithmetic, reduce, shape, slicing
+from stagec.primitives.broadcast import linear, to_front
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.iota import iota
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
-from stagec.primitives.rules import linear, to_front
 
 # A name of a batch's axis, or a tuple of names.
 AxisName: TypeAlias = Hashable
@@ -55,13 +55,13 @@ def _sum_over(x: Any, dim: int | None, size: Any) -> Any:
 
 _NO_DERIVATIVE = Absent("the extreme over a batch has no rule; sum or gather instead")
 
-psum_p = SinglePrimitive(
+psum_p: SinglePrimitive = SinglePrimitive(
     "psum",
     shape=lambda x, *, axis_name: x.strip_weak_type(),
     eval=_eval,
     lower=_lower,
     jvp=linear(),
-    transpose=lambda ct, x, *, axis_name: [Primitive.registry["psum"](ct, axis_name=axis_name)],
+    transpose=lambda ct, x, *, axis_name: [psum_p(ct, axis_name=axis_name)],
     batch=_across(_sum_over),
 )
 pmax_p = SinglePrimitive(

@@ -45,15 +45,15 @@ def _lower(cx: Any, index: Any, *values: Any, branches: tuple[Graph, ...]) -> An
     return bodies.emit_case(cx, index, [functools.partial(replay, graph, operands) for graph in branches])
 
 
-cond_p = MultiplePrimitive(
+cond_p: MultiplePrimitive = MultiplePrimitive(
     "cond",
     shape=_shape,
     eval=_eval,
     lower=_lower,
     jvp=cond_rules.jvp,
-    transpose=cond_rules.transpose,
+    transpose=lambda cts, *operands, **params: cond_rules.transpose(cond_p, cts, *operands, **params),
     batch=cond_rules.batch,
-    partial=cond_rules.partial,
+    partial=lambda trace, args, params: cond_rules.partial(cond_p, trace, args, params),
     trim=cond_rules.trim,
 )
 

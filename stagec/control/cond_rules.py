@@ -24,18 +24,18 @@ from stagec.core.primitive import Primitive
 from stagec.core.zero import Zero, differentiable, is_linear, is_zero
 from stagec.primitives import logic
 from stagec.primitives.barrier import stop_gradient
+from stagec.primitives.broadcast import broadcast_in_dim_p, to_front, zeros
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import to_front, zeros
 from stagec.transforms.linearize import PartialTrace
 
 Branches = tuple[Graph, ...]
 
 
-def _cond(index: Any, *operands: Any, branches: Branches) -> list[Any]:
+def _cond(primitive: Primitive, index: Any, *operands: Any, branches: Branches) -> list[Any]:
     """The operation, unless nothing would come of it."""
     if not branches[0].outputs and not any(g.effects for g in branches):
         return []
-    return Primitive.registry["cond"](index, *operands, branches=branches)
+    return primitive(index, *operands, branches=branches)
 
 
 def jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
@@ -48,8 +48,8 @@ def jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any
     return outs, [next(dots) if on else Zero(aval_of(o).strip_weak_type()) for o, on in zip(outs, kinds)]
 
 
-def partial(trace: PartialTrace, args: Any, params: dict[str, Any]) -> list[Any]:
-    primitive, branches = Primitive.registry["cond"], params["branches"]
+def partial(primitive: Primitive, trace: PartialTrace, args: Any, params: dict[str, Any]) -> list[Any]:
+    branches = params["branches"]
     index, operands = args[0], args[1:]
     if trace.is_unknown(index):
         return trace.unknown.process(primitive, args, params)
@@ -58,7 +58,7 @@ def partial(trace: PartialTrace, args: Any, params: dict[str, Any]) -> list[Any]
         branches[0], ("cond split", branches[1:], unknown), lambda: _halves(branches, unknown)
     )
     known = pick(operands, unknown, False)
-    results = _cond(index, *known, branches=early)
+    results = _cond(primitive, index, *known, branches=early)
     count = len(kinds) - sum(kinds)
     first, slots = iter(results[:count]), results[count:]
     rest: Any = iter(())
@@ -120,12 +120,12 @@ def _place(part: Split, slots: list[Any]) -> list[tuple[str, int]]:
     return places
 
 
-def transpose(cts: Any, index: Any, *operands: Any, branches: Branches) -> list[Any]:
+def transpose(primitive: Primitive, cts: Any, index: Any, *operands: Any, branches: Branches) -> list[Any]:
     linear = tuple([is_linear(o) for o in operands])
     active = tuple([not is_zero(ct) for ct in cts])
     kinds = either(*[pull(g, linear, active)[1] for g in branches])
     pulled = tuple([pull(g, linear, active, kinds)[0] for g in branches])
-    results = iter(_cond(index, *pick(operands, linear, False), *pick(cts, active), branches=pulled))
+    results = iter(_cond(primitive, index, *pick(operands, linear, False), *pick(cts, active), branches=pulled))
     found = iter(kinds)
     return [None, *[_ct(o, next(found), results) if on else None for o, on in zip(operands, linear)]]
 
@@ -173,8 +173,7 @@ def _select(index: Any, cases: Any, count: int) -> Any:
     if count == 1:
         return cases[0]
     shape = aval_of(cases[0]).shape
-    broadcast = Primitive.registry["broadcast_in_dim"]
-    which = index if len(shape) == 1 else broadcast(index, shape=shape, broadcast_dimensions=(0,))
+    which = index if len(shape) == 1 else broadcast_in_dim_p(index, shape=shape, broadcast_dimensions=(0,))
     return logic.select_n(which, *cases)
 
 

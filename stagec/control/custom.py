@@ -14,9 +14,9 @@ from stagec.core.graph import Graph, GraphTrace, replay, trace_flat
 from stagec.core.primitive import Absent, MultiplePrimitive, Primitive
 from stagec.core.trace import Trace, trace_of
 from stagec.core.zero import differentiable, is_zero, zero_of
+from stagec.primitives.broadcast import instantiate, to_front, transpose_p
 from stagec.primitives.operand import aval_of
 from stagec.primitives.reduce import reduce_sum
-from stagec.primitives.rules import instantiate, to_front
 from stagec.transforms.batch import BatchTrace, batch_flat, batch_front
 from stagec.transforms.jvp import JvpTrace
 from stagec.transforms.linearize import PartialTrace
@@ -241,7 +241,7 @@ def _unbatched(ct: Any, dim: int | None, wanted: int | None, size: int) -> Any:
         return reduce_sum(front, (0,))
     rank = aval_of(front).ndim
     order = [*range(1, wanted + 1), 0, *range(wanted + 1, rank)]
-    return Primitive.registry["transpose"](front, permutation=tuple(order)) if wanted else front
+    return transpose_p(front, permutation=tuple(order)) if wanted else front
 
 
 custom_vjp_p = CustomPrimitive(

@@ -15,8 +15,8 @@ from stagec.core.graph import Graph, GraphTrace, replay, trace_flat
 from stagec.core.primitive import MultiplePrimitive, Primitive
 from stagec.core.trace import trace_of
 from stagec.core.zero import differentiable, is_zero, zero_of
+from stagec.primitives.broadcast import instantiate, to_front
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import instantiate, to_front
 from stagec.transforms.jvp import jvp_flat
 from stagec.transforms.linearize import PartialTrace
 

@@ -10,7 +10,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation, Graph, prune, replay, trace_flat
 from stagec.core.trace import current
 from stagec.core.zero import Linear, is_zero, zero_of
-from stagec.primitives.rules import instantiate, spread_to, to_front
+from stagec.primitives.broadcast import instantiate, spread_to, to_front
 from stagec.transforms.batch import batch_flat
 from stagec.transforms.jvp import jvp_flat
 from stagec.transforms.linearize import PartialTrace

@@ -13,8 +13,8 @@ from stagec.core.axis import axis_length
 from stagec.core.callables import X
 from stagec.primitives import logic, shape, slicing
 from stagec.primitives.axes import canonical_axis
+from stagec.primitives.broadcast import zeros
 from stagec.primitives.operand import as_operand, aval_of
-from stagec.primitives.rules import zeros
 
 
 def _refused(name: str, axis_name: Any, groups: Any) -> None:

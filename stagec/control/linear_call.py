@@ -13,8 +13,9 @@ from stagec.core.callables import R
 from stagec.core.graph import Graph, replay
 from stagec.core.primitive import Absent, MultiplePrimitive, Primitive
 from stagec.core.zero import is_linear, is_zero, zero_of
+from stagec.primitives.broadcast import instantiate, to_front
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import instantiate, no_rule, to_front
+from stagec.primitives.rules import add_p, no_rule
 
 # Both graphs take `count` values in which they need not be linear, then those in which they are.
 
@@ -47,7 +48,7 @@ def _jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, An
 
 
 def _sum(x: Any, y: Any) -> Any:
-    return y if is_zero(x) else Primitive.registry["add"](x, y)
+    return y if is_zero(x) else add_p(x, y)
 
 
 def _transpose(cts: Any, *operands: Any, graph: Graph, transposed: Graph, count: int) -> list[Any]:

@@ -15,8 +15,9 @@ from stagec.core.graph import Graph, replay
 from stagec.core.primitive import Absent, MultiplePrimitive, Primitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives import arithmetic
+from stagec.primitives.broadcast import instantiate, to_front
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import instantiate, no_rule, to_front
+from stagec.primitives.rules import no_rule
 
 Solver = Callable[[Callable[..., Any], Any], Any]
 

@@ -52,7 +52,7 @@ def _lower(cx: Any, *values: Any, cond: Graph, body: Graph, cond_consts: int, bo
     )
 
 
-while_p = MultiplePrimitive(
+while_p: MultiplePrimitive = MultiplePrimitive(
     "while",
     shape=_shape,
     eval=_eval,
@@ -60,7 +60,7 @@ while_p = MultiplePrimitive(
     jvp=while_rules.jvp,
     transpose=while_rules.transpose,
     batch=while_rules.batch,
-    partial=while_rules.partial,
+    partial=lambda trace, args, params: while_rules.partial(while_p, trace, args, params),
     trim=while_rules.trim,
 )
 

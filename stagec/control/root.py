@@ -14,9 +14,9 @@ from stagec.core.callables import R
 from stagec.core.graph import replay
 from stagec.core.zero import is_zero, zero_of
 from stagec.primitives import arithmetic
+from stagec.primitives.broadcast import instantiate
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import instantiate
 from stagec.transforms.linearize import linearize_flat
 
 Solver = Callable[[Callable[..., Any], Any], Any]

@@ -18,10 +18,11 @@ from stagec.core.pytree import PyTreeDef
 from stagec.core.wrapping import wraps
 from stagec.primitives import arithmetic, logic, references
 from stagec.primitives.axes import as_int
+from stagec.primitives.broadcast import reshape_p
 from stagec.primitives.convert import as_array
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import Operand, as_operand, aval_of
-from stagec.primitives.shape import expand_dims, reshape, reshape_p
+from stagec.primitives.shape import expand_dims, reshape
 from stagec.primitives.slicing import dynamic_slice_p, dynamic_update_slice_p, index_in_dim, slice_in_dim
 from stagec.transforms.batch import batch_front
 
@@ -116,15 +117,15 @@ def _write(whole: Any, y: Any, place: Operand) -> Any:
     return dynamic_update_slice_p(whole, row, place, *[_count(0)] * len(shape))
 
 
-scan_p = MultiplePrimitive(
+scan_p: MultiplePrimitive = MultiplePrimitive(
     "scan",
     shape=_shape,
     eval=_eval,
     lower=_lower,
     jvp=scan_rules.jvp,
-    transpose=scan_rules.transpose,
+    transpose=lambda cts, *operands, **params: scan_rules.transpose(scan_p, cts, *operands, **params),
     batch=scan_rules.batch,
-    partial=scan_rules.partial,
+    partial=lambda trace, args, params: scan_rules.partial(scan_p, trace, args, params),
     trim=scan_rules.trim,
 )
 

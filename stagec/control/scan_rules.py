@@ -24,17 +24,19 @@ from stagec.core.graph import Equation, Graph, Literal, Var, has_effects, prune,
 from stagec.core.primitive import Primitive
 from stagec.core.zero import Linear, Zero, is_linear, is_zero
 from stagec.primitives import arithmetic
+from stagec.primitives.broadcast import instantiate, to_front, transpose_p, zeros
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import instantiate, to_front, zeros
 from stagec.transforms.linearize import PartialTrace
 
 
-def _scan(graph: Graph, consts: Sequence[Any], carry: Sequence[Any], xs: Sequence[Any], params: Any) -> list[Any]:
+def _scan(
+    primitive: Primitive, graph: Graph, consts: Sequence[Any], carry: Sequence[Any], xs: Sequence[Any], params: Any
+) -> list[Any]:
     """The operation with another body, unless nothing would come of it."""
     if not graph.outputs and not graph.effects:
         return []
     own = {"graph": graph, "num_consts": len(consts), "num_carry": len(carry)}
-    return Primitive.registry["scan"](*consts, *carry, *xs, **{**params, **own})
+    return primitive(*consts, *carry, *xs, **{**params, **own})
 
 
 def jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
@@ -48,7 +50,7 @@ def jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any
     consts_now = [*c, *pick(c_dots, active[:consts])]
     carry_now = [*i, *[instantiate(t) for t in pick(i_dots, carry_on)]]
     xs_now = [*x, *pick(x_dots, active[consts + carry :])]
-    results = _scan(pushed, consts_now, carry_now, xs_now, params)
+    results = _scan(primitive, pushed, consts_now, carry_now, xs_now, params)
     ends, end_dots, ys, y_dots = cut(results, carry, sum(carry_on), len(ys_on))
     outs, dots = [*ends, *ys], iter([*end_dots, *y_dots])
     return outs, [next(dots) if on else Zero(aval_of(o).strip_weak_type()) for o, on in zip(outs, (*carry_on, *ys_on))]
@@ -144,7 +146,9 @@ class Known(NamedTuple):
     xs: list[Any]
 
 
-def run_known(part: Halves, operands: Sequence[Any], known: Flags, params: dict[str, Any]) -> Known:
+def run_known(
+    primitive: Primitive, part: Halves, operands: Sequence[Any], known: Flags, params: dict[str, Any]
+) -> Known:
     """Run the known half.
 
     Args:
@@ -154,46 +158,50 @@ def run_known(part: Halves, operands: Sequence[Any], known: Flags, params: dict[
     parts = cut(operands, params["num_consts"], params["num_carry"])
     flags = cut(known, params["num_consts"], params["num_carry"])
     consts, carry, xs = [pick(v, f) for v, f in zip(parts, flags)]
-    results = _scan(part.early, consts, carry, xs, params)
+    results = _scan(primitive, part.early, consts, carry, xs, params)
     ends, ys, stacked = cut(results, len(carry), len(part.ys) - sum(part.ys))
     places = {"x": xs, "y": ys, "step": stacked}
     return Known(ends, ys, replay(part.invariant, consts), [places[kind][i] for kind, i in part.sources])
 
 
-def partial(trace: PartialTrace, args: Any, params: dict[str, Any]) -> list[Any]:
+def partial(primitive: Primitive, trace: PartialTrace, args: Any, params: dict[str, Any]) -> list[Any]:
     graph, consts, carry = params["graph"], params["num_consts"], params["num_carry"]
     unknown = tuple([trace.is_unknown(a) for a in args])
     part = halves(graph, unknown, consts, carry)
     unknown = unknown[:consts] + part.carry + unknown[consts + carry :]
-    known = run_known(part, args, tuple([not u for u in unknown]), params)
+    known = run_known(primitive, part, args, tuple([not u for u in unknown]), params)
     c, i, x = [pick(v, f) for v, f in zip(cut(args, consts, carry), cut(unknown, consts, carry))]
     rest: Any = iter(())
     if part.late.outputs or part.late.effects:
         own = {"graph": part.late, "num_consts": len(known.consts) + len(c), "num_carry": len(i)}
         values = (*known.consts, *c, *i, *known.xs, *x)
-        rest = iter(trace.unknown.process(Primitive.registry["scan"], values, {**params, **own}))
+        rest = iter(trace.unknown.process(primitive, values, {**params, **own}))
     first = iter([*known.carry, *known.ys])
     return [next(rest) if on else next(first) for on in (*part.carry, *part.ys)]
 
 
-def transpose(cts: Any, *operands: Any, graph: Graph, num_consts: int, num_carry: int, **params: Any) -> list[Any]:
+def transpose(
+    primitive: Primitive, cts: Any, *operands: Any, graph: Graph, num_consts: int, num_carry: int, **params: Any
+) -> list[Any]:
     linear = tuple([is_linear(o) for o in operands])
     part = halves(graph, linear, num_consts, num_carry)
     if all(part.carry):
-        return _pull_back(cts, operands, graph, num_consts, num_carry, params)
+        return _pull_back(primitive, cts, operands, graph, num_consts, num_carry, params)
     # Some carries follow from known values: run them forward first, then pull back through the rest.
     whole = {"graph": graph, "num_consts": num_consts, "num_carry": num_carry, **params}
     taken = linear[:num_consts] + part.carry + linear[num_consts + num_carry :]
-    known = run_known(part, operands, tuple([not t for t in taken]), whole)
+    known = run_known(primitive, part, operands, tuple([not t for t in taken]), whole)
     c, i, x = [pick(v, f) for v, f in zip(cut(operands, num_consts, num_carry), cut(taken, num_consts, num_carry))]
     given = pick(cts, (*part.carry, *part.ys))
     values = [*known.consts, *c, *i, *known.xs, *x]
-    found = _pull_back(given, values, part.late, len(known.consts) + len(c), len(i), params)
+    found = _pull_back(primitive, given, values, part.late, len(known.consts) + len(c), len(i), params)
     pulled = iter([ct for ct, o in zip(found, values) if is_linear(o)])
     return [next(pulled) if on else None for on in linear]
 
 
-def _pull_back(cts: Any, operands: Any, graph: Graph, consts: int, carry: int, params: dict[str, Any]) -> list[Any]:
+def _pull_back(
+    primitive: Primitive, cts: Any, operands: Any, graph: Graph, consts: int, carry: int, params: dict[str, Any]
+) -> list[Any]:
     """Cotangents of a scan whose carries are all linear: a scan in the other direction."""
     linear = tuple([is_linear(o) for o in operands])
     active = tuple([not is_zero(ct) for ct in cts])
@@ -207,7 +215,7 @@ def _pull_back(cts: Any, operands: Any, graph: Graph, consts: int, carry: int, p
     sums = [zeros(o.aval.strip_weak_type()) for o in pick(filter(is_linear, c), sums_on)]
     ends = [instantiate(ct) for ct in pick(cts[:carry], carry_on)]
     values = known_c, [*sums, *ends], [*known_x, *pick(cts[carry:], active[carry:])]
-    results = _scan(pulled, *values, {**params, "reverse": not params["reverse"]})
+    results = _scan(primitive, pulled, *values, {**params, "reverse": not params["reverse"]})
     c_cts, i_cts, x_cts = map(iter, cut(results, len(sums), len(ends)))
     c_flags, x_flags = iter(sums_on), iter(xs_on)
     return [
@@ -265,7 +273,7 @@ def batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[st
         [to_front(a, d, size) if on else a for (a, d), on in zip(i, i_on)],
         [_to_second(a, d) for a, d in x],
     )
-    results = _scan(whole, *values, params)
+    results = _scan(primitive, whole, *values, params)
     return results, [(0 if k < carry else 1) if on else None for k, on in enumerate(kinds)]
 
 
@@ -275,7 +283,7 @@ def _to_second(x: Any, dim: int | None) -> Any:
         return x
     order = [k for k in range(aval_of(x).ndim) if k != dim]
     order.insert(1, dim)
-    return Primitive.registry["transpose"](x, permutation=tuple(order))
+    return transpose_p(x, permutation=tuple(order))
 
 
 def trim(equation: Equation, live: Flags) -> Equation:

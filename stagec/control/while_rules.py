@@ -24,8 +24,9 @@ from stagec.core.graph import Equation, Graph, Var, prune, replay
 from stagec.core.primitive import Primitive
 from stagec.core.zero import Zero, is_zero
 from stagec.primitives import logic
+from stagec.primitives.broadcast import broadcast_in_dim_p, instantiate, to_front
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import instantiate, to_front
+from stagec.primitives.reduce import reduce_or_p
 from stagec.transforms.linearize import PartialTrace
 
 
@@ -64,9 +65,9 @@ def _pushed(params: dict[str, Any], b_on: Flags, i_on: Flags) -> tuple[Graph, Gr
     )
 
 
-def partial(trace: PartialTrace, args: Any, params: dict[str, Any]) -> list[Any]:
+def partial(primitive: Primitive, trace: PartialTrace, args: Any, params: dict[str, Any]) -> list[Any]:
     """What is known runs at once; the rest runs later, with all the steps again."""
-    primitive, sizes = Primitive.registry["while"], _sizes(params)
+    sizes = _sizes(params)
     unknown = tuple([trace.is_unknown(a) for a in args])
     halves = kept(params["body"], ("while split", params["cond"], unknown), lambda: _known(params, unknown))
     whole = trace.unknown.process(primitive, args, params)
@@ -138,7 +139,7 @@ def _batched(params: dict[str, Any], flags: Flags, size: int) -> tuple[Graph, Gr
     step, _ = batched(body, (*b_on, *i_on), size, i_on)
 
     def unfinished(*values: Any) -> list[Any]:
-        return [Primitive.registry["reduce_or"](replay(deciding, values)[0], axes=(0,))]
+        return [reduce_or_p(replay(deciding, values)[0], axes=(0,))]
 
     def advance(*values: Any) -> list[Any]:
         c, b, i = cut(values, len(c_on), len(b_on))
@@ -156,8 +157,7 @@ def _batched(params: dict[str, Any], flags: Flags, size: int) -> tuple[Graph, Gr
 def _keep(going: Any, new: Any, old: Any) -> Any:
     aval: ShapedArray = aval_of(new)
     assert aval_of(going).dtype == dtypes.bool_, "a condition is a truth value"
-    spread = Primitive.registry["broadcast_in_dim"]
-    which = going if aval.ndim == 1 else spread(going, shape=aval.shape, broadcast_dimensions=(0,))
+    which = going if aval.ndim == 1 else broadcast_in_dim_p(going, shape=aval.shape, broadcast_dimensions=(0,))
     return logic.select_n(which, old, new)
 
 

@@ -23,8 +23,8 @@ from stagec.numpy.manipulation import flip
 from stagec.numpy.padding import pad
 from stagec.numpy.rounding import conj
 from stagec.primitives import arithmetic as ar
+from stagec.primitives.broadcast import zeros
 from stagec.primitives.operand import Operand, aval_of
-from stagec.primitives.rules import zeros
 from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 
 # Rounds for each singular value. Three are the rule; more are never taken but for what is not a number.

@@ -12,8 +12,8 @@ from stagec.factorizations.vectors import at
 from stagec.numpy.choice import where
 from stagec.numpy.creation import arange
 from stagec.numpy.padding import pad
+from stagec.primitives.broadcast import zeros
 from stagec.primitives.operand import Operand, aval_of
-from stagec.primitives.rules import zeros
 
 
 def bisected(d: Any, e: Any, first: int = 0) -> Operand:

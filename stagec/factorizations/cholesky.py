@@ -18,8 +18,8 @@ from stagec.numpy.choice import where
 from stagec.numpy.creation import arange
 from stagec.numpy.padding import pad
 from stagec.primitives import arithmetic as ar
+from stagec.primitives.broadcast import instantiate, zeros
 from stagec.primitives.operand import as_operand, aval_of
-from stagec.primitives.rules import instantiate, zeros
 from stagec.primitives.slicing import (
     dynamic_index_in_dim,
     dynamic_slice_in_dim,

@@ -17,8 +17,8 @@ from stagec.numpy.creation import arange
 from stagec.numpy.joining import concatenate, stack
 from stagec.numpy.linear import cross
 from stagec.numpy.selection import take_along_axis
+from stagec.primitives.broadcast import instantiate
 from stagec.primitives.operand import Operand, aval_of
-from stagec.primitives.rules import instantiate
 
 
 def _shape(a: ShapedArray) -> ShapedArray:

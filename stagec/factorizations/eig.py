@@ -25,10 +25,10 @@ from stagec.numpy.reductions import argmax
 from stagec.numpy.rounding import conj
 from stagec.numpy.selection import take_along_axis
 from stagec.primitives import arithmetic as ar
+from stagec.primitives.broadcast import instantiate
 from stagec.primitives.complex import complex, imag, real
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, aval_of
-from stagec.primitives.rules import instantiate
 
 
 def _complex(dtype: np.dtype[Any]) -> np.dtype[Any]:

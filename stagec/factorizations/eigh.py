@@ -19,10 +19,10 @@ from stagec.factorizations.row import adjoint, diagonal, factorization, from_low
 from stagec.factorizations.tridiagonal import columns_of, eigenvectors, tridiagonal
 from stagec.numpy.choice import where
 from stagec.numpy.joining import concatenate
+from stagec.primitives.broadcast import instantiate
 from stagec.primitives.complex import complex, imag, real
 from stagec.primitives.logic import is_finite
 from stagec.primitives.operand import Operand, as_operand, aval_of
-from stagec.primitives.rules import instantiate
 
 
 def _shape(a: ShapedArray) -> list[ShapedArray]:

@@ -15,8 +15,8 @@ from stagec.factorizations.row import each_matrix, factorization, matrix_argumen
 from stagec.numpy.choice import where
 from stagec.numpy.creation import arange
 from stagec.numpy.rounding import conj
+from stagec.primitives.broadcast import zeros
 from stagec.primitives.operand import Operand, as_operand, aval_of
-from stagec.primitives.rules import zeros
 from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 
 

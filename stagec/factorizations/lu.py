@@ -26,10 +26,10 @@ from stagec.numpy.reductions import argmax
 from stagec.numpy.selection import take_along_axis
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.barrier import stop_gradient
+from stagec.primitives.broadcast import instantiate, zeros
 from stagec.primitives.complex import imag, real
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
-from stagec.primitives.rules import instantiate, zeros
 from stagec.primitives.slicing import (
     dynamic_index_in_dim,
     dynamic_slice,

@@ -23,9 +23,9 @@ from stagec.numpy.diagonals import tril, triu
 from stagec.numpy.padding import pad
 from stagec.numpy.rounding import conj
 from stagec.primitives import arithmetic as ar
+from stagec.primitives.broadcast import instantiate, zeros
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
-from stagec.primitives.rules import instantiate, zeros
 from stagec.primitives.slicing import (
     dynamic_index_in_dim,
     dynamic_slice_in_dim,

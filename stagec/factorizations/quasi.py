@@ -17,9 +17,9 @@ from stagec.numpy.padding import pad
 from stagec.numpy.reductions import argmax
 from stagec.numpy.rounding import conj
 from stagec.primitives import arithmetic as ar
+from stagec.primitives.broadcast import zeros
 from stagec.primitives.complex import complex, imag, real
 from stagec.primitives.operand import Operand, aval_of
-from stagec.primitives.rules import zeros
 
 
 def block_eigenvalues(t: Any) -> tuple[Operand, Operand]:

@@ -12,9 +12,9 @@ from stagec.core.primitive import Absent, SinglePrimitive
 from stagec.factorizations.qr import reflections_eval, unit_vectors
 from stagec.factorizations.row import adjoint, factorization, matrix_argument
 from stagec.numpy.rounding import conj
+from stagec.primitives.checks import same_dtype
 from stagec.primitives.operand import Operand, aval_of, uniform
 from stagec.primitives.slicing import dynamic_index_in_dim
-from stagec.primitives.table import same_dtype
 from stagec.typing import ArrayLike
 
 

@@ -18,12 +18,12 @@ from stagec.numpy.creation import eye
 from stagec.numpy.diagonals import diagonal as diagonal_of_axes, tril
 from stagec.numpy.manipulation import matrix_transpose
 from stagec.numpy.rounding import conj
+from stagec.primitives.broadcast import to_front, zeros
+from stagec.primitives.checks import check_dtype
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, aval_of
-from stagec.primitives.rules import to_front, zeros
 from stagec.primitives.shape import reshape
 from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
-from stagec.primitives.table import check_dtype
 
 P = TypeVar("P", bound=Primitive)
 

@@ -21,10 +21,10 @@ from stagec.factorizations.tridiagonal import columns_of
 from stagec.numpy.choice import where
 from stagec.numpy.joining import concatenate
 from stagec.numpy.padding import pad
+from stagec.primitives.broadcast import instantiate
 from stagec.primitives.complex import complex, imag, real
 from stagec.primitives.logic import is_finite
 from stagec.primitives.operand import Operand, as_operand, aval_of
-from stagec.primitives.rules import instantiate
 
 
 def _shape(a: ShapedArray, *, full_matrices: bool, compute_uv: bool) -> list[ShapedArray]:

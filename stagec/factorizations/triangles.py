@@ -15,8 +15,8 @@ from stagec.factorizations.vectors import at, put
 from stagec.numpy.choice import where
 from stagec.numpy.creation import arange
 from stagec.primitives import arithmetic as ar
+from stagec.primitives.broadcast import zeros
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import zeros
 from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 
 _NO_RULE = Absent("nobody has written the rule", "differentiate eigvals, or eigh")

@@ -18,8 +18,8 @@ from stagec.numpy.manipulation import flip, matrix_transpose
 from stagec.numpy.padding import pad
 from stagec.numpy.rounding import conj
 from stagec.primitives import arithmetic as ar
+from stagec.primitives.broadcast import instantiate, zeros
 from stagec.primitives.operand import Operand, aval_of, uniform
-from stagec.primitives.rules import instantiate, zeros
 from stagec.primitives.slicing import (
     dynamic_index_in_dim,
     dynamic_slice,

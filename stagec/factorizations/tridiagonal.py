@@ -17,8 +17,8 @@ from stagec.numpy.creation import arange, eye
 from stagec.numpy.padding import pad
 from stagec.numpy.reductions import argmax
 from stagec.numpy.rounding import conj
+from stagec.primitives.broadcast import zeros
 from stagec.primitives.operand import Operand, aval_of
-from stagec.primitives.rules import zeros
 from stagec.primitives.slicing import (
     dynamic_index_in_dim,
     dynamic_update_index_in_dim,

@@ -19,11 +19,11 @@ from stagec.numpy.choice import where
 from stagec.numpy.creation import zeros_like
 from stagec.numpy.padding import pad
 from stagec.primitives import arithmetic as ar
+from stagec.primitives.broadcast import instantiate, zeros
+from stagec.primitives.checks import same_dtype
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, aval_of, uniform
-from stagec.primitives.rules import instantiate, zeros
 from stagec.primitives.slicing import slice_in_dim
-from stagec.primitives.table import same_dtype
 from stagec.typing import ArrayLike
 
 

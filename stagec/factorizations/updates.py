@@ -11,8 +11,8 @@ from stagec.numpy.choice import where
 from stagec.numpy.diagonals import tril
 from stagec.numpy.manipulation import matrix_transpose
 from stagec.primitives import arithmetic as ar
+from stagec.primitives.checks import same_dtype
 from stagec.primitives.operand import aval_of, uniform
-from stagec.primitives.table import same_dtype
 from stagec.typing import ArrayLike
 
 

@@ -62,7 +62,6 @@ from stagec.primitives.arithmetic import (
     abs as abs,
     abs_p as abs_p,
     add as add,
-    add_p as add_p,
     cbrt as cbrt,
     cbrt_p as cbrt_p,
     ceil as ceil,
@@ -80,7 +79,6 @@ from stagec.primitives.arithmetic import (
     mul as mul,
     mul_p as mul_p,
     neg as neg,
-    neg_p as neg_p,
     nextafter as nextafter,
     nextafter_p as nextafter_p,
     pow as pow,
@@ -101,6 +99,7 @@ from stagec.primitives.arithmetic import (
     sub as sub,
     sub_p as sub_p,
 )
+from stagec.primitives.rules import add_p as add_p, neg_p as neg_p
 from stagec.primitives.barrier import (
     optimization_barrier as optimization_barrier,
     optimization_barrier_p as optimization_barrier_p,
@@ -183,6 +182,7 @@ from stagec.primitives.special import (
     zeta as zeta,
     zeta_p as zeta_p,
 )
+from stagec.primitives.arithmetic import log_p as log_p
 from stagec.primitives.transcendental import (
     acos as acos,
     acos_p as acos_p,
@@ -211,7 +211,6 @@ from stagec.primitives.transcendental import (
     log as log,
     log1p as log1p,
     log1p_p as log1p_p,
-    log_p as log_p,
     logistic as logistic,
     logistic_p as logistic_p,
     sin as sin,
@@ -225,27 +224,26 @@ from stagec.primitives.transcendental import (
 )
 
 # shape, index, dot
-from stagec.primitives.joining import (
-    concatenate as concatenate,
-    concatenate_p as concatenate_p,
-    pad as pad,
-    pad_p as pad_p,
+from stagec.primitives.joining import concatenate as concatenate, concatenate_p as concatenate_p, pad as pad
+from stagec.primitives.padding import pad_p as pad_p
+from stagec.primitives.broadcast import (
+    broadcast_in_dim_p as broadcast_in_dim_p,
+    reshape_p as reshape_p,
+    transpose_p as transpose_p,
 )
 from stagec.primitives.shape import (
     broadcast as broadcast,
     broadcast_in_dim as broadcast_in_dim,
-    broadcast_in_dim_p as broadcast_in_dim_p,
     collapse as collapse,
     expand_dims as expand_dims,
     reshape as reshape,
-    reshape_p as reshape_p,
     rev as rev,
     rev_p as rev_p,
     squeeze as squeeze,
     squeeze_p as squeeze_p,
     transpose as transpose,
-    transpose_p as transpose_p,
 )
+from stagec.primitives.padding import slice_p as slice_p
 from stagec.primitives.slicing import (
     dynamic_index_in_dim as dynamic_index_in_dim,
     dynamic_slice as dynamic_slice,
@@ -257,7 +255,6 @@ from stagec.primitives.slicing import (
     dynamic_update_slice_p as dynamic_update_slice_p,
     index_in_dim as index_in_dim,
     slice_in_dim as slice_in_dim,
-    slice_p as slice_p,
     split as split,
     split_p as split_p,
 )
@@ -269,27 +266,29 @@ from stagec.primitives.iota import (
     iota_p as iota_p,
     zeros_like as zeros_like,
 )
-from stagec.primitives.gather import (
+from stagec.primitives.gather import gather as gather
+from stagec.primitives.gather_parts import (
     GatherDimensionNumbers as GatherDimensionNumbers,
     GatherScatterMode as GatherScatterMode,
     ScatterDimensionNumbers as ScatterDimensionNumbers,
-    gather as gather,
-    gather_p as gather_p,
+)
+from stagec.primitives.gather_scatter import gather_p as gather_p
+from stagec.primitives.gather_scatter import (
+    scatter_add_p as scatter_add_p,
+    scatter_max_p as scatter_max_p,
+    scatter_min_p as scatter_min_p,
+    scatter_mul_p as scatter_mul_p,
+    scatter_p as scatter_p,
+    scatter_sub_p as scatter_sub_p,
 )
 from stagec.primitives.scatter import (
     scatter as scatter,
     scatter_add as scatter_add,
-    scatter_add_p as scatter_add_p,
     scatter_apply as scatter_apply,
     scatter_max as scatter_max,
-    scatter_max_p as scatter_max_p,
     scatter_min as scatter_min,
-    scatter_min_p as scatter_min_p,
     scatter_mul as scatter_mul,
-    scatter_mul_p as scatter_mul_p,
-    scatter_p as scatter_p,
     scatter_sub as scatter_sub,
-    scatter_sub_p as scatter_sub_p,
 )
 from stagec.primitives.dot import (
     DotDimensionNumbers as DotDimensionNumbers,
@@ -306,6 +305,7 @@ from stagec.primitives.precision import (
     PrecisionLike as PrecisionLike,
     Tolerance as Tolerance,
 )
+from stagec.primitives.broadcast import reduce_sum_p as reduce_sum_p
 from stagec.primitives.reduce import (
     argmax as argmax,
     argmax_p as argmax_p,
@@ -322,7 +322,6 @@ from stagec.primitives.reduce import (
     reduce_prod as reduce_prod,
     reduce_prod_p as reduce_prod_p,
     reduce_sum as reduce_sum,
-    reduce_sum_p as reduce_sum_p,
     reduce_xor as reduce_xor,
     reduce_xor_p as reduce_xor_p,
 )

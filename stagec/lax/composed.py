@@ -14,9 +14,9 @@ from stagec.numpy.arguments import array_argument, requested_dtype, to_array
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.primitives import arithmetic as ar, convert, logic
 from stagec.primitives.axes import as_shape, canonical_axis
+from stagec.primitives.checks import check_dtype, same_dtype
 from stagec.primitives.operand import aval_of, uniform
 from stagec.primitives.sort import top_k
-from stagec.primitives.table import check_dtype, same_dtype
 from stagec.typing import ArrayLike, DTypeLike
 
 

@@ -17,9 +17,9 @@ from stagec.core.aval import ShapedArray
 from stagec.lax.composed import mulhi
 from stagec.numpy.arguments import array_argument, requested_dtype
 from stagec.primitives.axes import as_shape
+from stagec.primitives.checks import same_dtype
 from stagec.primitives.convert import bitcast_convert_type, convert_element_type
 from stagec.primitives.operand import aval_of, uniform
-from stagec.primitives.table import same_dtype
 from stagec.primitives.threefry import threefry2x32
 from stagec.typing import ArrayLike, DTypeLike
 

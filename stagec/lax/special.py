@@ -11,8 +11,8 @@ from typing import Any
 from stagec.core.array import Array
 from stagec.core.dtypes import FLOATING
 from stagec.numpy.arguments import to_array
+from stagec.primitives.checks import check_dtype, elementwise_shape, same_dtype
 from stagec.primitives.operand import aval_of, uniform
-from stagec.primitives.table import check_dtype, elementwise_shape, same_dtype
 from stagec.typing import ArrayLike
 
 

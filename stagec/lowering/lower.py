@@ -22,8 +22,8 @@ from stagec.core.primitive import Primitive
 from stagec.core.small import MOVING
 from stagec.core.trace import Trace, Tracer, current
 from stagec.lowering.types import Types
+from stagec.primitives.checks import i64_array
 from stagec.primitives.small import lower_conversion
-from stagec.primitives.table import i64_array
 
 _local = threading.local()
 
@@ -167,6 +167,14 @@ class Context:
     def graph_region(self, graph: Graph) -> Callable[[Any], None]:
         """A region that computes a graph."""
         return self.region(graph.in_avals, lambda *args: replay(graph, args))
+
+    def combining_region(self, name: str, aval: ShapedArray) -> Callable[[Any], None]:
+        """A region that combines two scalars by one operation."""
+
+        def combined(a: Any, b: Any) -> Sequence[Any]:
+            return self.tracers([self.emit(name, [a.value, b.value], avals=[aval])], [aval])
+
+        return self.region([aval, aval], combined)
 
     def apply(self, function: Callable[..., Any], *values: Any, avals: Sequence[ShapedArray] | None = None) -> Any:
         """Lower by way of other primitives: run a stagec function on this equation's operands."""

@@ -22,7 +22,7 @@ from stagec.numpy.values import array
 from stagec.numpy.writes import updated
 from stagec.primitives import arithmetic, logic
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.gather import GatherScatterMode
+from stagec.primitives.gather_parts import GatherScatterMode
 from stagec.primitives.iota import full_like
 from stagec.primitives.operand import as_operand, aval_of, is_array_like
 

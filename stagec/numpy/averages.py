@@ -15,11 +15,12 @@ from stagec.numpy.promotion import broadcast_to_shape, truth
 from stagec.numpy.reductions import count_over, mask_like, strong, with_axes
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.axes import canonical_axes
+from stagec.primitives.checks import HALF
 from stagec.primitives.complex import conj, real
 from stagec.primitives.convert import as_array
 from stagec.primitives.logic import select
 from stagec.primitives.operand import aval_of, literal
-from stagec.primitives.reduce import HALF, reduce_sum
+from stagec.primitives.reduce import reduce_sum
 from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
 from stagec.typing import ArrayLike, DTypeLike
 

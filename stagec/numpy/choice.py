@@ -24,10 +24,10 @@ from stagec.numpy.promotion import (
 )
 from stagec.numpy.values import array
 from stagec.primitives import complex as cplx, logic
+from stagec.primitives.checks import check_dtype
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import as_operand, aval_of, literal
 from stagec.primitives.reduce import reduce_and
-from stagec.primitives.table import check_dtype
 from stagec.typing import ArrayLike, Arrays
 
 

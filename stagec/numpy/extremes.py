@@ -12,11 +12,11 @@ from stagec.core.array import Array
 from stagec.numpy.arithmetic import absolute, dtype_of, nonzero_divisor, real_only, reject
 from stagec.numpy.promotion import broadcast_together, promote, promote_dtypes, promote_floating
 from stagec.primitives import arithmetic as ar, complex as cplx, logic, transcendental as tr
+from stagec.primitives.broadcast import instantiate
 from stagec.primitives.convert import as_array
 from stagec.primitives.gcd import gcd_p
 from stagec.primitives.iota import full_like
 from stagec.primitives.operand import Operand, as_operand
-from stagec.primitives.rules import instantiate
 from stagec.typing import ArrayLike
 
 

@@ -15,12 +15,12 @@ from stagec.numpy.arithmetic import true_divide
 from stagec.numpy.fft_arguments import along, back, chosen_axes, complex_argument, fitted, length, listed, real_argument
 from stagec.numpy.manipulation import roll
 from stagec.primitives.axes import canonical_axes, canonical_axis
+from stagec.primitives.broadcast import zeros
 from stagec.primitives.complex import complex, conj, imag, real
 from stagec.primitives.fft import fft_last
 from stagec.primitives.fft_plan import roots_of_unity
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import zeros
 from stagec.primitives.shape import reshape, rev
 from stagec.primitives.slicing import slice_in_dim
 from stagec.runtime.device import Device

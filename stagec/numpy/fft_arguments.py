@@ -10,11 +10,11 @@ from stagec.numpy.arguments import array_argument
 from stagec.numpy.manipulation import moveaxis
 from stagec.numpy.values import array
 from stagec.primitives.axes import as_int, canonical_axis
+from stagec.primitives.broadcast import zeros
 from stagec.primitives.complex import complex
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.joining import pad
 from stagec.primitives.operand import Operand, aval_of, literal
-from stagec.primitives.rules import zeros
 from stagec.primitives.slicing import slice_in_dim
 
 

@@ -15,7 +15,8 @@ from stagec.numpy.index_syntax import Parsed, Part, index_error, parse, traced_m
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
 from stagec.primitives.axes import shape_error
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.gather import GatherDimensionNumbers, GatherScatterMode, gather
+from stagec.primitives.gather import gather
+from stagec.primitives.gather_parts import GatherDimensionNumbers, GatherScatterMode
 from stagec.primitives.iota import full
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import aval_of, literal

@@ -9,9 +9,9 @@ from stagec.core.array import Array, Axis
 from stagec.numpy import averages as av, reductions as rd
 from stagec.numpy.arguments import array_argument, refuse_out
 from stagec.primitives import arithmetic as ar
+from stagec.primitives.checks import check_dtype
 from stagec.primitives.logic import bitwise_and, eq, select
 from stagec.primitives.operand import aval_of, literal
-from stagec.primitives.table import check_dtype
 from stagec.typing import ArrayLike, DTypeLike
 
 

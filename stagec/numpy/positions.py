@@ -18,9 +18,9 @@ from stagec.numpy.manipulation import ravel, reshape
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
 from stagec.primitives import arithmetic, logic
 from stagec.primitives.axes import as_int, as_shape, shape_error
+from stagec.primitives.checks import check_dtype
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full, full_like, iota
-from stagec.primitives.table import check_dtype
 from stagec.typing import ArrayLike, DTypeLike
 
 

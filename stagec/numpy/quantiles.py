@@ -16,12 +16,13 @@ from stagec.numpy.promotion import broadcast_to_shape, promote_inexact
 from stagec.numpy.reductions import strong, with_axes
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.axes import canonical_axes
+from stagec.primitives.checks import HALF
 from stagec.primitives.cumulative import cumsum
 from stagec.primitives.iota import broadcasted_iota
 from stagec.primitives.joining import concatenate
 from stagec.primitives.logic import bitwise_and, bitwise_or, eq, gt, lt, ne, select
 from stagec.primitives.operand import aval_of, literal
-from stagec.primitives.reduce import HALF, reduce_or, reduce_sum
+from stagec.primitives.reduce import reduce_or, reduce_sum
 from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
 from stagec.primitives.slicing import index_in_dim
 from stagec.primitives.sort import sort

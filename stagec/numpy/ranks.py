@@ -21,9 +21,9 @@ from stagec.numpy.norms import norm
 from stagec.numpy.promotion import broadcast_to_shape, promote_inexact
 from stagec.numpy.systems import inexact_matrix, inv
 from stagec.primitives.axes import shape_error
+from stagec.primitives.broadcast import zeros
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import zeros
 from stagec.primitives.shape import reshape
 from stagec.typing import ArrayLike
 

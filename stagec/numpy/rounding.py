@@ -13,10 +13,10 @@ from stagec.numpy.arguments import refuse_out
 from stagec.numpy.arithmetic import dtype_of, reject
 from stagec.numpy.promotion import promote_dtypes
 from stagec.primitives import arithmetic as ar, complex as cplx, logic, transcendental as tr
+from stagec.primitives.checks import check_dtype
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 from stagec.primitives.shape import broadcast_in_dim
-from stagec.primitives.table import check_dtype
 from stagec.typing import ArrayLike
 
 

@@ -20,7 +20,8 @@ from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote
 from stagec.primitives import arithmetic
 from stagec.primitives.axes import canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.gather import GatherDimensionNumbers, gather
+from stagec.primitives.gather import gather
+from stagec.primitives.gather_parts import GatherDimensionNumbers
 from stagec.primitives.iota import full_like
 from stagec.primitives.logic import select
 from stagec.primitives.shape import broadcast_in_dim, expand_dims

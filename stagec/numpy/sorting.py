@@ -16,7 +16,8 @@ from stagec.primitives import arithmetic as ar, sort as so
 from stagec.primitives.axes import canonical_axis
 from stagec.primitives.complex import imag, real
 from stagec.primitives.cumulative import cumsum
-from stagec.primitives.gather import GatherDimensionNumbers, gather
+from stagec.primitives.gather import gather
+from stagec.primitives.gather_parts import GatherDimensionNumbers
 from stagec.primitives.iota import broadcasted_iota, full
 from stagec.primitives.joining import concatenate
 from stagec.primitives.logic import bitwise_and, bitwise_not, bitwise_or, eq, lt, ne, select, shift_right_logical

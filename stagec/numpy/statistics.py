@@ -20,7 +20,7 @@ from stagec.primitives.axes import shape_error
 from stagec.primitives.complex import complex as make_complex, conj, imag, real
 from stagec.primitives.conv import conv_general_dilated
 from stagec.primitives.dot import dot_general
-from stagec.primitives.gather import ScatterDimensionNumbers
+from stagec.primitives.gather_parts import ScatterDimensionNumbers
 from stagec.primitives.iota import broadcasted_iota, full
 from stagec.primitives.joining import concatenate
 from stagec.primitives.logic import bitwise_and, clamp, eq, ge, le, select

@@ -18,7 +18,7 @@ from stagec.numpy.promotion import broadcast_to_shape, stretches_to
 from stagec.numpy.values import array
 from stagec.primitives import arithmetic, logic, scatter
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.gather import GatherScatterMode, ScatterDimensionNumbers
+from stagec.primitives.gather_parts import GatherScatterMode, ScatterDimensionNumbers
 from stagec.primitives.operand import aval_of, is_array_like, is_wide
 from stagec.primitives.shape import expand_dims, reshape, rev
 from stagec.primitives.slicing import dynamic_update_slice

@@ -14,40 +14,21 @@ from stagec.core.dtypes import FLOATING, INEXACT, NUMERIC, SMALL
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Absent, Primitive, SinglePrimitive
 from stagec.core.zero import zero_of
 from stagec.primitives.axes import as_int
+from stagec.primitives.broadcast import spread_to, zeros
+from stagec.primitives.checks import check_dtype
+from stagec.primitives.complex import complex_p, conj_p, real_p
 from stagec.primitives.convert import convert_element_type
+from stagec.primitives.logic import eq_p, lt_p, select_n_p
 from stagec.primitives.operand import as_operand, aval_of, literal, uniform
 from stagec.primitives.precision import Accuracy, check_accuracy
-from stagec.primitives.rules import batch_elementwise, cotangents, each, linear, spread_to, zeros
-from stagec.primitives.table import check_dtype, computed_in_float32, elementwise, spread
+from stagec.primitives.rules import add_p, cotangents, each, neg_p
+from stagec.primitives.table import batch_elementwise, computed_in_float32, elementwise, spread
 from stagec.typing import ArrayLike, DTypeLike
 
 REAL = NUMERIC - dtypes.COMPLEX
 ORDERED = dtypes.ALL - dtypes.COMPLEX
 
 
-def _neg_lower(cx: Any, x: Any) -> Any:
-    (aval,) = cx.in_avals
-    if not dtypes.is_unsigned(aval.dtype):
-        return cx.emit("stablehlo.negate", [x])
-    return cx.emit("stablehlo.subtract", [cx.constant(0, aval), x])
-
-
-neg_p = elementwise(
-    "neg",
-    accepts=NUMERIC,
-    eval=np.negative,
-    lower=_neg_lower,
-    jvp=linear(),
-    transpose=cotangents(lambda ct, x: neg(ct)),
-)
-add_p = elementwise(
-    "add",
-    accepts=NUMERIC,
-    eval=computed_in_float32(np.add),
-    lower="stablehlo.add",
-    jvp=each(lambda x, y, t: t),
-    transpose=cotangents(lambda ct, x, y: ct),
-)
 sub_p = elementwise(
     "sub",
     accepts=NUMERIC,
@@ -90,9 +71,9 @@ def _truncated(x: Any) -> Any:
 
 def _share(x: Any, other: Any, out: Any, t: Any) -> Any:
     """The part of a tangent that passes an extreme: all for the one chosen, half for each of two equal ones."""
-    chosen, tied = Primitive.registry["eq"](x, out), Primitive.registry["eq"](other, out)
-    half = Primitive.registry["select_n"](tied, t, mul(t, 0.5))
-    return Primitive.registry["select_n"](chosen, zeros(aval_of(t)), half)
+    chosen, tied = eq_p(x, out), eq_p(other, out)
+    half = select_n_p(tied, t, mul(t, 0.5))
+    return select_n_p(chosen, zeros(aval_of(t)), half)
 
 
 _extreme_jvp = each(
@@ -159,16 +140,12 @@ def _abs_lower(cx: Any, x: Any) -> Any:
     return x if dtypes.is_unsigned(cx.in_avals[0].dtype) else cx.emit("stablehlo.abs", [x])
 
 
-def _real(x: Any) -> Any:
-    return Primitive.registry["real"](x)
-
-
 def _abs_jvp(x: Any, t: Any) -> Any:
     if not dtypes.is_complex(aval_of(x).dtype):
         # 1 at zero, as to its right.
-        below = Primitive.registry["lt"](*uniform(x, 0))
-        return Primitive.registry["select_n"](below, t, neg(t))
-    return _real(mul(t, Primitive.registry["conj"](sign(x))))
+        below = lt_p(*uniform(x, 0))
+        return select_n_p(below, t, neg(t))
+    return real_p(mul(t, conj_p(sign(x))))
 
 
 def _sign_jvp(primitive: Primitive, primals: Any, tangents: Any, params: Any) -> Any:
@@ -177,10 +154,10 @@ def _sign_jvp(primitive: Primitive, primals: Any, tangents: Any, params: Any) ->
     if not dtypes.is_complex(aval_of(x).dtype):
         return out, zero_of(aval_of(out))
     # The part of t / |x| at a right angle to x.
-    size = Primitive.registry["complex"](abs(x), mul(abs(x), 0.0))
+    size = complex_p(abs(x), mul(abs(x), 0.0))
     turned = div(t, size)
-    along = _real(mul(turned, Primitive.registry["conj"](out)))
-    return out, sub(turned, mul(out, Primitive.registry["complex"](along, mul(along, 0.0))))
+    along = real_p(mul(turned, conj_p(out)))
+    return out, sub(turned, mul(out, complex_p(along, mul(along, 0.0))))
 
 
 sign_p = elementwise(
@@ -212,19 +189,19 @@ def _rsqrt_eval(x: Any) -> Any:
 
 def _power_base(out: Any, x: Any, y: Any, t: Any) -> Any:
     # x**(y-1) * y, which at y = 0 is 0 whatever x is.
-    exponent = Primitive.registry["select_n"](eq_zero(y), sub(y, 1), ones_like(y))
+    exponent = select_n_p(eq_zero(y), sub(y, 1), ones_like(y))
     return mul(t, mul(y, pow(x, exponent)))
 
 
 def _power_exponent(out: Any, x: Any, y: Any, t: Any) -> Any:
     # log(x) * x**y, whose limit at x = 0 is 0.
-    safe = Primitive.registry["select_n"](eq_zero(x), x, ones_like(x))
-    return mul(t, mul(Primitive.registry["log"](safe), out))
+    safe = select_n_p(eq_zero(x), x, ones_like(x))
+    return mul(t, mul(log_p(safe), out))
 
 
 def eq_zero(x: Any) -> Any:
     """Whether each element is 0."""
-    return Primitive.registry["eq"](*uniform(x, 0))
+    return eq_p(*uniform(x, 0))
 
 
 def ones_like(x: Any) -> Any:
@@ -263,6 +240,14 @@ cbrt_p = elementwise(
     eval=computed_in_float32(np.cbrt),
     lower="stablehlo.cbrt",
     jvp=each(lambda out, x, t: mul(t, mul(integer_pow(out, -2), 1 / 3)), result=True),
+    transpose=NOT_LINEAR,
+)
+log_p = elementwise(
+    "log",
+    accepts=INEXACT,
+    eval=computed_in_float32(np.log),
+    lower="stablehlo.log",
+    jvp=each(lambda x, t: mul(t, div(1, x))),
     transpose=NOT_LINEAR,
 )
 pow_p = elementwise(

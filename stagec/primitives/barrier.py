@@ -8,8 +8,8 @@ from stagec.core import dtypes, pytree
 from stagec.core.array import Array
 from stagec.core.callables import X
 from stagec.core.primitive import NOT_DIFFERENTIABLE
+from stagec.primitives.broadcast import linear
 from stagec.primitives.operand import as_operand
-from stagec.primitives.rules import linear
 from stagec.primitives.table import elementwise
 from stagec.typing import ArrayLike
 

@@ -13,10 +13,10 @@ from stagec.core.graph import Literal
 from stagec.core.host import HostCallback
 from stagec.core.primitive import NOT_LINEAR, Absent, MultiplePrimitive, Primitive
 from stagec.core.trace import current
+from stagec.primitives.broadcast import to_front
+from stagec.primitives.checks import check_dtype
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import to_front
-from stagec.primitives.table import check_dtype
 
 
 def _shape(*avals: ShapedArray, result_avals: tuple[ShapedArray, ...], **params: Any) -> list[ShapedArray]:

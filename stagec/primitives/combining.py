@@ -12,9 +12,11 @@ from typing import Any
 from stagec.core.graph import Graph, Literal, replay
 from stagec.core.primitive import NOT_DIFFERENTIABLE, Absent, Primitive
 from stagec.core.zero import is_zero, zero_of
-from stagec.primitives.joining import pad_p
+from stagec.primitives.broadcast import instantiate, spread_to
 from stagec.primitives.operand import aval_of, literal
-from stagec.primitives.rules import instantiate, no_rule, spread_to
+from stagec.primitives.padding import pad_p
+from stagec.primitives.rules import no_rule
+from stagec.primitives.shape import squeeze_p
 from stagec.primitives.slicing import slice_in_dim
 
 Arrays = list[Any]
@@ -99,7 +101,7 @@ def folded(combine: Combine, arrays: Arrays, starts: Arrays) -> Arrays:
 
 
 def _drop(x: Any) -> Any:
-    return Primitive.registry["squeeze"](x, dimensions=(0,))
+    return squeeze_p(x, dimensions=(0,))
 
 
 def running(combine: Combine, arrays: Arrays, fills: Sequence[Any], axis: int, reverse: bool) -> Arrays:

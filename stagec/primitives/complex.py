@@ -9,9 +9,9 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.dtypes import COMPLEX
-from stagec.primitives import arithmetic as ar
+from stagec.primitives.broadcast import linear, zeros
 from stagec.primitives.operand import as_operand, aval_of, uniform
-from stagec.primitives.rules import cotangents, linear, zeros
+from stagec.primitives.rules import cotangents, neg_p
 from stagec.primitives.table import elementwise
 from stagec.typing import ArrayLike
 
@@ -33,7 +33,7 @@ complex_p = elementwise(
     lower="stablehlo.complex",
     result=lambda dtype: dtypes.complex64 if dtype == dtypes.float32 else dtypes.complex128,
     jvp=linear(),
-    transpose=cotangents(lambda ct, x, y: real(ct), lambda ct, x, y: ar.neg(imag(ct))),
+    transpose=cotangents(lambda ct, x, y: real(ct), lambda ct, x, y: neg_p(imag(ct))),
 )
 real_p = elementwise(
     "real",
@@ -51,7 +51,7 @@ imag_p = elementwise(
     lower="stablehlo.imag",
     result=dtypes.real_dtype,
     jvp=linear(),
-    transpose=cotangents(lambda ct, z: complex(zeros(aval_of(ct)), ar.neg(ct))),
+    transpose=cotangents(lambda ct, z: complex(zeros(aval_of(ct)), neg_p(ct))),
 )
 
 

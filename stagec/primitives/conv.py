@@ -13,11 +13,10 @@ from stagec.core.aval import ShapedArray
 from stagec.core.primitive import SinglePrimitive
 from stagec.primitives import conv_rules as rules
 from stagec.primitives.axes import shape_error
+from stagec.primitives.checks import HALF, check_dtype, i64_array, same_dtype
 from stagec.primitives.operand import aval_of, uniform
 from stagec.primitives.precision import PrecisionLike
-from stagec.primitives.reduce import HALF
 from stagec.primitives.shape import rev
-from stagec.primitives.table import check_dtype, i64_array, same_dtype
 from stagec.primitives.window import Pairs, dilated, explicit_padding, padded, sizes, strided, windows
 from stagec.typing import ArrayLike, DTypeLike
 
@@ -309,13 +308,13 @@ def _emit_by_parts(
     return cx.emit("stablehlo.complex", parts, avals=[out])
 
 
-conv_general_dilated_p = SinglePrimitive(
+conv_general_dilated_p: SinglePrimitive = SinglePrimitive(
     _NAME,
     shape=_shape,
     eval=_eval,
     lower=_lower,
     jvp=rules.conv_jvp,
-    transpose=rules.conv_transpose,
+    transpose=lambda ct, *operands, **params: rules.conv_transpose(conv_general_dilated_p, ct, *operands, **params),
     batch=rules.conv_batch,
 )
 

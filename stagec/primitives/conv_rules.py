@@ -7,9 +7,9 @@ from typing import Any
 from stagec.core.primitive import Primitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives.arithmetic import add
+from stagec.primitives.broadcast import to_front, zeros
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import to_front, zeros
 from stagec.primitives.shape import reshape, rev, transpose
 from stagec.primitives.window import Pairs, dilated
 
@@ -28,13 +28,12 @@ def conv_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str
     return out, zero_of(aval_of(out)) if not terms else terms[0] if len(terms) == 1 else add(*terms)
 
 
-def conv_transpose(ct: Any, x: Any, kernel: Any, **params: Any) -> list[Any]:
+def conv_transpose(row: Primitive, ct: Any, x: Any, kernel: Any, **params: Any) -> list[Any]:
     """The cotangent of one operand, from that of the result and the other operand."""
     operand, other = (x, kernel) if is_linear(x) else (kernel, x)
     if 0 in (*operand.aval.shape, *aval_of(other).shape, *aval_of(ct).shape):
         found = zeros(operand.aval.strip_weak_type())
     else:
-        row = Primitive.registry["conv_general_dilated"]
         pull = _pull_operand if is_linear(x) else _pull_kernel
         found = pull(row, convert_element_type(ct, aval_of(other).dtype), operand.aval.shape, other, params)
     return [found, None] if is_linear(x) else [None, found]

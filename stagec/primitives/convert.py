@@ -14,9 +14,10 @@ from stagec.core.operators import ArrayOperators
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive, SinglePrimitive
 from stagec.core.zero import differentiable, zero_of
 from stagec.primitives.axes import as_int
+from stagec.primitives.broadcast import linear, to_front
+from stagec.primitives.checks import check_dtype
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal, promotable
-from stagec.primitives.rules import batch_elementwise, linear, to_front
-from stagec.primitives.table import check_dtype
+from stagec.primitives.table import batch_elementwise
 from stagec.typing import ArrayLike, DTypeLike
 
 

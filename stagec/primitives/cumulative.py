@@ -11,14 +11,15 @@ from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_LINEAR, Primitive, SinglePrimitive
-from stagec.primitives.arithmetic import add, add_p, div, max_p, min_p, mul, mul_p, ones_like, sub
+from stagec.primitives.arithmetic import add, div, max_p, min_p, mul, mul_p, ones_like, sub
 from stagec.primitives.axes import canonical_axis
+from stagec.primitives.broadcast import linear, to_front, zeros
+from stagec.primitives.checks import HALF, check_dtype, i64_array
 from stagec.primitives.combining import Combine, pair_of, running
 from stagec.primitives.logic import eq, gt, is_finite, select
 from stagec.primitives.operand import as_operand, aval_of
-from stagec.primitives.reduce import HALF, ORDERED, highest, lowest
-from stagec.primitives.rules import linear, to_front, zeros
-from stagec.primitives.table import check_dtype, i64_array
+from stagec.primitives.reduce import ORDERED, highest, lowest
+from stagec.primitives.rules import add_p
 from stagec.primitives.transcendental import exp, log
 from stagec.typing import ArrayLike
 

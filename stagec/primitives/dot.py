@@ -14,12 +14,12 @@ from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive, SinglePrimitive
 from stagec.core.zero import is_linear
 from stagec.primitives.axes import as_int, canonical_axes, shape_error
+from stagec.primitives.checks import HALF, check_dtype, same_dtype
 from stagec.primitives.convert import convert_element_type, convert_value
 from stagec.primitives.operand import as_operand, aval_of, uniform
 from stagec.primitives.precision import PrecisionLike, canonical_precision
 from stagec.primitives.rules import each
 from stagec.primitives.shape import transpose
-from stagec.primitives.table import HALF, check_dtype, same_dtype
 from stagec.typing import ArrayLike, DTypeLike
 
 Ints = tuple[int, ...]

@@ -12,11 +12,12 @@ from stagec.core.aval import ShapedArray
 from stagec.core.libraries import has_scipy
 from stagec.core.primitive import Primitive, SinglePrimitive
 from stagec.primitives import arithmetic as ar
+from stagec.primitives.broadcast import linear, to_front
+from stagec.primitives.checks import check_dtype
 from stagec.primitives.complex import complex, imag, real
 from stagec.primitives.fft_plan import Parts, transform
 from stagec.primitives.operand import Operand, aval_of, literal
-from stagec.primitives.rules import cotangents, linear, to_front
-from stagec.primitives.table import check_dtype
+from stagec.primitives.rules import cotangents
 
 
 def _fft_shape(x: ShapedArray, *, inverse: bool) -> ShapedArray:

@@ -12,10 +12,11 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NO_OPERANDS, SinglePrimitive
 from stagec.primitives.axes import as_shape, canonical_axis, shape_error
+from stagec.primitives.broadcast import repeated
+from stagec.primitives.checks import check_dtype
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import as_operand, aval_of, promotable
-from stagec.primitives.shape import broadcast_in_dim, repeated
-from stagec.primitives.table import check_dtype
+from stagec.primitives.shape import broadcast_in_dim
 from stagec.typing import ArrayLike, DTypeLike
 
 

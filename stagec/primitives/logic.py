@@ -14,9 +14,11 @@ from stagec.core.dtypes import ALL, COMPLEX, FLOATING, INTEGER, SMALL
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive, SinglePrimitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives.axes import shape_error
+from stagec.primitives.broadcast import instantiate, spread_to, zeros
+from stagec.primitives.checks import check_dtype, elementwise_shape, same_dtype
 from stagec.primitives.operand import as_operand, aval_of, uniform
-from stagec.primitives.rules import batch_elementwise, each, fit, instantiate, spread_to, zeros
-from stagec.primitives.table import check_dtype, elementwise, elementwise_shape, same_dtype, spread
+from stagec.primitives.rules import each, fit
+from stagec.primitives.table import batch_elementwise, elementwise, spread
 from stagec.typing import ArrayLike
 
 ORDERED = ALL - COMPLEX

@@ -13,16 +13,17 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive, SinglePrimitive
 from stagec.core.zero import zero_of
-from stagec.primitives.arithmetic import add, add_p, div, max_p, min_p, mul, mul_p
+from stagec.primitives.arithmetic import add, div, mul
 from stagec.primitives.axes import canonical_axes, shape_error
+from stagec.primitives.broadcast import reduce_sum_p, repeat_along
+from stagec.primitives.checks import HALF as HALF, check_dtype
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.joining import concatenate
-from stagec.primitives.logic import and_p, eq, or_p, xor_p
-from stagec.primitives.operand import Operand, as_operand, aval_of
-from stagec.primitives.rules import linear
-from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
+from stagec.primitives.logic import eq
+from stagec.primitives.operand import as_operand, aval_of
+from stagec.primitives.reduction import emit_reduce, reduction, reduction_batch, remaining
+from stagec.primitives.shape import reshape, transpose
 from stagec.primitives.slicing import slice_in_dim
-from stagec.primitives.table import HALF as HALF, check_dtype, i64_array
 from stagec.typing import ArrayLike, DTypeLike
 
 
@@ -44,103 +45,6 @@ def _all_ones(dtype: np.dtype[Any]) -> Any:
     return True if dtypes.is_bool(dtype) else np.invert(np.zeros((), dtype))
 
 
-def remaining(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
-    """The shape without its `axes`."""
-    return tuple([n for i, n in enumerate(shape) if i not in axes])
-
-
-def emit_reduce(
-    cx: Any, x: Any, aval: ShapedArray, axes: Sequence[int], combine: Callable[..., Any], init: Any
-) -> tuple[Any, ShapedArray]:
-    """`stablehlo.reduce` of one value; the result and its aval."""
-    scalar = ShapedArray.of((), aval.dtype)
-    out = ShapedArray.of(remaining(aval.shape, axes), aval.dtype)
-    body = cx.region([scalar, scalar], lambda a, b: [combine(a, b)])
-    start = cx.constant(init, scalar)
-    return cx.emit("stablehlo.reduce", [x, start], {"dimensions": i64_array(axes)}, [out], [body]), out
-
-
-def reduction(
-    name: str,
-    *,
-    accepts: frozenset[np.dtype[Any]],
-    eval: np.ufunc,
-    combine: Primitive,
-    identity: Callable[[np.dtype[Any]], Any],
-    rounds: bool = False,
-    jvp: Any,
-    transpose: Any = NOT_LINEAR,
-) -> SinglePrimitive:
-    """A row that combines the elements along `axes`, starting from `identity(dtype)`.
-
-    With `rounds`, half-precision floats are combined in float32 and rounded once.
-    """
-
-    def shape(x: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
-        if x.dtype not in accepts:
-            check_dtype(name, x.dtype, accepts)
-        return ShapedArray.of(remaining(x.shape, axes), x.dtype, x.weak_type)
-
-    def evaluate(x: Any, *, axes: tuple[int, ...]) -> Any:
-        if not axes:
-            return x
-        dtype = x.dtype
-        if dtype.itemsize == 2 and dtype in HALF:
-            x = x.astype(np.float32)
-        if x.size == 0:
-            return np.full(remaining(x.shape, axes), identity(dtype), dtype)
-        axis = axes if len(axes) < x.ndim else None
-        out = eval.reduce(x, axis, x.dtype) if rounds else eval.reduce(x, axis)
-        return out if out.dtype is dtype else out.astype(dtype)
-
-    def lower(cx: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
-        (aval,) = cx.in_avals
-        if not axes:
-            return x
-        if aval.size == 0:
-            return cx.constant(identity(aval.dtype), cx.out_avals[0])
-        wide = aval.update(dtype=np.float32) if rounds and aval.dtype in HALF else aval
-        if wide is not aval:
-            x = cx.emit("stablehlo.convert", [x], avals=[wide])
-        out, _ = emit_reduce(cx, x, wide, axes, combine, identity(wide.dtype))
-        return cx.emit("stablehlo.convert", [out]) if wide is not aval else out
-
-    # NumPy adds and multiplies small integers in a wider dtype, unless it is told.
-    widens = eval in (np.add, np.multiply)
-
-    def python(code: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
-        (aval,) = code.in_avals
-        if not axes or not aval.size or aval.dtype in HALF:
-            return None
-        all_axes = len(axes) == aval.ndim
-        axis, dtype = None if all_axes else axes, aval.dtype if widens else None
-        call = f"({code.array(x)}, {code.constant(axis)}, {code.constant(dtype)})"
-        return code.assign(code.constant(eval.reduce) + call, scalar=all_axes, fresh=not all_axes)
-
-    return SinglePrimitive(
-        name,
-        shape=shape,
-        eval=evaluate,
-        lower=lower,
-        jvp=jvp,
-        transpose=transpose,
-        batch=_reduction_batch,
-        python=python,
-    )
-
-
-def _reduction_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
-    (x,), (dim,) = args, dims
-    axes = tuple([a + (a >= dim) for a in params["axes"]])
-    return primitive(x, **{**params, "axes": axes}), dim - sum(a < dim for a in axes)
-
-
-def _back(x: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Operand:
-    """What a reduction over `axes` gave, repeated along them."""
-    kept = tuple([i for i in range(len(shape)) if i not in axes])
-    return broadcast_in_dim(x, shape, kept)
-
-
 def _extreme_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
     """The mean of the tangents of the elements that have the extreme value."""
     (x,), (t,), axes = primals, tangents, params["axes"]
@@ -148,7 +52,7 @@ def _extreme_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict
     shape = aval_of(x).shape
     if not aval_of(x).size:
         return out, zero_of(aval_of(out))
-    chosen = convert_element_type(eq(x, _back(out, shape, axes)), aval_of(t).dtype)
+    chosen = convert_element_type(eq(x, repeat_along(out, shape, axes)), aval_of(t).dtype)
     return out, div(reduce_sum(mul(t, chosen), axes), reduce_sum(chosen, axes))
 
 
@@ -178,39 +82,34 @@ def _product_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict
 BITS = dtypes.INTEGER | dtypes.BOOL
 ORDERED = dtypes.ALL - dtypes.COMPLEX
 
-reduce_sum_p = reduction(
-    "reduce_sum",
-    accepts=dtypes.NUMERIC,
-    eval=np.add,
-    combine=add_p,
-    identity=lambda d: 0,
-    rounds=True,
-    jvp=linear(),
-    transpose=lambda ct, x, *, axes: [_back(ct, x.aval.shape, axes)],
-)
 reduce_prod_p = reduction(
     "reduce_prod",
     accepts=dtypes.NUMERIC,
     eval=np.multiply,
-    combine=mul_p,
+    combine="stablehlo.multiply",
     identity=lambda d: 1,
     rounds=True,
     jvp=_product_jvp,
 )
 reduce_max_p = reduction(
-    "reduce_max", accepts=ORDERED, eval=np.maximum, combine=max_p, identity=lowest, jvp=_extreme_jvp
+    "reduce_max", accepts=ORDERED, eval=np.maximum, combine="stablehlo.maximum", identity=lowest, jvp=_extreme_jvp
 )
 reduce_min_p = reduction(
-    "reduce_min", accepts=ORDERED, eval=np.minimum, combine=min_p, identity=highest, jvp=_extreme_jvp
+    "reduce_min", accepts=ORDERED, eval=np.minimum, combine="stablehlo.minimum", identity=highest, jvp=_extreme_jvp
 )
 reduce_and_p = reduction(
-    "reduce_and", accepts=BITS, eval=np.bitwise_and, combine=and_p, identity=_all_ones, jvp=NOT_DIFFERENTIABLE
+    "reduce_and", accepts=BITS, eval=np.bitwise_and, combine="stablehlo.and", identity=_all_ones, jvp=NOT_DIFFERENTIABLE
 )
 reduce_or_p = reduction(
-    "reduce_or", accepts=BITS, eval=np.bitwise_or, combine=or_p, identity=lambda d: 0, jvp=NOT_DIFFERENTIABLE
+    "reduce_or", accepts=BITS, eval=np.bitwise_or, combine="stablehlo.or", identity=lambda d: 0, jvp=NOT_DIFFERENTIABLE
 )
 reduce_xor_p = reduction(
-    "reduce_xor", accepts=BITS, eval=np.bitwise_xor, combine=xor_p, identity=lambda d: 0, jvp=NOT_DIFFERENTIABLE
+    "reduce_xor",
+    accepts=BITS,
+    eval=np.bitwise_xor,
+    combine="stablehlo.xor",
+    identity=lambda d: 0,
+    jvp=NOT_DIFFERENTIABLE,
 )
 
 
@@ -293,7 +192,7 @@ def reduce_xor(operand: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 # positions of extremes
 
 
-def _extreme(name: str, find: Callable[..., Any], combine: Primitive, start: Callable[[Any], Any]) -> SinglePrimitive:
+def _extreme(name: str, find: Callable[..., Any], combine: str, start: Callable[[Any], Any]) -> SinglePrimitive:
     def shape(x: ShapedArray, *, axes: tuple[int, ...], index_dtype: np.dtype[Any]) -> ShapedArray:
         check_dtype(name, x.dtype, ORDERED)
         if x.shape[axes[0]] == 0:
@@ -323,7 +222,7 @@ def _extreme(name: str, find: Callable[..., Any], combine: Primitive, start: Cal
         last = aval.shape[axes[0]] - 1
         place = cx.emit("stablehlo.iota", [], {"iota_dimension": f"{axes[0]} : i64"}, [count])
         place = cx.emit("stablehlo.select", [hit, place, cx.constant(last, count)], avals=[count])
-        return emit_reduce(cx, place, count, axes, min_p, last)[0]
+        return emit_reduce(cx, place, count, axes, "stablehlo.minimum", last)[0]
 
     return SinglePrimitive(
         name,
@@ -332,15 +231,15 @@ def _extreme(name: str, find: Callable[..., Any], combine: Primitive, start: Cal
         lower=lower,
         jvp=NOT_DIFFERENTIABLE,
         transpose=NOT_LINEAR,
-        batch=_reduction_batch,
+        batch=reduction_batch,
     )
 
 
 _EQ = "#stablehlo<comparison_direction EQ>"
 _NE = "#stablehlo<comparison_direction NE>"
 
-argmax_p = _extreme("argmax", np.argmax, max_p, lowest)
-argmin_p = _extreme("argmin", np.argmin, min_p, highest)
+argmax_p = _extreme("argmax", np.argmax, "stablehlo.maximum", lowest)
+argmin_p = _extreme("argmin", np.argmin, "stablehlo.minimum", highest)
 
 
 def argmax(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:

@@ -17,13 +17,13 @@ from stagec.core.primitive import NOT_LINEAR, MultiplePrimitive, Primitive, Sing
 from stagec.core.trace import current
 from stagec.primitives import reduce as named
 from stagec.primitives.axes import canonical_axes, shape_error
+from stagec.primitives.broadcast import instantiate, reduce_sum_p, to_front
+from stagec.primitives.checks import check_dtype, i64_array, same_dtype
 from stagec.primitives.combining import by_graph, folded, with_tangents
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
-from stagec.primitives.reduce import remaining
-from stagec.primitives.rules import instantiate, to_front
+from stagec.primitives.reduction import remaining
 from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
-from stagec.primitives.table import check_dtype, i64_array, same_dtype
 from stagec.typing import ArrayLike
 
 
@@ -168,7 +168,7 @@ reduce_p = MultiplePrimitive(
 )
 
 _NAMED = {
-    "add": named.reduce_sum_p,
+    "add": reduce_sum_p,
     "mul": named.reduce_prod_p,
     "max": named.reduce_max_p,
     "min": named.reduce_min_p,

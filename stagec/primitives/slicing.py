@@ -15,82 +15,21 @@ from stagec.core.primitive import MultiplePrimitive, Primitive, SinglePrimitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives import arithmetic
 from stagec.primitives.axes import as_int, as_shape, canonical_axis, shape_error
+from stagec.primitives.broadcast import instantiate, to_front, zeros
+from stagec.primitives.checks import i64_array, same_dtype
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.joining import concatenate, pad_p
+from stagec.primitives.joining import concatenate
 from stagec.primitives.logic import lt, select
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal, uniform
-from stagec.primitives.rules import each, instantiate, linear, to_front, zeros
+from stagec.primitives.padding import slice_p
+from stagec.primitives.rules import each
 from stagec.primitives.shape import broadcast_in_dim, squeeze
 from stagec.primitives.slicing_rules import dynamic_slice_batch, dynamic_update_batch
-from stagec.primitives.table import i64_array, same_dtype
 from stagec.typing import ArrayLike
 
 Ints = tuple[int, ...]
 
 # slice
-
-
-def _slice_shape(x: ShapedArray, *, start_indices: Ints, limit_indices: Ints, strides: Ints) -> ShapedArray:
-    if not len(start_indices) == len(limit_indices) == len(strides) == x.ndim:
-        raise shape_error(
-            "slice",
-            f"{x.long()} needs {x.ndim} starts, limits and strides",
-            f"give {x.ndim} of each; these are {start_indices}, {limit_indices} and {strides}",
-        )
-    for n, start, limit, stride in zip(x.shape, start_indices, limit_indices, strides):
-        if not 0 <= start <= limit <= n or stride < 1:
-            raise shape_error(
-                "slice",
-                f"{start}:{limit}:{stride} is not within an axis of size {n} of {x.long()}",
-                "keep 0 <= start <= limit <= size and strides positive; x[start:stop] clips",
-            )
-    return x.update(shape=[-((a - b) // s) for a, b, s in zip(start_indices, limit_indices, strides)])
-
-
-def _slice_eval(x: Any, *, start_indices: Ints, limit_indices: Ints, strides: Ints) -> Any:
-    return x[tuple([slice(a, b, s) for a, b, s in zip(start_indices, limit_indices, strides)])]
-
-
-def _slice_python(code: Any, x: Any, *, start_indices: Ints, limit_indices: Ints, strides: Ints) -> Any:
-    # The ellipsis lets an array without axes stay an array.
-    where = (*[slice(a, b, s) for a, b, s in zip(start_indices, limit_indices, strides)], ...)
-    return code.view(f"{code.array(x)}[{code.constant(where)}]", x)
-
-
-def _slice_lower(cx: Any, x: Any, *, start_indices: Ints, limit_indices: Ints, strides: Ints) -> Any:
-    return cx.emit(
-        "stablehlo.slice",
-        [x],
-        {
-            "start_indices": i64_array(start_indices),
-            "limit_indices": i64_array(limit_indices),
-            "strides": i64_array(strides),
-        },
-    )
-
-
-def _slice_transpose(ct: Any, x: Any, *, start_indices: Ints, limit_indices: Ints, strides: Ints) -> list[Any]:
-    shape, got = x.aval.shape, aval_of(ct).shape
-    spans = [(n - 1) * s + 1 if n else 0 for n, s in zip(got, strides)]
-    config = tuple([(a, n - a - m, s - 1) for a, n, m, s in zip(start_indices, shape, spans, strides)])
-    return [pad_p(ct, zeros(ShapedArray.of((), aval_of(ct).dtype)), padding_config=config)]
-
-
-def _slice_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
-    ends = {"start_indices": 0, "limit_indices": size, "strides": 1}
-    return primitive(to_front(args[0], dims[0]), **{k: (v, *params[k]) for k, v in ends.items()}), 0
-
-
-slice_p = SinglePrimitive(
-    "slice",
-    shape=_slice_shape,
-    eval=_slice_eval,
-    lower=_slice_lower,
-    python=_slice_python,
-    jvp=linear(),
-    transpose=_slice_transpose,
-    batch=_slice_batch,
-)
 
 
 def slice_(

@@ -11,11 +11,11 @@ from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.primitive import Primitive
-from stagec.primitives.gather import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers, gather_p
+from stagec.primitives.broadcast import to_front
+from stagec.primitives.gather_parts import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
+from stagec.primitives.gather_scatter import gather_p, scatter_p
 from stagec.primitives.joining import concatenate_p
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import to_front
-from stagec.primitives.scatter import scatter_p
 from stagec.primitives.shape import broadcast_in_dim
 
 

@@ -14,15 +14,15 @@ from stagec.core.primitive import NOT_LINEAR, MultiplePrimitive, Primitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.primitives import sort_network as network
 from stagec.primitives.axes import as_int, canonical_axis, shape_error
+from stagec.primitives.broadcast import to_front
+from stagec.primitives.checks import HALF, check_dtype, i64_array
 from stagec.primitives.complex import imag, real
 from stagec.primitives.gather import along_axis
 from stagec.primitives.iota import iota_p
 from stagec.primitives.logic import bitwise_and, bitwise_not, bitwise_or, eq, lt, ne
 from stagec.primitives.operand import as_operand, aval_of
-from stagec.primitives.reduce import HALF, ORDERED
-from stagec.primitives.rules import to_front
+from stagec.primitives.reduce import ORDERED
 from stagec.primitives.shape import rev, transpose
-from stagec.primitives.table import check_dtype, i64_array
 from stagec.typing import ArrayLike
 
 

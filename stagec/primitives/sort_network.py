@@ -18,7 +18,7 @@ import numpy as np
 
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
-from stagec.primitives.table import i64_array
+from stagec.primitives.checks import i64_array
 
 # From here on the network is faster than the compiler's sort. Measured on the CPU: rows of 32 are equal,
 # 1000 rows of 64 are 5x faster, 200 rows of 200 8x, for 0.3 s more to compile.

@@ -2,59 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes, location
 from stagec.core.aval import ShapedArray
-from stagec.core.errors import DtypeError, ShapeError
-from stagec.core.primitive import SinglePrimitive
-from stagec.primitives import rules
+from stagec.core.primitive import Primitive, SinglePrimitive
+from stagec.primitives.broadcast import broadcast_in_dim_p, to_front
+from stagec.primitives.checks import HALF, check_dtype, elementwise_shape, same_dtype
+from stagec.primitives.operand import aval_of
 
 DtypeRule = Callable[..., "np.dtype[Any]"]
-# The floats that NumPy does not compute with in a precision of their own.
-HALF = frozenset({dtypes.bfloat16, dtypes.float16})
 
 
-def check_dtype(name: str, dtype: np.dtype[Any], accepts: frozenset[np.dtype[Any]]) -> None:
-    """Raise `DtypeError` unless the operation accepts the dtype."""
-    if dtype not in accepts:
-        known = ", ".join(sorted(d.name for d in accepts - dtypes.SMALL))  # of the small ones there are many
-        raise location.error(
-            DtypeError,
-            f"{name} does not accept {dtype.name}",
-            fix=f"convert with astype; {name} accepts {known}",
-        )
-
-
-def same_dtype(name: str, avals: tuple[ShapedArray, ...]) -> np.dtype[Any]:
-    """The operands' one dtype; `DtypeError` where they differ."""
-    first = avals[0].dtype
-    for a in avals[1:]:
-        if a.dtype != first:
-            raise location.error(
-                DtypeError,
-                f"{name}: operands have different dtypes: {', '.join(x.long() for x in avals)}",
-                fix="stagec.lax does not promote; convert with astype, or use the stagec.numpy function",
-            )
-    return first
-
-
-def elementwise_shape(name: str, avals: tuple[ShapedArray, ...]) -> tuple[int, ...]:
-    """The operands' one shape; rank-0 operands go with any."""
+def batch_elementwise(
+    primitive: Primitive, args: Sequence[Any], dims: Sequence[int | None], size: int, params: dict[str, Any]
+) -> tuple[Any, int]:
+    """Operands of one shape; those of rank 0 go with any."""
+    ranks = [aval_of(a).ndim - (d is not None) for a, d in zip(args, dims)]
+    rank = max(ranks)
+    batched = {d for a, d, r in zip(args, dims, ranks) if r == rank}
+    if len(batched) == 1 and all(r == rank or d is None for d, r in zip(dims, ranks)):
+        return primitive(*args, **params), batched.pop()  # type: ignore[return-value]
     shape: tuple[int, ...] = ()
-    for a in avals:
-        if a.shape and a.shape != shape:
-            if shape:
-                raise location.error(
-                    ShapeError,
-                    f"{name}: shapes differ: {', '.join(x.long() for x in avals)}",
-                    fix="stagec.lax does not broadcast (rank 0 excepted); use stagec.numpy, or broadcast_in_dim",
-                )
-            shape = a.shape
-    return shape
+    for a, d, r in zip(args, dims, ranks):
+        if r == rank:
+            full = aval_of(a).shape
+            shape = full if d is None else tuple(n for i, n in enumerate(full) if i != d)
+            break
+    ready = []
+    for a, d, r in zip(args, dims, ranks):
+        if r == rank:
+            ready.append(to_front(a, d, size))
+        elif d is None:
+            ready.append(a)
+        else:
+            whole = (size, *shape)
+            ready.append(broadcast_in_dim_p(a, shape=whole, broadcast_dimensions=(0,)))
+    return primitive(*ready, **params), 0
 
 
 def elementwise(
@@ -73,7 +59,7 @@ def elementwise(
     Operands have one dtype among `accepts`, and one shape or rank 0. `result`
     is the dtype of the result (a dtype, or a function of the operands' dtype);
     without it, the operands' dtype. `jvp` and `transpose` are rules, or say for
-    one operand after the other what it adds or gets (`rules.each`, `rules.cotangents`).
+    one operand after the other what it adds or gets (`each` and `cotangents` of `rules`).
     `ufunc` is a function of the dtype and the parameters: what computes it, where `eval` is not a ufunc.
     """
 
@@ -103,7 +89,7 @@ def elementwise(
         lower=lower,
         jvp=jvp,
         transpose=transpose,
-        batch=rules.batch_elementwise,
+        batch=batch_elementwise,
         python=python,
     )
 
@@ -124,12 +110,6 @@ def computed_in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
 
     evaluate.in_own_dtype = function  # type: ignore[attr-defined]
     return evaluate
-
-
-def i64_array(values: Iterable[int]) -> str:
-    """`array<i64: 1, 2>`, the form that StableHLO's dimension lists have."""
-    text = ", ".join([str(int(v)) for v in values])
-    return f"array<i64: {text}>" if text else "array<i64>"
 
 
 def spread(cx: Any, values: Any) -> list[Any]:

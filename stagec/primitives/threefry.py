@@ -13,9 +13,9 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, MultiplePrimitive, Primitive
-from stagec.primitives.rules import batch_elementwise
+from stagec.primitives.checks import check_dtype, elementwise_shape
 from stagec.primitives.sort_network import Emitter
-from stagec.primitives.table import check_dtype, elementwise_shape, spread
+from stagec.primitives.table import batch_elementwise, spread
 
 # How far each of four rounds rotates the second word; the two rows take turns.
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))

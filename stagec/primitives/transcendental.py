@@ -13,6 +13,7 @@ from stagec.core.array import Array
 from stagec.core.dtypes import FLOATING, INEXACT
 from stagec.core.primitive import NOT_LINEAR, SinglePrimitive
 from stagec.primitives import arithmetic as ar
+from stagec.primitives.arithmetic import log_p
 from stagec.primitives.operand import as_operand, uniform
 from stagec.primitives.precision import Accuracy, check_accuracy
 from stagec.primitives.rules import each
@@ -55,7 +56,6 @@ def _log1p_eval(x: Any) -> Any:
 
 
 exp_p = _function("exp", np.exp, "stablehlo.exponential", lambda out, x: out, result=True)
-log_p = _function("log", np.log, "stablehlo.log", lambda x: ar.div(1, x))
 expm1_p = _function("expm1", _expm1_eval, "stablehlo.exponential_minus_one", lambda out, x: ar.add(out, 1), result=True)
 log1p_p = _function("log1p", _log1p_eval, "stablehlo.log_plus_one", lambda x: ar.div(1, ar.add(x, 1)))
 

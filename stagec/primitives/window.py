@@ -13,16 +13,17 @@ from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, Literal
 from stagec.core.primitive import NOT_LINEAR, Primitive, SinglePrimitive
 from stagec.primitives import window_rules as rules
-from stagec.primitives.arithmetic import add_p, max_p, min_p, mul_p
+from stagec.primitives.arithmetic import max_p, min_p, mul_p
 from stagec.primitives.axes import as_int, shape_error
+from stagec.primitives.broadcast import linear
+from stagec.primitives.checks import HALF, check_dtype, i64_array, same_dtype
 from stagec.primitives.combining import pair_of
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.cumulative import flip_sign
 from stagec.primitives.operand import as_operand, aval_of
-from stagec.primitives.reduce import HALF, ORDERED, highest, lowest
+from stagec.primitives.reduce import ORDERED, highest, lowest
 from stagec.primitives.reduce_general import fold, single_operation, traced_computation
-from stagec.primitives.rules import linear
-from stagec.primitives.table import check_dtype, i64_array, same_dtype
+from stagec.primitives.rules import add_p
 from stagec.typing import ArrayLike
 
 Pairs = tuple[tuple[int, int], ...]
@@ -257,7 +258,7 @@ def window_reduction(
     )
 
 
-reduce_window_sum_p = window_reduction(
+reduce_window_sum_p: SinglePrimitive = window_reduction(
     "reduce_window_sum",
     accepts=dtypes.NUMERIC,
     eval=np.add,
@@ -265,7 +266,7 @@ reduce_window_sum_p = window_reduction(
     identity=lambda d: 0,
     rounds=True,
     jvp=linear(),
-    transpose=rules.sum_transpose,
+    transpose=lambda ct, x, **window: rules.sum_transpose(reduce_window_sum_p, ct, x, **window),
 )
 reduce_window_prod_p = window_reduction(
     "reduce_window_prod",

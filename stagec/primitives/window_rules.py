@@ -8,11 +8,11 @@ from typing import Any
 from stagec.core.graph import Graph
 from stagec.core.primitive import Primitive
 from stagec.core.zero import is_zero, zero_of
+from stagec.primitives.broadcast import instantiate, spread_to, to_front, zeros
 from stagec.primitives.combining import Combine, by_graph, padded_arrays, slid, with_tangents
-from stagec.primitives.joining import pad_p
 from stagec.primitives.logic import gt, select
 from stagec.primitives.operand import aval_of, literal
-from stagec.primitives.rules import instantiate, spread_to, to_front, zeros
+from stagec.primitives.padding import pad_p
 from stagec.primitives.shape import broadcast_in_dim
 
 # What a window is along an axis that it does not reach over.
@@ -54,7 +54,7 @@ def first_smaller(a: list[Any], b: list[Any]) -> list[Any]:
     return [select(after, y, x) for x, y in zip(a, b)]
 
 
-def sum_transpose(ct: Any, x: Any, **window: Any) -> list[Any]:
+def sum_transpose(row: Primitive, ct: Any, x: Any, **window: Any) -> list[Any]:
     """The sum of the cotangents of all windows that an element is in: a window that slides over spread cotangents."""
     shape, got = x.aval.shape, aval_of(ct).shape
     config, axes = [], []
@@ -69,7 +69,7 @@ def sum_transpose(ct: Any, x: Any, **window: Any) -> list[Any]:
         return [ct]
     wide = pad_p(ct, literal(0, aval_of(ct).dtype), padding_config=tuple(config))
     over = dict(zip(_NOTHING, zip(*axes)))
-    return [Primitive.registry["reduce_window_sum"](wide, **over)]
+    return [row(wide, **over)]
 
 
 def with_batch(window: dict[str, Any]) -> dict[str, Any]:

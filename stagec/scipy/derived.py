@@ -18,8 +18,9 @@ from stagec.numpy.promotion import broadcast_to_shape
 from stagec.primitives.barrier import stop_gradient
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, aval_of
-from stagec.primitives.rules import batch_elementwise, each
+from stagec.primitives.rules import each
 from stagec.primitives.special import no_derivative as no_derivative
+from stagec.primitives.table import batch_elementwise
 
 Slope = Callable[..., Any]
 

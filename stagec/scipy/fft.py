@@ -31,12 +31,12 @@ from stagec.numpy.fft import (
     rfftn as rfftn,
 )
 from stagec.numpy.fft_arguments import along, back, chosen_axes, fitted, length, listed, real_argument
+from stagec.primitives.broadcast import zeros
 from stagec.primitives.complex import complex, real
 from stagec.primitives.fft import fft_last
 from stagec.primitives.fft_plan import roots_of_unity
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import Operand, aval_of
-from stagec.primitives.rules import zeros
 from stagec.primitives.shape import rev
 from stagec.runtime.plans import cover as _cover
 from stagec.typing import ArrayLike

@@ -17,8 +17,9 @@ from stagec.primitives import arithmetic as ar, logic, transcendental as tr
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full
 from stagec.primitives.operand import Operand, literal
-from stagec.primitives.rules import batch_elementwise, each
+from stagec.primitives.rules import each
 from stagec.primitives.special import digamma
+from stagec.primitives.table import batch_elementwise
 
 _LIMIT = 2000
 

@@ -19,8 +19,8 @@ from stagec.numpy.promotion import promote_inexact
 from stagec.numpy.rounding import ceil, conj
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.axes import shape_error
+from stagec.primitives.broadcast import instantiate
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import instantiate
 from stagec.primitives.transcendental import log
 from stagec.transforms.jvp import jvp_flat
 from stagec.typing import ArrayLike

@@ -12,8 +12,9 @@ from stagec.core.config import state
 from stagec.core.graph import Graph
 from stagec.core.primitive import Absent, Primitive
 from stagec.core.trace import Trace, Tracer, current, leaked, under
+from stagec.primitives.broadcast import to_front
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import no_rule, to_front
+from stagec.primitives.rules import no_rule
 
 
 class BatchTracer(Tracer):

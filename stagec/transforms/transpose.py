@@ -7,9 +7,9 @@ from typing import Any
 
 from stagec.core import location
 from stagec.core.graph import Equation, Graph, Literal, Var
-from stagec.core.primitive import Absent, Primitive
+from stagec.core.primitive import Absent
 from stagec.core.zero import Linear, is_zero, zero_of
-from stagec.primitives.rules import no_rule
+from stagec.primitives.rules import add_p, no_rule
 
 
 def transpose_graph(graph: Graph, operands: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
@@ -55,7 +55,7 @@ def _add(gathered: dict[Var, Any], atom: Any, ct: Any, known: dict[Var, Any]) ->
     if ct is None or is_zero(ct) or type(atom) is Literal or atom in known:
         return
     earlier = gathered.get(atom)
-    gathered[atom] = ct if earlier is None else Primitive.registry["add"](earlier, ct)
+    gathered[atom] = ct if earlier is None else add_p(earlier, ct)
 
 
 def _pull(equation: Equation, found: list[Any], known: dict[Var, Any], gathered: dict[Var, Any]) -> None:

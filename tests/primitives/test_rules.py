@@ -16,8 +16,10 @@ from stagec.core import dtypes, errors
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_WRITTEN, Absent, Primitive
 from stagec.core.zero import Linear, differentiable, is_zero
 from stagec.primitives import arithmetic as ar
+from stagec.primitives.broadcast import instantiate
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import batch_elementwise, each, instantiate
+from stagec.primitives.rules import each
+from stagec.primitives.table import batch_elementwise
 from stagec.transforms.batch import batch_front
 from stagec.transforms.jvp import jvp_flat
 from stagec.transforms.linearize import linearize_flat

@@ -7,7 +7,7 @@ from typing import Any
 
 from stagec.compat.primitive import Primitive, jvps as primitive_jvps, transposes as primitive_transposes
 from stagec.core.zero import Linear as UndefinedPrimal, Zero, is_linear as is_undefined_primal, is_zero
-from stagec.primitives.rules import instantiate as instantiate_zeros
+from stagec.primitives.broadcast import instantiate as instantiate_zeros
 
 __all__ = [
     "UndefinedPrimal",

@@ -4,7 +4,7 @@ import numpy as np
 
 from cases import Case, sample
 from stagec.core import dtypes
-from stagec.primitives.gather import GatherDimensionNumbers
+from stagec.primitives.gather_parts import GatherDimensionNumbers
 from stagec.primitives.scatter import ScatterDimensionNumbers
 
 F = np.dtype("float32")

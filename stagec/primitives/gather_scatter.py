@@ -1,4 +1,4 @@
-"""Derivatives, transposes and batched forms of the scatters."""
+"""The rows `gather` and `scatter`, which are each other's transposes, with their derivatives and batched forms."""
 
 from __future__ import annotations
 
@@ -6,25 +6,34 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.core.primitive import NOT_LINEAR, Primitive, SinglePrimitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives import arithmetic as ar
+from stagec.primitives.broadcast import instantiate, linear, reshape_p, to_front, zeros
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.gather import Ints, ScatterDimensionNumbers, gather_p
+from stagec.primitives.gather_parts import (
+    GatherDimensionNumbers,
+    Ints,
+    ScatterDimensionNumbers,
+    gather_eval,
+    gather_lower,
+    gather_shape,
+)
 from stagec.primitives.iota import iota_p
 from stagec.primitives.logic import eq, select
 from stagec.primitives.operand import aval_of
-from stagec.primitives.rules import instantiate, linear, to_front, zeros
-from stagec.primitives.shape import reshape_p
-
-
-def window_sizes(d: ScatterDimensionNumbers, rank: int, updates: Ints) -> Ints:
-    """The window's size along each axis of the operand."""
-    dropped = (*d.inserted_window_dims, *d.operand_batching_dims)
-    sizes = iter([updates[i] for i in d.update_window_dims])
-    return tuple([1 if i in dropped else next(sizes) for i in range(rank)])
+from stagec.primitives.scatter_parts import (
+    scatter_eval,
+    scatter_lower,
+    scatter_shape,
+    window_sizes,
+    write_at,
+    written_by,
+)
 
 
 def _like(x: Any) -> Any:
@@ -49,7 +58,7 @@ def _read(x: Any, indices: Any, updates: ShapedArray, params: dict[str, Any]) ->
 
 
 def _add_at(x: Any, indices: Any, updates: Any, params: dict[str, Any]) -> Any:
-    return Primitive.registry["scatter_add"](x, indices, updates, **params)
+    return scatter_add_p(x, indices, updates, **params)
 
 
 def _distinct(indices: Any, params: dict[str, Any]) -> bool:
@@ -91,7 +100,7 @@ def _scatter_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict
 def _scatter_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
     of_x = of_updates = None
     if is_linear(x):
-        of_x = Primitive.registry["scatter"](ct, indices, _like(updates), **params)
+        of_x = scatter_p(ct, indices, _like(updates), **params)
     if is_linear(updates):
         if not _distinct(indices, params):
             raise _repeated("scatter", "it has no transpose")
@@ -130,7 +139,7 @@ def _mul_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str
 
 def _mul_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
     if is_linear(x):
-        return [Primitive.registry["scatter_mul"](ct, indices, updates, **params), None, None]
+        return [scatter_mul_p(ct, indices, updates, **params), None, None]
     if not _distinct(indices, params):
         raise _repeated("scatter_mul", "it has no transpose")
     return [None, None, _read(ar.mul(ct, x), indices, updates.aval, params)]
@@ -152,17 +161,7 @@ def _extreme_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict
     return out, ar.div(total, _add_at(old, indices, new, params))
 
 
-RULES: dict[str, tuple[Any, Any]] = {
-    "scatter": (_scatter_jvp, _scatter_transpose),
-    "scatter_add": (linear(0, 2), _sum_transpose(lambda ct: ct)),
-    "scatter_sub": (linear(0, 2), _sum_transpose(ar.neg)),
-    "scatter_mul": (_mul_jvp, _mul_transpose),
-    "scatter_min": (_extreme_jvp, NOT_LINEAR),
-    "scatter_max": (_extreme_jvp, NOT_LINEAR),
-}
-
-
-def scatter_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+def _scatter_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
     """The operand and the updates have the batch first; the indices, if they have one, go along with both."""
     d = params["dimension_numbers"]
     x, updates = to_front(args[0], dims[0], size), to_front(args[2], dims[2], size)
@@ -186,3 +185,118 @@ def scatter_batch(primitive: Primitive, args: Any, dims: Any, size: int, params:
             scatter_indices_batching_dims=(0, *after(d.scatter_indices_batching_dims)),
         )
     return primitive(x, indices, updates, **{**params, "dimension_numbers": moved}), 0
+
+
+# gather
+
+
+def _gather_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    out = primitive(*primals, **params)
+    if is_zero(tangents[0]):
+        return out, zero_of(aval_of(out))
+    # What is filled in does not depend on the operand.
+    return out, primitive(tangents[0], primals[1], **{**params, "fill_value": 0})
+
+
+def _gather_transpose(
+    ct: Any, x: Any, indices: Any, *, dimension_numbers: GatherDimensionNumbers, mode: str, **params: Any
+) -> list[Any]:
+    target = zeros(x.aval.update(dtype=aval_of(ct).dtype))
+    hints = {k: params[k] for k in ("indices_are_sorted", "unique_indices")}
+    numbers = ScatterDimensionNumbers(*dimension_numbers)
+    return [
+        scatter_add_p(target, indices, ct, dimension_numbers=numbers, mode=mode, **hints),
+        None,
+    ]
+
+
+def _gather_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    (x, indices), (x_dim, index_dim) = args, dims
+    d, sizes = params["dimension_numbers"], params["slice_sizes"]
+    x, indices = to_front(x, x_dim), to_front(indices, index_dim)
+    rest = dict(params)
+    if x_dim is None:
+        moved = d._replace(
+            offset_dims=_after(d.offset_dims), start_indices_batching_dims=_after(d.start_indices_batching_dims)
+        )
+        # Each element of the batch may read what another one reads.
+        rest.update(indices_are_sorted=False, unique_indices=False)
+    else:
+        moved = GatherDimensionNumbers(
+            _after(d.offset_dims),
+            _after(d.collapsed_slice_dims),
+            _after(d.start_index_map),
+            _after(d.operand_batching_dims),
+            d.start_indices_batching_dims,
+        )
+        if index_dim is None:
+            moved = moved._replace(offset_dims=(0, *moved.offset_dims))
+            sizes = (size, *sizes)
+        else:
+            moved = moved._replace(
+                operand_batching_dims=(0, *moved.operand_batching_dims),
+                start_indices_batching_dims=(0, *_after(d.start_indices_batching_dims)),
+            )
+            sizes = (1, *sizes)
+    return primitive(x, indices, **{**rest, "dimension_numbers": moved, "slice_sizes": sizes}), 0
+
+
+def _after(axes: Ints) -> Ints:
+    """Axes behind a new leading one."""
+    return tuple([a + 1 for a in axes])
+
+
+gather_p = SinglePrimitive(
+    "gather",
+    shape=gather_shape,
+    eval=gather_eval,
+    lower=gather_lower,
+    jvp=_gather_jvp,
+    transpose=_gather_transpose,
+    batch=_gather_batch,
+)
+
+
+# The rows of the scatters.
+
+
+def _row(
+    name: str,
+    accepts: frozenset[Any],
+    write: Callable[[Any, Any, Any], None],
+    combine: Callable[[Any, Any], Any],
+    jvp: Any,
+    transpose: Any,
+) -> SinglePrimitive:
+    def shape(
+        x: ShapedArray,
+        indices: ShapedArray,
+        updates: ShapedArray,
+        *,
+        dimension_numbers: ScatterDimensionNumbers,
+        **params: Any,
+    ) -> ShapedArray:
+        return scatter_shape(name, accepts, x, indices, updates, dimension_numbers)
+
+    return SinglePrimitive(
+        name,
+        shape=shape,
+        eval=scatter_eval(write),
+        lower=scatter_lower(name, combine),
+        jvp=jvp,
+        transpose=transpose,
+        batch=_scatter_batch,
+    )
+
+
+ORDERED = dtypes.NUMERIC - dtypes.COMPLEX
+scatter_p = _row("scatter", dtypes.ALL, write_at, lambda old, new: new, _scatter_jvp, _scatter_transpose)
+scatter_add_p = _row(
+    "scatter_add", dtypes.NUMERIC, written_by(np.add), ar.add, linear(0, 2), _sum_transpose(lambda ct: ct)
+)
+scatter_sub_p = _row(
+    "scatter_sub", dtypes.NUMERIC, written_by(np.subtract), ar.sub, linear(0, 2), _sum_transpose(ar.neg)
+)
+scatter_mul_p = _row("scatter_mul", dtypes.NUMERIC, written_by(np.multiply), ar.mul, _mul_jvp, _mul_transpose)
+scatter_min_p = _row("scatter_min", ORDERED, written_by(np.minimum), ar.min, _extreme_jvp, NOT_LINEAR)
+scatter_max_p = _row("scatter_max", ORDERED, written_by(np.maximum), ar.max, _extreme_jvp, NOT_LINEAR)

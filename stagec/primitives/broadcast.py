@@ -1,0 +1,230 @@
+"""Broadcasting and summing, each other's transposes, and the moves of axes: what the rules of all other rows need."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core import dtypes
+from stagec.core.aval import ShapedArray
+from stagec.core.primitive import Primitive, SinglePrimitive
+from stagec.core.zero import is_zero, zero_of
+from stagec.primitives.axes import shape_error
+from stagec.primitives.checks import i64_array
+from stagec.primitives.operand import Operand, aval_of, literal
+from stagec.primitives.reduction import reduction
+
+Ints = tuple[int, ...]
+
+
+def spread_to(x: Any, shape: tuple[int, ...]) -> Any:
+    """An operand of rank 0 with the shape of what it is combined with."""
+    if aval_of(x).shape == shape:
+        return x
+    return broadcast_in_dim_p(x, shape=shape, broadcast_dimensions=())
+
+
+def linear(*positions: int) -> Callable[..., Any]:
+    """The jvp rule of a row that is linear in the operands at `positions` together; in all of them by default."""
+
+    def rule(primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> Any:
+        out = primitive(*primals, **params)
+        places = positions or range(len(primals))
+        if all(is_zero(tangents[i]) for i in places):
+            return out, zero_of(aval_of(out))
+        operands = list(primals)
+        for i in places:
+            operands[i] = instantiate(tangents[i])
+        return out, primitive(*operands, **params)
+
+    return rule
+
+
+def zeros(aval: ShapedArray) -> Any:
+    """An array of zeros."""
+    return spread_to(literal(0, aval.dtype), aval.shape)
+
+
+def instantiate(tangent: Any) -> Any:
+    """A tangent as a value."""
+    return zeros(tangent.aval) if is_zero(tangent) else tangent
+
+
+def to_front(x: Any, dim: int | None, size: int | None = None) -> Any:
+    """An operand with its batch axis first; without one, and with a size, repeated along a new one."""
+    aval = aval_of(x)
+    if dim is None:
+        if size is None:
+            return x
+        shape = (size, *aval.shape)
+        axes = tuple(range(1, len(shape)))
+        return broadcast_in_dim_p(x, shape=shape, broadcast_dimensions=axes)
+    if dim == 0:
+        return x
+    order = (dim, *[i for i in range(aval.ndim) if i != dim])
+    return transpose_p(x, permutation=order)
+
+
+# broadcast_in_dim and reduce_sum
+
+
+def _broadcast_shape(x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]) -> ShapedArray:
+    if len(broadcast_dimensions) != x.ndim:
+        raise shape_error(
+            "broadcast_in_dim",
+            f"{x.long()} needs one broadcast dimension for each of its {x.ndim} axes, got {broadcast_dimensions}",
+            "name the result's axis that each axis of the operand becomes",
+        )
+    previous = -1
+    for size, axis in zip(x.shape, broadcast_dimensions):
+        if not previous < axis < len(shape) or size not in (1, shape[axis]):
+            raise shape_error(
+                "broadcast_in_dim",
+                f"{x.long()} does not broadcast to {shape} along {broadcast_dimensions}",
+                "name distinct dimensions, along which the operand's size is 1 or that of the result",
+            )
+        previous = axis
+    return x.update(shape=shape)
+
+
+def _broadcast_eval(x: Any, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]) -> Any:
+    if len(shape) != x.ndim:
+        unit = [1] * len(shape)
+        for size, axis in zip(x.shape, broadcast_dimensions):
+            unit[axis] = size
+        x = x.reshape(unit)
+    return repeated(x, shape)
+
+
+# Up to this many elements a copy is made sooner than a view that repeats them.
+_SMALL = 1024
+
+
+def repeated(x: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """NumPy's `broadcast_to`, of an array of the result's rank."""
+    size = math.prod(shape)
+    if size == x.size:
+        return x.reshape(shape)
+    if size > _SMALL:
+        return np.broadcast_to(x, shape)
+    out = np.empty(shape, x.dtype)
+    out[...] = x
+    return out
+
+
+def _broadcast_python(code: Any, x: Any, *, shape: Ints, broadcast_dimensions: Ints) -> Any:
+    (aval,) = code.in_avals
+    unit = [1] * len(shape)
+    for size, axis in zip(aval.shape, broadcast_dimensions):
+        unit[axis] = size
+    # The elements are repeated where an operation does not do so itself.
+    return code.view(f"{code.array(x)}.reshape({tuple(unit)})", x, tuple(unit))
+
+
+def _broadcast_lower(cx: Any, x: Any, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]) -> Any:
+    if cx.in_avals[0].shape == shape:
+        return x
+    if cx.in_avals[0].size == cx.out_avals[0].size:
+        return cx.emit("stablehlo.reshape", [x])
+    return cx.broadcast(x, cx.out_avals[0], broadcast_dimensions)
+
+
+def _broadcast_transpose(ct: Any, x: Any, *, shape: Ints, broadcast_dimensions: Ints) -> list[Any]:
+    grown = {d for d, n in zip(broadcast_dimensions, x.aval.shape) if n != shape[d]}
+    axes = tuple([i for i in range(len(shape)) if i not in broadcast_dimensions or i in grown])
+    total = reduce_sum_p(ct, axes=axes) if axes else ct
+    return [reshape_p(total, new_sizes=x.aval.shape) if grown else total]
+
+
+def _broadcast_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    x = to_front(args[0], dims[0])
+    moved = (0, *[d + 1 for d in params["broadcast_dimensions"]])
+    return primitive(x, shape=(size, *params["shape"]), broadcast_dimensions=moved), 0
+
+
+broadcast_in_dim_p = SinglePrimitive(
+    "broadcast_in_dim",
+    shape=_broadcast_shape,
+    eval=_broadcast_eval,
+    lower=_broadcast_lower,
+    python=_broadcast_python,
+    jvp=linear(),
+    transpose=_broadcast_transpose,
+    batch=_broadcast_batch,
+)
+
+
+def repeat_along(x: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Operand:
+    """The result of a reduction over `axes`, repeated along them to the operand's shape."""
+    kept = tuple([i for i in range(len(shape)) if i not in axes])
+    return broadcast_in_dim_p(x, shape=shape, broadcast_dimensions=kept)
+
+
+reduce_sum_p = reduction(
+    "reduce_sum",
+    accepts=dtypes.NUMERIC,
+    eval=np.add,
+    combine="stablehlo.add",
+    identity=lambda d: 0,
+    rounds=True,
+    jvp=linear(),
+    transpose=lambda ct, x, *, axes: [repeat_along(ct, x.aval.shape, axes)],
+)
+# reshape and transpose
+
+
+def _reshape_shape(x: ShapedArray, *, new_sizes: tuple[int, ...]) -> ShapedArray:
+    if math.prod(new_sizes) != x.size:
+        raise shape_error(
+            "reshape",
+            f"cannot reshape array of size {x.size} into shape {new_sizes}",
+            "keep the number of elements; -1 stands for the size that fits",
+        )
+    return x.update(shape=new_sizes)
+
+
+reshape_p: SinglePrimitive = SinglePrimitive(
+    "reshape",
+    shape=_reshape_shape,
+    eval=lambda x, *, new_sizes: x.reshape(new_sizes),
+    python=lambda code, x, *, new_sizes: code.view(f"{code.array(x)}.reshape({new_sizes})", x),
+    lower=lambda cx, x, *, new_sizes: x if cx.in_avals[0].shape == new_sizes else cx.emit("stablehlo.reshape", [x]),
+    jvp=linear(),
+    transpose=lambda ct, x, *, new_sizes: [reshape_p(ct, new_sizes=x.aval.shape)],
+    batch=lambda row, args, dims, size, params: (
+        row(to_front(args[0], dims[0]), new_sizes=(size, *params["new_sizes"])),
+        0,
+    ),
+)
+
+
+def _transpose_shape(x: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
+    if sorted(permutation) != list(range(x.ndim)):
+        raise shape_error(
+            "transpose",
+            f"axes {permutation} do not match array {x.long()}",
+            f"name each of the {x.ndim} axes once",
+        )
+    return x.update(shape=[x.shape[i] for i in permutation])
+
+
+def _inverse(permutation: Ints) -> Ints:
+    return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
+
+
+transpose_p: SinglePrimitive = SinglePrimitive(
+    "transpose",
+    shape=_transpose_shape,
+    eval=lambda x, *, permutation: x.transpose(permutation),
+    python=lambda code, x, *, permutation: code.view(f"{code.array(x)}.transpose({permutation})", x),
+    lower=lambda cx, x, *, permutation: cx.emit("stablehlo.transpose", [x], {"permutation": i64_array(permutation)}),
+    jvp=linear(),
+    transpose=lambda ct, x, *, permutation: [transpose_p(ct, permutation=_inverse(permutation))],
+    batch=lambda row, args, dims, size, params: (
+        row(to_front(args[0], dims[0]), permutation=(0, *[p + 1 for p in params["permutation"]])),
+        0,
+    ),
+)

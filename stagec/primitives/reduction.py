@@ -1,0 +1,105 @@
+"""The constructor of rows that combine elements along axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core.aval import ShapedArray
+from stagec.core.primitive import NOT_LINEAR, Primitive, SinglePrimitive
+from stagec.primitives.checks import HALF, check_dtype, i64_array
+
+
+def remaining(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
+    """The shape without its `axes`."""
+    return tuple([n for i, n in enumerate(shape) if i not in axes])
+
+
+def emit_reduce(
+    cx: Any, x: Any, aval: ShapedArray, axes: Sequence[int], combine: str, init: Any
+) -> tuple[Any, ShapedArray]:
+    """`stablehlo.reduce` of one value by the operation `combine`; the result and its aval."""
+    scalar = ShapedArray.of((), aval.dtype)
+    out = ShapedArray.of(remaining(aval.shape, axes), aval.dtype)
+    body = cx.combining_region(combine, scalar)
+    start = cx.constant(init, scalar)
+    return cx.emit("stablehlo.reduce", [x, start], {"dimensions": i64_array(axes)}, [out], [body]), out
+
+
+def reduction(
+    name: str,
+    *,
+    accepts: frozenset[np.dtype[Any]],
+    eval: np.ufunc,
+    combine: str,
+    identity: Callable[[np.dtype[Any]], Any],
+    rounds: bool = False,
+    jvp: Any,
+    transpose: Any = NOT_LINEAR,
+) -> SinglePrimitive:
+    """A row that combines the elements along `axes`, starting from `identity(dtype)`;
+    `combine` is the StableHLO operation.
+
+    With `rounds`, half-precision floats are combined in float32 and rounded once.
+    """
+
+    def shape(x: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
+        if x.dtype not in accepts:
+            check_dtype(name, x.dtype, accepts)
+        return ShapedArray.of(remaining(x.shape, axes), x.dtype, x.weak_type)
+
+    def evaluate(x: Any, *, axes: tuple[int, ...]) -> Any:
+        if not axes:
+            return x
+        dtype = x.dtype
+        if dtype.itemsize == 2 and dtype in HALF:
+            x = x.astype(np.float32)
+        if x.size == 0:
+            return np.full(remaining(x.shape, axes), identity(dtype), dtype)
+        axis = axes if len(axes) < x.ndim else None
+        out = eval.reduce(x, axis, x.dtype) if rounds else eval.reduce(x, axis)
+        return out if out.dtype is dtype else out.astype(dtype)
+
+    def lower(cx: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+        (aval,) = cx.in_avals
+        if not axes:
+            return x
+        if aval.size == 0:
+            return cx.constant(identity(aval.dtype), cx.out_avals[0])
+        wide = aval.update(dtype=np.float32) if rounds and aval.dtype in HALF else aval
+        if wide is not aval:
+            x = cx.emit("stablehlo.convert", [x], avals=[wide])
+        out, _ = emit_reduce(cx, x, wide, axes, combine, identity(wide.dtype))
+        return cx.emit("stablehlo.convert", [out]) if wide is not aval else out
+
+    # NumPy adds and multiplies small integers in a wider dtype, unless it is told.
+    widens = eval in (np.add, np.multiply)
+
+    def python(code: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+        (aval,) = code.in_avals
+        if not axes or not aval.size or aval.dtype in HALF:
+            return None
+        all_axes = len(axes) == aval.ndim
+        axis, dtype = None if all_axes else axes, aval.dtype if widens else None
+        call = f"({code.array(x)}, {code.constant(axis)}, {code.constant(dtype)})"
+        return code.assign(code.constant(eval.reduce) + call, scalar=all_axes, fresh=not all_axes)
+
+    return SinglePrimitive(
+        name,
+        shape=shape,
+        eval=evaluate,
+        lower=lower,
+        jvp=jvp,
+        transpose=transpose,
+        batch=reduction_batch,
+        python=python,
+    )
+
+
+def reduction_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+    """The batching rule of rows with `axes`."""
+    (x,), (dim,) = args, dims
+    axes = tuple([a + (a >= dim) for a in params["axes"]])
+    return primitive(x, **{**params, "axes": axes}), dim - sum(a < dim for a in axes)
