@@ -8,7 +8,7 @@ import pytest
 import stagec
 import stagec.numpy as snp
 from passes.kernels import rare
-from passes.match import operations
+from passes.match import operations_in
 from stagec import lax
 
 LARGE = [1e9, -1e10, 16367173 * 2.0**72, 1e20]
@@ -35,7 +35,7 @@ def counted(monkeypatch):
 
     def noted(kernel):
         made = branch(kernel)
-        bounds = [c for c in operations(kernel, "arith.constant") if rare._is_bound(c)]
+        bounds = [c for c in operations_in(kernel, "arith.constant") if rare._is_bound(c)]
         users = [use.owner for c in bounds for use in c.results[0].uses]
         choosing = [
             use
