@@ -251,3 +251,72 @@ def test_nobody_asks_for_a_backend_by_its_name():
             parts += [e for p in parts if isinstance(p, (ast.Tuple, ast.Set, ast.List)) for e in p.elts]
             asked = [p.value for p in parts if isinstance(p, ast.Constant) and p.value in names]
             assert not asked, f"{name}:{node.lineno} compares with {asked[0]!r}: make it an attribute of Backend"
+
+
+NAMES = {name for name, _ in modules()}
+# Modules that functions import, where they are first needed, with the reason. Everything else is imported at the top.
+LAZY = {
+    # The compiler, MLIR and the passes: a process that finds its programs in the cache or in a file needs none of them.
+    "iree.compiler": "the compiler",
+    "passes": "the compiler",
+    "passes.analysis.in_place": "the compiler",
+    "passes.bindings": "the compiler",
+    "passes.pipeline": "the compiler",
+    "stagec.compiler.build": "the compiler",
+    "stagec.compiler.driver": "the compiler",
+    "stagec.compiler.dump": "the compiler",
+    "stagec.compiler.outside": "the compiler",
+    "stagec.compiler.ready": "the compiler",
+    "stagec.compiler.stages": "the compiler",
+    "stagec.lowering.lower": "the compiler",
+    # Other packages, which are optional or take long to import.
+    "importlib.metadata": "slow to import",
+    "iree._runtime.libs": "needed when something runs",
+    "opt_einsum": "slow to import",
+    "platformdirs": "needed where no environment variable names the cache's directory",
+    "IPython": "needed in notebooks",
+    "rich": "needed by commands that print tables",
+    "scipy": "optional",
+    # Parts of stagec that few programs need, and that import much.
+    "stagec.api.exported": "only for functions that are exported",
+    "stagec.api.load": "only for functions that are loaded",
+    "stagec.core.dlpack": "only for tensors of other libraries",
+    "stagec.numpy": "the operators of arrays; importing stagec imports no functions",
+    "stagec.numpy.linalg": "few polynomials need matrices",
+    "stagec.runtime.debugger": "imports Python's debugger",
+    "stagec.runtime.nonfinite": "only under debug_nans and debug_infs",
+    "stagec.scipy.gamma_grad": "special functions that few programs need",
+    "stagec.scipy.incomplete_beta": "special functions that few programs need",
+    "stagec.scipy.incomplete_gamma": "special functions that few programs need",
+}
+
+
+def imports_of_functions(path):
+    """The modules that functions of a file import, by name or by `import_module`, with the lines."""
+    tree = ast.parse(path.read_text())
+    functions = [f for f in ast.walk(tree) if isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))]
+    for node in {node for f in functions for node in ast.walk(f)}:
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            full = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if name in NAMES or name in LAZY else node.module for name in full]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            names = [a.value for a in node.args if isinstance(a, ast.Constant)]
+        else:
+            continue
+        yield from ((node.lineno, name) for name in names)
+
+
+def in_table(name):
+    """The row of LAZY for a module: of stagec's own the module itself, of others also a package that holds it."""
+    parts = name.split(".")
+    shortest = len(parts) if parts[0] in ("passes", "stagec") else 1
+    return next((p for n in range(shortest, len(parts) + 1) if (p := ".".join(parts[:n])) in LAZY), None)
+
+
+def test_functions_import_only_what_is_slow_or_rarely_needed():
+    late = [(name, line, module) for name, path in modules() for line, module in imports_of_functions(path)]
+    unknown = [f"{name}:{line} imports {module}" for name, line, module in late if in_table(module) is None]
+    assert unknown == [], "import it at the top, or give the reason in LAZY"
+    assert sorted(set(LAZY) - {in_table(module) for _, _, module in late}) == [], "no function imports these"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from passes import attributes as attrs, match
+from passes.numeric.elementwise import total_order
 
 Array = np.ndarray
 
@@ -193,8 +194,6 @@ def top_k(op: Any, x: Array) -> tuple[Array, Array]:
     k = attrs.integer(op, "k")
     keys = x
     if x.dtype.kind in "fV":
-        from passes.numeric.elementwise import total_order
-
         keys = total_order(x)
     # Ascending by the bitwise complement: stable, and no overflow at the smallest integer.
     order = np.argsort(~keys, axis=-1, kind="stable")[..., :k]

@@ -181,7 +181,7 @@ class Lowered(OwnCopy):
             b:f32[] = add a 1.0:f32[]
           in (b,) }
         """
-        from stagec.compiler import stages  # needs the compiler's library for what follows
+        from stagec.compiler import outside, stages  # need the compiler's library for what follows
 
         if stage == "graph":
             return str(Traced(self._settings, self._trace, self._device).graph)
@@ -196,7 +196,9 @@ class Lowered(OwnCopy):
             return dump.module_text(module, locations)
         options = self._runnable.options
         asked = options.of_compiler()
-        return stages.stage_text(module, options.target, stage, asked, name=self._trace.name)
+        way = outside if outside.is_needed(options.target) else stages
+        text: str = way.stage_text(module, options.target, stage, asked, name=self._trace.name)
+        return text
 
     def compile(self) -> Compiled:
         """Compile, or load from the cache."""

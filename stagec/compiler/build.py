@@ -305,12 +305,13 @@ def _compile_optimized(
     module: Any, options: Options, name: str, queue: str, callbacks: bool = False
 ) -> tuple[bytes, dict[str, Any]]:
     """The module's bytes, and what can be told from the module of how to run it."""
-    from stagec.compiler import driver
+    from stagec.compiler import driver, outside
 
     # The calling thread waits for its own work anyway, and for the Python functions that it calls.
     asynchronous = queue != "local-sync" and not callbacks
     asked = dataclasses.replace(options.of_compiler(), asynchronous=asynchronous)
-    compiled = driver.compile_module(module, options.target, name=name, options=asked)
+    way = outside if outside.is_needed(options.target) else driver
+    compiled = way.compile_module(module, options.target, name=name, options=asked)
     return compiled.vmfb, {
         "name": name,
         "clobbered": list(compiled.memory.clobbered),

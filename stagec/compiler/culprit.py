@@ -10,6 +10,7 @@ from typing import Any
 from passes.match import operations_in
 from passes.operations import TABLE
 from stagec.backends import Target
+from stagec.compiler import driver
 from stagec.compiler.diagnostics import Diagnostic
 from stagec.compiler.mlir import ir
 from stagec.compiler.ready import serialize
@@ -22,7 +23,6 @@ def search(source: bytes, target: Target, path: str) -> None:
 
     To be called in a process that may crash.
     """
-    compile_module = importlib.import_module("stagec.compiler.driver").compile_module  # which imports this module
     seen = set()
     with new_session() as session, session.context:
         module = ir().Module.parse(source, session.context)
@@ -36,7 +36,7 @@ def search(source: bytes, target: Target, path: str) -> None:
                 seen.add(kind)
                 pathlib.Path(path).write_text(f"{op.name}\n{op.location}", encoding="utf-8")
                 try:
-                    compile_module(serialize(_alone(op)), target, name=op.name)
+                    driver.compile_module(serialize(_alone(op)), target, name=op.name)
                 except CompileError:
                     continue  # refused, which is no crash
 

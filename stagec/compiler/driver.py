@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from passes.attributes import dot_dimensions
 from passes.match import operations_in
 from stagec.backends import Target
-from stagec.compiler import diagnostics as diag, direct, lanes, log, outside, rare, repairs
+from stagec.compiler import diagnostics as diag, direct, lanes, log, rare, repairs
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import (
     DATA_TILE,
@@ -111,10 +111,6 @@ def compile_module(
     options = options or CompileOptions()
     started = time.perf_counter()
     given = serialize(module)
-    if outside.is_needed(target):
-        compiled = outside.compile_module(given, target, options, name)
-        log.event("compile", "compiled", name=name, target=str(target), flags=compiled.flags, seconds=compiled.seconds)
-        return compiled
     # One job: after an interrupt, nothing closes the session that the compiler is in.
     return interruptible.call(lambda: _compiled(given, target, options, name, started))
 

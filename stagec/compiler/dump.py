@@ -63,10 +63,11 @@ class Dump:
         self._write_module("optimized.mlir", module)
         self._write("passes.txt", f"{report}\n")
         if self._on:
-            from stagec.compiler import stages  # with what it needs, a few milliseconds that only a dump pays
+            from stagec.compiler import outside, stages  # with what they need, milliseconds that only a dump pays
 
             try:
-                stages.dump_all(module, target, os.path.join(self.directory, "iree"), options)
+                way = outside if outside.is_needed(target) else stages
+                way.dump_all(module, target, os.path.join(self.directory, "iree"), options)
             except OSError as error:
                 self._fail(error)
             log.event("compile", f"dumped to {self.directory}")

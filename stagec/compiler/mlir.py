@@ -14,7 +14,7 @@ _NEEDED = (
     *(f"iree.compiler.dialects.{name}" for name in ("arith", "builtin", "flow", "func", "hal", "stream")),
     *(f"passes.{name}" for name in ("dialects.chlo", "dialects.stablehlo", "fusion", "legalize", "simplify")),
     *(f"passes.analysis.{name}" for name in ("aliases", "in_place")),
-    *("stagec.compiler.dump", "stagec.compiler.stages", "stagec.lowering.lower"),
+    *("stagec.compiler.dump", "stagec.compiler.outside", "stagec.lowering.lower"),
 )
 # What the compiler's phases need in addition: views of operations import these, a quarter of all there is to import.
 _PHASES = tuple(f"iree.compiler.dialects.{name}" for name in ("iree_codegen", "iree_tensor_ext", "stream", "vm"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import os
 import pathlib
 import pickle
@@ -12,13 +11,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from typing import Any
 
 from stagec.backends import Target
-from stagec.compiler import culprit, diagnostics as diag
+from stagec.compiler import culprit, diagnostics as diag, driver, log, stages
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import CompileOptions, ladder
 from stagec.compiler.mlir import load
+from stagec.compiler.ready import serialize
 from stagec.compiler.session import is_disturbed
 from stagec.core.errors import CompileError, message
 
@@ -27,8 +28,6 @@ _ROOT = str(pathlib.Path(__file__).resolve().parents[2])
 # Seconds for the search of the operation that crashes the compiler.
 _SEARCH_SECONDS = 60.0
 
-_is_serving = False
-
 
 class _CrashError(Exception):
     """The compiler's process was ended by a signal, which is the argument."""
@@ -36,10 +35,12 @@ class _CrashError(Exception):
 
 def is_needed(target: Target) -> bool:
     """Whether compiles for a target need a process of their own."""
-    return not _is_serving and (is_disturbed() or target.on.crashes)
+    return is_disturbed() or target.on.crashes
 
 
-def compile_module(source: bytes, target: Target, options: CompileOptions, name: str) -> Any:
+def compile_module(
+    module: Any, target: Target, *, options: CompileOptions | None = None, name: str = "main"
+) -> driver.Compiled:
     """As `driver.compile_module`, in a new process of Python, which takes half a second longer.
 
     After a crash, the remaining flag sets are tried, each in another process.
@@ -47,13 +48,16 @@ def compile_module(source: bytes, target: Target, options: CompileOptions, name:
     Raises:
       CompileError: the compiler refused the module, or its process ended.
     """
+    source, options = serialize(module), options or CompileOptions()
     first, *others = (rung.name for rung in ladder(target, options))
     attempts: list[Attempt] = []
     for flag_set in ("", *others):
         started = time.perf_counter()
         chosen = dataclasses.replace(options, flag_set=flag_set) if flag_set else options
         try:
-            return call("driver.compile_module", name, source, target, options=chosen, name=name)
+            made = call(driver.compile_module, name, source, target, options=chosen, name=name)
+            log.event("compile", "compiled", name=name, target=str(target), flags=made.flags, seconds=made.seconds)
+            return made
         except _CrashError as crash:
             said = (Diagnostic("error", f"the compiler crashed ({crash})"),)
         except CompileError as error:
@@ -64,29 +68,35 @@ def compile_module(source: bytes, target: Target, options: CompileOptions, name:
     raise _crash_error(source, target, options, name, attempts)
 
 
-def stage_text(source: bytes, target: Target, stage: str, options: CompileOptions, name: str) -> str:
+def stage_text(
+    module: Any, target: Target, stage: str, options: CompileOptions | None = None, name: str = "main"
+) -> str:
     """As `stages.stage_text`, in a new process.
 
     Raises:
       CompileError: the compiler refused the module, or its process ended.
     """
-    return _reported(source, target, options, name, "stages.stage_text", stage, options, name)
+    return _reported(stages.stage_text, serialize(module), target, stage, options or CompileOptions(), name)
 
 
-def dump_all(source: bytes, target: Target, directory: str, options: CompileOptions, name: str) -> list[str]:
+def dump_all(
+    module: Any, target: Target, directory: str, options: CompileOptions | None = None, prefix: str = "main"
+) -> list[str]:
     """As `stages.dump_all`, in a new process.
 
     Raises:
       CompileError: the module is not valid, or the process ended.
     """
-    return _reported(source, target, options, name, "stages.dump_all", directory, options, name)
+    return _reported(stages.dump_all, serialize(module), target, directory, options or CompileOptions(), prefix)
 
 
-def _reported(source: bytes, target: Target, options: CompileOptions, name: str, function: str, *args: Any) -> Any:
-    """What a function returns for a module, or the error for a crash."""
+def _reported(
+    function: Callable[..., Any], source: bytes, target: Target, what: str, options: CompileOptions, name: str
+) -> Any:
+    """What a function of `stages` returns for a module, or the error for a crash."""
     started = time.perf_counter()
     try:
-        return call(function, name, source, target, *args)
+        return call(function, name, source, target, what, options, name)
     except _CrashError as crash:
         said = (Diagnostic("error", f"the compiler crashed ({crash})"),)
         tried = Attempt(ladder(target, options)[0].name, time.perf_counter() - started, False, said)
@@ -100,7 +110,7 @@ def _crash_error(
     with tempfile.TemporaryDirectory(prefix="stagec-compile-") as folder:
         path = os.path.join(folder, "operation")
         try:
-            call("culprit.search", name, source, target, path, timeout=_SEARCH_SECONDS)
+            call(culprit.search, name, source, target, path, timeout=_SEARCH_SECONDS)
         except _CrashError:
             first = attempts[0].diagnostics[0]
             found = culprit.found(path, first.message)
@@ -110,11 +120,11 @@ def _crash_error(
     return diag.compile_error(name, str(target), attempts, diag.save_module(source, name, options.dump))
 
 
-def call(function: str, program: str, /, *args: Any, timeout: float | None = None, **kwargs: Any) -> Any:
-    """Call a function of this package in a new process of Python.
+def call(function: Callable[..., Any], program: str, /, *args: Any, timeout: float | None = None, **kwargs: Any) -> Any:
+    """Call a function in a new process of Python.
 
     Args:
-      function: the module within `stagec.compiler`, a dot, and the function.
+      function: found by its name in the new process.
       program: how errors call the program.
       timeout: seconds, after which `subprocess.TimeoutExpired` is raised.
 
@@ -165,15 +175,11 @@ def _signal_name(number: int) -> str:
 
 def _serve(request: str, answer: str) -> None:
     """What the new process does."""
-    global _is_serving
-    _is_serving = True
     with open(request, "rb") as file:
         function, args, kwargs = pickle.load(file)
-    module, _, attribute = function.rpartition(".")
     load()
     try:
-        # Modules that import this one.
-        found = getattr(importlib.import_module(f"stagec.compiler.{module}"), attribute)(*args, **kwargs)
+        found = function(*args, **kwargs)
     except CompileError as error:
         found = error
     with open(answer, "wb") as file:

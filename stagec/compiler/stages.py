@@ -12,7 +12,7 @@ from typing import Any
 
 from passes.kernels.plan import comments
 from stagec.backends import Target
-from stagec.compiler import diagnostics as diag, outside
+from stagec.compiler import diagnostics as diag
 from stagec.compiler.driver import PHASES, prepared, run
 from stagec.compiler.flags import CompileOptions, FlagSet
 from stagec.compiler.mlir import ir
@@ -50,8 +50,6 @@ def stage_text(
         raise ValueError(f"unknown stage {stage!r}; stages are {', '.join(STAGES)}")
     options = options or CompileOptions()
     source = serialize(module)
-    if target.on.crashes and outside.is_needed(target):
-        return outside.stage_text(source, target, stage, options, name)
     return interruptible.call(lambda: _stage_text(source, target, stage, options, name))
 
 
@@ -91,8 +89,6 @@ def dump_all(
     """
     options = options or CompileOptions()
     source = serialize(module)
-    if target.on.crashes and outside.is_needed(target):
-        return outside.dump_all(source, target, directory, options, prefix)
     return interruptible.call(lambda: _dump_all(source, target, directory, options, prefix))
 
 

@@ -7,6 +7,7 @@ their own wait for ever. So modules register here what a fork has to find at res
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import logging  # noqa: F401  its lock is taken before a fork by what it registers; what is registered later runs before
 import os
 import threading
@@ -75,8 +76,6 @@ def importing() -> Iterator[None]:
 
 def leak(*objects: Any) -> None:
     """Let objects of the parent process never be destroyed in this one, not even at exit."""
-    import ctypes
-
     for each in objects:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(each))
 

@@ -13,7 +13,6 @@ import textwrap
 import pytest
 
 from stagec.backends import Target
-from stagec.compiler.flags import CompileOptions
 from stagec.errors import CompileError
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
@@ -205,7 +204,7 @@ def test_a_compile_in_another_process_refuses_as_one_in_this_process_does(tmp_pa
     with pytest.raises(CompileError, match="f is not a valid module") as here:
         driver.compile_module(*given, name="f")
     with pytest.raises(CompileError) as there:
-        outside.compile_module(*given, CompileOptions(), "f")
+        outside.compile_module(*given, name="f")
     assert str(here.value).splitlines()[0] == str(there.value).splitlines()[0]
 
 
