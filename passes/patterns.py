@@ -36,7 +36,8 @@ class Pattern:
       name: the function's name, shown in reports and errors.
       ops: full op names, such as `"stablehlo.add"`.
       fn: `fn(op)` returns the replacement, or None.
-      exact: whether the program's results keep their bits.
+      exact: whether the program's results keep their bits, or become others that StableHLO allows where it leaves
+        digits or the order of a sum open. Passes apply a law that is not exact under `fast_math` only.
       doc: the law, in the function's docstring.
     """
 
@@ -59,8 +60,8 @@ def pattern(*ops: str, exact: bool = True) -> Callable[[Callable[[Any], Any]], P
 
     Args:
       ops: the names of the ops it looks at.
-      exact: False for a law that can change bits; such laws run under
-        `fast_math` only.
+      exact: False for a law that can change results. `selected` leaves such laws out
+        unless `fast_math` is on; a law that a user passes by itself runs in either case.
 
     Raises:
       UnknownOpError: StableHLO and CHLO have no op of that name; other dialects are not known here.
@@ -84,6 +85,11 @@ def pattern(*ops: str, exact: bool = True) -> Callable[[Callable[[Any], Any]], P
         return Pattern(fn.__name__, ops, fn, exact, inspect.cleandoc(fn.__doc__ or ""))
 
     return wrap
+
+
+def selected(laws: Iterable[Pattern], fast_math: bool) -> tuple[Pattern, ...]:
+    """The laws that may run: the exact ones, and under `fast_math` all of them."""
+    return tuple(law for law in laws if law.exact or fast_math)
 
 
 def digest(*parts: Any) -> str:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from passes import bindings, guard
 from passes.errors import InvalidModuleError, PassError, PipelineError, message
-from passes.patterns import Pattern, apply, code_text, digest
+from passes.patterns import Pattern, apply, code_text, digest, selected
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,8 +60,17 @@ class Pass:
 
 
 def pattern_pass(name: str, laws: Sequence[Pattern], doc: str = "") -> Pass:
-    """A pass that applies laws, exact or not; without `doc`, their docstrings are its own"""
-    return Pass(name, lambda module, options: apply(module, laws), doc or "\n".join(law.doc for law in laws))
+    """A pass that applies laws, the inexact ones under `fast_math`; without `doc`, their docstrings are its own"""
+
+    def run(module: Any, options: PassOptions) -> dict[str, int]:
+        return apply(module, selected(laws, options.fast_math))
+
+    return Pass(name, run, doc or "\n".join(law.doc for law in laws))
+
+
+def _asked_pass(name: str, laws: Sequence[Pattern]) -> Pass:
+    """A pass that applies laws that a user has asked for, exact or not"""
+    return Pass(name, lambda module, options: apply(module, laws), "\n".join(law.doc for law in laws))
 
 
 Extra: TypeAlias = Pass | Pattern | Callable[..., Any]
@@ -170,9 +179,9 @@ def as_pass(extra: Extra) -> Pass:
     if isinstance(extra, Pass):
         return extra
     if isinstance(extra, Pattern):
-        return pattern_pass(extra.name, (extra,))
+        return _asked_pass(extra.name, (extra,))
     if isinstance(extra, (list, tuple)) and all(isinstance(item, Pattern) for item in extra):
-        return pattern_pass("+".join(item.name for item in extra), tuple(extra))
+        return _asked_pass("+".join(item.name for item in extra), tuple(extra))
     if callable(extra):
         name = getattr(extra, "__name__", type(extra).__name__)
         run = extra if _takes_two(extra) else (lambda module, options: extra(module))

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from passes import bindings
-from passes.patterns import apply
+from passes.patterns import apply, selected
 from passes.pipeline import Pass, PassOptions, count_ops, pattern_pass
 from passes.simplify import algebra, casts, constants, control_flow, fast_math, reductions, shapes, twins
 
@@ -17,22 +17,21 @@ __all__ = [
     "CONTROL_FLOW",
     "CSE",
     "DCE",
-    "FAST_MATH",
+    "LAWS",
     "REDUCTIONS",
     "SHAPES",
     "SIMPLIFY",
 ]
 
-_EXACT = (
+LAWS = (
     *control_flow.PATTERNS,
     *constants.PATTERNS,
     *algebra.PATTERNS,
     *casts.PATTERNS,
     *shapes.PATTERNS,
     *reductions.PATTERNS,
+    *fast_math.PATTERNS,
 )
-
-FAST_MATH = fast_math.PATTERNS
 
 
 def _cse(module: Any, options: PassOptions) -> None:
@@ -53,7 +52,7 @@ def _merge(module: Any) -> bool:
 
 def _simplify(module: Any, options: PassOptions) -> dict[str, int]:
     """Rewrite, then merge equal ops, until neither changes anything."""
-    laws = (*_EXACT, *FAST_MATH) if options.fast_math else _EXACT
+    laws = selected(LAWS, options.fast_math)
     _merge(module)
     hits = apply(module, laws)
     total = Counter(hits)

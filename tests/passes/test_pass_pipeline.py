@@ -20,6 +20,7 @@ from passes import (
     build,
     match,
     operations as table,
+    pipeline,
 )
 from passes.__main__ import main
 from passes.numeric.interpreter import interpret
@@ -341,3 +342,37 @@ def test_a_pattern_that_never_ends_is_named():
         )
 
     assert passes.apply(parse(TEXT), [log_once]) == {"log_once": 1}
+
+
+@passes.pattern("stablehlo.log", exact=False)
+def log_is_negate(op):
+    """log(x) -> -x. Differs."""
+    return build.op("stablehlo.negate", [op.operand])
+
+
+def test_a_pass_applies_a_law_that_is_not_exact_under_fast_math_only():
+    step = pipeline.pattern_pass("wrong", (log_is_negate,))
+    for fast_math in (False, True):
+        module = parse(TEXT)
+        step.run(module, passes.PassOptions(fast_math=fast_math))
+        assert ("negate" in op_names(module)) is fast_math
+
+
+def test_a_law_that_a_user_passes_runs_in_either_case():
+    module = parse(TEXT)
+    passes.run(module, "none", extra=[log_is_negate])
+    assert "negate" in op_names(module)
+
+
+def test_only_laws_of_fast_math_are_not_exact():
+    for name in pipeline.pass_names():
+        pipeline.parse(name)  # imports the modules of its laws
+    modules = [m for name, m in sys.modules.items() if name.startswith("passes.")]
+    values = [v for m in modules for v in vars(m).values()]
+    laws = [
+        law for v in values for law in (v if isinstance(v, (list, tuple)) else [v]) if isinstance(law, passes.Pattern)
+    ]
+    assert len({law.name for law in laws}) > 100
+    assert {law.fn.__module__ for law in laws if not law.exact and law is not log_is_negate} == {
+        "passes.simplify.fast_math"
+    }
