@@ -261,6 +261,7 @@ LAZY = {
     "passes": "the compiler",
     "passes.analysis.in_place": "the compiler",
     "passes.bindings": "the compiler",
+    "passes.match": "the compiler",
     "passes.pipeline": "the compiler",
     "stagec.compiler.build": "the compiler",
     "stagec.compiler.driver": "the compiler",
