@@ -94,7 +94,7 @@ class SignatureCalls(abc.ABC):
 
     def _remember(
         self,
-        runnable: Runnable,
+        runnable: Runnable[Any],
         committed: bool,
         in_avals: Sequence[ShapedArray],
         out_tree: pytree.PyTreeDef,
@@ -128,7 +128,7 @@ class SignatureCalls(abc.ABC):
 
 
 def _runner(
-    runnable: Runnable, committed: bool, in_avals: Sequence[ShapedArray], out_tree: pytree.PyTreeDef, plain: bool
+    runnable: Runnable[Any], committed: bool, in_avals: Sequence[ShapedArray], out_tree: pytree.PyTreeDef, plain: bool
 ) -> Callable[[Sequence[Any]], Any]:
     """What a known signature runs on its leaves; `plain` says that all of them are Arrays, and the only arguments."""
     build = builder(out_tree)

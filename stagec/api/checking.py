@@ -47,7 +47,7 @@ def _explained(
     name, place = runnable.name, str(location.capture())
     call = ("called", name, f"at {location.capture().brief()}")
     inputs = [values[i] for i in runnable.used]
-    by_numpy, found = Search(kind, name).run(runnable.graph, inputs)
+    by_numpy, found = Search(kind, name).run(runnable.code.graph, inputs)
     if found is not None:
         return found.error([call])
     names = _argument_names(runnable)
@@ -78,4 +78,4 @@ def _explained(
 
 def _argument_names(runnable: RunnableGraph) -> list[str]:
     hidden = [f"closed-over array {i}" for i in range(len(runnable.captured))]
-    return [*hidden, *runnable.argument_names]
+    return [*hidden, *runnable.code.argument_names]

@@ -136,11 +136,11 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
         return Explanation("memory", "", "", [], trace.name, tuple(notes))
     loaded = False
     try:
-        runnable._check_target()
+        runnable.code.check_target()
         loaded = runnable._executable is not None or program.is_loaded(runnable)
     except (errors.TargetError, errors.DeviceError) as error:
         notes.append(f"a call would fail: {str(error).splitlines()[0]}")
-    ours = runnable.options.contributors(runnable.graph)
+    ours = runnable.code.options.contributors(runnable.code.graph)
     digest = key.digest(ours)
     if loaded:
         return Explanation("memory", digest, "", [], trace.name, tuple(notes))
@@ -210,7 +210,7 @@ def _in_memory(
             if runnable._executable is None:
                 continue
             rows = _argument_differences(function, trace, signature, other, other_signature)
-            theirs = runnable.options.contributors(runnable.graph)
+            theirs = runnable.code.options.contributors(runnable.code.graph)
             told.add(key.digest(theirs))
             names = [n for n in _differing(ours, theirs) if n not in ("program", "inputs", "outputs")]
             said = {row.what for row in rows}

@@ -12,7 +12,7 @@ import numpy as np
 
 from stagec.api.arguments import ArgumentRules
 from stagec.api.parameters import parameters_of
-from stagec.api.program import RunnableGraph
+from stagec.api.program import RunnableGraph, runnable_graph
 from stagec.api.settings import JitSettings
 from stagec.api.traces import Trace
 from stagec.artifact import container, manifest, trees
@@ -50,18 +50,18 @@ class Exported(OwnCopy):
         self._weights = weights
         self._runnable = runnable
         self._programs: list[tuple[Target, build.Program]] = []
-        if runnable.graph.outputs or runnable.graph.equations:
+        if runnable.code.graph.outputs or runnable.code.graph.equations:
             if runnable.trivial:
                 raise _empty_arrays(trace)
-            if has_callbacks(runnable.graph):
+            if has_callbacks(runnable.code.graph):
                 raise location.error(
                     errors.UnsupportedError,
                     f"{trace.name} cannot be exported: it calls Python functions, which a file does not hold",
                     fix="leave stagec.debug.print and the callbacks out of what is exported, and call them around it",
                 )
             for target in targets:
-                options = dataclasses.replace(runnable.options, target=target)
-                program = build.obtain(runnable.graph, options, trace.name, runnable.used_names())
+                options = dataclasses.replace(runnable.code.options, target=target)
+                program = build.obtain(runnable.code.graph, options, trace.name, runnable.code.used_names)
                 self._programs.append((target, program))
 
     def mlir_module(self) -> str:
@@ -71,10 +71,10 @@ class Exported(OwnCopy):
     @cached_property
     def _stablehlo(self) -> str:
         runnable = self._runnable
-        module = build.lower_graph(runnable.graph, runnable.options, self.fun_name, runnable.used_names())
-        if runnable.options.passes:
+        module = build.lower_graph(runnable.code.graph, runnable.code.options, self.fun_name, runnable.code.used_names)
+        if runnable.code.options.passes:
             # The loading side does not have the user's passes: it gets what they made.
-            build.optimize(module, runnable.options)
+            build.optimize(module, runnable.code.options)
         return str(module)
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
@@ -124,7 +124,7 @@ def parse_targets(targets: str | Target | Iterable[str | Target]) -> list[Target
 def from_trace(settings: JitSettings, trace: Trace, targets: Sequence[Target], weights: bool) -> Exported:
     """A traced signature, compiled for the targets."""
     options = settings.options()
-    runnable = RunnableGraph(
+    runnable = runnable_graph(
         trace.graph,
         trace.captured,
         # A file calls no library of the machine that makes it.
@@ -220,13 +220,13 @@ class _Writer:
         text: manifest.Text | None = None
         if exported._programs:
             source = exported.mlir_module().encode()
-            queue = build.choose_driver(runnable.graph, Target.parse("cpu"))
+            queue = build.choose_driver(runnable.code.graph, Target.parse("cpu"))
             text = manifest.Text(
                 self.sections.add(zlib.compress(source, 9)),
                 len(source),
                 queue,
                 exported._programs[0][1].meta["branches"],
-                build.is_quick(runnable.graph, queue),
+                build.is_quick(runnable.code.graph, queue),
             )
         return manifest.Signature(
             trees.encode(trace.in_tree),
@@ -239,16 +239,16 @@ class _Writer:
             tuple(runnable.used),
             tuple(runnable.plan),
             tuple(sorted(i - hidden for i in runnable.donated)),
-            runnable.options.donated,
-            tuple(a.strip_weak_type() for a in runnable.graph.out_avals),
-            runnable.options.fast_math,
+            runnable.code.options.donated,
+            tuple(a.strip_weak_type() for a in runnable.code.graph.out_avals),
+            runnable.code.options.fast_math,
             text,
             tuple([self._variant(target, program, runnable) for target, program in exported._programs]),
         )
 
     def _variant(self, target: Target, program: build.Program, runnable: RunnableGraph) -> manifest.Variant:
         meta = program.meta
-        reused = {i for i, _ in runnable.options.donated}
+        reused = {i for i, _ in runnable.code.options.donated}
         return manifest.Variant(
             str(target),
             target.machine,

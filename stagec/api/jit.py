@@ -12,7 +12,7 @@ from stagec.api.calls import SignatureCalls, forget_fast_paths
 from stagec.api.checking import run_checked
 from stagec.api.pickling import reduced
 from stagec.api.placing import chosen_target
-from stagec.api.program import RunnableGraph, clear_executables
+from stagec.api.program import clear_executables
 from stagec.api.references import (
     TracedReferences,
     all_references,
@@ -36,6 +36,7 @@ from stagec.core.graph import replay, trace_flat
 from stagec.primitives.references import Ref, inner_references, read, returned
 from stagec.runtime.device import Device
 from stagec.runtime.placement import committed_device
+from stagec.runtime.runnable import Runnable
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -69,7 +70,7 @@ class JitFunction(Function[P, R_co], SignatureCalls):
             device, committed = self._settings.placement(trace, values)
             runnable = self._settings.runnable(trace, device)
             checked = config.checks_values()
-            run = run_checked if checked else RunnableGraph.run
+            run = run_checked if checked else Runnable.run
             outs = run(runnable, values, committed)
             if state.plain and not checked and not refs:
                 arrange = self._settings.rules.arranger(args, kwargs)

@@ -16,7 +16,7 @@ from stagec.api.matching import Call, Form, Match, Problem, refusal
 from stagec.artifact import container, trees
 from stagec.artifact.container import Container, refuse
 from stagec.artifact.manifest import Signature
-from stagec.artifact.stored import File, StoredProgram
+from stagec.artifact.stored import File, StoredProgram, runnable_signature
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
@@ -62,11 +62,11 @@ class Loaded(SignatureCalls):
         self.functions = {self.fun_name: self}
         for signature in signatures:
             try:
-                program = StoredProgram(file, self.fun_name, signature, device or default())
+                program = runnable_signature(file, self.fun_name, signature, device or default())
             except trees.ClassMissing as missing:
                 what, fix = missing.args
                 raise refuse(self.path, f"{self.fun_name}: {what}", fix) from None
-            self._programs[_call_key(program.in_tree, program.in_avals)] = program
+            self._programs[_call_key(program.code.in_tree, program.in_avals)] = program
 
     def __getitem__(self, name: str) -> Loaded:
         if name not in self.functions:
@@ -89,7 +89,7 @@ class Loaded(SignatureCalls):
         came from: "file", or "compiled" or "disk" where the file has none for this machine.
         """
         programs = [*self._programs.values(), *self._elsewhere.values()]
-        return [(p.variant.target, p.source) for p in programs if p.variant is not None]
+        return [(p.code.variant.target, p.code.source) for p in programs if p.code.variant is not None]
 
     def _stored_programs(self) -> list[StoredProgram]:
         """What runs each signature; empty where the file holds several functions."""
@@ -112,8 +112,8 @@ class Loaded(SignatureCalls):
         if config.checks_values():
             self._check(outs)
         elif state.plain and match.lasting:
-            self._remember(program, committed, program.in_avals, program.out_tree, args, kwargs, match.arrange)
-        return program.out_tree.unflatten(outs)
+            self._remember(program, committed, program.in_avals, program.code.out_tree, args, kwargs, match.arrange)
+        return program.code.out_tree.unflatten(outs)
 
     def _check(self, outs: Sequence[Array]) -> None:
         """What `debug_nans` can do for a program whose operations are not known."""
@@ -131,18 +131,18 @@ class Loaded(SignatureCalls):
 
     def _placed(self, program: StoredProgram, values: Sequence[Any]) -> tuple[StoredProgram, bool]:
         """The program for the device of a call, and whether the results are committed to it."""
-        names = program.signature.names
+        names = program.code.signature.names
         device, committed = self._device, True
         if device is None:
             device, committed = placement(values, self.fun_name, lambda i: names[i])
             if not committed:
-                device = program.preferred_device(device)
+                device = program.code.preferred_device(device)
         if device is program.device:
             return program, committed
         key = (id(program), device)
         found = self._elsewhere.get(key)
         if found is None:
-            made = StoredProgram(program.file, program.name, program.signature, device)
+            made = runnable_signature(program.code.file, program.name, program.code.signature, device)
             found = self._elsewhere.setdefault(key, made)
         return found, committed
 
@@ -175,8 +175,8 @@ class Loaded(SignatureCalls):
         """How callers see a program."""
         found = self._forms.get(id(program))
         if found is None:
-            row = program.signature
-            made = Form(self.fun_name, row.parameters, program.in_tree, row.in_avals, row.names, "export")
+            row = program.code.signature
+            made = Form(self.fun_name, row.parameters, program.code.in_tree, row.in_avals, row.names, "export")
             found = self._forms.setdefault(id(program), made)
         return found
 

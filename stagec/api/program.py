@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from stagec.api.placing import device_for
 from stagec.backends import Target
@@ -40,16 +40,27 @@ def clear_executables() -> None:
 
 def is_loaded(runnable: RunnableGraph) -> bool:
     """Whether the program of a graph is in memory, for its device."""
-    key = runnable.key()
+    key = runnable.code.key()
     return (key, runnable.device) in _executables or key in _programs
 
 
-class RunnableGraph(Runnable):
-    """Runs a graph on arrays.
+def runnable_graph(
+    graph: Graph,
+    captured: Sequence[Any],
+    options: Options,
+    *,
+    name: str,
+    device: Device | None = None,
+    argument_names: Sequence[str] = (),
+    donated: Sequence[int] = (),
+    keep_unused: bool = False,
+    packs: bool = True,
+) -> RunnableGraph:
+    """What runs a graph on arrays.
 
     What reaches the compiler is only what must be computed: results that are
-    arguments, constants or repeats of other results are supplied here, and
-    unused arguments are left out.
+    arguments, constants or repeats of other results are supplied around the
+    program, and unused arguments are left out.
 
     Args:
       graph: closed-over values lead its inputs.
@@ -58,60 +69,87 @@ class RunnableGraph(Runnable):
       donated: positions of the inputs, counted after the captured ones, whose buffers may be reused.
       packs: whether the program may take packed copies of closed-over arrays.
     """
+    hidden = len(captured)
+    position = {v: i for i, v in enumerate(graph.inputs)}
+    computed: list[Any] = []
+    slot: dict[Var, int] = {}
+    plan: list[tuple[str, Any]] = []
+    for atom in graph.outputs:
+        if isinstance(atom, Literal):
+            plan.append(("constant", from_literal(atom)))
+        elif atom in position:
+            plan.append(("input", position[atom]))
+        else:
+            if atom not in slot:
+                slot[atom] = len(computed)
+                computed.append(atom)
+            plan.append(("computed", slot[atom]))
+    # The output's weak type is the graph's; the executable is shared by digest and does not know it.
+    kept, used = prune(expanded(Graph(graph.inputs, graph.equations, computed)), keep_unused)
+    inputs = [i for i, u in enumerate(used) if u]
+    reused = tuple(i + hidden for i in donated)
+    names = [f"captured{i}" for i in range(hidden)] + list(argument_names)
+    code = GraphCode(
+        with_host_calls(kept, options.libraries) if _runs_here_alone(options.target) else kept,
+        options,
+        name,
+        device,
+        argument_names,
+        [names[i] if i < len(names) else "" for i in inputs],
+        donated=[n for n, i in enumerate(inputs) if i in reused],
+        captured=[n for n, i in enumerate(inputs) if i < hidden] if packs else [],
+    )
+    return Runnable(
+        code,
+        name=name,
+        captured=[as_array(v) for v in captured],
+        donated=reused,
+        used=inputs,
+        plan=plan,
+        in_avals=graph.in_avals[hidden:],
+        out_avals=graph.out_avals,
+        trivial=code.is_trivial(),
+    )
+
+
+class GraphCode:
+    """The program of a graph: found in memory or on disk, or compiled.
+
+    Args:
+      graph: what must be computed.
+      device: where it runs; by default, the first that the target names.
+      argument_names: what the user calls the arguments, used or not.
+      used_names: what the user calls the graph's inputs.
+      donated: the inputs whose buffers may be reused.
+      captured: the inputs that are closed-over arrays, of which the program may take packed copies.
+    """
 
     def __init__(
         self,
         graph: Graph,
-        captured: Sequence[Any],
         options: Options,
-        *,
         name: str,
-        device: Device | None = None,
-        argument_names: Sequence[str] = (),
+        device: Device | None,
+        argument_names: Sequence[str],
+        used_names: Sequence[str],
+        *,
         donated: Sequence[int] = (),
-        keep_unused: bool = False,
-        packs: bool = True,
+        captured: Sequence[int] = (),
     ) -> None:
+        self.graph = graph
         self.name = name
-        self._device = device
-        self.captured = [as_array(v) for v in captured]
-        hidden = len(self.captured)
-        self.donated = tuple(i + hidden for i in donated)
         self.argument_names = argument_names
-        position = {v: i for i, v in enumerate(graph.inputs)}
-        computed: list[Any] = []
-        slot: dict[Var, int] = {}
-        # Where each result comes from: ("computed" | "input" | "constant", index or array).
-        self.plan: list[tuple[str, Any]] = []
-        for atom in graph.outputs:
-            if isinstance(atom, Literal):
-                self.plan.append(("constant", from_literal(atom)))
-            elif atom in position:
-                self.plan.append(("input", position[atom]))
-            else:
-                if atom not in slot:
-                    slot[atom] = len(computed)
-                    computed.append(atom)
-                self.plan.append(("computed", slot[atom]))
-        self.out_avals = graph.out_avals
-        # The output's weak type is the graph's; the executable is shared by digest and does not know it.
-        kept, used = prune(expanded(Graph(graph.inputs, graph.equations, computed)), keep_unused)
-        self.graph = with_host_calls(kept, options.libraries) if _runs_here_alone(options.target) else kept
-        self.used = [i for i, u in enumerate(used) if u]
-        options = self._with_donation(options)
-        self.options = self._with_weights(options) if packs else options
-        self.direct = self.is_direct(len(graph.inputs))
-        super().__init__()
+        self.used_names = used_names
+        self._device = device
+        self.options = self._with_weights(self._with_donation(options, donated), captured)
         self.source = ""
 
-    def _with_donation(self, options: Options) -> Options:
+    def _with_donation(self, options: Options, donated: Sequence[int]) -> Options:
         """Pair each donated argument with a result of its shape and dtype."""
         pairs: list[tuple[int, int]] = []
         unused: list[str] = []
         free = list(range(len(self.graph.outputs)))
-        for i, original in enumerate(self.used):
-            if original not in self.donated:
-                continue
+        for i in donated:
             aval = self.graph.inputs[i].aval
             for j in free:
                 out = self.graph.outputs[j].aval
@@ -120,7 +158,7 @@ class RunnableGraph(Runnable):
                     free.remove(j)
                     break
             else:
-                unused.append(f"{self.used_names()[i]} {aval.long()}")
+                unused.append(f"{self.used_names[i]} {aval.long()}")
         if unused:
             location.warn(
                 f"{self.name}: some donated arrays could not be used, because no result has their shape and dtype: "
@@ -131,16 +169,17 @@ class RunnableGraph(Runnable):
             return options
         return dataclasses.replace(options, donated=tuple(pairs))
 
-    def _with_weights(self, options: Options) -> Options:
+    def _with_weights(self, options: Options, captured: Sequence[int]) -> Options:
         """Name the captured arrays that products may read packed."""
         if not options.target.on.is_host or not options.kernels:
             return options
         found: list[int] = []
         room = config.packed_copy_bytes
-        for i, aval in enumerate(self.graph.in_avals):
+        for i in captured:
+            aval = self.graph.inputs[i].aval
             # Narrow elements are widened in most copies.
             size = aval.size * max(4, aval.dtype.itemsize)
-            if self.used[i] < len(self.captured) and aval.ndim > 1 and aval.nbytes >= _PACKED_BYTES and size <= room:
+            if aval.ndim > 1 and aval.nbytes >= _PACKED_BYTES and size <= room:
                 found.append(i)
                 room -= size
         if not found or not any(e.primitive.name == "dot_general" for e in build.all_equations(self.graph)):
@@ -153,24 +192,26 @@ class RunnableGraph(Runnable):
         return self._device or device_for(self.options.target)
 
     @cached_property
-    def trivial(self) -> bool:
-        """Nothing to compile: no equations, or arrays without elements, which the compiler may hang on."""
+    def evaluates(self) -> bool:
+        """Whether NumPy can compute the results: a function that the user calls back may have run already."""
+        return not has_users_callbacks(self.graph)
+
+    def is_trivial(self) -> bool:
+        """Whether there is nothing to compile: no equations, or arrays without elements.
+
+        The compiler may hang on the latter.
+        """
         if not self.graph.outputs and not self.graph.equations:
             return True
         values = [v for e in build.all_equations(self.graph) for v in (*e.inputs, *e.outputs)]
         return any(v.aval.size == 0 for v in (*self.graph.inputs, *values))
 
-    def used_names(self) -> list[str]:
-        """What the user calls the arguments that the program takes."""
-        hidden = len(self.captured)
-        names = [f"captured{i}" for i in range(hidden)] + list(self.argument_names)
-        return [names[i] if i < len(names) else "" for i in self.used]
-
     def key(self) -> str:
         """What the compiled program is found by."""
         return build.key.digest(self.options.contributors(self.graph))
 
-    def _check_target(self) -> None:
+    def check_target(self) -> None:
+        """Raise `TargetError` unless the program can run here."""
         target = self.options.target
         missing = sorted(target.missing_here())
         if not missing:
@@ -182,8 +223,9 @@ class RunnableGraph(Runnable):
             fix="use target='cpu'; lower(...).as_text(stage) shows the code for any target",
         )
 
-    def _load(self) -> Executable:
-        self._check_target()
+    def load(self) -> Executable:
+        """Find or compile the program."""
+        self.check_target()
         key = self.key()
         # Threads that want the same program compile it once, and find it in memory if there is no disk cache.
         with build.alone(key):
@@ -201,7 +243,7 @@ class RunnableGraph(Runnable):
         program = _programs.get(key) if callbacks else None
         self.source = "memory"
         if program is None:
-            program = build.obtain(self.graph, self.options, self.name, self.used_names())
+            program = build.obtain(self.graph, self.options, self.name, self.used_names)
             self.source = program.source
         donated = {i for i, _ in self.options.donated}
         executable = Executable(
@@ -225,20 +267,12 @@ class RunnableGraph(Runnable):
         with _guard:
             return _executables.setdefault((key, device), executable)
 
-    def recover(self, inputs: list[Any], error: Exception) -> list[Array]:
-        """Evaluate with NumPy, at this call and all later ones, and say so once."""
-        if has_users_callbacks(self.graph):
-            return super().recover(inputs, error)
-        location.warn(
-            f"{self.name} runs through NumPy, slowly, because the compiler broke its loops: {error}",
-            errors.CompilerWarning,
-        )
-        self.trivial = True
-        self.direct = False
-        return self.evaluate(inputs)
-
     def evaluate(self, inputs: list[Any]) -> list[Array]:
+        """The results, by NumPy."""
         return [r if type(r) is Array else from_literal(r) for r in replay(self.graph, inputs)]
+
+
+RunnableGraph: TypeAlias = Runnable[GraphCode]
 
 
 def _runs_here_alone(target: Target) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from stagec.api.arguments import ArgumentRules
 from stagec.api.placing import device_for
-from stagec.api.program import RunnableGraph
+from stagec.api.program import RunnableGraph, runnable_graph
 from stagec.api.traces import Trace
 from stagec.backends import Target
 from stagec.compiler.build import Options
@@ -71,7 +71,7 @@ class JitSettings:
         if found is None:
             found = trace.runnables.setdefault(
                 (options, device),
-                RunnableGraph(
+                runnable_graph(
                     trace.graph,
                     trace.captured,
                     options,

@@ -18,6 +18,7 @@ from stagec.core.copying import OwnCopy
 from stagec.core.graph import INSTEAD_OF_A_GRAPH, Graph
 from stagec.core.graph_text import format_graph
 from stagec.runtime.device import Device
+from stagec.runtime.runnable import Runnable
 
 # The stages that stagec makes; those after them are the compiler's.
 OWN_STAGES = ("graph", "stablehlo", "optimized")
@@ -146,7 +147,7 @@ class Lowered(OwnCopy):
         return Traced(self._settings, self._trace, self._device).out_info
 
     def __repr__(self) -> str:
-        return _described("Lowered", self._trace, str(self._runnable.options.target))
+        return _described("Lowered", self._trace, str(self._runnable.code.options.target))
 
     def _instead_of_pickling(self) -> str:
         return _saved("x.compile()")
@@ -158,7 +159,7 @@ class Lowered(OwnCopy):
                 ValueError, f"unknown dialect {dialect!r}", fix="use 'stablehlo'; as_text(stage) shows others as text"
             )
         runnable = self._runnable
-        return build.lower_graph(runnable.graph, runnable.options, self._trace.name, runnable.used_names())
+        return build.lower_graph(runnable.code.graph, runnable.code.options, self._trace.name, runnable.code.used_names)
 
     def as_text(self, stage: str = "stablehlo", *, locations: bool = False) -> str:
         """The program as text.
@@ -191,10 +192,10 @@ class Lowered(OwnCopy):
         module = self.compiler_ir()
         if stage == "stablehlo":
             return dump.module_text(module, locations)
-        build.optimize(module, self._runnable.options)
+        build.optimize(module, self._runnable.code.options)
         if stage == "optimized":
             return dump.module_text(module, locations)
-        options = self._runnable.options
+        options = self._runnable.code.options
         asked = options.of_compiler()
         way = outside if outside.is_needed(options.target) else stages
         text: str = way.stage_text(module, options.target, stage, asked, name=self._trace.name)
@@ -226,7 +227,7 @@ class Compiled(OwnCopy):
         return self._lowered.out_tree
 
     def __repr__(self) -> str:
-        return _described("Compiled", self._lowered._trace, str(self._lowered._runnable.options.target))
+        return _described("Compiled", self._lowered._trace, str(self._lowered._runnable.code.options.target))
 
     def _instead_of_pickling(self) -> str:
         return _saved("x")
@@ -240,7 +241,7 @@ class Compiled(OwnCopy):
         from stagec.api.exported import from_trace, parse_targets  # few programs are exported
 
         lowered = self._lowered
-        chosen = targets or lowered._runnable.options.target
+        chosen = targets or lowered._runnable.code.options.target
         return from_trace(lowered._settings, lowered._trace, parse_targets(chosen), weights)
 
     def save(self, path: Any, targets: Any = (), *, weights: bool = True) -> None:
@@ -268,5 +269,5 @@ class Compiled(OwnCopy):
         found = self._form.match(Call(args, kwargs))
         if isinstance(found, Problem):
             raise refusal([self._form], [found])
-        run = run_checked if config.checks_values() else RunnableGraph.run
+        run = run_checked if config.checks_values() else Runnable.run
         return trace.out_tree.unflatten(run(self._lowered._runnable, found.values, self._lowered._device is not None))

@@ -7,7 +7,7 @@ import importlib.util
 import re
 import zlib
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -82,12 +82,35 @@ class File:
         raise refuse(self.container.path, f"the StableHLO of {name} cannot be unpacked")
 
 
-class StoredProgram(Runnable):
-    """One signature of a file's function, on one device.
+def runnable_signature(file: File, name: str, signature: Signature, device: Device) -> StoredProgram:
+    """What runs one signature of a file's function on a device.
 
     Raises:
       ClassMissing: its structure holds a class that is not registered here.
     """
+    hidden = len(signature.weights)
+    code = StoredCode(file, name, signature, device)
+    return Runnable(
+        code,
+        name=name,
+        captured=code.captured,
+        donated=tuple(i + hidden for i in signature.donated),
+        used=list(signature.used),
+        plan=[
+            (kind, Array.of(value, ShapedArray.of(value.shape, value.dtype)) if kind == "constant" else value)
+            for kind, value in signature.plan
+        ],
+        in_avals=signature.in_avals,
+        out_avals=signature.out_avals,
+        trivial=not signature.results,
+    )
+
+
+class StoredCode:
+    """The program of one signature of a file's function, on one device."""
+
+    # A file holds no graph.
+    evaluates = False
 
     def __init__(self, file: File, name: str, signature: Signature, device: Device) -> None:
         self.device = device
@@ -96,22 +119,15 @@ class StoredProgram(Runnable):
         self.signature = signature
         self.in_tree = trees.decode(signature.in_tree)
         self.out_tree = trees.decode(signature.out_tree)
-        self.in_avals = signature.in_avals
-        self.out_avals = signature.out_avals
-        self.used = list(signature.used)
-        hidden = len(signature.weights)
-        self.donated = tuple(i + hidden for i in signature.donated)
-        self.plan = [
-            (kind, Array.of(value, ShapedArray.of(value.shape, value.dtype)) if kind == "constant" else value)
-            for kind, value in signature.plan
-        ]
-        self.trivial = not signature.results
         self.captured = file.weights_of(signature)
-        self.direct = self.is_direct(hidden + len(self.in_avals))
         # Which variant runs, and where its module came from: "file", "disk" or "compiled".
         self.variant: Variant | None = None
         self.source = ""
-        super().__init__()
+
+    def evaluate(self, inputs: list[Any]) -> list[Array]:
+        """Nothing: without results there is no program."""
+        assert not self.signature.results, "a file holds no graph"
+        return []
 
     def preferred_device(self, device: Device) -> Device:
         """`device`, if the file has a variant for it; else a GPU that there is a variant for; else `device`."""
@@ -128,7 +144,8 @@ class StoredProgram(Runnable):
                         return found
         return device
 
-    def _load(self) -> Executable:
+    def load(self) -> Executable:
+        """Load the variant for the device, or compile the file's StableHLO."""
         file, signature = self.file, self.signature
         variant = choose(signature.variants, self.device)
         if variant is None:
@@ -215,6 +232,9 @@ class StoredProgram(Runnable):
                 fix="install stagec with its compiler here, or export the function for this target too",
             )
         )
+
+
+StoredProgram: TypeAlias = Runnable[StoredCode]
 
 
 _TENSOR = re.compile(r"%(?:in|out)put\d+: tensor<((?:\d+x)*)([a-z][a-z0-9]*(?:<[a-z0-9]+>)?)>")

@@ -76,7 +76,7 @@ def measure(size: int) -> dict[str, Any]:
         "equations": len(traced.graph.eqns),
         "graph": str(traced.graph),
         "trace_seconds": trace_seconds,
-        "source": runnable.source,
+        "source": runnable.code.source,
         "ready_seconds": ready_seconds,
         "compile_seconds": header.meta.get("seconds") if header is not None else None,
         "queue": executable.driver,

@@ -220,14 +220,14 @@ def _obtain(job: Job, store: DiskCache, row: dict[str, Any]) -> None:
         function, args, kwargs = described(job.function, job.arguments, job.static)
         runnable = function.lower(*args, **kwargs)._runnable
     # A function that was jitted for a target keeps it, as it does at a call.
-    row["target"] = str(runnable.options.target)
+    row["target"] = str(runnable.code.options.target)
     if runnable.trivial:
         row["status"] = _EMPTY
         return
-    digest = key.digest(runnable.options.contributors(runnable.graph))
+    digest = key.digest(runnable.code.options.contributors(runnable.code.graph))
     there = store.get(digest)
     if there is None:
-        build.obtain(runnable.graph, runnable.options, runnable.name, runnable.used_names())
+        build.obtain(runnable.code.graph, runnable.code.options, runnable.name, runnable.code.used_names)
         there = store.get(digest)
         if there is None:
             raise failure(f"{job.function} was compiled, but could not be stored in {store.directory}")

@@ -1,11 +1,10 @@
-"""What a traced and a loaded function have in common: results that need no computing, hidden arguments, donation."""
+"""Running a program, compiled here or loaded: results that need no computing, hidden arguments, donation."""
 
 from __future__ import annotations
 
-import abc
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from stagec.core.cached import cached_property
 from stagec.core.weak import WeakSet
 from stagec.runtime import interruptible
 from stagec.runtime.array import Array, borrow
+from stagec.runtime.device import Device
 from stagec.runtime.executable import Executable
 from stagec.runtime.packing import packed
 from stagec.runtime.placement import placed
@@ -23,44 +23,82 @@ from stagec.runtime.placement import placed
 # they write to an argument.
 _COMPILER_FAULTS = ("indirect buffer reference", "ref is null")
 
-_all: WeakSet[Runnable] = WeakSet()
+_all: WeakSet[Runnable[Any]] = WeakSet()
 
 
-class Runnable(abc.ABC):
-    """Runs a program on arrays, and supplies what the program does not compute.
+class Code(Protocol):
+    """What a `Runnable` runs: made by a compiler, or read from a file, when it is first needed.
 
     Attributes:
+      device: where it runs.
+      evaluates: whether NumPy can compute the results instead.
+    """
+
+    @property
+    def device(self) -> Device: ...
+    @property
+    def evaluates(self) -> bool: ...
+    def load(self) -> Executable:
+        """Compile or load the program."""
+        ...
+
+    def evaluate(self, inputs: list[Any]) -> list[Array]:
+        """The results, by NumPy."""
+        ...
+
+
+C_co = TypeVar("C_co", bound=Code, covariant=True)
+
+
+class Runnable(Generic[C_co]):
+    """Runs a program on arrays, and supplies what the program does not compute.
+
+    Args:
+      code: the program.
       name: how messages call the function.
       captured: hidden arguments, which lead the inputs.
       donated: positions among all inputs of those whose buffers may be reused.
       used: the inputs that the program takes.
       plan: where each result comes from: `("computed", i)`, `("input", i)` or `("constant", Array)`.
+      in_avals: of the arguments that are not hidden.
       out_avals: of the results; weak types are these, whatever the program says.
       trivial: there is no program to run.
-      device: where it runs.
-      direct: what `is_direct` says of all inputs.
     """
 
-    name: str
-    captured: list[Any]
-    donated: tuple[int, ...]
-    used: list[int]
-    plan: list[tuple[str, Any]]
-    out_avals: Sequence[ShapedArray]
-    trivial: Any = False
-    device: Any
-    direct: bool
-
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        code: C_co,
+        *,
+        name: str,
+        captured: list[Any],
+        donated: tuple[int, ...],
+        used: list[int],
+        plan: list[tuple[str, Any]],
+        in_avals: Sequence[ShapedArray],
+        out_avals: Sequence[ShapedArray],
+        trivial: bool,
+    ) -> None:
+        self.code = code
+        self.name = name
+        self.captured = captured
+        self.donated = donated
+        self.used = used
+        self.plan = plan
+        self.in_avals = in_avals
+        self.out_avals = out_avals
+        self.trivial = trivial
+        # The program takes all inputs, and gives the results, as they are.
+        own = not captured and not donated and len(used) == len(in_avals)
+        self.direct = own and plan == [("computed", i) for i in range(len(plan))]
         self._executable: Executable | None = None
         self._packed: dict[int, Array] = {}
         self._lock = threading.Lock()
         _all.add(self)
 
-    def is_direct(self, inputs: int) -> bool:
-        """Whether the program takes all of so many inputs, and gives the results, as they are."""
-        own = not self.captured and not self.donated and len(self.used) == inputs
-        return own and self.plan == [("computed", i) for i in range(len(self.plan))]
+    @cached_property
+    def device(self) -> Device:
+        """Where it runs."""
+        return self.code.device
 
     @cached_property
     def hidden(self) -> list[Array]:
@@ -84,24 +122,24 @@ class Runnable(abc.ABC):
         with self._lock:
             found = self._executable
             if found is None:
-                found = self._executable = self._load()
+                found = self._executable = self.code.load()
             return found
 
-    @abc.abstractmethod
-    def _load(self) -> Executable:
-        """Compile or load the program."""
-
-    def recover(self, inputs: list[Any], error: Exception) -> list[Array]:
-        """The results, though the compiled program turned out to be broken."""
-        raise location.error(
-            errors.ExecutionError,
-            f"{self.name} failed while it ran: {error}",
-            fix="the compiler broke its loops; call the jitted function, which falls back on NumPy",
-        ) from error
-
-    def evaluate(self, inputs: list[Any]) -> list[Array]:
-        """What a trivial program computes."""
-        return []
+    def _recovered(self, inputs: list[Any], error: Exception) -> list[Array]:
+        """The results by NumPy, at this call and all later ones, as the compiled program turned out to be broken."""
+        if not self.code.evaluates:
+            raise location.error(
+                errors.ExecutionError,
+                f"{self.name} failed while it ran: {error}",
+                fix="the compiler broke its loops; call the jitted function, which falls back on NumPy",
+            ) from error
+        location.warn(
+            f"{self.name} runs through NumPy, slowly, because the compiler broke its loops: {error}",
+            errors.CompilerWarning,
+        )
+        self.trivial = True
+        self.direct = False
+        return self.code.evaluate(inputs)
 
     def run(self, args: Sequence[Any], committed: bool = False) -> list[Array]:
         """Run on flat arrays; donated ones are gone afterwards.
@@ -114,7 +152,7 @@ class Runnable(abc.ABC):
         inputs = [everything[i] for i in self.used]
         executable: Executable | None = None
         if self.trivial:
-            results = self.evaluate(inputs)
+            results = self.code.evaluate(inputs)
         else:
             executable = self.executable(committed)
             if not device.is_cpu:
@@ -143,7 +181,7 @@ class Runnable(abc.ABC):
         except (IndexError, ValueError) as error:
             if executable.in_place or not any(text in str(error) for text in _COMPILER_FAULTS):
                 raise
-            return self.recover(inputs, error)
+            return self._recovered(inputs, error)
 
     def _copies(self, executable: Executable, inputs: list[Any]) -> list[Array]:
         """The packed copies of captured arrays that a program takes, which they share with other programs."""

@@ -136,7 +136,7 @@ def test_results_that_need_no_program_are_kept():
 
     loaded = again(f, X, 2)
     assert_same(stagec.jit(f)(X, 2), loaded(X, 2))
-    assert loaded._stored_programs()[0].signature.variants == ()
+    assert loaded._stored_programs()[0].code.signature.variants == ()
 
 
 def test_results_that_repeat_do_not_share_memory():

@@ -36,7 +36,7 @@ def calls(function, *args, way="auto"):
     """What a program calls, by the names in its module."""
     with stagec.config.override(host_libraries=way):
         lowered = stagec.jit(lambda *args: function(*args)).lower(*args)
-        callbacks = host_callbacks(lowered._runnable.graph)
+        callbacks = host_callbacks(lowered._runnable.code.graph)
         text = lowered.as_text()
     assert [f"@host.{c.symbol(i)}(" in text for i, c in enumerate(callbacks)] == [True] * len(callbacks)
     return [c.name for c in callbacks]
@@ -104,7 +104,7 @@ def test_an_option_decides_and_is_part_of_the_signature():
     a = positive(4, 4)
     for way in ("always", "never", "always"):
         with stagec.config.override(host_libraries=way):
-            assert len(host_callbacks(function.lower(a)._runnable.graph)) == (way == "always")
+            assert len(host_callbacks(function.lower(a)._runnable.code.graph)) == (way == "always")
             function(a)
     with pytest.raises(ValueError, match="'lapack' is not one of auto, always, never"):
         stagec.config.update("host_libraries", "lapack")
@@ -129,7 +129,7 @@ def test_results_that_nobody_uses_are_not_computed():
     a = struct(200, 200)
     assert calls(lambda a: LA.eigh(a)[0], a) == ["eigvalsh"]
     for function in (lambda a: LA.svd(a)[1], lambda a: LA.eig(a)[0]):
-        (call,) = host_callbacks(stagec.jit(function).lower(a)._runnable.graph)
+        (call,) = host_callbacks(stagec.jit(function).lower(a)._runnable.code.graph)
         assert len(call.out_avals) == 1
 
 
