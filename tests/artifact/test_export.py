@@ -202,7 +202,7 @@ def test_large_programs_keep_their_queue():
     x = np.full((300, 300), 1e-3, np.float32)
     loaded = again(f, x)
     np.testing.assert_allclose(np.asarray(stagec.jit(f)(x)), np.asarray(loaded(x)), rtol=1e-5)
-    assert loaded._stored_programs()[0].variant.driver == "local-task"
+    assert loaded._stored_programs()[0].code.variant.driver == "local-task"
 
 
 def test_many_threads_load_and_call_one_file(affine_file):
