@@ -200,7 +200,9 @@ LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
 @pytest.mark.parametrize(
-    "path", [ROOT / "README.md", ROOT / "runtime" / "README.md", *sorted(DOCS.rglob("*.md"))], ids=lambda p: p.name
+    "path",
+    [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "runtime/README.md")), *sorted(DOCS.rglob("*.md"))],
+    ids=lambda p: p.name,
 )
 def test_links_lead_somewhere(path):
     for target, _ in LINK.findall(path.read_text()):

@@ -22,7 +22,7 @@ def copy_tree(folder):
     unwanted = shutil.ignore_patterns(".*cache", "__pycache__", "*.egg-info", "stagec_runtime", "build", "dist")
     for name in ("stagec", "passes", "runtime", "tests", "docs", "examples", ".ci"):
         shutil.copytree(ROOT / name, folder / name, ignore=unwanted)
-    for name in ("pyproject.toml", "MANIFEST.in", "README.md", "CHANGELOG.md", "LICENSE"):
+    for name in ("pyproject.toml", "MANIFEST.in", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"):
         shutil.copy(ROOT / name, folder / name)
 
 
