@@ -59,7 +59,7 @@ class Writing(Turned):
     def _flat(self) -> int:
         parts = list(self.parts.values())
         lane = list(self.sizes)[-1]
-        width = self._width(self._shortest(lane))
+        width = self._width(self._longest(lane))
         square = self._square(parts, lane, width)
         if square is not None:
             return self._squares(parts, lane, *square)
@@ -94,9 +94,9 @@ class Writing(Turned):
                 self.code.store(View(buffer, (1,)), (place,), Item(sums.pop(0)))
         return count
 
-    def _shortest(self, axis: int) -> int:
-        """The shortest piece of an axis."""
-        return min(stop - start for start, stop in self._ranges(axis))
+    def _longest(self, axis: int) -> int:
+        """The longest piece of an axis; shorter ones are computed in narrower vectors."""
+        return max(stop - start for start, stop in self._ranges(axis))
 
     def _ranges(self, axis: int) -> list[tuple[int, int]]:
         ends = [*self.cuts.get(axis, ()), self.sizes[axis]]
