@@ -13,7 +13,7 @@ from stagec.core.axis import check_name
 from stagec.core.boundary import short_tracebacks
 from stagec.core.callables import Function, P, R
 from stagec.core.wrapping import wraps
-from stagec.primitives.broadcast import to_front
+from stagec.primitives.broadcast import moveaxis_to_front
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
 from stagec.primitives.references import Ref, read, returning, write
@@ -194,6 +194,6 @@ def _placed(fun: Any, out: Any, dim: int | None, axis: int | None, size: int, pa
     axis %= rank
     if dim == axis:
         return as_array(out)
-    front = to_front(out, dim, size)
+    front = moveaxis_to_front(out, dim, size)
     order = [*range(1, axis + 1), 0, *range(axis + 1, rank)]
     return as_array(transpose(front, order) if axis else front)

@@ -17,14 +17,14 @@ from stagec.runtime.array import Array
 from stagec.runtime.placement import placed
 from stagec.runtime.runnable import Runnable
 
-_instances: WeakSet[SignatureCalls] = WeakSet()
+_instances: WeakSet[FastPathDispatch] = WeakSet()
 
 
 class _Keywords:
     """Parts positional from keyword arguments in a described signature."""
 
 
-class SignatureCalls(abc.ABC):
+class FastPathDispatch(abc.ABC):
     """A callable whose known signatures skip everything but the program.
 
     Args:

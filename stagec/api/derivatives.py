@@ -18,6 +18,7 @@ from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.boundary import short_tracebacks
 from stagec.core.callables import Aux, R
+from stagec.core.functions import check_callable
 from stagec.core.graph import trace_flat
 from stagec.core.zero import Linear, differentiable, float0, zero_of
 from stagec.primitives.convert import as_array
@@ -34,17 +35,6 @@ def refuse_reduce_axes(name: str, reduce_axes: Sequence[Any]) -> None:
             errors.UnsupportedError,
             f"{name}: reduce_axes is not supported",
             fix="leave it out, and sum with stagec.lax.psum",
-        )
-
-
-def check_callable(name: str, fun: Any) -> None:
-    if not callable(fun):
-        raise location.error(
-            TypeError,
-            f"{name} takes a function, got {type(fun).__name__}",
-            fix=f"write stagec.{name}(f)(x), not stagec.{name}(f(x))"
-            if name in ("grad", "value_and_grad")
-            else "pass the function itself",
         )
 
 
@@ -179,7 +169,7 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     >>> float(value), float(slope)
     (9.0, 60.0)
     """
-    check_callable("jvp", fun)
+    check_callable("jvp", "stagec.jvp(f, (x,), (t,))", fun)
     for name, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, (tuple, list)):
             raise location.error(
@@ -245,7 +235,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
     >>> float(value), [float(ct) for ct in pull(1.0)]
     (12.0, [4.0, 3.0])
     """
-    check_callable("vjp", fun)
+    check_callable("vjp", "stagec.vjp(f, x)", fun)
     refuse_reduce_axes("vjp", reduce_axes)
     leaves, tree = pytree.flatten((list(primals), {}))
     values = [operand(v, name) for v, name in zip(leaves, leaf_names(fun, primals))]
@@ -278,7 +268,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     >>> [float(push(t)) for t in (1.0, 10.0)]
     [6.0, 60.0]
     """
-    check_callable("linearize", fun)
+    check_callable("linearize", "stagec.linearize(f, x)", fun)
     leaves, tree = pytree.flatten((list(primals), {}))
     values = [operand(v, name) for v, name in zip(leaves, leaf_names(fun, primals))]
     avals = [aval_of(v) for v in values]
@@ -315,7 +305,7 @@ def linear_transpose(
     >>> stagec.linear_transpose(lambda x: 3 * x[:2], snp.ones(3))(snp.array([1.0, 2.0]))
     (Array([3., 6., 0.], dtype=float32),)
     """
-    check_callable("linear_transpose", fun)
+    check_callable("linear_transpose", "stagec.linear_transpose(f, x)", fun)
     refuse_reduce_axes("linear_transpose", reduce_axes)
     leaves, tree = pytree.flatten((list(primals), {}))
     avals = []

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from stagec.api import program
 from stagec.api.jit import JitFunction, jit
 from stagec.api.program import RunnableGraph
-from stagec.api.traces import Trace
+from stagec.api.traces import TracedSignature
 from stagec.compiler import cache, key
 from stagec.compiler.cache_file import Entry, EntryError, EntryHeader, read_entry
 from stagec.core import config as _config, errors, location
@@ -198,9 +198,9 @@ Candidate = tuple[Any, str, list[Difference]]
 
 def _in_memory(
     function: JitFunction[..., Any],
-    trace: Trace,
+    trace: TracedSignature,
     signature: Any,
-    known: dict[Any, Trace],
+    known: dict[Any, TracedSignature],
     ours: dict[str, str],
     told: set[str],
 ) -> Iterator[Candidate]:
@@ -224,7 +224,7 @@ def _in_memory(
 
 
 def _argument_differences(
-    function: JitFunction[..., Any], trace: Trace, ours: Any, other: Trace, theirs: Any
+    function: JitFunction[..., Any], trace: TracedSignature, ours: Any, other: TracedSignature, theirs: Any
 ) -> list[Difference]:
     """What differs between two signatures, by parameter name and path."""
     rows: list[Difference] = []
@@ -264,7 +264,7 @@ def _static_differences(function: JitFunction[..., Any], ours: Any, theirs: Any)
 
 
 def _stored(
-    store: cache.DiskCache | None, trace: Trace, runnable: RunnableGraph, ours: dict[str, str], told: set[str]
+    store: cache.DiskCache | None, trace: TracedSignature, runnable: RunnableGraph, ours: dict[str, str], told: set[str]
 ) -> Iterator[Candidate]:
     """Programs on disk, the most recently used first."""
     if store is None or config.dump:
@@ -283,7 +283,7 @@ def _stored(
 
 
 def _entry_differences(
-    trace: Trace, runnable: RunnableGraph, ours: dict[str, str], header: EntryHeader
+    trace: TracedSignature, runnable: RunnableGraph, ours: dict[str, str], header: EntryHeader
 ) -> list[Difference]:
     theirs = header.contributors
     names = _differing(ours, theirs)

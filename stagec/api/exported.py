@@ -14,7 +14,7 @@ from stagec.api.arguments import ArgumentRules
 from stagec.api.parameters import parameters_of
 from stagec.api.program import RunnableGraph, runnable_graph
 from stagec.api.settings import JitSettings
-from stagec.api.traces import Trace
+from stagec.api.traces import TracedSignature
 from stagec.artifact import container, manifest, trees
 from stagec.backends import Target
 from stagec.backends.cpu import portable_host
@@ -37,7 +37,12 @@ class Exported(OwnCopy):
     """
 
     def __init__(
-        self, trace: Trace, runnable: RunnableGraph, targets: Sequence[Target], rules: ArgumentRules, weights: bool
+        self,
+        trace: TracedSignature,
+        runnable: RunnableGraph,
+        targets: Sequence[Target],
+        rules: ArgumentRules,
+        weights: bool,
     ) -> None:
         self.fun_name = trace.name
         self.in_tree = trace.in_tree
@@ -103,7 +108,7 @@ class Exported(OwnCopy):
         return f"<stagec.Exported {self.fun_name}({shown}) for {', '.join(self.targets)}>"
 
 
-def _empty_arrays(trace: Trace) -> errors.StagecError:
+def _empty_arrays(trace: TracedSignature) -> errors.StagecError:
     shown = ", ".join(a.short() for a in trace.graph.in_avals[len(trace.captured) :]) or "no arrays"
     return location.error(
         errors.UnsupportedError,
@@ -121,7 +126,7 @@ def parse_targets(targets: str | Target | Iterable[str | Target]) -> list[Target
     return list(dict.fromkeys(portable))
 
 
-def from_trace(settings: JitSettings, trace: Trace, targets: Sequence[Target], weights: bool) -> Exported:
+def from_trace(settings: JitSettings, trace: TracedSignature, targets: Sequence[Target], weights: bool) -> Exported:
     """A traced signature, compiled for the targets."""
     options = settings.options()
     runnable = runnable_graph(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stagec.api.derivatives import check_callable, vjp
+from stagec.api.derivatives import vjp
 from stagec.api.flat import positions
 from stagec.api.jit import jit
+from stagec.core.functions import check_callable
 
 
 def fwd_and_bwd(
@@ -31,7 +32,7 @@ def fwd_and_bwd(
     >>> [float(ct) for ct in bwd(residuals, 1.0)]
     [4.0, 3.0]
     """
-    check_callable("fwd_and_bwd", fun)
+    check_callable("fwd_and_bwd", "stagec.fwd_and_bwd(f, 0)", fun)
 
     def fwd(*args: Any, **kwargs: Any) -> Any:
         chosen = positions(argnums, len(args), "fwd_and_bwd")

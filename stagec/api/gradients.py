@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Literal, overload
 
-from stagec.api.derivatives import check_callable, pull_back, refuse_reduce_axes
+from stagec.api.derivatives import pull_back, refuse_reduce_axes
 from stagec.api.flat import FlatFunction, leaf_names, operand, positions
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.boundary import short_tracebacks
 from stagec.core.callables import Aux, Function, P, X
+from stagec.core.functions import check_callable
 from stagec.core.wrapping import wraps
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of, literal
@@ -114,7 +115,7 @@ def value_and_grad(
     >>> float(value), float(slope)
     (9.0, 6.0)
     """
-    check_callable("value_and_grad", fun)
+    check_callable("value_and_grad", "stagec.value_and_grad(f)(x)", fun)
     refuse_reduce_axes("grad", reduce_axes)
 
     @short_tracebacks
@@ -193,7 +194,7 @@ def grad(
     >>> float(stagec.grad(snp.tanh)(0.0))
     1.0
     """
-    check_callable("grad", fun)
+    check_callable("grad", "stagec.grad(f)(x)", fun)
     both: Any = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
 
     @short_tracebacks

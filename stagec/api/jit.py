@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from stagec.api.arguments import ArgumentRules, ShapeDtypeStruct, leaf_aval, leaf_value, leaf_values
-from stagec.api.calls import SignatureCalls, forget_fast_paths
+from stagec.api.calls import FastPathDispatch, forget_fast_paths
 from stagec.api.checking import run_checked
 from stagec.api.pickling import reduced
-from stagec.api.placing import chosen_target
 from stagec.api.program import clear_executables
 from stagec.api.references import (
     TracedReferences,
@@ -22,7 +21,8 @@ from stagec.api.references import (
 )
 from stagec.api.settings import JitSettings
 from stagec.api.stages import Lowered, Traced
-from stagec.api.traces import Trace, all_traces, traces_of
+from stagec.api.targets import chosen_target
+from stagec.api.traces import TracedSignature, all_traces, traces_of
 from stagec.compiler import log
 from stagec.compiler.build import user_passes
 from stagec.control.call import jit_p
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class JitFunction(Function[P, R_co], SignatureCalls):
+class JitFunction(Function[P, R_co], FastPathDispatch):
     """A function that runs compiled. Made by `stagec.jit`."""
 
     def __init__(self, function: Callable[P, R_co], settings: JitSettings) -> None:
@@ -83,7 +83,7 @@ class JitFunction(Function[P, R_co], SignatureCalls):
             outs = write_back(trace, refs, outs)
         return trace.out_tree.unflatten(outs)
 
-    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Trace, list[Any]]:
+    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[TracedSignature, list[Any]]:
         """The trace for these arguments, recorded if new, and the leaves as operands.
 
         Raises:
@@ -96,7 +96,7 @@ class JitFunction(Function[P, R_co], SignatureCalls):
 
     def _traced_with_references(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Trace, list[Any], list[Ref]]:
+    ) -> tuple[TracedSignature, list[Any], list[Ref]]:
         """The same, and the references whose values are among the operands: arguments first, then those closed over."""
         rules = self._settings.rules
         args, kwargs = rules.bind(args, kwargs)
@@ -133,7 +133,7 @@ class JitFunction(Function[P, R_co], SignatureCalls):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         passed: tuple[int, ...],
-    ) -> Trace:
+    ) -> TracedSignature:
         names = rules.leaf_names(args, kwargs)
         out_tree: pytree.PyTreeDef | None = None
 
@@ -170,7 +170,7 @@ class JitFunction(Function[P, R_co], SignatureCalls):
         if passed or frame.used:
             names = names + ["a reference"] * len(frame.used)
             references = TracedReferences(len(passed), tuple(frame.used), tuple(frame.written))
-        return Trace(
+        return TracedSignature(
             graph,
             captured,
             in_tree,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from stagec.api.arguments import ShapeDtypeStruct, leaf_aval, leaf_value
-from stagec.api.calls import SignatureCalls
+from stagec.api.calls import FastPathDispatch
 from stagec.api.matching import Call, Form, Match, Problem, refusal
 from stagec.artifact import container, trees
 from stagec.artifact.container import Container, refuse
@@ -27,7 +27,7 @@ from stagec.runtime.memory import aligned_empty
 from stagec.runtime.placement import placement
 
 
-class Loaded(SignatureCalls):
+class Loaded(FastPathDispatch):
     """What `stagec.load` returns: a function, or several under their names.
 
     Attributes:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stagec.api.arguments import ArgumentRules, leaf_aval, leaf_value
-from stagec.api.traces import Trace
+from stagec.api.traces import TracedSignature
 from stagec.artifact.parameters import KINDS, Parameter, layout
 from stagec.artifact.trees import Malformed
 from stagec.core import dtypes, errors, pytree
@@ -22,7 +22,7 @@ _TEXT_LIMIT = 200
 _DEFAULT_BYTES = 1 << 16
 
 
-def parameters_of(rules: ArgumentRules, trace: Trace) -> list[Parameter]:
+def parameters_of(rules: ArgumentRules, trace: TracedSignature) -> list[Parameter]:
     """All parameters of a function: what the trace takes for them, what is fixed in it, and the defaults that fit."""
     args, kwargs = trace.in_tree.children()
     keywords = list(kwargs.node_data()[1])  # type: ignore[index]
@@ -52,7 +52,7 @@ def parameters_of(rules: ArgumentRules, trace: Trace) -> list[Parameter]:
     return _with_defaults(found, rules, trace)
 
 
-def _with_defaults(found: list[Parameter], rules: ArgumentRules, trace: Trace) -> list[Parameter]:
+def _with_defaults(found: list[Parameter], rules: ArgumentRules, trace: TracedSignature) -> list[Parameter]:
     defaults = {p.name: p.default for p in rules.parameters or () if p.default is not p.empty}
     avals = trace.graph.in_avals[len(trace.captured) :]
     rows: list[Parameter] = []

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from stagec.api.placing import device_for
+from stagec.api.targets import device_for
 from stagec.backends import Target
 from stagec.compiler import build
-from stagec.compiler.build import Options
+from stagec.compiler.build import ProgramOptions
 from stagec.control.expansion import expanded
 from stagec.core import errors, forking, location
 from stagec.core.cached import cached_property
@@ -47,7 +47,7 @@ def is_loaded(runnable: RunnableGraph) -> bool:
 def runnable_graph(
     graph: Graph,
     captured: Sequence[Any],
-    options: Options,
+    options: ProgramOptions,
     *,
     name: str,
     device: Device | None = None,
@@ -127,7 +127,7 @@ class GraphCode:
     def __init__(
         self,
         graph: Graph,
-        options: Options,
+        options: ProgramOptions,
         name: str,
         device: Device | None,
         argument_names: Sequence[str],
@@ -144,7 +144,7 @@ class GraphCode:
         self.options = self._with_weights(self._with_donation(options, donated), captured)
         self.source = ""
 
-    def _with_donation(self, options: Options, donated: Sequence[int]) -> Options:
+    def _with_donation(self, options: ProgramOptions, donated: Sequence[int]) -> ProgramOptions:
         """Pair each donated argument with a result of its shape and dtype."""
         pairs: list[tuple[int, int]] = []
         unused: list[str] = []
@@ -169,7 +169,7 @@ class GraphCode:
             return options
         return dataclasses.replace(options, donated=tuple(pairs))
 
-    def _with_weights(self, options: Options, captured: Sequence[int]) -> Options:
+    def _with_weights(self, options: ProgramOptions, captured: Sequence[int]) -> ProgramOptions:
         """Name the captured arrays that products may read packed."""
         if not options.target.on.is_host or not options.kernels:
             return options

@@ -9,7 +9,7 @@ from stagec.core import errors, location
 from stagec.primitives.references import Ref, write
 
 if TYPE_CHECKING:
-    from stagec.api.traces import Trace
+    from stagec.api.traces import TracedSignature
 
 
 class TracedReferences(NamedTuple):
@@ -42,7 +42,7 @@ def passed_references(leaves: Sequence[Any], names: Callable[[], Sequence[str]])
     return found
 
 
-def all_references(trace: Trace, passed: dict[int, Ref]) -> list[Ref]:
+def all_references(trace: TracedSignature, passed: dict[int, Ref]) -> list[Ref]:
     """The references of a call: those passed, then those that the function closes over.
 
     Raises:
@@ -61,7 +61,7 @@ def all_references(trace: Trace, passed: dict[int, Ref]) -> list[Ref]:
     return refs
 
 
-def write_back(trace: Trace, refs: Sequence[Ref], outs: Sequence[Any]) -> list[Any]:
+def write_back(trace: TracedSignature, refs: Sequence[Ref], outs: Sequence[Any]) -> list[Any]:
     """Write the last values, and return the function's own results."""
     assert trace.references is not None, "the trace has references"
     count = len(outs) - len(refs)
@@ -72,7 +72,7 @@ def write_back(trace: Trace, refs: Sequence[Ref], outs: Sequence[Any]) -> list[A
     return list(outs[:count])
 
 
-def only_called(trace: Trace) -> errors.UnsupportedError:
+def only_called(trace: TracedSignature) -> errors.UnsupportedError:
     """The error for a stage of a program that reads or writes references."""
     return location.error(
         errors.UnsupportedError,

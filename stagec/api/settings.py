@@ -6,11 +6,11 @@ import dataclasses
 from typing import Any
 
 from stagec.api.arguments import ArgumentRules
-from stagec.api.placing import device_for
 from stagec.api.program import RunnableGraph, runnable_graph
-from stagec.api.traces import Trace
+from stagec.api.targets import device_for
+from stagec.api.traces import TracedSignature
 from stagec.backends import Target
-from stagec.compiler.build import Options
+from stagec.compiler.build import ProgramOptions
 from stagec.core.config import config
 from stagec.runtime.device import Device, cpu, default
 from stagec.runtime.placement import placement, target_for
@@ -39,7 +39,7 @@ class JitSettings:
     fast_math: bool | None = None
     passes: tuple[Any, ...] = ()
 
-    def placement(self, trace: Trace, values: list[Any]) -> tuple[Device, bool]:
+    def placement(self, trace: TracedSignature, values: list[Any]) -> tuple[Device, bool]:
         """Where a call with these values runs, and whether its results are committed to that device."""
         if self.device is not None:
             return self.device, True
@@ -53,16 +53,16 @@ class JitSettings:
             lambda i: f"a value that {trace.name} closes over" if i < hidden else names[i - hidden],
         )
 
-    def options(self, device: Device | None = None) -> Options:
+    def options(self, device: Device | None = None) -> ProgramOptions:
         """What a compile for a device, by default the chosen one, depends on now."""
         fast_math = config.fast_math if self.fast_math is None else self.fast_math
         target = self.target
         if target is None:
             device = device or self.device or (default() if config.default_device else None)
             target = Target.parse(config.target) if device is None else target_for(device)
-        return Options(target, fast_math, self.passes)
+        return ProgramOptions(target, fast_math, self.passes)
 
-    def runnable(self, trace: Trace, device: Device | None = None) -> RunnableGraph:
+    def runnable(self, trace: TracedSignature, device: Device | None = None) -> RunnableGraph:
         """The runnable form of a trace under the current options."""
         options = self.options(device)
         if device is None and options.target.on.is_host:

@@ -10,7 +10,7 @@ from stagec.api.matching import Call, Form, Problem, refusal
 from stagec.api.parameters import parameters_of
 from stagec.api.program import RunnableGraph
 from stagec.api.settings import JitSettings
-from stagec.api.traces import Trace
+from stagec.api.traces import TracedSignature
 from stagec.compiler import build, dump
 from stagec.core import location, pytree
 from stagec.core.config import config
@@ -65,7 +65,7 @@ def struct(aval: Any) -> ShapeDtypeStruct:
     return ShapeDtypeStruct(aval.shape, aval.dtype, aval.weak_type)
 
 
-def _described(kind: str, trace: Trace, target: str = "") -> str:
+def _described(kind: str, trace: TracedSignature, target: str = "") -> str:
     """A `repr`: the function's name, its arguments and results, and what it is compiled for."""
     avals = trace.graph.in_avals[len(trace.captured) :]
     given = [f"{name}: {aval.long()}" for name, aval in zip(trace.leaf_names, avals)]
@@ -85,7 +85,7 @@ def _saved(compiled: str) -> str:
 class Traced(OwnCopy):
     """A function traced for one signature."""
 
-    def __init__(self, settings: JitSettings, trace: Trace, device: Device | None) -> None:
+    def __init__(self, settings: JitSettings, trace: TracedSignature, device: Device | None) -> None:
         self._settings = settings
         self._trace = trace
         self._device = device
@@ -128,7 +128,7 @@ class Traced(OwnCopy):
 class Lowered(OwnCopy):
     """A program that can be printed at each of its stages, and compiled."""
 
-    def __init__(self, settings: JitSettings, trace: Trace, device: Device | None) -> None:
+    def __init__(self, settings: JitSettings, trace: TracedSignature, device: Device | None) -> None:
         self._settings = settings
         self._trace = trace
         self._device = device

@@ -19,10 +19,10 @@ from stagec.runtime.device import Device
 if TYPE_CHECKING:
     from stagec.api.program import RunnableGraph
     from stagec.api.references import TracedReferences
-    from stagec.compiler.build import Options
+    from stagec.compiler.build import ProgramOptions
 
 
-class Trace:
+class TracedSignature:
     """One traced signature of a function."""
 
     __slots__ = (
@@ -52,7 +52,7 @@ class Trace:
         # Position or name, type, and value of each static argument.
         self.static = static
         self.references = references
-        self.runnables: dict[tuple[Options, Device | None], RunnableGraph] = {}
+        self.runnables: dict[tuple[ProgramOptions, Device | None], RunnableGraph] = {}
 
 
 class _UnderWay:
@@ -79,9 +79,9 @@ class TraceCache:
     """Traces by signature: shared by all `jit`s of one function with equal rules."""
 
     def __init__(self) -> None:
-        self.traces: dict[Any, Trace] = {}
+        self.traces: dict[Any, TracedSignature] = {}
 
-    def get(self, key: Any) -> Trace | None:
+    def get(self, key: Any) -> TracedSignature | None:
         """The trace of a signature, if there is one.
 
         Raises:
@@ -89,7 +89,7 @@ class TraceCache:
         """
         return self.traces.get(key)
 
-    def made(self, key: Any, make: Callable[[], Trace]) -> Trace:
+    def made(self, key: Any, make: Callable[[], TracedSignature]) -> TracedSignature:
         """The trace of a signature, by `make` where there is none; one thread makes it while others wait.
 
         A thread does not wait where that would never end: in the trace itself,
@@ -120,7 +120,7 @@ class TraceCache:
                     del _under_way[self, key]
             mine.done.set()
 
-    def _keep(self, key: Any, trace: Trace) -> Trace:
+    def _keep(self, key: Any, trace: TracedSignature) -> TracedSignature:
         # What closes over an outer trace's values is of that trace alone.
         inner = trace.references is not None and any(r._trace is not None for r in trace.references.outer)
         if not inner and not any(isinstance(c, Tracer) for c in trace.captured):

@@ -198,7 +198,7 @@ class StoredCode:
         target = target_for(device)
         if target.missing_here():
             raise self._nothing_fits()
-        options = build.Options(target, signature.fast_math, (), signature.reuse)
+        options = build.ProgramOptions(target, signature.fast_math, (), signature.reuse)
         program = build.obtain_text(
             self.file.stablehlo(self.name, signature),
             options,

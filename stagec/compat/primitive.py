@@ -10,7 +10,7 @@ import numpy as np
 from stagec.control.expansion import UserPrimitive
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import NOT_WRITTEN, Absent
+from stagec.core.primitive import NOT_WRITTEN, MissingRule
 from stagec.core.trace import bind
 from stagec.core.zero import Zero, is_linear, is_zero, zero_of
 from stagec.primitives.convert import as_array
@@ -133,7 +133,7 @@ class Primitive(UserPrimitive):
     def transpose(self) -> Any:
         rule = transposes.get(self)
         if rule is None:
-            return Absent("nobody has written the rule that transposes it")
+            return MissingRule("nobody has written the rule that transposes it")
 
         def transpose(cts: Any, *operands: Any, **params: Any) -> Any:
             given = [_given(ct) for ct in cts] if self.multiple else _given(cts)

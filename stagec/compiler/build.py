@@ -32,7 +32,7 @@ from stagec.runtime import interruptible
 
 
 @dataclass(frozen=True)
-class Options:
+class ProgramOptions:
     """What a compiled program depends on besides its graph.
 
     Args:
@@ -162,7 +162,7 @@ class _Lock:
         self.held = threading.RLock()
 
 
-def obtain(graph: Graph, options: Options, name: str, argument_names: Sequence[str] = ()) -> Program:
+def obtain(graph: Graph, options: ProgramOptions, name: str, argument_names: Sequence[str] = ()) -> Program:
     """The compiled program of a graph: from the disk if it is there, else from the compiler."""
     return fetch(
         options.contributors(graph), name, lambda digest: compile_graph(graph, options, name, argument_names, digest)
@@ -198,7 +198,7 @@ def _fetched(
         return Program(digest, payload, meta, "compiled", contributors)
 
 
-def obtain_text(text: str, options: Options, name: str, *, driver: str, branches: bool, quick: bool) -> Program:
+def obtain_text(text: str, options: ProgramOptions, name: str, *, driver: str, branches: bool, quick: bool) -> Program:
     """The compiled program of StableHLO text, as `Exported.mlir_module` gives it: from the disk, else compiled.
 
     Args:
@@ -227,7 +227,7 @@ def obtain_text(text: str, options: Options, name: str, *, driver: str, branches
     return fetch(contributors, name, compile)
 
 
-def lower_graph(graph: Graph, options: Options, name: str, argument_names: Sequence[str] = ()) -> Any:
+def lower_graph(graph: Graph, options: ProgramOptions, name: str, argument_names: Sequence[str] = ()) -> Any:
     """The StableHLO module of a graph, as `ir.Module`."""
     mlir.load()
     from stagec.lowering.lower import lower
@@ -237,12 +237,12 @@ def lower_graph(graph: Graph, options: Options, name: str, argument_names: Seque
     return interruptible.call(lambda: lower(graph, name, argument_names, donated, backend))
 
 
-def optimize(module: Any, options: Options, on_pass: Any = None) -> Any:
+def optimize(module: Any, options: ProgramOptions, on_pass: Any = None) -> Any:
     """Run the passes over a module, in place; returns their report."""
     return interruptible.call(lambda: _optimized(module, options, on_pass))
 
 
-def _optimized(module: Any, options: Options, on_pass: Any) -> Any:
+def _optimized(module: Any, options: ProgramOptions, on_pass: Any) -> Any:
     import passes
     from passes.analysis.in_place import keep_safe_reuse
     from stagec.compiler import ready
@@ -267,7 +267,7 @@ def _announced(name: str, operations: int, target: Target) -> Iterator[None]:
 
 
 def compile_graph(
-    graph: Graph, options: Options, name: str, argument_names: Sequence[str] = (), digest: str = ""
+    graph: Graph, options: ProgramOptions, name: str, argument_names: Sequence[str] = (), digest: str = ""
 ) -> tuple[bytes, dict[str, Any]]:
     """Lower, optimize and compile; returns the module's bytes and what the runtime must know.
 
@@ -302,7 +302,7 @@ def compile_graph(
 
 
 def _compile_optimized(
-    module: Any, options: Options, name: str, queue: str, callbacks: bool = False
+    module: Any, options: ProgramOptions, name: str, queue: str, callbacks: bool = False
 ) -> tuple[bytes, dict[str, Any]]:
     """The module's bytes, and what can be told from the module of how to run it."""
     from stagec.compiler import driver, outside

@@ -68,7 +68,7 @@ class Opened(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompilerResult:
     """A compiled program and how it came about.
 
     Attributes:
@@ -90,7 +90,7 @@ class Compiled:
 
 def compile_module(
     module: Any, target: Target, *, options: CompileOptions | None = None, name: str = "main"
-) -> Compiled:
+) -> CompilerResult:
     """Compile a StableHLO module, going down the ladder of flag sets until one works.
 
     Safe to call from many threads at once; other Python threads run meanwhile.
@@ -115,7 +115,7 @@ def compile_module(
     return interruptible.call(lambda: _compiled(given, target, options, name, started))
 
 
-def _compiled(given: bytes, target: Target, options: CompileOptions, name: str, started: float) -> Compiled:
+def _compiled(given: bytes, target: Target, options: CompileOptions, name: str, started: float) -> CompilerResult:
     attempts: list[Attempt] = []
     with opened(given, target, name, options) as found:
         for rung, ready in rungs(found.source, target, options, found.traits, found.module):
@@ -141,7 +141,7 @@ def _compiled(given: bytes, target: Target, options: CompileOptions, name: str, 
         raise diag.compile_error(name, str(target), attempts, saved)
     log.event("compile", "compiled", name=name, target=str(target), flags=rung.name, seconds=seconds, bytes=len(vmfb))
     said = [d for a in attempts for d in a.diagnostics] if len(attempts) == 1 else attempts[-1].diagnostics
-    return Compiled(vmfb, rung.name, seconds, tuple(attempts), diag.warnings(said), ready.memory)
+    return CompilerResult(vmfb, rung.name, seconds, tuple(attempts), diag.warnings(said), ready.memory)
 
 
 def _without_races(vmfb: bytes, attempt: Attempt) -> tuple[bytes, Attempt]:

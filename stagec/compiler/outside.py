@@ -40,7 +40,7 @@ def is_needed(target: Target) -> bool:
 
 def compile_module(
     module: Any, target: Target, *, options: CompileOptions | None = None, name: str = "main"
-) -> driver.Compiled:
+) -> driver.CompilerResult:
     """As `driver.compile_module`, in a new process of Python, which takes half a second longer.
 
     After a crash, the remaining flag sets are tried, each in another process.

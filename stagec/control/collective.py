@@ -12,9 +12,9 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.axis import axis_length, unbound
 from stagec.core.callables import X
-from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Absent, Primitive, SinglePrimitive
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, MissingRule, Primitive, SinglePrimitive
 from stagec.primitives import arithmetic, reduce, shape, slicing
-from stagec.primitives.broadcast import linear, to_front
+from stagec.primitives.broadcast import linear, moveaxis_to_front
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.iota import iota
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
@@ -53,7 +53,7 @@ def _sum_over(x: Any, dim: int | None, size: Any) -> Any:
     return reduce.reduce_sum(x, (dim,))
 
 
-_NO_DERIVATIVE = Absent("the extreme over a batch has no rule; sum or gather instead")
+_NO_DERIVATIVE = MissingRule("the extreme over a batch has no rule; sum or gather instead")
 
 psum_p: SinglePrimitive = SinglePrimitive(
     "psum",
@@ -98,7 +98,7 @@ def _gather_batch(primitive: Primitive, args: Any, dims: Any, size: Any, params:
     (x,), (dim,) = args, dims
     if params["axis_name"] != size.name:
         return primitive(x, **params), None if dim is None else dim + 1
-    return to_front(x, dim, size), None
+    return moveaxis_to_front(x, dim, size), None
 
 
 all_gather_p = SinglePrimitive(

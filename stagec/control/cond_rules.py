@@ -24,7 +24,7 @@ from stagec.core.primitive import Primitive
 from stagec.core.zero import Zero, differentiable, is_linear, is_zero
 from stagec.primitives import logic
 from stagec.primitives.barrier import stop_gradient
-from stagec.primitives.broadcast import broadcast_in_dim_p, to_front, zeros
+from stagec.primitives.broadcast import broadcast_in_dim_p, moveaxis_to_front, zeros
 from stagec.primitives.operand import aval_of
 from stagec.transforms.linearize import PartialTrace
 
@@ -137,7 +137,7 @@ def _ct(operand: Any, on: bool, results: Any) -> Any:
 def batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
     branches = params["branches"]
     which = tuple([d is not None for d in dims[1:]])
-    operands = [to_front(a, d) for a, d in zip(args[1:], dims[1:])]
+    operands = [moveaxis_to_front(a, d) for a, d in zip(args[1:], dims[1:])]
     if dims[0] is None:
         kinds = either(*[batched(g, which, size)[1] for g in branches])
         graphs = tuple([batched(g, which, size, kinds)[0] for g in branches])

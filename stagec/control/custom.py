@@ -11,10 +11,10 @@ from stagec.core import errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, GraphTrace, replay, trace_flat
-from stagec.core.primitive import Absent, MultiplePrimitive, Primitive
+from stagec.core.primitive import MissingRule, MultiplePrimitive, Primitive
 from stagec.core.trace import Trace, trace_of
 from stagec.core.zero import differentiable, is_zero, zero_of
-from stagec.primitives.broadcast import instantiate, to_front, transpose_p
+from stagec.primitives.broadcast import instantiate, moveaxis_to_front, transpose_p
 from stagec.primitives.operand import aval_of
 from stagec.primitives.reduce import reduce_sum
 from stagec.transforms.batch import BatchTrace, batch_flat, batch_front
@@ -210,7 +210,7 @@ def _batch_vjp(primitive: Any, args: Any, dims: Any, size: Any, params: dict[str
             return [*outs, *residuals]
 
         found, out_dims = batch_flat(forward, primals[captured:], own, size, resumed=size)
-        outs = [to_front(o, d, size) for o, d in zip(found[:count], out_dims)]
+        outs = [moveaxis_to_front(o, d, size) for o, d in zip(found[:count], out_dims)]
         residuals, residual_dims = found[count:], out_dims[count:]
 
         def pulled(values: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
@@ -236,7 +236,7 @@ def _batch_vjp(primitive: Any, args: Any, dims: Any, size: Any, params: dict[str
 
 def _unbatched(ct: Any, dim: int | None, wanted: int | None, size: int) -> Any:
     """A batch of cotangents as one for an operand whose batch axis is `wanted`; without one, they are added."""
-    front = to_front(ct, dim, size)
+    front = moveaxis_to_front(ct, dim, size)
     if wanted is None:
         return reduce_sum(front, (0,))
     rank = aval_of(front).ndim
@@ -309,7 +309,7 @@ custom_lin_p = _ReverseOnly(
     shape=_lin_shape,
     eval=_lin_eval,
     lower=_lin_lower,
-    jvp=Absent("custom_vjp functions have no forward mode"),
+    jvp=MissingRule("custom_vjp functions have no forward mode"),
     transpose=_lin_transpose,
     batch=_lin_batch,
 )

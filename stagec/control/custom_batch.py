@@ -15,7 +15,7 @@ from stagec.core.graph import Graph, GraphTrace, replay, trace_flat
 from stagec.core.primitive import MultiplePrimitive, Primitive
 from stagec.core.trace import trace_of
 from stagec.core.zero import differentiable, is_zero, zero_of
-from stagec.primitives.broadcast import instantiate, to_front
+from stagec.primitives.broadcast import instantiate, moveaxis_to_front
 from stagec.primitives.operand import aval_of
 from stagec.transforms.jvp import jvp_flat
 from stagec.transforms.linearize import PartialTrace
@@ -86,7 +86,7 @@ def _jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, An
         for i, on in zip(given, batched[count:]):
             which[i] |= on
         every = [*which, *[which[i] for i in given]]
-        whole = [v if on or not now else to_front(v, None, size) for v, on, now in zip(values, batched, every)]
+        whole = [v if on or not now else moveaxis_to_front(v, None, size) for v, on, now in zip(values, batched, every)]
         kinds: Sequence[bool] = ()
 
         def ruled(*xs: Any) -> list[Any]:
@@ -117,7 +117,7 @@ def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[s
             f"{rule.name} has a rule for vmap of its own, and closes over a value that is batched",
             fix="pass the value as an argument, so that the rule gets its batch",
         )
-    values = [to_front(a, d) for a, d in zip(args[captured:], dims[captured:])]
+    values = [moveaxis_to_front(a, d) for a, d in zip(args[captured:], dims[captured:])]
     outs, batched = rule.derive(int(size), [d is not None for d in dims[captured:]], values)
     return outs, [0 if on else None for on in batched]
 

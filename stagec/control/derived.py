@@ -10,7 +10,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation, Graph, prune, replay, trace_flat
 from stagec.core.trace import current
 from stagec.core.zero import Linear, is_zero, zero_of
-from stagec.primitives.broadcast import instantiate, spread_to, to_front
+from stagec.primitives.broadcast import instantiate, moveaxis_to_front, spread_to
 from stagec.transforms.batch import batch_flat
 from stagec.transforms.jvp import jvp_flat
 from stagec.transforms.linearize import PartialTrace
@@ -237,7 +237,7 @@ def batched(graph: Graph, which: Flags, size: int, forced: Flags = ()) -> tuple[
             dims = [0 if on else None for on in which]
             outs, found = batch_flat(lambda *xs: replay(graph, xs), values, dims, size)
             kinds = either([d is not None for d in found], forced or [False] * len(outs))
-            return [to_front(o, d, size) if on else o for o, d, on in zip(outs, found, kinds)]
+            return [moveaxis_to_front(o, d, size) if on else o for o, d, on in zip(outs, found, kinds)]
 
         avals = [a.update(shape=(size, *a.shape)) if on else a for a, on in zip(graph.in_avals, which)]
         return record_flat(whole, avals), kinds

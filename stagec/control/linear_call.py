@@ -11,9 +11,9 @@ from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import R
 from stagec.core.graph import Graph, replay
-from stagec.core.primitive import Absent, MultiplePrimitive, Primitive
+from stagec.core.primitive import MissingRule, MultiplePrimitive, Primitive
 from stagec.core.zero import is_linear, is_zero, zero_of
-from stagec.primitives.broadcast import instantiate, to_front
+from stagec.primitives.broadcast import instantiate, moveaxis_to_front
 from stagec.primitives.operand import aval_of
 from stagec.primitives.rules import add_p, no_rule
 
@@ -53,7 +53,7 @@ def _sum(x: Any, y: Any) -> Any:
 
 def _transpose(cts: Any, *operands: Any, graph: Graph, transposed: Graph, count: int) -> list[Any]:
     if any(map(is_linear, operands[:count])):
-        why = Absent("it is linear in linear_args only", "pass what is differentiated linearly in linear_args")
+        why = MissingRule("it is linear in linear_args only", "pass what is differentiated linearly in linear_args")
         raise no_rule(linear_call_p, "transposed", why)
     values = [*operands[:count], *map(instantiate, cts)]
     found = linear_call_p(*values, graph=transposed, transposed=graph, count=count)
@@ -63,9 +63,9 @@ def _transpose(cts: Any, *operands: Any, graph: Graph, transposed: Graph, count:
 def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
     graph, transposed, count = params["graph"], params["transposed"], params["count"]
     which = [d is not None for d in dims[:count]]
-    values = [to_front(a, d) for a, d in zip(args[:count], dims)]
+    values = [moveaxis_to_front(a, d) for a, d in zip(args[:count], dims)]
     # What is linear is batched throughout, so that the two stay each other's transposes.
-    values += [to_front(a, d, size) for a, d in zip(args[count:], dims[count:])]
+    values += [moveaxis_to_front(a, d, size) for a, d in zip(args[count:], dims[count:])]
     ins, outs = [True] * (len(args) - count), [True] * len(graph.outputs)
     forward, _ = batched(graph, (*which, *ins), size, tuple(outs))
     backward, _ = batched(transposed, (*which, *outs), size, tuple(ins))

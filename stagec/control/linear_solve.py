@@ -12,10 +12,10 @@ from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import R
 from stagec.core.graph import Graph, replay
-from stagec.core.primitive import Absent, MultiplePrimitive, Primitive
+from stagec.core.primitive import MissingRule, MultiplePrimitive, Primitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives import arithmetic
-from stagec.primitives.broadcast import instantiate, to_front
+from stagec.primitives.broadcast import instantiate, moveaxis_to_front
 from stagec.primitives.operand import aval_of
 from stagec.primitives.rules import no_rule
 
@@ -60,7 +60,7 @@ def _minus(x: Any, y: Any) -> Any:
     return arithmetic.neg(y) if is_zero(x) else arithmetic.sub(x, y)
 
 
-_NO_TRANSPOSE = Absent(
+_NO_TRANSPOSE = MissingRule(
     "custom_linear_solve got no transpose_solve",
     "give transpose_solve, or symmetric=True if matvec is its own transpose",
 )
@@ -88,8 +88,8 @@ def _transpose(
 def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
     count = params["count"]
     which = tuple([d is not None for d in dims[:count]]) + (True,) * (len(args) - count)
-    values = [to_front(a, d) for a, d in zip(args[:count], dims)]
-    values += [to_front(a, d, size) for a, d in zip(args[count:], dims[count:])]
+    values = [moveaxis_to_front(a, d) for a, d in zip(args[:count], dims)]
+    values += [moveaxis_to_front(a, d, size) for a, d in zip(args[count:], dims[count:])]
 
     def whole(graph: Graph | None) -> Graph | None:
         return None if graph is None else batched(graph, which, size, (True,) * len(graph.outputs))[0]

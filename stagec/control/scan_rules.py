@@ -24,7 +24,7 @@ from stagec.core.graph import Equation, Graph, Literal, Var, has_effects, prune,
 from stagec.core.primitive import Primitive
 from stagec.core.zero import Linear, Zero, is_linear, is_zero
 from stagec.primitives import arithmetic
-from stagec.primitives.broadcast import instantiate, to_front, transpose_p, zeros
+from stagec.primitives.broadcast import instantiate, moveaxis_to_front, transpose_p, zeros
 from stagec.primitives.operand import aval_of
 from stagec.transforms.linearize import PartialTrace
 
@@ -269,8 +269,8 @@ def batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[st
     whole, kinds = batched(graph, (*c_on, *i_on, *x_on), size, forced)
     c, i, x = cut(list(zip(args, dims)), consts, carry)
     values = (
-        [to_front(a, d) for a, d in c],
-        [to_front(a, d, size) if on else a for (a, d), on in zip(i, i_on)],
+        [moveaxis_to_front(a, d) for a, d in c],
+        [moveaxis_to_front(a, d, size) if on else a for (a, d), on in zip(i, i_on)],
         [_to_second(a, d) for a, d in x],
     )
     results = _scan(primitive, whole, *values, params)

@@ -24,7 +24,7 @@ from stagec.core.graph import Equation, Graph, Var, prune, replay
 from stagec.core.primitive import Primitive
 from stagec.core.zero import Zero, is_zero
 from stagec.primitives import logic
-from stagec.primitives.broadcast import broadcast_in_dim_p, instantiate, to_front
+from stagec.primitives.broadcast import broadcast_in_dim_p, instantiate, moveaxis_to_front
 from stagec.primitives.operand import aval_of
 from stagec.primitives.reduce import reduce_or_p
 from stagec.transforms.linearize import PartialTrace
@@ -111,10 +111,10 @@ def batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[st
         params["body"], ("while batch", params["cond"], flags, size), lambda: _batched(params, flags, size)
     )
     c, b, i = cut(list(zip(args, dims)), *sizes)
-    consts = [to_front(a, d) for a, d in c]
+    consts = [moveaxis_to_front(a, d) for a, d in c]
     # Where each lane has its own condition, the body asks it too.
-    body_consts = [*(consts if lanes else []), *[to_front(a, d) for a, d in b]]
-    carry = [to_front(a, d, size) if on else a for (a, d), on in zip(i, i_on)]
+    body_consts = [*(consts if lanes else []), *[moveaxis_to_front(a, d) for a, d in b]]
+    carry = [moveaxis_to_front(a, d, size) if on else a for (a, d), on in zip(i, i_on)]
     results = primitive(
         *consts, *body_consts, *carry, cond=cond, body=body, cond_consts=len(consts), body_consts=len(body_consts)
     )

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from stagec.core.array import Array
 
 
-class Absent:
+class MissingRule:
     """A rule that does not exist, said on purpose.
 
     Args:
@@ -27,10 +27,10 @@ class Absent:
         return self.reason
 
 
-NOT_DIFFERENTIABLE = Absent("its results do not change smoothly")
-NOT_LINEAR = Absent("it is not linear")
-NO_OPERANDS = Absent("it has no operands")
-NOT_WRITTEN = Absent("nobody has written the rule")
+NOT_DIFFERENTIABLE = MissingRule("its results do not change smoothly")
+NOT_LINEAR = MissingRule("it is not linear")
+NO_OPERANDS = MissingRule("it has no operands")
+NOT_WRITTEN = MissingRule("nobody has written the rule")
 
 Rule = Any
 
@@ -46,7 +46,7 @@ class Primitive:
       jvp: `(primitive, primals, tangents, params) -> (result, tangent)`; a tangent may be a `Zero`.
       transpose: `(ct, *operands, **params) -> cotangents`; a `Linear` stands for each operand that gets one.
       batch: `(primitive, args, dims, size, params) -> (result, dim)`; a dim is the batch axis, or None.
-        Each of the three may be an `Absent` that says why there is none.
+        Each of the three may be an `MissingRule` that says why there is none.
       partial: `(trace, args, params) -> results`, how a row with inner graphs is split into known and unknown.
       python: `(code, *values, **params) -> value`, a line of NumPy for a plan; None where `eval` has to be called.
       trim: `(equation, live) -> equation`, how a row with inner graphs sheds results that are not used.

@@ -9,7 +9,7 @@ import numpy as np
 from stagec.control.loops import fori_loop
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import Absent, MultiplePrimitive
+from stagec.core.primitive import MissingRule, MultiplePrimitive
 from stagec.factorizations.qr import reflector
 from stagec.factorizations.row import each_matrix, factorization, matrix_argument
 from stagec.numpy.choice import where
@@ -94,7 +94,7 @@ hessenberg_p = factorization(
     shape=_shape,
     eval=_eval,
     algorithm=_algorithm,
-    jvp=Absent("its reflections are not a smooth function of the matrix", "differentiate eigvals, or eigh"),
+    jvp=MissingRule("its reflections are not a smooth function of the matrix", "differentiate eigvals, or eigh"),
 )
 
 

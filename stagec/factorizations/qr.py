@@ -12,7 +12,7 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.dtype_info import finfo
 from stagec.core.libraries import has_scipy
-from stagec.core.primitive import Absent, MultiplePrimitive, SinglePrimitive
+from stagec.core.primitive import MissingRule, MultiplePrimitive, SinglePrimitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.lu import solve_matrix
 from stagec.factorizations.row import adjoint, each_matrix, factorization, matrix_argument, panels
@@ -25,7 +25,7 @@ from stagec.numpy.rounding import conj
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.broadcast import instantiate, zeros
 from stagec.primitives.joining import concatenate
-from stagec.primitives.operand import Operand, as_operand, aval_of, uniform
+from stagec.primitives.operand import Operand, as_operand, aval_of, promote_weak_scalars
 from stagec.primitives.slicing import (
     dynamic_index_in_dim,
     dynamic_slice_in_dim,
@@ -160,7 +160,7 @@ packed_qr_p = factorization(
     shape=_packed_shape,
     eval=_packed_eval,
     algorithm=lambda a: packed(a),
-    jvp=Absent("its reflections are not a smooth function of the matrix", "differentiate qr"),
+    jvp=MissingRule("its reflections are not a smooth function of the matrix", "differentiate qr"),
 )
 
 
@@ -226,7 +226,7 @@ householder_product_p = factorization(
     shape=lambda a, scales: a.strip_weak_type(),
     eval=_product_eval,
     algorithm=product,
-    jvp=Absent("nobody has written the rule", "differentiate qr"),
+    jvp=MissingRule("nobody has written the rule", "differentiate qr"),
     ranks=(2, 1),
 )
 
@@ -243,7 +243,7 @@ def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
     Array([[ 0.],
            [-1.]], dtype=float32)
     """
-    a, taus = uniform(a, taus)
+    a, taus = promote_weak_scalars(a, taus)
     a = matrix_argument("householder_product", a)
     shape, given = aval_of(a).shape, aval_of(taus).shape
     if given[:-1] != shape[:-2] or not given or given[-1] > shape[-1] or shape[-1] > shape[-2]:

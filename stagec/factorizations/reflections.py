@@ -8,12 +8,12 @@ from stagec.control.loops import fori_loop
 from stagec.core import errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import Absent, SinglePrimitive
+from stagec.core.primitive import MissingRule, SinglePrimitive
 from stagec.factorizations.qr import reflections_eval, unit_vectors
 from stagec.factorizations.row import adjoint, factorization, matrix_argument
 from stagec.numpy.rounding import conj
 from stagec.primitives.checks import same_dtype
-from stagec.primitives.operand import Operand, aval_of, uniform
+from stagec.primitives.operand import Operand, aval_of, promote_weak_scalars
 from stagec.primitives.slicing import dynamic_index_in_dim
 from stagec.typing import ArrayLike
 
@@ -50,7 +50,7 @@ ormqr_p = factorization(
     shape=_shape,
     eval=_eval,
     algorithm=_algorithm,
-    jvp=Absent("its reflections are not a smooth function of a matrix", "differentiate qr, and multiply by its Q"),
+    jvp=MissingRule("its reflections are not a smooth function of a matrix", "differentiate qr, and multiply by its Q"),
     ranks=(2, 1, 2),
 )
 
@@ -72,7 +72,7 @@ def ormqr(a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, tra
     Array([[-3.],
            [-4.]], dtype=float32)
     """
-    a, taus, c = uniform(a, taus, c)
+    a, taus, c = promote_weak_scalars(a, taus, c)
     same_dtype("ormqr", (aval_of(a), aval_of(taus), aval_of(c)))
     a, c = matrix_argument("ormqr", a), matrix_argument("ormqr", c)
     shape, given, rows = aval_of(a).shape, aval_of(taus).shape, aval_of(c).shape

@@ -18,7 +18,7 @@ from stagec.numpy.creation import eye
 from stagec.numpy.diagonals import diagonal as diagonal_of_axes, tril
 from stagec.numpy.manipulation import matrix_transpose
 from stagec.numpy.rounding import conj
-from stagec.primitives.broadcast import to_front, zeros
+from stagec.primitives.broadcast import moveaxis_to_front, zeros
 from stagec.primitives.checks import check_dtype
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, aval_of
@@ -109,7 +109,7 @@ def batch_of(multiple: bool) -> Callable[..., Any]:
     def batch(
         primitive: Primitive, args: Sequence[Any], dims: Sequence[int | None], size: int, params: dict[str, Any]
     ) -> Any:
-        out = primitive(*(to_front(a, d, size) for a, d in zip(args, dims)), **params)
+        out = primitive(*(moveaxis_to_front(a, d, size) for a, d in zip(args, dims)), **params)
         return (out, [0] * len(out)) if multiple else (out, 0)
 
     return batch

@@ -12,7 +12,7 @@ import numpy as np
 
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import Absent, MultiplePrimitive
+from stagec.core.primitive import MissingRule, MultiplePrimitive
 from stagec.factorizations.francis import triangularized
 from stagec.factorizations.hessenberg import packed_hessenberg
 from stagec.factorizations.row import each_matrix, factorization, matrix_argument
@@ -59,7 +59,7 @@ schur_p = factorization(
     shape=_shape,
     eval=_eval,
     algorithm=_algorithm,
-    jvp=Absent("nobody has written the rule", "differentiate eigvals, or eigh"),
+    jvp=MissingRule("nobody has written the rule", "differentiate eigvals, or eigh"),
 )
 
 

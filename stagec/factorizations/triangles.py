@@ -9,7 +9,7 @@ import numpy as np
 from stagec.control.loops import fori_loop
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import Absent, SinglePrimitive
+from stagec.core.primitive import MissingRule, SinglePrimitive
 from stagec.factorizations.row import diagonal, each_matrix, factorization
 from stagec.factorizations.vectors import at, put
 from stagec.numpy.choice import where
@@ -19,7 +19,7 @@ from stagec.primitives.broadcast import zeros
 from stagec.primitives.operand import aval_of
 from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 
-_NO_RULE = Absent("nobody has written the rule", "differentiate eigvals, or eigh")
+_NO_RULE = MissingRule("nobody has written the rule", "differentiate eigvals, or eigh")
 
 
 def _column(x: Array, j: Any) -> Array:

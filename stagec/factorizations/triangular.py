@@ -19,7 +19,7 @@ from stagec.numpy.padding import pad
 from stagec.numpy.rounding import conj
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.broadcast import instantiate, zeros
-from stagec.primitives.operand import Operand, aval_of, uniform
+from stagec.primitives.operand import Operand, aval_of, promote_weak_scalars
 from stagec.primitives.slicing import (
     dynamic_index_in_dim,
     dynamic_slice,
@@ -178,7 +178,7 @@ def triangular_solve(
     Array([[1.],
            [2.]], dtype=float32)
     """
-    a, b = uniform(a, b)
+    a, b = promote_weak_scalars(a, b)
     a = matrix_argument("triangular_solve", a, square=True)
     b = matrix_argument("triangular_solve", b)
     a_aval, b_aval = aval_of(a), aval_of(b)

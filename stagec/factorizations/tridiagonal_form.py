@@ -9,7 +9,7 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import Absent, MultiplePrimitive
+from stagec.core.primitive import MissingRule, MultiplePrimitive
 from stagec.factorizations import tridiagonal as reduction
 from stagec.factorizations.row import each_matrix, factorization, from_lower, matrix_argument
 from stagec.numpy.choice import where
@@ -76,7 +76,7 @@ tridiagonal_p = factorization(
     shape=_shape,
     eval=_eval,
     algorithm=_algorithm,
-    jvp=Absent("its reflections are not a smooth function of a matrix", "differentiate eigh"),
+    jvp=MissingRule("its reflections are not a smooth function of a matrix", "differentiate eigh"),
 )
 
 

@@ -22,7 +22,7 @@ from stagec.primitives import arithmetic as ar
 from stagec.primitives.broadcast import instantiate, zeros
 from stagec.primitives.checks import same_dtype
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.operand import Operand, aval_of, uniform
+from stagec.primitives.operand import Operand, aval_of, promote_weak_scalars
 from stagec.primitives.slicing import slice_in_dim
 from stagec.typing import ArrayLike
 
@@ -172,7 +172,7 @@ def tridiagonal_solve(
     Array([[1.],
            [2.]], dtype=float32)
     """
-    dl, d, du, b = uniform(dl, d, du, b)
+    dl, d, du, b = promote_weak_scalars(dl, d, du, b)
     shapes = [aval_of(x).shape for x in (dl, d, du)]
     if len(set(shapes)) > 1 or not shapes[0] or aval_of(b).shape[:-1] != shapes[0]:
         listed = ", ".join(aval_of(x).long() for x in (dl, d, du, b))

@@ -12,7 +12,7 @@ from stagec.numpy.diagonals import tril
 from stagec.numpy.manipulation import matrix_transpose
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.checks import same_dtype
-from stagec.primitives.operand import aval_of, uniform
+from stagec.primitives.operand import aval_of, promote_weak_scalars
 from stagec.typing import ArrayLike
 
 
@@ -30,7 +30,7 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     Array([[5., 0.],
            [0., 1.]], dtype=float32)
     """
-    r, w = uniform(r_matrix, w_vector)
+    r, w = promote_weak_scalars(r_matrix, w_vector)
     same_dtype("cholesky_update", (aval_of(r), aval_of(w)))
     r = matrix_argument("cholesky_update", r, square=True)
     n = aval_of(r).shape[-1]
@@ -76,7 +76,7 @@ def symmetric_product(
     Array([[11.,  2.],
            [ 2., 14.]], dtype=float32)
     """
-    x, y = uniform(a_matrix, c_matrix)
+    x, y = promote_weak_scalars(a_matrix, c_matrix)
     same_dtype("symmetric_product", (aval_of(x), aval_of(y)))
     a, c = matrix_argument("symmetric_product", x), matrix_argument("symmetric_product", y, square=True)
     rows = aval_of(a).shape[:-1]

@@ -15,7 +15,7 @@ from stagec.numpy.promotion import broadcast_to_shape
 from stagec.primitives import arithmetic as ar, convert, logic
 from stagec.primitives.axes import as_shape, canonical_axis
 from stagec.primitives.checks import check_dtype, same_dtype
-from stagec.primitives.operand import aval_of, uniform
+from stagec.primitives.operand import aval_of, promote_weak_scalars
 from stagec.primitives.sort import top_k
 from stagec.typing import ArrayLike, DTypeLike
 
@@ -109,7 +109,7 @@ def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
     >>> mulhi(snp.array([2**31], "uint32"), snp.array([6], "uint32"))
     Array([3], dtype=uint32)
     """
-    a, b = uniform(x, y)
+    a, b = promote_weak_scalars(x, y)
     kind = same_dtype("mulhi", (aval_of(a), aval_of(b)))
     check_dtype("mulhi", kind, dtypes.INTEGER)
     shape = np.broadcast_shapes(aval_of(a).shape, aval_of(b).shape)

@@ -19,7 +19,7 @@ from stagec.numpy.arguments import array_argument, requested_dtype
 from stagec.primitives.axes import as_shape
 from stagec.primitives.checks import same_dtype
 from stagec.primitives.convert import bitcast_convert_type, convert_element_type
-from stagec.primitives.operand import aval_of, uniform
+from stagec.primitives.operand import aval_of, promote_weak_scalars
 from stagec.primitives.threefry import threefry2x32
 from stagec.typing import ArrayLike, DTypeLike
 
@@ -165,7 +165,7 @@ def rng_uniform(a: ArrayLike, b: ArrayLike, shape: Sequence[int]) -> Array:
     >>> rng_uniform(2, 4, (3,)).shape
     (3,)
     """
-    low, high = uniform(a, b)
+    low, high = promote_weak_scalars(a, b)
     dtype = same_dtype("rng_uniform", (aval_of(low), aval_of(high)))
     if aval_of(low).shape or aval_of(high).shape or dtypes.is_complex(dtype) or dtype == dtypes.bool_:
         raise location.error(

@@ -12,12 +12,12 @@ from stagec.core.array import Array
 from stagec.core.dtypes import FLOATING
 from stagec.numpy.arguments import to_array
 from stagec.primitives.checks import check_dtype, elementwise_shape, same_dtype
-from stagec.primitives.operand import aval_of, uniform
+from stagec.primitives.operand import aval_of, promote_weak_scalars
 from stagec.typing import ArrayLike
 
 
 def _operands(name: str, *values: Any) -> list[Any]:
-    operands = uniform(*values)
+    operands = promote_weak_scalars(*values)
     avals = tuple(aval_of(o) for o in operands)
     check_dtype(name, same_dtype(name, avals), FLOATING)
     elementwise_shape(name, avals)

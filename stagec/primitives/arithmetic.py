@@ -11,7 +11,7 @@ from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.dtypes import FLOATING, INEXACT, NUMERIC, SMALL
-from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Absent, Primitive, SinglePrimitive
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, MissingRule, Primitive, SinglePrimitive
 from stagec.core.zero import zero_of
 from stagec.primitives.axes import as_int
 from stagec.primitives.broadcast import spread_to, zeros
@@ -19,7 +19,7 @@ from stagec.primitives.checks import check_dtype
 from stagec.primitives.complex import complex_p, conj_p, real_p
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.logic import eq_p, lt_p, select_n_p
-from stagec.primitives.operand import as_operand, aval_of, literal, uniform
+from stagec.primitives.operand import as_operand, aval_of, literal, promote_weak_scalars
 from stagec.primitives.precision import Accuracy, check_accuracy
 from stagec.primitives.rules import add_p, cotangents, each, neg_p
 from stagec.primitives.table import batch_elementwise, computed_in_float32, elementwise, spread
@@ -143,7 +143,7 @@ def _abs_lower(cx: Any, x: Any) -> Any:
 def _abs_jvp(x: Any, t: Any) -> Any:
     if not dtypes.is_complex(aval_of(x).dtype):
         # 1 at zero, as to its right.
-        below = lt_p(*uniform(x, 0))
+        below = lt_p(*promote_weak_scalars(x, 0))
         return select_n_p(below, t, neg(t))
     return real_p(mul(t, conj_p(sign(x))))
 
@@ -201,7 +201,7 @@ def _power_exponent(out: Any, x: Any, y: Any, t: Any) -> Any:
 
 def eq_zero(x: Any) -> Any:
     """Whether each element is 0."""
-    return eq_p(*uniform(x, 0))
+    return eq_p(*promote_weak_scalars(x, 0))
 
 
 def ones_like(x: Any) -> Any:
@@ -370,7 +370,7 @@ nextafter_p = elementwise(
     accepts=FLOATING - SMALL,
     eval=_nextafter_eval,
     lower=_nextafter_lower,
-    jvp=Absent("its derivative exists almost nowhere"),
+    jvp=MissingRule("its derivative exists almost nowhere"),
     transpose=NOT_LINEAR,
 )
 
@@ -382,12 +382,12 @@ def neg(x: ArrayLike) -> Array:
 
 def add(x: ArrayLike, y: ArrayLike) -> Array:
     """`x + y` for each element; integers wrap around."""
-    return add_p(*uniform(x, y))
+    return add_p(*promote_weak_scalars(x, y))
 
 
 def sub(x: ArrayLike, y: ArrayLike) -> Array:
     """`x - y` for each element; integers wrap around."""
-    return sub_p(*uniform(x, y))
+    return sub_p(*promote_weak_scalars(x, y))
 
 
 def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike = None) -> Array:
@@ -396,7 +396,7 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike = None) -> Array:
     Args:
       out_dtype: convert both to it first.
     """
-    operands = uniform(x, y)
+    operands = promote_weak_scalars(x, y)
     return mul_p(*operands) if out_dtype is None else mul_p(*[convert_element_type(o, out_dtype) for o in operands])
 
 
@@ -405,7 +405,7 @@ def div(x: ArrayLike, y: ArrayLike) -> Array:
 
     Integers round toward zero; an integer divided by 0 gives -1 (all bits set).
     """
-    return div_p(*uniform(x, y))
+    return div_p(*promote_weak_scalars(x, y))
 
 
 def rem(x: ArrayLike, y: ArrayLike) -> Array:
@@ -413,17 +413,17 @@ def rem(x: ArrayLike, y: ArrayLike) -> Array:
 
     An integer's remainder by 0 is the integer itself.
     """
-    return rem_p(*uniform(x, y))
+    return rem_p(*promote_weak_scalars(x, y))
 
 
 def max(x: ArrayLike, y: ArrayLike) -> Array:
     """The larger of `x` and `y` for each element; NaN where either is NaN."""
-    return max_p(*uniform(x, y))
+    return max_p(*promote_weak_scalars(x, y))
 
 
 def min(x: ArrayLike, y: ArrayLike) -> Array:
     """The smaller of `x` and `y` for each element; NaN where either is NaN."""
-    return min_p(*uniform(x, y))
+    return min_p(*promote_weak_scalars(x, y))
 
 
 def sign(x: ArrayLike) -> Array:
@@ -463,7 +463,7 @@ def pow(x: ArrayLike, y: ArrayLike) -> Array:
     """`x ** y` for each element; `y` is of the same dtype, or a Python integer."""
     if isinstance(y, int) and not isinstance(y, bool):
         return integer_pow(x, y)
-    return pow_p(*uniform(x, y))
+    return pow_p(*promote_weak_scalars(x, y))
 
 
 def integer_pow(x: ArrayLike, y: int) -> Array:
@@ -493,4 +493,4 @@ def round(x: ArrayLike, rounding_method: RoundingMethod | int = RoundingMethod.A
 
 def nextafter(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The next representable number after each `x1` in the direction of `x2`."""
-    return nextafter_p(*uniform(x1, x2))
+    return nextafter_p(*promote_weak_scalars(x1, x2))

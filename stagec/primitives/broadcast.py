@@ -53,7 +53,7 @@ def instantiate(tangent: Any) -> Any:
     return zeros(tangent.aval) if is_zero(tangent) else tangent
 
 
-def to_front(x: Any, dim: int | None, size: int | None = None) -> Any:
+def moveaxis_to_front(x: Any, dim: int | None, size: int | None = None) -> Any:
     """An operand with its batch axis first; without one, and with a size, repeated along a new one."""
     aval = aval_of(x)
     if dim is None:
@@ -140,7 +140,7 @@ def _broadcast_transpose(ct: Any, x: Any, *, shape: Ints, broadcast_dimensions: 
 
 
 def _broadcast_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
-    x = to_front(args[0], dims[0])
+    x = moveaxis_to_front(args[0], dims[0])
     moved = (0, *[d + 1 for d in params["broadcast_dimensions"]])
     return primitive(x, shape=(size, *params["shape"]), broadcast_dimensions=moved), 0
 
@@ -195,7 +195,7 @@ reshape_p: SinglePrimitive = SinglePrimitive(
     jvp=linear(),
     transpose=lambda ct, x, *, new_sizes: [reshape_p(ct, new_sizes=x.aval.shape)],
     batch=lambda row, args, dims, size, params: (
-        row(to_front(args[0], dims[0]), new_sizes=(size, *params["new_sizes"])),
+        row(moveaxis_to_front(args[0], dims[0]), new_sizes=(size, *params["new_sizes"])),
         0,
     ),
 )
@@ -224,7 +224,7 @@ transpose_p: SinglePrimitive = SinglePrimitive(
     jvp=linear(),
     transpose=lambda ct, x, *, permutation: [transpose_p(ct, permutation=_inverse(permutation))],
     batch=lambda row, args, dims, size, params: (
-        row(to_front(args[0], dims[0]), permutation=(0, *[p + 1 for p in params["permutation"]])),
+        row(moveaxis_to_front(args[0], dims[0]), permutation=(0, *[p + 1 for p in params["permutation"]])),
         0,
     ),
 )

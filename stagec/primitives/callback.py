@@ -11,9 +11,9 @@ from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.host import HostCallback
-from stagec.core.primitive import NOT_LINEAR, Absent, MultiplePrimitive, Primitive
+from stagec.core.primitive import NOT_LINEAR, MissingRule, MultiplePrimitive, Primitive
 from stagec.core.trace import current
-from stagec.primitives.broadcast import to_front
+from stagec.primitives.broadcast import moveaxis_to_front
 from stagec.primitives.checks import check_dtype
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
@@ -66,7 +66,7 @@ def _derived(
 def _sequential(row: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
     """The user's function, called for one element of the batch after the other."""
     callback: HostCallback = params["callback"]
-    moved = [to_front(a, d) for a, d in zip(args, dims)]
+    moved = [moveaxis_to_front(a, d) for a, d in zip(args, dims)]
 
     def calls(*leaves: Any) -> Any:
         # What the function gets are private copies of its elements, as without a batch.
@@ -91,9 +91,9 @@ def _pure_batch(row: Primitive, args: Any, dims: Any, size: int, params: dict[st
         return _sequential(row, args, dims, size, params)
     if method in ("expand_dims", "broadcast_all"):
         repeated = size if method == "broadcast_all" else 1
-        moved = [to_front(a, d, repeated) for a, d in zip(args, dims)]
+        moved = [moveaxis_to_front(a, d, repeated) for a, d in zip(args, dims)]
     elif method == "legacy_vectorized":
-        moved = [to_front(a, d) for a, d in zip(args, dims)]
+        moved = [moveaxis_to_front(a, d) for a, d in zip(args, dims)]
     else:
         raise location.error(
             errors.UnsupportedError,
@@ -119,7 +119,7 @@ def _debug_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[s
     return primitive(*primals, **params), []
 
 
-_OF_PYTHON = Absent(
+_OF_PYTHON = MissingRule(
     "what a Python function computes is not known",
     "decorate the function around the call with stagec.custom_jvp and give it a derivative with defjvp, or with "
     "stagec.custom_vjp and defvjp; with stagec.lax.stop_gradient around the arguments the derivative is zero",

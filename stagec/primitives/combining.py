@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stagec.core.graph import Graph, Literal, replay
-from stagec.core.primitive import NOT_DIFFERENTIABLE, Absent, Primitive
+from stagec.core.primitive import NOT_DIFFERENTIABLE, MissingRule, Primitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.primitives.broadcast import instantiate, spread_to
 from stagec.primitives.operand import aval_of, literal
@@ -36,7 +36,7 @@ def push(graph: Graph, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple
         if all(map(is_zero, dots)) or row.jvp is NOT_DIFFERENTIABLE:
             out = row(*xs, **equation.params)
             out_dot: Any = [zero_of(aval_of(o)) for o in out] if row.multiple else zero_of(aval_of(out))
-        elif isinstance(row.jvp, Absent):
+        elif isinstance(row.jvp, MissingRule):
             raise no_rule(row, "differentiated", row.jvp)
         else:
             out, out_dot = row.jvp(row, list(xs), list(dots), equation.params)

@@ -10,7 +10,7 @@ from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.dtypes import COMPLEX
 from stagec.primitives.broadcast import linear, zeros
-from stagec.primitives.operand import as_operand, aval_of, uniform
+from stagec.primitives.operand import as_operand, aval_of, promote_weak_scalars
 from stagec.primitives.rules import cotangents, neg_p
 from stagec.primitives.table import elementwise
 from stagec.typing import ArrayLike
@@ -70,7 +70,7 @@ conj_p = elementwise(
 
 def complex(x: ArrayLike, y: ArrayLike) -> Array:
     """`x + i y` for each element of two float32 or float64 operands."""
-    return complex_p(*uniform(x, y))
+    return complex_p(*promote_weak_scalars(x, y))
 
 
 def real(x: ArrayLike) -> Array:

@@ -14,7 +14,7 @@ from stagec.core.primitive import SinglePrimitive
 from stagec.primitives import conv_rules as rules
 from stagec.primitives.axes import shape_error
 from stagec.primitives.checks import HALF, check_dtype, i64_array, same_dtype
-from stagec.primitives.operand import aval_of, uniform
+from stagec.primitives.operand import aval_of, promote_weak_scalars
 from stagec.primitives.precision import PrecisionLike
 from stagec.primitives.shape import rev
 from stagec.primitives.window import Pairs, dilated, explicit_padding, padded, sizes, strided, windows
@@ -356,7 +356,7 @@ def conv_general_dilated(
     >>> conv_general_dilated(x, k, (1,), "SAME")
     Array([[[2., 3., 3., 2.]]], dtype=float32)
     """
-    x, kernel = uniform(lhs, rhs)
+    x, kernel = promote_weak_scalars(lhs, rhs)
     left, right = aval_of(x).shape, aval_of(kernel).shape
     numbers = conv_dimension_numbers(left, right, dimension_numbers)
     rank = len(left) - 2
@@ -474,7 +474,7 @@ def conv_transpose(
     >>> conv_transpose(np.ones((1, 4, 1), np.float32), np.ones((3, 1, 1), np.float32), (2,), "SAME").shape
     (1, 8, 1)
     """
-    x, kernel = uniform(lhs, rhs)
+    x, kernel = promote_weak_scalars(lhs, rhs)
     left, right = aval_of(x).shape, aval_of(kernel).shape
     rank = len(left) - 2
     if dimension_numbers is None:

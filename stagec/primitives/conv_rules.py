@@ -7,7 +7,7 @@ from typing import Any
 from stagec.core.primitive import Primitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives.arithmetic import add
-from stagec.primitives.broadcast import to_front, zeros
+from stagec.primitives.broadcast import moveaxis_to_front, zeros
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import reshape, rev, transpose
@@ -144,7 +144,7 @@ def conv_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: di
     """A batch of operands joins their batch; one of kernels joins the features; one of both makes groups."""
     (x, kernel), (x_dim, kernel_dim) = args, dims
     lhs_spec, rhs_spec, out_spec = params["dimension_numbers"]
-    x, kernel = to_front(x, x_dim), to_front(kernel, kernel_dim)
+    x, kernel = moveaxis_to_front(x, x_dim), moveaxis_to_front(kernel, kernel_dim)
     if kernel_dim is None:
         count = params["batch_group_count"]
         out = primitive(_merged(x, lhs_spec[0], count), kernel, **params)

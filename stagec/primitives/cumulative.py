@@ -13,7 +13,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_LINEAR, Primitive, SinglePrimitive
 from stagec.primitives.arithmetic import add, div, max_p, min_p, mul, mul_p, ones_like, sub
 from stagec.primitives.axes import canonical_axis
-from stagec.primitives.broadcast import linear, to_front, zeros
+from stagec.primitives.broadcast import linear, moveaxis_to_front, zeros
 from stagec.primitives.checks import HALF, check_dtype, i64_array
 from stagec.primitives.combining import Combine, pair_of, running
 from stagec.primitives.logic import eq, gt, is_finite, select
@@ -133,7 +133,7 @@ def _running_jvp(combine: Combine, identity: Identity) -> Callable[..., Any]:
 
 
 def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
-    return primitive(to_front(args[0], dims[0]), axis=params["axis"] + 1, reverse=params["reverse"]), 0
+    return primitive(moveaxis_to_front(args[0], dims[0]), axis=params["axis"] + 1, reverse=params["reverse"]), 0
 
 
 def _shape(name: str, accepts: frozenset[np.dtype[Any]]) -> Callable[..., ShapedArray]:

@@ -16,7 +16,7 @@ from stagec.core.zero import is_linear
 from stagec.primitives.axes import as_int, canonical_axes, shape_error
 from stagec.primitives.checks import HALF, check_dtype, same_dtype
 from stagec.primitives.convert import convert_element_type, convert_value
-from stagec.primitives.operand import as_operand, aval_of, uniform
+from stagec.primitives.operand import as_operand, aval_of, promote_weak_scalars
 from stagec.primitives.precision import PrecisionLike, canonical_precision
 from stagec.primitives.rules import each
 from stagec.primitives.shape import transpose
@@ -244,7 +244,7 @@ def dot_general(
     >>> dot_general(snp.ones((2, 3)), snp.ones((3, 4)), (((1,), (0,)), ((), ()))).shape
     (2, 4)
     """
-    x, y = uniform(*meeting([as_operand(lhs), as_operand(rhs)], preferred_element_type))
+    x, y = promote_weak_scalars(*meeting([as_operand(lhs), as_operand(rhs)], preferred_element_type))
     try:
         (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
     except (TypeError, ValueError):
@@ -304,7 +304,7 @@ def dot(
     """
     if dimension_numbers is not None:
         return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
-    x, y = uniform(lhs, rhs)
+    x, y = promote_weak_scalars(lhs, rhs)
     if not aval_of(x).ndim or not aval_of(y).ndim:
         raise shape_error(
             "dot", f"{aval_of(x).long()} and {aval_of(y).long()} need axes", "use * for products with scalars"
@@ -320,7 +320,7 @@ def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None
     >>> batch_matmul(snp.ones((5, 2, 3)), snp.ones((5, 3, 4))).shape
     (5, 2, 4)
     """
-    x, y = uniform(lhs, rhs)
+    x, y = promote_weak_scalars(lhs, rhs)
     rank = aval_of(x).ndim
     if rank < 2 or aval_of(y).ndim != rank:
         text = f"{aval_of(x).long()} and {aval_of(y).long()}"

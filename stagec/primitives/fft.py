@@ -12,7 +12,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.libraries import has_scipy
 from stagec.core.primitive import Primitive, SinglePrimitive
 from stagec.primitives import arithmetic as ar
-from stagec.primitives.broadcast import linear, to_front
+from stagec.primitives.broadcast import linear, moveaxis_to_front
 from stagec.primitives.checks import check_dtype
 from stagec.primitives.complex import complex, imag, real
 from stagec.primitives.fft_plan import Parts, transform
@@ -59,7 +59,7 @@ def _fft_transposed(ct: Any, x: Any, *, inverse: bool) -> Operand:
 def _fft_batch(
     primitive: Primitive, args: Sequence[Any], dims: Sequence[int | None], size: int, params: dict[str, Any]
 ) -> tuple[Any, int]:
-    return primitive(to_front(args[0], dims[0]), **params), 0
+    return primitive(moveaxis_to_front(args[0], dims[0]), **params), 0
 
 
 fft_p = SinglePrimitive(

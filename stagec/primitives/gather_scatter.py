@@ -13,7 +13,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_LINEAR, Primitive, SinglePrimitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives import arithmetic as ar
-from stagec.primitives.broadcast import instantiate, linear, reshape_p, to_front, zeros
+from stagec.primitives.broadcast import instantiate, linear, moveaxis_to_front, reshape_p, zeros
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.gather_parts import (
     GatherDimensionNumbers,
@@ -164,8 +164,8 @@ def _extreme_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict
 def _scatter_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
     """The operand and the updates have the batch first; the indices, if they have one, go along with both."""
     d = params["dimension_numbers"]
-    x, updates = to_front(args[0], dims[0], size), to_front(args[2], dims[2], size)
-    indices = to_front(args[1], dims[1])
+    x, updates = moveaxis_to_front(args[0], dims[0], size), moveaxis_to_front(args[2], dims[2], size)
+    indices = moveaxis_to_front(args[1], dims[1])
 
     def after(axes: Ints) -> Ints:
         return tuple([a + 1 for a in axes])
@@ -213,7 +213,7 @@ def _gather_transpose(
 def _gather_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
     (x, indices), (x_dim, index_dim) = args, dims
     d, sizes = params["dimension_numbers"], params["slice_sizes"]
-    x, indices = to_front(x, x_dim), to_front(indices, index_dim)
+    x, indices = moveaxis_to_front(x, x_dim), moveaxis_to_front(indices, index_dim)
     rest = dict(params)
     if x_dim is None:
         moved = d._replace(

@@ -12,9 +12,9 @@ from stagec.core.aval import ShapedArray
 from stagec.core.primitive import SinglePrimitive
 from stagec.core.zero import is_linear
 from stagec.primitives.axes import as_int, canonical_axis, shape_error
-from stagec.primitives.broadcast import linear, to_front
+from stagec.primitives.broadcast import linear, moveaxis_to_front
 from stagec.primitives.checks import same_dtype
-from stagec.primitives.operand import aval_of, is_own_array, uniform
+from stagec.primitives.operand import aval_of, is_own_array, promote_weak_scalars
 from stagec.primitives.padding import pad_p, slice_p
 from stagec.typing import ArrayLike
 
@@ -58,7 +58,7 @@ concatenate_p = SinglePrimitive(
     jvp=linear(),
     transpose=_concatenate_transpose,
     batch=lambda row, args, dims, size, params: (
-        row(*[to_front(a, d, size) for a, d in zip(args, dims)], dimension=params["dimension"] + 1),
+        row(*[moveaxis_to_front(a, d, size) for a, d in zip(args, dims)], dimension=params["dimension"] + 1),
         0,
     ),
 )
@@ -77,7 +77,7 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Array:
     """
     if operands is None or not len(operands):
         raise shape_error("concatenate", "need at least one array to concatenate", "pass one or more arrays")
-    values = uniform(*operands)
+    values = promote_weak_scalars(*operands)
     axis = canonical_axis(dimension, aval_of(values[0]).ndim, "concatenate")
     return values[0] if len(values) == 1 and is_own_array(values[0]) else concatenate_p(*values, dimension=axis)
 
@@ -101,5 +101,5 @@ def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[t
         text = f"padding_config is {list(padding_config)}"
         raise shape_error("pad", text, "give (low, high, interior) for each axis")
     config = tuple([tuple([as_int(n, "pad", "a padding") for n in axis]) for axis in padding_config])
-    x, value = uniform(operand, padding_value)
+    x, value = promote_weak_scalars(operand, padding_value)
     return pad_p(x, value, padding_config=config)

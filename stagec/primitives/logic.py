@@ -16,8 +16,8 @@ from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives.axes import shape_error
 from stagec.primitives.broadcast import instantiate, spread_to, zeros
 from stagec.primitives.checks import check_dtype, elementwise_shape, same_dtype
-from stagec.primitives.operand import as_operand, aval_of, uniform
-from stagec.primitives.rules import each, fit
+from stagec.primitives.operand import as_operand, aval_of, promote_weak_scalars
+from stagec.primitives.rules import each, unbroadcast
 from stagec.primitives.table import batch_elementwise, elementwise, spread
 from stagec.typing import ArrayLike
 
@@ -261,7 +261,7 @@ def _select_n_transpose(ct: Any, which: Any, *cases: Any) -> list[Any]:
             cts.append(None)
             continue
         nothing = zeros(aval_of(ct))
-        cts.append(fit(select_n_p(which, *[ct if k == i else nothing for k in range(len(cases))]), case))
+        cts.append(unbroadcast(select_n_p(which, *[ct if k == i else nothing for k in range(len(cases))]), case))
     return cts
 
 
@@ -313,32 +313,32 @@ clamp_p = elementwise(
 
 def eq(x: ArrayLike, y: ArrayLike) -> Array:
     """`x == y` for each element."""
-    return eq_p(*uniform(x, y))
+    return eq_p(*promote_weak_scalars(x, y))
 
 
 def ne(x: ArrayLike, y: ArrayLike) -> Array:
     """`x != y` for each element; true where either is NaN."""
-    return ne_p(*uniform(x, y))
+    return ne_p(*promote_weak_scalars(x, y))
 
 
 def lt(x: ArrayLike, y: ArrayLike) -> Array:
     """`x < y` for each element."""
-    return lt_p(*uniform(x, y))
+    return lt_p(*promote_weak_scalars(x, y))
 
 
 def le(x: ArrayLike, y: ArrayLike) -> Array:
     """`x <= y` for each element."""
-    return le_p(*uniform(x, y))
+    return le_p(*promote_weak_scalars(x, y))
 
 
 def gt(x: ArrayLike, y: ArrayLike) -> Array:
     """`x > y` for each element."""
-    return gt_p(*uniform(x, y))
+    return gt_p(*promote_weak_scalars(x, y))
 
 
 def ge(x: ArrayLike, y: ArrayLike) -> Array:
     """`x >= y` for each element."""
-    return ge_p(*uniform(x, y))
+    return ge_p(*promote_weak_scalars(x, y))
 
 
 def bitwise_not(x: ArrayLike) -> Array:
@@ -348,32 +348,32 @@ def bitwise_not(x: ArrayLike) -> Array:
 
 def bitwise_and(x: ArrayLike, y: ArrayLike) -> Array:
     """The bits that are set in both; logical and for bools."""
-    return and_p(*uniform(x, y))
+    return and_p(*promote_weak_scalars(x, y))
 
 
 def bitwise_or(x: ArrayLike, y: ArrayLike) -> Array:
     """The bits that are set in either; logical or for bools."""
-    return or_p(*uniform(x, y))
+    return or_p(*promote_weak_scalars(x, y))
 
 
 def bitwise_xor(x: ArrayLike, y: ArrayLike) -> Array:
     """The bits that are set in one only."""
-    return xor_p(*uniform(x, y))
+    return xor_p(*promote_weak_scalars(x, y))
 
 
 def shift_left(x: ArrayLike, y: ArrayLike) -> Array:
     """`x << y` for each element; 0 where `y` is negative or not less than the width."""
-    return shift_left_p(*uniform(x, y))
+    return shift_left_p(*promote_weak_scalars(x, y))
 
 
 def shift_right_logical(x: ArrayLike, y: ArrayLike) -> Array:
     """`x >> y` for each element, filled with zero bits; 0 where `y` is not less than the width."""
-    return shift_right_logical_p(*uniform(x, y))
+    return shift_right_logical_p(*promote_weak_scalars(x, y))
 
 
 def shift_right_arithmetic(x: ArrayLike, y: ArrayLike) -> Array:
     """`x >> y` for each element, filled with the sign bit."""
-    return shift_right_arithmetic_p(*uniform(x, y))
+    return shift_right_arithmetic_p(*promote_weak_scalars(x, y))
 
 
 def population_count(x: ArrayLike) -> Array:
@@ -403,7 +403,7 @@ def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
     """
     if not cases:
         raise shape_error("select_n", "there are no cases", "pass the arrays to choose from after which")
-    return select_n_p(as_operand(which, "which"), *uniform(*cases))
+    return select_n_p(as_operand(which, "which"), *promote_weak_scalars(*cases))
 
 
 def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
@@ -413,4 +413,4 @@ def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
 
 def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
     """`x` limited to the interval from `min` to `max`; NaN stays."""
-    return clamp_p(*uniform(min, x, max))
+    return clamp_p(*promote_weak_scalars(min, x, max))

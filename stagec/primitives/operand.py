@@ -144,7 +144,7 @@ def aval_of(operand: Operand) -> ShapedArray:
     return ShapedArray.of(operand.shape, operand.dtype)
 
 
-def uniform(*values: Any) -> list[Operand]:
+def promote_weak_scalars(*values: Any) -> list[Operand]:
     """Operands for one primitive: Python scalars take the dtype of the arrays beside them.
 
     Nothing else is promoted and nothing is broadcast, as in `jax.lax`.

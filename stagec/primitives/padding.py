@@ -13,7 +13,7 @@ from stagec.core.primitive import Primitive, SinglePrimitive
 from stagec.core.zero import is_linear
 from stagec.primitives.arithmetic import sub_p
 from stagec.primitives.axes import shape_error
-from stagec.primitives.broadcast import broadcast_in_dim_p, linear, reduce_sum_p, spread_to, to_front, zeros
+from stagec.primitives.broadcast import broadcast_in_dim_p, linear, moveaxis_to_front, reduce_sum_p, spread_to, zeros
 from stagec.primitives.checks import i64_array, same_dtype
 from stagec.primitives.logic import select_n_p
 from stagec.primitives.operand import aval_of
@@ -70,7 +70,7 @@ def _slice_transpose(ct: Any, x: Any, *, start_indices: Ints, limit_indices: Int
 
 def _slice_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
     ends = {"start_indices": 0, "limit_indices": size, "strides": 1}
-    return primitive(to_front(args[0], dims[0]), **{k: (v, *params[k]) for k, v in ends.items()}), 0
+    return primitive(moveaxis_to_front(args[0], dims[0]), **{k: (v, *params[k]) for k, v in ends.items()}), 0
 
 
 slice_p = SinglePrimitive(
@@ -158,7 +158,7 @@ def _pad_transpose(ct: Any, x: Any, value: Any, *, padding_config: PaddingConfig
 def _pad_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
     (x, value), (x_dim, value_dim) = args, dims
     config = ((0, 0, 0), *params["padding_config"])
-    x = to_front(x, x_dim, size)
+    x = moveaxis_to_front(x, x_dim, size)
     if value_dim is None:
         return primitive(x, value, padding_config=config), 0
     # A value for each element of the batch: pad with false to see where they belong.

@@ -17,7 +17,7 @@ from stagec.core.primitive import NOT_LINEAR, MultiplePrimitive, Primitive, Sing
 from stagec.core.trace import current
 from stagec.primitives import reduce as named
 from stagec.primitives.axes import canonical_axes, shape_error
-from stagec.primitives.broadcast import instantiate, reduce_sum_p, to_front
+from stagec.primitives.broadcast import instantiate, moveaxis_to_front, reduce_sum_p
 from stagec.primitives.checks import check_dtype, i64_array, same_dtype
 from stagec.primitives.combining import by_graph, folded, with_tangents
 from stagec.primitives.convert import convert_element_type
@@ -147,7 +147,7 @@ def _reduce_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[
 
 def _reduce_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
     half = len(args) // 2
-    operands = [to_front(x, d, size) for x, d in zip(args[:half], dims[:half])]
+    operands = [moveaxis_to_front(x, d, size) for x, d in zip(args[:half], dims[:half])]
     axes = tuple([d + 1 for d in params["dimensions"]])
     if all(d is None for d in dims[half:]):
         return primitive(*operands, *args[half:], computation=params["computation"], dimensions=axes), [0] * half

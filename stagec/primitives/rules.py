@@ -9,7 +9,7 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.core.dtypes import NUMERIC
-from stagec.core.primitive import Absent, Primitive, SinglePrimitive
+from stagec.core.primitive import MissingRule, Primitive, SinglePrimitive
 from stagec.core.zero import Linear, is_linear, is_zero, zero_of
 from stagec.primitives.broadcast import linear, reduce_sum_p, spread_to
 from stagec.primitives.operand import aval_of
@@ -18,7 +18,7 @@ from stagec.primitives.table import computed_in_float32, elementwise
 Contribution = Callable[..., Any]
 
 
-def no_rule(primitive: Primitive, what: str, why: Absent) -> errors.StagecError:
+def no_rule(primitive: Primitive, what: str, why: MissingRule) -> errors.StagecError:
     """The error for a primitive that a transformation cannot handle."""
     return location.error(
         errors.UnsupportedError,
@@ -62,7 +62,7 @@ def each(*contributions: Contribution | None, result: bool = False) -> Callable[
     return rule
 
 
-def fit(ct: Any, operand: Linear) -> Any:
+def unbroadcast(ct: Any, operand: Linear) -> Any:
     """A cotangent with the shape of an operand, which may have been of rank 0 beside larger ones."""
     if operand.aval.shape == aval_of(ct).shape:
         return ct
@@ -79,7 +79,7 @@ def cotangents(*rules: Callable[..., Any] | None) -> Callable[..., list[Any]]:
             if not is_linear(operand) or f is None:
                 out.append(None)
             else:
-                out.append(fit(f(ct, *operands, **params), operand))
+                out.append(unbroadcast(f(ct, *operands, **params), operand))
         return out
 
     return rule

@@ -24,7 +24,7 @@ from stagec.primitives.gather_scatter import (
     scatter_p,
     scatter_sub_p,
 )
-from stagec.primitives.operand import as_operand, aval_of, uniform
+from stagec.primitives.operand import as_operand, aval_of, promote_weak_scalars
 from stagec.primitives.scatter_parts import window_sizes
 from stagec.typing import ArrayLike
 
@@ -56,7 +56,7 @@ def _function(primitive: SinglePrimitive, verb: str) -> ScatterFunction:
         unique_indices: bool = False,
         mode: GatherScatterMode | str | None = None,
     ) -> Array:
-        x, new = uniform(operand, updates)
+        x, new = promote_weak_scalars(operand, updates)
         indices = as_operand(scatter_indices)
         if aval_of(indices).weak_type:
             indices = convert_element_type(indices, aval_of(indices).dtype)

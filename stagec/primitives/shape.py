@@ -13,7 +13,7 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import SinglePrimitive
 from stagec.primitives.axes import as_int, as_shape, canonical_axes, shape_error
-from stagec.primitives.broadcast import broadcast_in_dim_p, linear, reshape_p, to_front, transpose_p
+from stagec.primitives.broadcast import broadcast_in_dim_p, linear, moveaxis_to_front, reshape_p, transpose_p
 from stagec.primitives.checks import i64_array
 from stagec.primitives.operand import as_operand, aval_of, is_own_array
 from stagec.typing import ArrayLike
@@ -129,7 +129,7 @@ squeeze_p = SinglePrimitive(
     jvp=linear(),
     transpose=lambda ct, x, *, dimensions: [reshape_p(ct, new_sizes=x.aval.shape)],
     batch=lambda row, args, dims, size, params: (
-        row(to_front(args[0], dims[0]), dimensions=tuple([d + 1 for d in params["dimensions"]])),
+        row(moveaxis_to_front(args[0], dims[0]), dimensions=tuple([d + 1 for d in params["dimensions"]])),
         0,
     ),
 )
@@ -206,7 +206,7 @@ rev_p: SinglePrimitive = SinglePrimitive(
     jvp=linear(),
     transpose=lambda ct, x, *, dimensions: [rev_p(ct, dimensions=dimensions)],
     batch=lambda row, args, dims, size, params: (
-        row(to_front(args[0], dims[0]), dimensions=tuple([d + 1 for d in params["dimensions"]])),
+        row(moveaxis_to_front(args[0], dims[0]), dimensions=tuple([d + 1 for d in params["dimensions"]])),
         0,
     ),
 )

@@ -15,12 +15,12 @@ from stagec.core.primitive import MultiplePrimitive, Primitive, SinglePrimitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives import arithmetic
 from stagec.primitives.axes import as_int, as_shape, canonical_axis, shape_error
-from stagec.primitives.broadcast import instantiate, to_front, zeros
+from stagec.primitives.broadcast import instantiate, moveaxis_to_front, zeros
 from stagec.primitives.checks import i64_array, same_dtype
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.joining import concatenate
 from stagec.primitives.logic import lt, select
-from stagec.primitives.operand import Operand, as_operand, aval_of, literal, uniform
+from stagec.primitives.operand import Operand, as_operand, aval_of, literal, promote_weak_scalars
 from stagec.primitives.padding import slice_p
 from stagec.primitives.rules import each
 from stagec.primitives.shape import broadcast_in_dim, squeeze
@@ -127,7 +127,7 @@ split_p = MultiplePrimitive(
     jvp=_split_jvp,
     transpose=lambda cts, x, *, sizes, axis: [concatenate([instantiate(ct) for ct in cts], axis)],
     batch=lambda row, args, dims, size, params: (
-        row(to_front(args[0], dims[0]), sizes=params["sizes"], axis=params["axis"] + 1),
+        row(moveaxis_to_front(args[0], dims[0]), sizes=params["sizes"], axis=params["axis"] + 1),
         [0] * len(params["sizes"]),
     ),
 )
@@ -320,7 +320,7 @@ def dynamic_update_slice(
     >>> dynamic_update_slice(snp.arange(4), snp.array([7, 8]), (1,))
     Array([0, 7, 8, 3], dtype=int32)
     """
-    operand, update = uniform(operand, update)
+    operand, update = promote_weak_scalars(operand, update)
     starts = _start_indices("dynamic_update_slice", start_indices, aval_of(operand).shape, allow_negative_indices)
     return dynamic_update_slice_p(operand, update, *starts)
 
@@ -366,7 +366,7 @@ def dynamic_update_index_in_dim(
     operand: ArrayLike, update: ArrayLike, index: ArrayLike, axis: int, *, allow_negative_indices: bool = True
 ) -> Array:
     """Write one position of an axis; `update` may lack that axis."""
-    operand, update = uniform(operand, update)
+    operand, update = promote_weak_scalars(operand, update)
     aval, have = aval_of(operand), aval_of(update)
     axis = canonical_axis(axis, aval.ndim, "dynamic_update_index_in_dim")
     if have.ndim != aval.ndim:

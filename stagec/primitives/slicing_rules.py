@@ -11,7 +11,7 @@ from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.primitive import Primitive
-from stagec.primitives.broadcast import to_front
+from stagec.primitives.broadcast import moveaxis_to_front
 from stagec.primitives.gather_parts import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
 from stagec.primitives.gather_scatter import gather_p, scatter_p
 from stagec.primitives.joining import concatenate_p
@@ -35,7 +35,7 @@ def dynamic_slice_batch(primitive: Primitive, args: Any, dims: Any, size: int, p
     """Of one place, a larger slice; else a gather, which clamps as well."""
     (x, *indices), sizes = args, params["slice_sizes"]
     if all(d is None for d in dims[1:]):
-        return primitive(to_front(x, dims[0]), _first(indices), *indices, slice_sizes=(size, *sizes)), 0
+        return primitive(moveaxis_to_front(x, dims[0]), _first(indices), *indices, slice_sizes=(size, *sizes)), 0
     axes = tuple(range(len(sizes)))
     rest = {
         "dimension_numbers": GatherDimensionNumbers(axes, (), axes),
@@ -52,7 +52,9 @@ def dynamic_update_batch(primitive: Primitive, args: Any, dims: Any, size: int, 
     """At one place, a larger update; else a scatter, which clamps as well."""
     x, update, *indices = args
     if all(d is None for d in dims[2:]):
-        return primitive(to_front(x, dims[0], size), to_front(update, dims[1], size), _first(indices), *indices), 0
+        return primitive(
+            moveaxis_to_front(x, dims[0], size), moveaxis_to_front(update, dims[1], size), _first(indices), *indices
+        ), 0
     axes = tuple(range(len(indices)))
     rest = {
         "dimension_numbers": ScatterDimensionNumbers(axes, (), axes),

@@ -14,7 +14,7 @@ from stagec.core.primitive import NOT_LINEAR, MultiplePrimitive, Primitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.primitives import sort_network as network
 from stagec.primitives.axes import as_int, canonical_axis, shape_error
-from stagec.primitives.broadcast import to_front
+from stagec.primitives.broadcast import moveaxis_to_front
 from stagec.primitives.checks import HALF, check_dtype, i64_array
 from stagec.primitives.complex import imag, real
 from stagec.primitives.gather import along_axis
@@ -162,7 +162,7 @@ def _sort_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[st
 
 
 def _sort_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
-    operands = [to_front(a, d, size) for a, d in zip(args, dims)]
+    operands = [moveaxis_to_front(a, d, size) for a, d in zip(args, dims)]
     return primitive(*operands, **{**params, "dimension": params["dimension"] + 1}), [0] * len(operands)
 
 
@@ -279,7 +279,7 @@ top_k_p = MultiplePrimitive(
     lower=_top_k_lower,
     jvp=_top_k_jvp,
     transpose=NOT_LINEAR,
-    batch=lambda row, args, dims, size, params: (row(to_front(args[0], dims[0]), **params), [0, 0]),
+    batch=lambda row, args, dims, size, params: (row(moveaxis_to_front(args[0], dims[0]), **params), [0, 0]),
 )
 
 

@@ -11,7 +11,7 @@ from stagec.core.array import Array
 from stagec.core.dtypes import FLOATING
 from stagec.core.primitive import NOT_LINEAR, SinglePrimitive
 from stagec.primitives import arithmetic as ar, logic, special_values as values
-from stagec.primitives.operand import Operand, as_operand, uniform
+from stagec.primitives.operand import Operand, as_operand, promote_weak_scalars
 from stagec.primitives.rules import each
 from stagec.primitives.table import elementwise, spread
 from stagec.primitives.transcendental import exp
@@ -170,7 +170,7 @@ def polygamma(m: ArrayLike, x: ArrayLike) -> Array:
     >>> round(float(polygamma(1, 2.0)), 4)
     0.6449
     """
-    return polygamma_p(*uniform(m, x))
+    return polygamma_p(*promote_weak_scalars(m, x))
 
 
 def zeta(x: ArrayLike, q: ArrayLike) -> Array:
@@ -179,7 +179,7 @@ def zeta(x: ArrayLike, q: ArrayLike) -> Array:
     >>> round(float(zeta(2.0, 1.0)), 4)
     1.6449
     """
-    return zeta_p(*uniform(x, q))
+    return zeta_p(*promote_weak_scalars(x, q))
 
 
 def bessel_i0e(x: ArrayLike) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive, SinglePrimitive
-from stagec.primitives.broadcast import broadcast_in_dim_p, to_front
+from stagec.primitives.broadcast import broadcast_in_dim_p, moveaxis_to_front
 from stagec.primitives.checks import HALF, check_dtype, elementwise_shape, same_dtype
 from stagec.primitives.operand import aval_of
 
@@ -34,7 +34,7 @@ def batch_elementwise(
     ready = []
     for a, d, r in zip(args, dims, ranks):
         if r == rank:
-            ready.append(to_front(a, d, size))
+            ready.append(moveaxis_to_front(a, d, size))
         elif d is None:
             ready.append(a)
         else:

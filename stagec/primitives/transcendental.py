@@ -14,7 +14,7 @@ from stagec.core.dtypes import FLOATING, INEXACT
 from stagec.core.primitive import NOT_LINEAR, SinglePrimitive
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.arithmetic import log_p
-from stagec.primitives.operand import as_operand, uniform
+from stagec.primitives.operand import as_operand, promote_weak_scalars
 from stagec.primitives.precision import Accuracy, check_accuracy
 from stagec.primitives.rules import each
 from stagec.primitives.table import computed_in_float32, elementwise, spread
@@ -258,7 +258,7 @@ def atan2(x: ArrayLike, y: ArrayLike) -> Array:
     >>> round(float(atan2(2.0, 3.0)), 4)
     0.588
     """
-    return atan2_p(*uniform(x, y))
+    return atan2_p(*promote_weak_scalars(x, y))
 
 
 def sinh(x: ArrayLike) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 from stagec.core.graph import Graph
 from stagec.core.primitive import Primitive
 from stagec.core.zero import is_zero, zero_of
-from stagec.primitives.broadcast import instantiate, spread_to, to_front, zeros
+from stagec.primitives.broadcast import instantiate, moveaxis_to_front, spread_to, zeros
 from stagec.primitives.combining import Combine, by_graph, padded_arrays, slid, with_tangents
 from stagec.primitives.logic import gt, select
 from stagec.primitives.operand import aval_of, literal
@@ -79,7 +79,7 @@ def with_batch(window: dict[str, Any]) -> dict[str, Any]:
 
 def window_batch(primitive: Primitive, args: Any, dims: Any, size: int, window: dict[str, Any]) -> Any:
     """A window of size 1 along the batch."""
-    return primitive(to_front(args[0], dims[0]), **with_batch(window)), 0
+    return primitive(moveaxis_to_front(args[0], dims[0]), **with_batch(window)), 0
 
 
 # the general one
@@ -100,7 +100,7 @@ def general_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[
 def general_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
     """As `window_batch`; with a start for each element of the batch, written out."""
     computation: Graph = params["computation"]
-    x, window = to_front(args[0], dims[0], size), with_batch(params)
+    x, window = moveaxis_to_front(args[0], dims[0], size), with_batch(params)
     if dims[1] is None:
         return primitive(x, args[1], computation=computation, **window), 0
     config = tuple([(low, high, b - 1) for (low, high), b in zip(params["padding"], params["base_dilation"])])

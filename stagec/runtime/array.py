@@ -15,7 +15,7 @@ from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.runtime import memory
 from stagec.runtime.device import Device, cpu, find, used_beside_cpu
-from stagec.runtime.timeline import Timeline
+from stagec.runtime.timeline import TimelineSemaphore
 
 
 class Placed(NamedTuple):
@@ -146,7 +146,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         self._view = view
         return view
 
-    def queued_view(self, timeline: Timeline) -> Any:
+    def queued_view(self, timeline: TimelineSemaphore) -> Any:
         """The buffer view for a call on `timeline`, which may still be on its way there."""
         state = self._state
         if type(state) is tuple and state[0].timeline is timeline:

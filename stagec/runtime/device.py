@@ -18,7 +18,7 @@ from stagec.core.cached import cached_property
 from stagec.core.config import config
 from stagec.core.exports import without
 from stagec.runtime import spinning
-from stagec.runtime.timeline import Timeline
+from stagec.runtime.timeline import TimelineSemaphore
 
 _lock = threading.RLock()
 # Threads of a parallel program need room for the large stack frames of fused kernels.
@@ -75,7 +75,7 @@ class Device:
         self.is_cpu = self.backend.is_host
         self._handle = handle
         self._devices: dict[str, Any] = {}
-        self._timelines: dict[str, Timeline] = {}
+        self._timelines: dict[str, TimelineSemaphore] = {}
         _devices.append(self)
         self._exclusive = threading.RLock() if self.backend.is_exclusive else None
 
@@ -102,7 +102,7 @@ class Device:
                     self._devices[driver] = found
         return found
 
-    def timeline(self, driver: str = "") -> Timeline:
+    def timeline(self, driver: str = "") -> TimelineSemaphore:
         """The order of what runs on a queue."""
         driver = driver or self.driver
         with _lock:
@@ -110,12 +110,12 @@ class Device:
             if found is None or found.left:
                 if found is not None:
                     found.has_abandoned()  # forgets the timelines that are idle
-                found = Timeline(binding(), self.hal_device(driver), self._exclusive, found)
+                found = TimelineSemaphore(binding(), self.hal_device(driver), self._exclusive, found)
                 self._timelines[driver] = found
             return found
 
     def turn(self) -> contextlib.AbstractContextManager[Any]:
-        """For a block, no other thread gives the device work, where that would lose it (see `Timeline`)."""
+        """For a block, no other thread gives the device work, where that would lose it (see `TimelineSemaphore`)."""
         return self._exclusive or contextlib.nullcontext()
 
     @contextlib.contextmanager
@@ -140,7 +140,7 @@ class Device:
         """Whether calls still run whose caller was interrupted while it waited for them."""
         return any(timeline.has_abandoned() for timeline in list(self._timelines.values()))
 
-    def _all_timelines(self) -> list[Timeline]:
+    def _all_timelines(self) -> list[TimelineSemaphore]:
         """Those of its queues, and those before them on which calls may still run."""
         return [timeline for last in self._timelines.values() for timeline in last.lineage()]
 

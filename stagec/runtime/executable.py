@@ -18,7 +18,7 @@ from stagec.runtime.contexts import Pool
 from stagec.runtime.device import Device, binding, cpu, instance
 from stagec.runtime.exhausted import check_memory
 from stagec.runtime.packing import Packing
-from stagec.runtime.timeline import Timeline
+from stagec.runtime.timeline import TimelineSemaphore
 
 _new = object.__new__
 _all: WeakSet[Executable] = WeakSet()
@@ -210,7 +210,7 @@ class Executable:
             results.append(result)
         return results
 
-    def _listed(self, args: Sequence[Array], timeline: Timeline | None = None) -> tuple[Any, list[Any]]:
+    def _listed(self, args: Sequence[Array], timeline: TimelineSemaphore | None = None) -> tuple[Any, list[Any]]:
         """The arguments for the runtime, with room for two fences, and what must stay alive during the call."""
         inputs = self._list(len(args) + 2)
         kept = []

@@ -18,7 +18,7 @@ class Pending:
 
     __slots__ = ("_error", "_fence", "_lost", "_semaphore", "_value", "by", "kept", "timeline")
 
-    def __init__(self, timeline: Timeline, semaphore: Any, value: int, fence: Any, by: str, kept: Any) -> None:
+    def __init__(self, timeline: TimelineSemaphore, semaphore: Any, value: int, fence: Any, by: str, kept: Any) -> None:
         self.timeline = timeline
         self._semaphore = semaphore
         self._value = value
@@ -97,7 +97,7 @@ class _Shared:
         pass
 
 
-class Timeline:
+class TimelineSemaphore:
     """One queue's calls, each of which begins when the one before it is done.
 
     A semaphore counts the calls that are done. In this order, memory that one
@@ -113,7 +113,9 @@ class Timeline:
         need not wait for the call that was abandoned.
     """
 
-    def __init__(self, binding: Any, hal_device: Any, exclusive: Any = None, previous: Timeline | None = None) -> None:
+    def __init__(
+        self, binding: Any, hal_device: Any, exclusive: Any = None, previous: TimelineSemaphore | None = None
+    ) -> None:
         self._binding = binding
         self._hal_device = hal_device
         self._semaphore = hal_device.create_semaphore(0)
@@ -124,7 +126,7 @@ class Timeline:
         # Calls that an interrupt met while they were given to the queue: whether they run is not known.
         self._doubtful: list[Pending] = [] if previous is None else previous._doubtful
         # Timelines before this one on which calls still run.
-        self._before: list[Timeline] = [] if previous is None else [*previous._before, previous]
+        self._before: list[TimelineSemaphore] = [] if previous is None else [*previous._before, previous]
         self.left = False
         self.lock = threading.RLock() if exclusive is None else exclusive
         self.waiting: Any = _Shared() if exclusive is None else exclusive
@@ -164,7 +166,7 @@ class Timeline:
         """Let later calls use another timeline."""
         self.left = True
 
-    def lineage(self) -> list[Timeline]:
+    def lineage(self) -> list[TimelineSemaphore]:
         """This timeline, after those before it on which calls may still run."""
         return [*self._before, self]
 

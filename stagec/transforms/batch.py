@@ -10,9 +10,9 @@ from stagec.core.aval import ShapedArray
 from stagec.core.axis import Axis
 from stagec.core.config import state
 from stagec.core.graph import Graph
-from stagec.core.primitive import Absent, Primitive
+from stagec.core.primitive import MissingRule, Primitive
 from stagec.core.trace import Trace, Tracer, current, leaked, under
-from stagec.primitives.broadcast import to_front
+from stagec.primitives.broadcast import moveaxis_to_front
 from stagec.primitives.operand import aval_of
 from stagec.primitives.rules import no_rule
 
@@ -65,7 +65,7 @@ class BatchTrace(Trace):
         with current(self.parent):
             if all(d is None for d in dims) and not self.reads_axis(params):
                 return primitive(*values, **params)
-            if isinstance(primitive.batch, Absent):
+            if isinstance(primitive.batch, MissingRule):
                 raise no_rule(primitive, "batched", primitive.batch)
             out, out_dims = primitive.batch(primitive, values, dims, self.size, params)
         if primitive.multiple:
@@ -125,4 +125,4 @@ def batch_front(
 ) -> list[Any]:
     """As `batch_flat`, with every result's batch axis first."""
     outs, out_dims = batch_flat(function, values, dims, size, resumed=resumed)
-    return [to_front(o, d, size) for o, d in zip(outs, out_dims)]
+    return [moveaxis_to_front(o, d, size) for o, d in zip(outs, out_dims)]

@@ -10,7 +10,7 @@ from stagec.core.config import state
 from stagec.core.errors import StagecError
 from stagec.core.graph import Literal
 from stagec.core.location import error as located_error
-from stagec.core.primitive import NOT_DIFFERENTIABLE, Absent, Primitive
+from stagec.core.primitive import NOT_DIFFERENTIABLE, MissingRule, Primitive
 from stagec.core.trace import Trace, Tracer, current, leaked, under
 from stagec.core.zero import is_zero, zero_of
 from stagec.primitives.operand import aval_of
@@ -91,7 +91,7 @@ class JvpTrace(Trace):
         with current(self.parent):
             if all(map(is_zero, tangents)) or primitive.jvp is NOT_DIFFERENTIABLE:
                 return primitive(*primals, **params)
-            if isinstance(primitive.jvp, Absent):
+            if isinstance(primitive.jvp, MissingRule):
                 raise no_rule(primitive, "differentiated", primitive.jvp)
             out, out_dot = primitive.jvp(primitive, primals, tangents, params)
         if primitive.multiple:

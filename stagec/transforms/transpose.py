@@ -7,7 +7,7 @@ from typing import Any
 
 from stagec.core import location
 from stagec.core.graph import Equation, Graph, Literal, Var
-from stagec.core.primitive import Absent
+from stagec.core.primitive import MissingRule
 from stagec.core.zero import Linear, is_zero, zero_of
 from stagec.primitives.rules import add_p, no_rule
 
@@ -60,7 +60,7 @@ def _add(gathered: dict[Var, Any], atom: Any, ct: Any, known: dict[Var, Any]) ->
 
 def _pull(equation: Equation, found: list[Any], known: dict[Var, Any], gathered: dict[Var, Any]) -> None:
     primitive = equation.primitive
-    if isinstance(primitive.transpose, Absent):
+    if isinstance(primitive.transpose, MissingRule):
         raise no_rule(primitive, "transposed", primitive.transpose)
     operands = [Linear(a.aval) if type(a) is Var and a not in known else _read(a, known) for a in equation.inputs]
     if primitive.multiple:

@@ -34,7 +34,7 @@ def runs(monkeypatch):
 
     def run(f, args, queue, flag_set):
         asked = CompileOptions(straight=True, flag_set=flag_set)
-        monkeypatch.setattr(build.Options, "of_compiler", lambda self: asked)
+        monkeypatch.setattr(build.ProgramOptions, "of_compiler", lambda self: asked)
         monkeypatch.setattr(build, "choose_driver", lambda graph, target: queue)
         given = stagec.tree.map(lambda a: guarded(a) if np.ndim(a) else np.asarray(a), args)
         with stagec.config.override(enable_cache=False):

@@ -9,7 +9,7 @@ import stagec
 from stagec import lax
 from stagec.backends import Target
 from stagec.compiler import outside
-from stagec.compiler.driver import PHASES, Compiled
+from stagec.compiler.driver import PHASES, CompilerResult
 from stagec.compiler.flags import CompileOptions
 from stagec.core.errors import CompileError
 
@@ -69,7 +69,7 @@ def test_after_a_crash_the_other_flag_sets_are_tried(monkeypatch):
         tried.append(options.flag_set)
         if options.flag_set != "separate":
             raise outside._CrashError("SIGSEGV")
-        return Compiled(b"code", options.flag_set, 1.0, ())
+        return CompilerResult(b"code", options.flag_set, 1.0, ())
 
     monkeypatch.setattr(outside, "call", call)
     assert outside.compile_module(SMALL, ROCM).vmfb == b"code"

@@ -255,11 +255,15 @@ CASES = [
         lambda: (stagec.grad(lambda x: (x, x), has_aux=True)(1.0), stagec.jacrev(lambda x: (x, x))(1.0)),
     ),
     (
-        "write stagec.grad(f)(x), not stagec.grad(f(x))",
+        "pass the function itself, as in stagec.grad(f)(x), not its result",
         lambda: stagec.grad(square(1.0)),
         lambda: stagec.grad(square)(1.0),
     ),
-    ("pass the function itself", lambda: stagec.jvp(1.0, (1.0,), (1.0,)), lambda: stagec.jvp(square, (1.0,), (1.0,))),
+    (
+        "pass the function itself, as in stagec.jvp(f, (x,), (t,)), not its result",
+        lambda: stagec.jvp(1.0, (1.0,), (1.0,)),
+        lambda: stagec.jvp(square, (1.0,), (1.0,)),
+    ),
     (
         "leave it out, and sum with lax.psum",
         lambda: stagec.grad(square, reduce_axes=("i",))(1.0),

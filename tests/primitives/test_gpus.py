@@ -82,7 +82,7 @@ def _compile(function: Any, avals: list[ShapedArray], target: str) -> bytes:
 
     graph, captured = trace_flat(flat, avals, [""] * len(avals), "program")
     assert not captured
-    return build.compile_graph(graph, build.Options(Target.parse(target)), "program")[0]
+    return build.compile_graph(graph, build.ProgramOptions(Target.parse(target)), "program")[0]
 
 
 def _check_kernels(module: bytes, target: str, folder: pathlib.Path) -> None:

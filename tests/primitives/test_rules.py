@@ -13,7 +13,7 @@ from test_registry import CASES, TABLE
 
 import stagec
 from stagec.core import dtypes, errors
-from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_WRITTEN, Absent, Primitive
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_WRITTEN, MissingRule, Primitive
 from stagec.core.zero import Linear, differentiable, is_zero
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.broadcast import instantiate
@@ -96,7 +96,7 @@ def smooth_cases() -> dict[str, list[Case]]:
         lacking = {c.name for c in CASES if nudge and c.name not in found}
         for case in CASES:
             row = TABLE[case.name]
-            if isinstance(row.jvp, Absent) or case.name in PYTHON | ROUNDED or 0 in map(np.size, case.args):
+            if isinstance(row.jvp, MissingRule) or case.name in PYTHON | ROUNDED or 0 in map(np.size, case.args):
                 continue
             if nudge != (case.name in ORDERING or case.name in lacking):
                 continue
@@ -229,7 +229,7 @@ def test_transposes_keep_inner_products(name: str) -> None:
 
 
 # The others: their values do not change smoothly, or they have none of their own.
-NO_DERIVATIVE = {n for n, row in TABLE.items() if isinstance(row.jvp, Absent)}
+NO_DERIVATIVE = {n for n, row in TABLE.items() if isinstance(row.jvp, MissingRule)}
 
 
 def test_every_row_has_a_checked_derivative_or_says_that_it_has_none() -> None:
@@ -328,7 +328,7 @@ def test_batches_are_loops(name: str) -> None:
 
 
 def test_every_row_with_operands_has_a_checked_batch() -> None:
-    assert sorted(n for n, row in TABLE.items() if n not in BATCHED and not isinstance(row.batch, Absent)) == []
+    assert sorted(n for n, row in TABLE.items() if n not in BATCHED and not isinstance(row.batch, MissingRule)) == []
 
 
 # Rows without a derivative.

@@ -6,12 +6,12 @@ import pytest
 
 from stagec.core import errors
 from stagec.runtime.device import Device, binding, cpu
-from stagec.runtime.timeline import Timeline
+from stagec.runtime.timeline import TimelineSemaphore
 
 
 @pytest.fixture
 def timeline():
-    return Timeline(binding(), cpu().hal_device("local-task"))
+    return TimelineSemaphore(binding(), cpu().hal_device("local-task"))
 
 
 def succeed(before, after):
@@ -153,6 +153,6 @@ def test_an_interrupt_while_a_call_is_submitted_keeps_what_it_may_read(timeline)
     assert timeline.left
     assert [p.kept for p in timeline._doubtful] == ["what it reads"]
     fences[0].signal()
-    successor = Timeline(binding(), cpu().hal_device("local-task"), previous=timeline)
+    successor = TimelineSemaphore(binding(), cpu().hal_device("local-task"), previous=timeline)
     successor.submit(succeed, "a good call", None).wait()
     assert successor._doubtful == []
