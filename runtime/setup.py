@@ -5,6 +5,7 @@ An archive made by `python -m build` holds the copies, and is built without the 
 
 import ast
 import pathlib
+import re
 import shutil
 from collections.abc import Iterator
 
@@ -22,6 +23,8 @@ stagec.dtypes stagec.errors stagec.tree stagec.tree_util stagec.typing
 """.split()
 # Functions of arrays, which NumPy computes outside `jit`: all modules of these packages.
 FUNCTIONS = "numpy lax nn random scipy".split()
+# Of `passes`, the runtime has a few modules, under another name: those that know nothing of MLIR.
+IMPORT = re.compile(r"^( *from )passes(?=[. ])", re.MULTILINE)
 # Imported inside a function, where the compiler is installed.
 LEFT_OUT = {"stagec.compiler.build"}
 
@@ -55,7 +58,7 @@ def part() -> dict[str, pathlib.Path]:
     while todo:
         name = todo.pop()
         file = source(name)
-        if name in found or name in LEFT_OUT or not name.startswith("stagec") or file is None:
+        if name in (*found, *LEFT_OUT) or not name.startswith(("stagec", "passes.")) or file is None:
             continue
         found[name] = file
         todo += [*imports(file), name.rpartition(".")[0]]
@@ -67,11 +70,11 @@ def collect() -> None:
     for stale in (PACKAGE, HERE / "build"):
         shutil.rmtree(stale, ignore_errors=True)
     for file in part().values():
-        copy = PACKAGE / file.relative_to(TREE / "stagec")
+        top, *path = file.relative_to(TREE).parts
+        copy = PACKAGE.joinpath(*(["_passes"] if top == "passes" else []), *path)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, copy)
-    # The base of all errors is defined in `passes`, of which the runtime has nothing else.
-    shutil.copyfile(TREE / "passes" / "errors.py", PACKAGE / "core" / "base_errors.py")
+        copy.write_text(IMPORT.sub(r"\1stagec._passes", file.read_text("utf-8")), "utf-8")
+    (PACKAGE / "_passes" / "__init__.py").touch()
     shutil.copyfile(TREE / "LICENSE", HERE / "LICENSE")
 
 

@@ -47,30 +47,22 @@ def _is_float(x: Array) -> bool:
 
 def divide(x: Array, y: Array) -> Array:
     """Division, truncating for integers; x / 0 is all ones and the smallest integer / -1 itself."""
-    if x.dtype.kind not in "biu":
-        return x / y
-    wide_x, wide_y = _wide(x), _wide(y)
-    quotient = np.abs(wide_x) // np.where(y == 0, 1, np.abs(wide_y))
-    signed = np.where((x < 0) != (y < 0), -quotient, quotient)
-    result = np.where(y == 0, -1, signed)
-    # Through Python integers so that -1 and 2**63 wrap into the type.
-    bits = x.dtype.itemsize * 8
-    # (An operation on a rank-0 object array gives the object.)
-    wrapped = np.asarray(result.astype(object) & (2**bits - 1), dtype=object)
-    return wrapped.astype(f"u{x.dtype.itemsize}").view(x.dtype)
-
-
-def _wide(x: Array) -> Array:
-    """A type in which an integer's negation and quotients do not overflow."""
-    return x.astype(object) if x.dtype.itemsize == 8 else x.astype(np.int64)
+    if x.dtype.kind not in "iu":
+        return np.divide(x, y)
+    safe = np.where(y == 0, y.dtype.type(1), y)
+    quotient = np.floor_divide(x, safe)
+    if x.dtype.kind == "i":
+        # NumPy rounds down, not toward zero.
+        inexact = quotient * safe != x
+        quotient = quotient + (inexact & ((x < 0) != (y < 0))).astype(x.dtype)
+    return np.where(y == 0, np.asarray(-1).astype(x.dtype), quotient)
 
 
 def remainder(x: Array, y: Array) -> Array:
     """The remainder with the dividend's sign; for integers x % 0 is x."""
     if x.dtype.kind not in "biu":
         return np.fmod(x, y) if x.dtype.kind == "f" and not is_narrow(x.dtype) else _narrow_fmod(x, y)
-    safe = np.where((y == 0) | (y == -1 if x.dtype.kind == "i" else False), 1, y).astype(x.dtype)
-    return np.where(y == 0, x, np.fmod(x, safe)).astype(x.dtype)
+    return np.where(y == 0, x, np.fmod(x, np.where(y == 0, y.dtype.type(1), y)))
 
 
 _narrow_fmod = through_float32(np.fmod)
@@ -110,10 +102,11 @@ def sign(x: Array) -> Array:
     if x.dtype.kind == "c":
         size = np.abs(x)
         safe, out = np.where(size == 0, 1, size), np.empty_like(x)
+        # A quotient of complex numbers would be NaN where one part of `x` is infinite.
         out.real, out.imag = x.real / safe, x.imag / safe
         return out
     if _is_float(x):
-        return np.where((x == 0) | np.isnan(x), x, np.copysign(np.ones_like(x), x)).astype(x.dtype)
+        return np.copysign(np.sign(x), x)  # np.sign gives 0.0 for -0.0
     return np.sign(x)
 
 
@@ -144,13 +137,15 @@ def popcnt(x: Array) -> Array:
 
 
 def count_leading_zeros(x: Array) -> Array:
-    bits = _bits(x)
-    rest = x.view(f"u{x.dtype.itemsize}").copy()
-    count = np.full(x.shape, bits, np.int64)
-    for position in range(bits):
-        hit = (rest >> np.array(bits - 1 - position, rest.dtype)) & 1 == 1
-        count = np.where(hit & (count == bits), position, count)
-    return count.astype(x.dtype)
+    width = _bits(x)
+    bits = x.view(f"u{x.dtype.itemsize}")
+    bits = bits & np.asarray((1 << width) - 1, bits.dtype)
+    # Set every bit below the highest one; what stays unset is the count.
+    distance = 1
+    while distance < width:
+        bits = bits | (bits >> np.asarray(distance, bits.dtype))
+        distance *= 2
+    return (width - np.bitwise_count(bits)).astype(x.dtype)
 
 
 def logical_not(x: Array) -> Array:
@@ -281,6 +276,8 @@ def imag(x: Array) -> Array:
 
 def complex_of(x: Array, y: Array) -> Array:
     """The complex numbers with these parts."""
+    x, y = np.broadcast_arrays(x, y)
     result = np.empty(x.shape, np.complex64 if x.dtype == np.float32 else np.complex128)
+    # `x + 1j * y` would turn an infinite y into NaN.
     result.real, result.imag = x, y
     return result

@@ -9,15 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-try:
-    from passes.errors import StagecError as StagecError, is_internal as is_internal, message as message
-except ImportError:
-    # stagec-runtime has no passes: its build puts a copy of that file here.
-    from stagec.core.base_errors import (  # type: ignore[import-not-found, no-redef]
-        StagecError as StagecError,
-        is_internal as is_internal,
-        message as message,
-    )
+from passes.errors import StagecError as StagecError, is_internal as is_internal, message as message
 
 
 def with_values(error: StagecError, values: Iterable[tuple[str, str, str]]) -> StagecError:

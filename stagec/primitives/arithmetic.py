@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from passes.numeric import elementwise as meaning
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
@@ -47,24 +48,6 @@ mul_p = elementwise(
 )
 
 
-def _div_eval(x: Any, y: Any) -> Any:
-    if not dtypes.is_integer(x.dtype):
-        return np.divide(x, y)
-    safe = np.where(y == 0, y.dtype.type(1), y)
-    quotient = np.floor_divide(x, safe)
-    if dtypes.is_signed(x.dtype):
-        # Programs round toward zero, NumPy down.
-        inexact = quotient * safe != x
-        quotient = quotient + (inexact & ((x < 0) != (y < 0))).astype(x.dtype)
-    return np.where(y == 0, np.asarray(-1).astype(x.dtype), quotient)
-
-
-def _rem_eval(x: Any, y: Any) -> Any:
-    if not dtypes.is_integer(x.dtype):
-        return np.fmod(x, y)
-    return np.where(y == 0, x, np.fmod(x, np.where(y == 0, y.dtype.type(1), y)))
-
-
 def _truncated(x: Any) -> Any:
     return mul(sign(x), floor(abs(x)))
 
@@ -85,7 +68,7 @@ _extreme_jvp = each(
 div_p = elementwise(
     "div",
     accepts=NUMERIC,
-    eval=computed_in_float32(_div_eval),
+    eval=computed_in_float32(meaning.divide),
     ufunc=lambda dtype: None if dtypes.is_integer(dtype) else np.divide,
     lower="stablehlo.divide",
     jvp=each(lambda x, y, t: div(t, y), lambda x, y, t: mul(mul(neg(t), x), integer_pow(y, -2))),
@@ -94,7 +77,7 @@ div_p = elementwise(
 rem_p = elementwise(
     "rem",
     accepts=REAL,
-    eval=computed_in_float32(_rem_eval),
+    eval=computed_in_float32(meaning.remainder),
     ufunc=lambda dtype: None if dtypes.is_integer(dtype) else np.fmod,
     lower="stablehlo.remainder",
     jvp=each(lambda x, y, t: t, lambda x, y, t: mul(neg(t), _truncated(div(x, y)))),
@@ -116,17 +99,6 @@ min_p = elementwise(
     jvp=_extreme_jvp,
     transpose=NOT_LINEAR,
 )
-
-
-def _sign_eval(x: Any) -> Any:
-    if dtypes.is_complex(x.dtype):
-        size = np.abs(x)
-        safe, out = np.where(size == 0, 1, size), np.empty_like(x)
-        # A quotient of complex numbers would be NaN where one part of `x` is infinite.
-        out.real, out.imag = x.real / safe, x.imag / safe
-        return out
-    # np.sign gives 0.0 for -0.0.
-    return np.copysign(np.sign(x), x) if dtypes.is_float(x.dtype) else np.sign(x)
 
 
 def _sign_lower(cx: Any, x: Any) -> Any:
@@ -163,7 +135,7 @@ def _sign_jvp(primitive: Primitive, primals: Any, tangents: Any, params: Any) ->
 sign_p = elementwise(
     "sign",
     accepts=NUMERIC,
-    eval=computed_in_float32(_sign_eval),
+    eval=computed_in_float32(meaning.sign),
     lower=_sign_lower,
     jvp=_sign_jvp,
     transpose=NOT_LINEAR,
@@ -334,11 +306,7 @@ class RoundingMethod(enum.IntEnum):
 
 
 def _round_eval(x: Any, *, rounding_method: int) -> Any:
-    if rounding_method == RoundingMethod.TO_NEAREST_EVEN:
-        return np.rint(x)
-    whole = np.trunc(x)
-    away = (np.abs(x - whole) >= 0.5).astype(x.dtype)
-    return np.copysign(whole + np.copysign(away, x), x)
+    return np.rint(x) if rounding_method == RoundingMethod.TO_NEAREST_EVEN else meaning.round_away(x)
 
 
 def _round_lower(cx: Any, x: Any, *, rounding_method: int) -> Any:

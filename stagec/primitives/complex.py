@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from passes.numeric.elementwise import complex_of
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.dtypes import COMPLEX
@@ -18,18 +19,10 @@ from stagec.typing import ArrayLike
 _PARTS = frozenset({dtypes.float32, dtypes.float64})
 
 
-def _complex_eval(x: Any, y: Any) -> Any:
-    x, y = np.broadcast_arrays(x, y)
-    out = np.empty(x.shape, dtypes.complex64 if x.dtype == dtypes.float32 else dtypes.complex128)
-    # `x + 1j * y` would turn an infinite y into NaN.
-    out.real, out.imag = x, y
-    return out
-
-
 complex_p = elementwise(
     "complex",
     accepts=_PARTS,
-    eval=_complex_eval,
+    eval=complex_of,
     lower="stablehlo.complex",
     result=lambda dtype: dtypes.complex64 if dtype == dtypes.float32 else dtypes.complex128,
     jvp=linear(),

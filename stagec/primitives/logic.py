@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from passes.numeric import elementwise as meaning
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
@@ -62,31 +63,6 @@ or_p = _bits("or", np.bitwise_or, "stablehlo.or")
 xor_p = _bits("xor", np.bitwise_xor, "stablehlo.xor")
 
 
-def _as_unsigned(x: Any) -> Any:
-    return x.view(f"uint{8 * x.dtype.itemsize}")
-
-
-def _out_of_width(y: Any) -> Any:
-    return _as_unsigned(y) >= 8 * y.dtype.itemsize
-
-
-def _shift_left_eval(x: Any, y: Any) -> Any:
-    out = _out_of_width(y)
-    return np.where(out, 0, np.left_shift(x, np.where(out, 0, y).astype(x.dtype))).astype(x.dtype)
-
-
-def _shift_right_logical_eval(x: Any, y: Any) -> Any:
-    out = _out_of_width(y)
-    bits = _as_unsigned(np.where(out, 0, y).astype(y.dtype))
-    return np.where(out, 0, np.right_shift(_as_unsigned(x), bits)).astype(_as_unsigned(x).dtype).view(x.dtype)
-
-
-def _shift_right_arithmetic_eval(x: Any, y: Any) -> Any:
-    signed = np.dtype(f"int{8 * x.dtype.itemsize}")
-    by = np.where(_out_of_width(y), 8 * x.dtype.itemsize - 1, y).astype(signed)
-    return np.asarray(np.right_shift(x.view(signed), by)).view(x.dtype)
-
-
 def _shift_lower(op: str) -> Callable[..., Any]:
     def lower(cx: Any, x: Any, y: Any) -> Any:
         return _guarded_shift(cx, op, *spread(cx, [x, y]))
@@ -113,32 +89,17 @@ def _guarded_shift(cx: Any, op: str, x: Any, y: Any) -> Any:
     return cx.emit("stablehlo.select", [too_far, cx.constant(0, out), shifted])
 
 
-shift_left_p = _bits("shift_left", _shift_left_eval, _shift_lower("shift_left"), INTEGER)
+shift_left_p = _bits("shift_left", meaning.shift_left, _shift_lower("shift_left"), INTEGER)
 shift_right_logical_p = _bits(
-    "shift_right_logical", _shift_right_logical_eval, _shift_lower("shift_right_logical"), INTEGER
+    "shift_right_logical", meaning.shift_right_logical, _shift_lower("shift_right_logical"), INTEGER
 )
 shift_right_arithmetic_p = _bits(
-    "shift_right_arithmetic", _shift_right_arithmetic_eval, _shift_lower("shift_right_arithmetic"), INTEGER
+    "shift_right_arithmetic", meaning.shift_right_arithmetic, _shift_lower("shift_right_arithmetic"), INTEGER
 )
 
 
-def _population_count_eval(x: Any) -> Any:
-    return np.bitwise_count(_as_unsigned(x)).astype(x.dtype)
-
-
-def _clz_eval(x: Any) -> Any:
-    bits = _as_unsigned(x)
-    width = 8 * x.dtype.itemsize
-    # Set every bit below the highest one; what stays unset is the count.
-    distance = 1
-    while distance < width:
-        bits = bits | (bits >> np.asarray(distance, bits.dtype))
-        distance *= 2
-    return (width - np.bitwise_count(bits)).astype(x.dtype)
-
-
-population_count_p = _bits("population_count", _population_count_eval, "stablehlo.popcnt", INTEGER)
-clz_p = _bits("clz", _clz_eval, "stablehlo.count_leading_zeros", INTEGER - SMALL)
+population_count_p = _bits("population_count", meaning.popcnt, "stablehlo.popcnt", INTEGER)
+clz_p = _bits("clz", meaning.count_leading_zeros, "stablehlo.count_leading_zeros", INTEGER - SMALL)
 
 
 def _is_finite_eval(x: Any) -> Any:

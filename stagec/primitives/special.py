@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from passes.numeric import special as values
+from passes.numeric.elementwise import through_float64
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.dtypes import FLOATING
 from stagec.core.primitive import NOT_LINEAR, SinglePrimitive
-from stagec.primitives import arithmetic as ar, logic, special_values as values
+from stagec.primitives import arithmetic as ar, logic
 from stagec.primitives.operand import Operand, as_operand, promote_weak_scalars
 from stagec.primitives.rules import each
 from stagec.primitives.table import elementwise, spread
@@ -19,8 +24,9 @@ from stagec.typing import ArrayLike
 
 
 def _special(name: str, evaluate: Callable[..., Any], lower: Any, jvp: Any) -> SinglePrimitive:
-    evaluate = values.in_float64(evaluate)
-    return elementwise(name, accepts=FLOATING, eval=evaluate, lower=lower, jvp=jvp, transpose=NOT_LINEAR)
+    return elementwise(
+        name, accepts=FLOATING, eval=through_float64(evaluate), lower=lower, jvp=jvp, transpose=NOT_LINEAR
+    )
 
 
 def no_derivative(name: str, what: str) -> Callable[..., Any]:
@@ -84,6 +90,26 @@ def _clenshaw(t: Operand, coefficients: tuple[float, ...]) -> Operand:
     return ar.add(ar.sub(ar.mul(t, b1), b2), coefficients[-1])
 
 
+@functools.cache
+def _chebyshev(order: int, far: bool, terms: int) -> tuple[float, ...]:
+    """Chebyshev coefficients, highest first, of the scaled Bessel functions.
+
+    Near: of `exp(-x) I(x)` (over x for order 1) on [0, 8], in `x / 4 - 1`.
+    Far: of `sqrt(x) exp(-x) I(x)` on [8, inf), in `16 / x - 1`.
+    """
+
+    def near_value(t: Any) -> Any:
+        x = np.maximum(4 * (t + 1), 1e-6)
+        return values.bessel_e(order, x) / x if order else values.bessel_e(order, x)
+
+    def far_value(t: Any) -> Any:
+        x = 16 / np.maximum(t + 1, 1e-12)
+        return np.sqrt(x) * values.bessel_e(order, x)
+
+    fitted = np.polynomial.chebyshev.chebinterpolate(far_value if far else near_value, terms - 1)
+    return tuple([float(c) for c in fitted[::-1]])
+
+
 def _bessel_lower(order: int) -> Callable[..., Any]:
     def lower(cx: Any, x: Any) -> Any:
         (aval,) = cx.in_avals
@@ -95,11 +121,11 @@ def _bessel_lower(order: int) -> Callable[..., Any]:
         def function(x: Operand) -> Operand:
             size = ar.abs(x)
             near_size, far_size = ar.min(size, 8.0), ar.max(size, 8.0)
-            near = _clenshaw(ar.sub(ar.mul(near_size, 0.25), 1.0), values.chebyshev(order, False, 18 if narrow else 32))
+            near = _clenshaw(ar.sub(ar.mul(near_size, 0.25), 1.0), _chebyshev(order, False, 18 if narrow else 32))
             if order:
                 near = ar.mul(near, near_size)
             inverse = ar.div(16.0, far_size)
-            far = _clenshaw(ar.sub(inverse, 1.0), values.chebyshev(order, True, 8 if narrow else 26))
+            far = _clenshaw(ar.sub(inverse, 1.0), _chebyshev(order, True, 8 if narrow else 26))
             out = logic.select(logic.le(size, 8.0), near, ar.mul(far, ar.rsqrt(far_size)))
             out = logic.select(logic.ne(x, x), x, out)
             return ar.mul(out, ar.sign(x)) if order else out
