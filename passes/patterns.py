@@ -283,7 +283,7 @@ def _endless(patterns: Sequence[Pattern], hits: dict[str, int]) -> PatternError:
     code = getattr(where.fn if where is not None else None, "__code__", None)
     return PatternError(
         message(
-            f"pattern {' and '.join(busy)} did not come to an end: what is made is rewritten again",
+            f"pattern {' and '.join(busy)} does not terminate: its replacements match it again",
             where=f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code is not None else "",
             values=[(name, f"rewrote {hits[name]} ops in {_MAX_ITERATIONS} rounds") for name in busy],
             fix="return None for an op that has the wanted form already, such as one that the pattern itself built",

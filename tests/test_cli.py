@@ -248,7 +248,7 @@ def test_a_file_named_like_a_module_does_not_disturb_it(tmp_path):
         (["shapes", "f64[2]", "f32[2]"], 2, "add --x64"),
         (["shapes", "open('x')", "f32[2]"], 2, "does not describe an argument"),
         (["shape", "f32[2]"], 2, "has no function 'shape'"),
-        (["number"], 2, "is no function: it is of type int"),
+        (["number"], 2, "is not a function: it is of type int"),
         (["power", "f32[2]", "f32[2]", "--static", "n"], 2, "--static 'n' is not name=value"),
         (["power", "f32[2]", "f32[2]", "--static", "n=two"], 2, "is not a Python literal"),
         (["jitted", "f32[2]", "f32[2]", "--static", "y=2"], 2, "was jitted with static arguments n"),

@@ -58,7 +58,7 @@ def _load_function(place: str) -> Callable[..., Any]:
             raise usage(f"{where} has no function {name!r}", fix)
         found = getattr(found, part)
     if not callable(found):
-        raise usage(f"{place} is no function: it is of type {type(found).__name__}")
+        raise usage(f"{place} is not a function: it is of type {type(found).__name__}")
     return found
 
 

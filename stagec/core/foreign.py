@@ -83,7 +83,7 @@ def _from_frame(frame: Any, name: str) -> np.ndarray[Any, Any]:
         rows += [("...", f"{len(columns) - 8} more", "")] if len(columns) > 8 else []
         raise location.error(
             errors.DtypeError,
-            _title(name, "a DataFrame whose columns have several dtypes is no array"),
+            _title(name, "a DataFrame whose columns have several dtypes is not an array"),
             rows,
             "x.to_numpy('float32') makes one array; {c: x[c] for c in x} is a dict of arrays",
         )

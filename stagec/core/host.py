@@ -79,7 +79,7 @@ class HostCallback:
         of: type = type(leaf)
         what, _ = lost_meaning(of)
         if what:
-            raise self._error(f"returned what is no array: {what}", [])
+            raise self._error(f"returned something that is not an array: {what}", [])
         array = np.asarray(leaf)
         if array.dtype != aval.dtype and _narrowed(array.dtype) == aval.dtype:
             array = array.astype(aval.dtype)

@@ -327,7 +327,7 @@ def test_a_pattern_that_never_ends_is_named():
     with pytest.raises(PatternError) as caught:
         passes.apply(parse(TEXT), [never_fires, log_again])
     text = str(caught.value)
-    assert text.startswith("pattern log_again did not come to an end")
+    assert text.startswith("pattern log_again does not terminate")
     assert f"test_pass_pipeline.py:{log_again.fn.__code__.co_firstlineno}" in text
     assert "never_fires" not in text and "traceback" not in text
     assert "Fix: return None for an op that has the wanted form already" in text
