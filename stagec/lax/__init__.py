@@ -344,12 +344,11 @@ from stagec.primitives.sort import (
     top_k as top_k,
     top_k_p as top_k_p,
 )
+from stagec.control.windows import reduce_window as reduce_window, reduce_window_p as reduce_window_p
 from stagec.primitives.window import (
     padtype_to_pads as padtype_to_pads,
-    reduce_window as reduce_window,
     reduce_window_max_p as reduce_window_max_p,
     reduce_window_min_p as reduce_window_min_p,
-    reduce_window_p as reduce_window_p,
     reduce_window_sum_p as reduce_window_sum_p,
 )
 from stagec.primitives.conv import (
@@ -362,10 +361,7 @@ from stagec.primitives.conv import (
     conv_transpose as conv_transpose,
     conv_with_general_padding as conv_with_general_padding,
 )
-from stagec.primitives.reduce_general import (
-    reduce as reduce,
-    reduce_p as reduce_p,
-)
+from stagec.control.reduce import reduce as reduce, reduce_p as reduce_p
 from stagec.primitives.slicing import slice_ as _slice
 from stagec.numpy.promotion import broadcast_shapes as broadcast_shapes
 from stagec.control.associative import associative_scan as associative_scan

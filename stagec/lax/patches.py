@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from stagec.control.windows import reduce_window
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
@@ -25,7 +26,7 @@ from stagec.primitives.dot import dot_general
 from stagec.primitives.operand import aval_of
 from stagec.primitives.precision import PrecisionLike
 from stagec.primitives.shape import transpose
-from stagec.primitives.window import Padding, reduce_window
+from stagec.primitives.window import Padding
 from stagec.typing import ArrayLike, DTypeLike
 
 

@@ -9,62 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stagec.core.graph import Graph, Literal, replay
-from stagec.core.primitive import NOT_DIFFERENTIABLE, MissingRule, Primitive
-from stagec.core.zero import is_zero, zero_of
+from stagec.core.primitive import Primitive
 from stagec.primitives.broadcast import instantiate, spread_to
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.padding import pad_p
-from stagec.primitives.rules import no_rule
 from stagec.primitives.shape import squeeze_p
 from stagec.primitives.slicing import slice_in_dim
 
 Arrays = list[Any]
 Combine = Callable[[Arrays, Arrays], Arrays]
-
-
-def push(graph: Graph, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Arrays, Arrays]:
-    """Results and tangents of a graph of scalars, on each element of arrays of one shape."""
-    values: dict[Any, tuple[Any, Any]] = dict(zip(graph.inputs, zip(primals, tangents), strict=True))
-
-    def read(atom: Any) -> tuple[Any, Any]:
-        return (atom, zero_of(atom.aval)) if type(atom) is Literal else values[atom]
-
-    for equation in graph.equations:
-        row = equation.primitive
-        xs, dots = zip(*[read(a) for a in equation.inputs])
-        if all(map(is_zero, dots)) or row.jvp is NOT_DIFFERENTIABLE:
-            out = row(*xs, **equation.params)
-            out_dot: Any = [zero_of(aval_of(o)) for o in out] if row.multiple else zero_of(aval_of(out))
-        elif isinstance(row.jvp, MissingRule):
-            raise no_rule(row, "differentiated", row.jvp)
-        else:
-            out, out_dot = row.jvp(row, list(xs), list(dots), equation.params)
-        values.update(zip(equation.outputs, zip(out, out_dot) if row.multiple else [(out, out_dot)]))
-    shape = aval_of(primals[0]).shape
-    pairs = [read(a) for a in graph.outputs]
-    return [spread_to(v, shape) for v, _ in pairs], [spread_to(instantiate(t), shape) for _, t in pairs]
-
-
-def by_graph(graph: Graph) -> Combine:
-    """Combine by a graph of scalars."""
-
-    def combine(a: Arrays, b: Arrays) -> Arrays:
-        shape = aval_of(a[0]).shape
-        return [spread_to(v, shape) for v in replay(graph, [*a, *b])]
-
-    return combine
-
-
-def with_tangents(graph: Graph) -> Combine:
-    """Combine values, the first half of each list, and tangents, the second, by a graph of scalars."""
-
-    def combine(a: Arrays, b: Arrays) -> Arrays:
-        n = len(a) // 2
-        outs, dots = push(graph, [*a[:n], *b[:n]], [*a[n:], *b[n:]])
-        return outs + dots
-
-    return combine
 
 
 def pair_of(row: Primitive) -> Combine:

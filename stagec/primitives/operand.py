@@ -69,6 +69,8 @@ def promotable(value: Any, name: str = "argument") -> Operand:
 
     What converts the literal to the dtype that was found, or asked for, checks it against that dtype alone.
     """
+    if isinstance(value, (ArrayOperators, Literal)):
+        return value
     if is_wide(value):
         return Literal(np.asarray(int(value), object), ShapedArray.of((), dtypes.default_int(), True))
     return as_operand(value, name)
@@ -149,6 +151,8 @@ def promote_weak_scalars(*values: Any) -> list[Operand]:
 
     Nothing else is promoted and nothing is broadcast, as in `jax.lax`.
     """
+    if _of_one_dtype(values):
+        return list(values)
     operands = [promotable(v, f"operand {i}") for i, v in enumerate(values)]
     avals = [aval_of(o) for o in operands]
     strong = next((a.dtype for a in avals if not a.weak_type), None)
@@ -161,6 +165,21 @@ def promote_weak_scalars(*values: Any) -> list[Operand]:
             operand = literal(original.value[()] if isinstance(original, Literal) else original, strong, False)
         out.append(operand)
     return out
+
+
+def _of_one_dtype(values: tuple[Any, ...]) -> bool:
+    """Whether these are operands of one dtype already, as when a function of `stagec.numpy` has promoted them."""
+    dtype = None
+    for value in values:
+        if isinstance(value, ArrayOperators) or (type(value) is Literal and value.value.dtype != object):
+            found = value.aval.dtype
+        else:
+            return False
+        if dtype is None:
+            dtype = found
+        elif found != dtype:
+            return False
+    return True
 
 
 def scalar_fits(scalar: np.dtype[Any], array: np.dtype[Any]) -> bool:

@@ -8,23 +8,17 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
-from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Graph, Literal
 from stagec.core.primitive import NOT_LINEAR, Primitive, SinglePrimitive
 from stagec.primitives import window_rules as rules
 from stagec.primitives.arithmetic import max_p, min_p, mul_p
 from stagec.primitives.axes import as_int, shape_error
 from stagec.primitives.broadcast import linear
-from stagec.primitives.checks import HALF, check_dtype, i64_array, same_dtype
+from stagec.primitives.checks import HALF, check_dtype, i64_array
 from stagec.primitives.combining import pair_of
-from stagec.primitives.convert import convert_element_type
 from stagec.primitives.cumulative import flip_sign
-from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.reduce import ORDERED, highest, lowest
-from stagec.primitives.reduce_general import fold, single_operation, traced_computation
 from stagec.primitives.rules import add_p
-from stagec.typing import ArrayLike
 
 Pairs = tuple[tuple[int, int], ...]
 # `"SAME"`, `"VALID"`, or how many elements before and after, for each axis.
@@ -88,7 +82,7 @@ def sizes(values: Any, rank: int, name: str, what: str, default: int = 1) -> tup
     return found
 
 
-def _window_shape(
+def window_shape(
     name: str,
     x: ShapedArray,
     window_dimensions: tuple[int, ...],
@@ -136,7 +130,7 @@ def windows(
     return view[tuple(pick)]
 
 
-def _attributes(
+def window_attributes(
     window_dimensions: tuple[int, ...],
     window_strides: tuple[int, ...],
     padding: Pairs,
@@ -155,12 +149,12 @@ def _attributes(
     return out
 
 
-def _without_edges(window: dict[str, Any]) -> dict[str, Any]:
+def without_edges(window: dict[str, Any]) -> dict[str, Any]:
     rank = len(window["padding"])
     return {**window, "padding": ((0, 0),) * rank, "base_dilation": (1,) * rank}
 
 
-def _emit_pad(cx: Any, x: Any, value: Any, aval: ShapedArray, window: dict[str, Any]) -> tuple[Any, ShapedArray]:
+def emit_edges(cx: Any, x: Any, value: Any, aval: ShapedArray, window: dict[str, Any]) -> tuple[Any, ShapedArray]:
     """`x` with the window's edges and holes written out, and its aval."""
     pads, holes = window["padding"], window["base_dilation"]
     shape = [dilated(n, b) + lo + hi for n, b, (lo, hi) in zip(aval.shape, holes, pads)]
@@ -173,20 +167,21 @@ def _emit_pad(cx: Any, x: Any, value: Any, aval: ShapedArray, window: dict[str, 
     return cx.emit("stablehlo.pad", [x, value], attributes, [aval]), aval
 
 
-def _has_edges(window: dict[str, Any]) -> bool:
+def has_edges(window: dict[str, Any]) -> bool:
+    """Whether anything is put around or between the elements."""
     return any(low or high for low, high in window["padding"]) or any(b > 1 for b in window["base_dilation"])
 
 
 def _pad_parts(cx: Any, x: Any, aval: ShapedArray, value: Any, window: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The edges of complex128 arrays written out part by part: the compiler fills with 8 bytes at most."""
-    if not _has_edges(window):
+    if not has_edges(window):
         return x, window
     part = aval.update(dtype=np.float64)
     fills = [cx.constant(v, ShapedArray.of((), part.dtype)) for v in (np.real(value), np.imag(value))]
     parts = [cx.emit(f"stablehlo.{name}", [x], avals=[part]) for name in ("real", "imag")]
-    wide = [_emit_pad(cx, p, f, part, window) for p, f in zip(parts, fills)]
+    wide = [emit_edges(cx, p, f, part, window) for p, f in zip(parts, fills)]
     result = wide[0][1].update(dtype=aval.dtype)
-    return cx.emit("stablehlo.complex", [w for w, _ in wide], avals=[result]), _without_edges(window)
+    return cx.emit("stablehlo.complex", [w for w, _ in wide], avals=[result]), without_edges(window)
 
 
 def window_reduction(
@@ -207,7 +202,7 @@ def window_reduction(
 
     def shape(x: ShapedArray, **window: Any) -> ShapedArray:
         check_dtype(name, x.dtype, accepts)
-        return x.update(shape=_window_shape(name, x, **window))
+        return x.update(shape=window_shape(name, x, **window))
 
     def evaluate(x: Any, *, padding: Pairs, base_dilation: tuple[int, ...], **window: Any) -> Any:
         dtype = x.dtype
@@ -242,7 +237,7 @@ def window_reduction(
         scalar = ShapedArray.of((), work)
         region = cx.region([scalar, scalar], lambda a, b: [combine(a, b)])
         start = cx.constant(identity(work), scalar)
-        y = cx.emit("stablehlo.reduce_window", [x, start], _attributes(**window), [out], [region])
+        y = cx.emit("stablehlo.reduce_window", [x, start], window_attributes(**window), [out], [region])
         if flip:
             y = flip_sign(cx, y, out)
         if dtypes.is_bool(dtype):
@@ -293,123 +288,6 @@ reduce_window_min_p = window_reduction(
     identity=highest,
     jvp=rules.window_jvp(rules.first_smaller, highest),
 )
-
-
-# the general one
-
-
-def _general_shape(x: ShapedArray, init: ShapedArray, *, computation: Graph, **window: Any) -> ShapedArray:
-    check_dtype("reduce_window", same_dtype("reduce_window", (x, init)), dtypes.ORDINARY)
-    if init.shape:
-        raise shape_error(
-            "reduce_window",
-            f"the initial value must have rank 0, got {init.long()}",
-            "pass one element of it, as in value[0]",
-        )
-    return ShapedArray.of(_window_shape("reduce_window", x, **window), x.dtype)
-
-
-def _general_eval(
-    x: Any, init: Any, *, computation: Graph, padding: Pairs, base_dilation: tuple[int, ...], **window: Any
-) -> Any:
-    view = windows(padded(x, init, padding, base_dilation), **window)
-    front = np.moveaxis(view, range(x.ndim, 2 * x.ndim), range(x.ndim))
-    count = int(np.prod(front.shape[: x.ndim], dtype=np.int64))
-    return fold(computation, [front.reshape(count, *front.shape[x.ndim :])], [init])[0]
-
-
-def _general_lower(cx: Any, x: Any, init: Any, *, computation: Graph, **window: Any) -> Any:
-    if cx.in_avals[0].size == 0 or cx.out_avals[0].size == 0:
-        return cx.broadcast(init, cx.out_avals[0], ())
-    # Edges are written out: the compiler takes a one-sided window for a running sum, and drops `init` there.
-    if _has_edges(window):
-        x, _ = _emit_pad(cx, x, init, cx.in_avals[0], window)
-        window = _without_edges(window)
-    return cx.emit("stablehlo.reduce_window", [x, init], _attributes(**window), None, [cx.graph_region(computation)])
-
-
-reduce_window_p = SinglePrimitive(
-    "reduce_window",
-    shape=_general_shape,
-    eval=_general_eval,
-    lower=_general_lower,
-    jvp=rules.general_jvp,
-    transpose=NOT_LINEAR,
-    batch=rules.general_batch,
-)
-
-_NAMED: dict[str, tuple[SinglePrimitive, Callable[..., Any]]] = {
-    "add": (reduce_window_sum_p, lambda d: 0),
-    "mul": (reduce_window_prod_p, lambda d: 1),
-    "max": (reduce_window_max_p, lowest),
-    "min": (reduce_window_min_p, highest),
-}
-
-
-def reduce_window(
-    operand: ArrayLike,
-    init_value: ArrayLike,
-    computation: Callable[..., Any],
-    window_dimensions: Sequence[int],
-    window_strides: Sequence[int] | None = None,
-    padding: str | Sequence[tuple[int, int]] = "VALID",
-    base_dilation: Sequence[int] | None = None,
-    window_dilation: Sequence[int] | None = None,
-) -> Array:
-    """Combine the elements of each position of a sliding window.
-
-    Args:
-      operand: an array.
-      init_value: a scalar that each result starts from, and that fills the padding.
-      computation: `(x, y) -> z` of scalars, associative.
-      window_dimensions: the window's sizes, one for each axis.
-      window_strides: how far the window moves along each axis.
-      padding: `"VALID"`, `"SAME"`, `"SAME_LOWER"`, or `(low, high)` for each axis.
-      base_dilation: distance of the operand's elements once holes are put between them.
-      window_dilation: distance of the window's elements.
-
-    Raises:
-      ShapeError: a list does not have one entry for each axis.
-
-    >>> import numpy as np
-    >>> import stagec.lax as lax
-    >>> reduce_window(np.array([1, 5, 2, 4]), 0, lax.max, (2,), (2,))
-    Array([5, 4], dtype=int32)
-    """
-    x = as_operand(operand)
-    aval = aval_of(x)
-    name, rank = "reduce_window", aval.ndim
-    dimensions = sizes(window_dimensions, rank, name, "window_dimensions")
-    strides = sizes(window_strides, rank, name, "window_strides")
-    base = sizes(base_dilation, rank, name, "base_dilation")
-    holes = sizes(window_dilation, rank, name, "window_dilation")
-    window = {
-        "window_dimensions": dimensions,
-        "window_strides": strides,
-        "padding": explicit_padding(
-            [dilated(n, b) for n, b in zip(aval.shape, base)],
-            [dilated(n, h) for n, h in zip(dimensions, holes)],
-            strides,
-            padding,
-            name,
-        ),
-        "base_dilation": base,
-        "window_dilation": holes,
-    }
-    init = convert_element_type(as_operand(init_value), aval.dtype)
-    if aval.small:
-        # `computation` combines wider numbers, and their last one is rounded.
-        wide, start = (convert_element_type(v, dtypes.COMPUTED_IN[aval.dtype]) for v in (x, init))
-        found = reduce_window(wide, start, computation, dimensions, strides, padding, base, holes)
-        return convert_element_type(found, aval.dtype)
-    graph = traced_computation(name, computation, [aval.dtype], single=True)
-    operation = single_operation(graph)
-    if operation is not None and operation.name in _NAMED:
-        row, identity = _NAMED[operation.name]
-        value = init.value if isinstance(init, Literal) else None
-        if value is not None and value == np.asarray(identity(aval.dtype)).astype(aval.dtype):
-            return row(x, **window)
-    return reduce_window_p(x, init, computation=graph, **window)
 
 
 def explicit_padding(

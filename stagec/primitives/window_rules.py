@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stagec.core.graph import Graph
 from stagec.core.primitive import Primitive
-from stagec.core.zero import is_zero, zero_of
-from stagec.primitives.broadcast import instantiate, moveaxis_to_front, spread_to, zeros
-from stagec.primitives.combining import Combine, by_graph, padded_arrays, slid, with_tangents
+from stagec.primitives.broadcast import moveaxis_to_front, zeros
+from stagec.primitives.combining import Combine, padded_arrays, slid
 from stagec.primitives.logic import gt, select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.padding import pad_p
-from stagec.primitives.shape import broadcast_in_dim
 
 # What a window is along an axis that it does not reach over.
 _NOTHING: dict[str, Any] = {
@@ -80,32 +77,3 @@ def with_batch(window: dict[str, Any]) -> dict[str, Any]:
 def window_batch(primitive: Primitive, args: Any, dims: Any, size: int, window: dict[str, Any]) -> Any:
     """A window of size 1 along the batch."""
     return primitive(moveaxis_to_front(args[0], dims[0]), **with_batch(window)), 0
-
-
-# the general one
-
-
-def general_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
-    """As `window_jvp`, by the derivative of the user's function; its start is combined first."""
-    out = primitive(*primals, **params)
-    if all(map(is_zero, tangents)):
-        return out, zero_of(aval_of(out))
-    dots = [instantiate(t) for t in tangents]
-    combine = with_tangents(params["computation"])
-    starts = [primals[1], dots[1]]
-    arrays = slid(combine, padded_arrays([primals[0], dots[0]], starts, params), params)
-    return out, combine([spread_to(s, aval_of(out).shape) for s in starts], arrays)[1]
-
-
-def general_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
-    """As `window_batch`; with a start for each element of the batch, written out."""
-    computation: Graph = params["computation"]
-    x, window = moveaxis_to_front(args[0], dims[0], size), with_batch(params)
-    if dims[1] is None:
-        return primitive(x, args[1], computation=computation, **window), 0
-    config = tuple([(low, high, b - 1) for (low, high), b in zip(params["padding"], params["base_dilation"])])
-    wide, _ = pad_p.batch(pad_p, [x, args[1]], [0, 0], size, {"padding_config": config})
-    combine = by_graph(computation)
-    found = slid(combine, [wide], window)
-    shape = aval_of(found[0]).shape
-    return combine([broadcast_in_dim(args[1], shape, (0,))], found)[0], 0

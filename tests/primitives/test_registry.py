@@ -23,12 +23,16 @@ from stagec.core.primitive import Primitive
 
 for module in pkgutil.iter_modules(stagec.primitives.__path__):
     importlib.import_module(f"stagec.primitives.{module.name}")
+# Rows with graphs of scalars.
+GENERAL = ("stagec.control.reduce", "stagec.control.windows")
+for name in GENERAL:
+    importlib.import_module(name)
 
 # Rows that transformations and control flow introduce have tests of their own, beside them.
 TABLE = {
     name: row
     for name, row in Primitive.registry.items()
-    if getattr(row.shape, "__module__", "").startswith("stagec.primitives")
+    if getattr(row.shape, "__module__", "").startswith(("stagec.primitives", *GENERAL))
 }
 
 CASES: list[Case] = []

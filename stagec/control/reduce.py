@@ -8,6 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from stagec.control.combining import by_graph, with_tangents
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
@@ -19,7 +20,7 @@ from stagec.primitives import reduce as named
 from stagec.primitives.axes import canonical_axes, shape_error
 from stagec.primitives.broadcast import instantiate, moveaxis_to_front, reduce_sum_p
 from stagec.primitives.checks import check_dtype, i64_array, same_dtype
-from stagec.primitives.combining import by_graph, folded, with_tangents
+from stagec.primitives.combining import folded
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.reduction import remaining
