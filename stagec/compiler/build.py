@@ -365,7 +365,7 @@ def _amount(equation: Equation) -> int:
         return size * equation.inputs[0].aval.dtype.itemsize // 4
     if name in ("transpose", "argmax", "argmin"):
         return 2 * size
-    if name in _COSTLY and dtypes.is_inexact(equation.outputs[0].aval.dtype):
+    if dtypes.is_inexact(equation.outputs[0].aval.dtype) and _is_costly(equation.primitive):
         return 2 * size
     return size // 2
 
@@ -380,4 +380,10 @@ def _terms(equation: Equation) -> int:
     return math.prod(size for axis, size in enumerate(rhs) if axis != features)
 
 
-_COSTLY = frozenset("exp log sin cos tan tanh pow logistic erf sort atan2 log1p expm1 rsqrt sqrt div".split())
+def _is_costly(primitive: Any) -> bool:
+    """Whether an element takes dozens of instructions, by the operation that the primitive is lowered to."""
+    from passes import operations
+
+    if primitive.name in ("atan2", "sort"):  # lowered to several
+        return True
+    return isinstance(primitive.lower, str) and operations.of(primitive.lower).cost is operations.Cost.COSTLY
