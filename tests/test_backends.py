@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 from stagec.backends import BACKENDS, Target, cpu as targets, host
 from stagec.backends.cpu import cpu_features, cpu_levels
 from stagec.core.errors import DeviceError, TargetError
+from stagec.runtime import device
 
 KNOWN = [name for backend in BACKENDS.values() for name in backend.known()]
 
@@ -131,6 +132,12 @@ def test_an_unknown_target_does_not_blame_an_option_that_was_not_used():
         Target.parse("cpu:x86-64-v9")
 
 
+def test_the_runtime_has_the_drivers_of_every_backend():
+    """`stagec doctor` lists these drivers with their devices."""
+    known = set(device.binding().HalDriver.query())
+    assert {queue for backend in BACKENDS.values() for queue in backend.queues} <= known
+
+
 class AmdDevice:
     """What the runtime's driver says of a device."""
 
@@ -149,10 +156,10 @@ class AmdDevice:
 
 
 def test_an_amd_device_runs_code_for_its_own_architecture_only():
-    device = AmdDevice("gfx90a:sramecc+:xnack-")
-    assert device.architecture == "gfx90a"
-    assert BACKENDS["rocm"].rank(Target.parse("rocm:gfx90a"), device) == 1
-    assert BACKENDS["rocm"].rank(Target.parse("rocm:gfx942"), device) == -1
+    found = AmdDevice("gfx90a:sramecc+:xnack-")
+    assert found.architecture == "gfx90a"
+    assert BACKENDS["rocm"].rank(Target.parse("rocm:gfx90a"), found) == 1
+    assert BACKENDS["rocm"].rank(Target.parse("rocm:gfx942"), found) == -1
 
 
 def test_an_amd_device_that_the_compiler_does_not_know_is_sent_to_vulkan():

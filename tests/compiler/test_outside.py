@@ -4,10 +4,12 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
 
 import stagec
 from stagec import lax
 from stagec.backends import Target
+from stagec.cli import cli
 from stagec.compiler import outside
 from stagec.compiler.driver import PHASES, CompilerResult
 from stagec.compiler.flags import CompileOptions
@@ -85,3 +87,13 @@ def test_all_stages_are_written_by_the_other_process(tmp_path):
     written = outside.dump_all(SMALL, ROCM, str(tmp_path), prefix="f")
     assert len(written) == len(PHASES) + 2
     assert ".amdgcn_target" in (tmp_path / "f.asm").read_text()
+
+
+def test_the_command_compiles_a_file_for_amd_gpus(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "doubling.py").write_text("def double(x):\n    return x * 2\n")
+    target = ["--target", "rocm:gfx1100"]
+    done = CliRunner().invoke(cli, ["compile", "doubling.py:double", "f32[5]", "-o", "out.stagec", *target])
+    assert done.exit_code == 0, done.output
+    shown = CliRunner().invoke(cli, ["inspect", "out.stagec", "--check"]).output
+    assert "rocm:gfx1100" in shown and "for rocm devices" in shown
