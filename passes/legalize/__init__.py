@@ -21,7 +21,7 @@ from passes.legalize import (
     updates,
     windows,
 )
-from passes.legalize.number import Arithmetic, arithmetic
+from passes.legalize.expressions import Arithmetic, arithmetic
 from passes.legalize.separate import read_sorted
 from passes.patterns import Pattern, apply
 from passes.pipeline import Pass, PassOptions

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from passes.legalize.number import (
-    Number,
+from passes.legalize.expressions import (
+    Tensor,
     call,
     fast_two_sum,
     has_branches,
@@ -54,7 +54,7 @@ _HALF_PI_REST = float.fromhex("0x1.110b4611a6263p-26")
 _WORD = (1 << 64) - 1
 
 
-def reduced(x: Number, bounded: bool = False) -> tuple[Number, Number, Number]:
+def reduced(x: Tensor, bounded: bool = False) -> tuple[Tensor, Tensor, Tensor]:
     """`x - k * pi/2` as an unevaluated sum, and the integer `k` modulo 4; NaN for infinities and NaN.
 
     The second part is below 1 ulp of the first one, or below 1/32 of it where that is less than 1e-15.
@@ -70,12 +70,12 @@ def reduced(x: Number, bounded: bool = False) -> tuple[Number, Number, Number]:
     return _reduced_single(x)
 
 
-def _is_half(x: Number) -> bool:
+def _is_half(x: Tensor) -> bool:
     widening = producer(x.value, "stablehlo.convert")
     return widening is not None and dtype_of(widening.operation.operands[0]) == np.float16
 
 
-def nearest(x: Number) -> tuple[Number, Number]:
+def nearest(x: Tensor) -> tuple[Tensor, Tensor]:
     """`x` rounded to an integer, as a float and as an integer tensor of the same width.
 
     Adding 1.5 * 2**mantissa-bits leaves the integer in the low bits: cheaper than
@@ -89,7 +89,7 @@ def nearest(x: Number) -> tuple[Number, Number]:
     return shifted - magic, shifted.bits() - magic.bits()
 
 
-def _reduced_double(x: Number, bounded: bool) -> tuple[Number, Number, Number]:
+def _reduced_double(x: Tensor, bounded: bool) -> tuple[Tensor, Tensor, Tensor]:
     n, k = nearest(x * (2 / math.pi))
     # The first difference is exact. Where the second one is rounded, it is so large that what follows matters little.
     a, a_low = two_sum(x - n * _HALF_PI_29[0], -(n * _HALF_PI_29[1]))
@@ -102,7 +102,7 @@ def _reduced_double(x: Number, bounded: bool) -> tuple[Number, Number, Number]:
     return where(usual, r, large[0]), where(usual, r_low, large[1]), where(usual, k, large[2])
 
 
-def _reduced_in_double(x: Number, bounded: bool) -> tuple[Number, Number, Number]:
+def _reduced_in_double(x: Tensor, bounded: bool) -> tuple[Tensor, Tensor, Tensor]:
     wide = x.to(np.float64)
     n, k = nearest(wide * (2 / math.pi))
     rest = (wide - n * _HALF_PI_25) - n * _HALF_PI_REST
@@ -118,7 +118,7 @@ def _reduced_in_double(x: Number, bounded: bool) -> tuple[Number, Number, Number
     return r, (rest - r.to(np.float64)).to(np.float32), k
 
 
-def _reduced_single(x: Number) -> tuple[Number, Number, Number]:
+def _reduced_single(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Without float64 and without branches: in integers from 1/2 on, where a GPU waits for its memory anyway."""
     phase, k = _phase_single(x, 0.5)
     turn = phase << 2
@@ -137,13 +137,13 @@ def _reduced_single(x: Number) -> tuple[Number, Number, Number]:
     return r, low, where(small, k.like(0), where(x.bits() < 0, -k, k))
 
 
-def _not_infinite(x: Number, result: Number) -> Number:
+def _not_infinite(x: Tensor, result: Tensor) -> Tensor:
     return where(abs(x) < math.inf, result, result.like(math.nan))
 
 
-def _right(x: Number, count: Number | int) -> Number:
+def _right(x: Tensor, count: Tensor | int) -> Tensor:
     """A logical shift to the right."""
-    return call("shift_right_logical", x, count if isinstance(count, Number) else x.like(count))
+    return call("shift_right_logical", x, count if isinstance(count, Tensor) else x.like(count))
 
 
 @functools.cache
@@ -172,7 +172,7 @@ def _signed(word: int) -> int:
     return word - (1 << 64) if word >> 63 else word
 
 
-def _window(offset: Number, words: Sequence[int], count: int) -> list[Number]:
+def _window(offset: Tensor, words: Sequence[int], count: int) -> list[Tensor]:
     """The `count` words that begin `offset` bits into `words`: by halves to whole words, then by single bits."""
     found = [offset.like(word) for word in words]
     last = len(words) - count - 1
@@ -185,7 +185,7 @@ def _window(offset: Number, words: Sequence[int], count: int) -> list[Number]:
     return [(found[i] << shift) | _right(_right(found[i + 1], 1), 63 - shift) for i in range(count)]
 
 
-def _phase_single(x: Number, lowest: float) -> tuple[Number, Number]:
+def _phase_single(x: Tensor, lowest: float) -> tuple[Tensor, Tensor]:
     """`|x|` in quarter turns modulo 4, as an int64 in units of 2**-62, and the nearest whole number of them.
 
     For a float32 from `lowest` on. The error is below 2 units, while no float32 is closer than 2**-31 to a
@@ -202,7 +202,7 @@ def _phase_single(x: Number, lowest: float) -> tuple[Number, Number]:
     return phase, _right(phase + (1 << 61), 62).to(np.int32)
 
 
-def _upper_product(a: Number, b: Number) -> Number:
+def _upper_product(a: Tensor, b: Tensor) -> Tensor:
     """The upper 64 bits of `a * b`, both unsigned, `a` below 2**53."""
     a_high, a_low = _right(a, 32), a & 0xFFFFFFFF
     b_high, b_low = _right(b, 32), b & 0xFFFFFFFF
@@ -210,7 +210,7 @@ def _upper_product(a: Number, b: Number) -> Number:
     return a_high * b_high + _right(middle, 32) + _right(a_low * b_high + (middle & 0xFFFFFFFF), 32)
 
 
-def _large_double(x: Number) -> tuple[Number, Number, Number]:
+def _large_double(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """`reduced` of a float64 from the bound on.
 
     |x| = mantissa 2**(exponent - 1075); a product with 192 bits of 2/pi has 126 right ones behind the point, while
@@ -233,7 +233,7 @@ def _large_double(x: Number) -> tuple[Number, Number, Number]:
     sign = above >> 63
     above, below = above ^ sign, below ^ sign
 
-    def exactly(digits: Number, unit: float) -> Number:
+    def exactly(digits: Tensor, unit: float) -> Tensor:
         # Less than 2**52 of them, which become a fraction's.
         return ((digits | x.like(2.0**52).bits()).bitcast(np.float64) - 2.0**52) * unit
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from passes import attributes as attrs, build
 from passes.legalize import elementary as el, special as sp
-from passes.legalize.number import (
-    Number,
+from passes.legalize.expressions import (
+    Tensor,
     copysign,
     has_doubles,
     has_sign,
@@ -30,10 +30,10 @@ from passes.match import combinations, dtype_of, is_static, shape_of, splat_of
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
-Pair = tuple[Number, Number]
+Pair = tuple[Tensor, Tensor]
 
 
-def hypot(x: Number, y: Number) -> Number:
+def hypot(x: Tensor, y: Tensor) -> Tensor:
     """`sqrt(x**2 + y**2)` without overflow, within 2 ulp; infinite where either part is."""
     a, b = abs(x), abs(y)
     large, small = maximum(a, b), minimum(a, b)
@@ -43,21 +43,21 @@ def hypot(x: Number, y: Number) -> Number:
     return where(infinite, x.like(math.inf), result)
 
 
-def _times(factor: Number, part: Number) -> Number:
+def _times(factor: Tensor, part: Tensor) -> Tensor:
     """A product in which a zero part wins over an infinite factor, and the signs are multiplied."""
     return where(part.equals(0), where(has_sign(factor), -part, part), factor * part)
 
 
-def _is_finite(x: Number) -> Number:
+def _is_finite(x: Tensor) -> Tensor:
     return abs(x) < math.inf
 
 
-def _is_undirected(x: Number, y: Number) -> Number:
+def _is_undirected(x: Tensor, y: Tensor) -> Tensor:
     """Where the size of a result, by `x`, is infinite, and nothing is known of its angle, by `y`."""
     return abs(x).equals(math.inf) & ~_is_finite(y)
 
 
-def exp(x: Number, y: Number) -> Pair:
+def exp(x: Tensor, y: Tensor) -> Pair:
     """The exponential, in two factors so that exp(x) cannot overflow before the product does."""
     half = el.exp(x * 0.5)
     whole = where(x.equals(-math.inf), half.like(0), half)
@@ -66,7 +66,7 @@ def exp(x: Number, y: Number) -> Pair:
     return where(_is_undirected(x, y), x, real), _times(whole, _times(half, el.sin(y)))
 
 
-def expm1(x: Number, y: Number) -> Pair:
+def expm1(x: Tensor, y: Tensor) -> Pair:
     """`exp(z) - 1`: expm1(x) cos(y) - 2 sin(y / 2)**2."""
     y = where(x.equals(-math.inf) & ~_is_finite(y), y.like(0), y)
     half_sine = el.sin(y * 0.5)
@@ -74,7 +74,7 @@ def expm1(x: Number, y: Number) -> Pair:
     return where(_is_undirected(x, y), x, real), exp(x, y)[1]
 
 
-def log_abs(x: Number, y: Number) -> Number:
+def log_abs(x: Tensor, y: Tensor) -> Tensor:
     """`log |z|`; near |z| = 1 from (|z|**2 - 1) by log1p."""
     a, b = abs(x), abs(y)
     large, small = maximum(a, b), minimum(a, b)
@@ -89,12 +89,12 @@ def log_abs(x: Number, y: Number) -> Number:
     return where(a.equals(math.inf) | b.equals(math.inf), x.like(math.inf), result)
 
 
-def log(x: Number, y: Number) -> Pair:
+def log(x: Tensor, y: Tensor) -> Pair:
     """The principal logarithm."""
     return log_abs(x, y), el.atan2(y, x)
 
 
-def log1p(x: Number, y: Number) -> Pair:
+def log1p(x: Tensor, y: Tensor) -> Pair:
     """`log(1 + z)`, accurate where z is small."""
     u = x + 1
     small = (abs(x) < 0.5) & (abs(y) < 0.5)
@@ -102,7 +102,7 @@ def log1p(x: Number, y: Number) -> Pair:
     return real, el.atan2(y, u)
 
 
-def square_root(x: Number, y: Number) -> Pair:
+def square_root(x: Tensor, y: Tensor) -> Pair:
     """The principal square root; its real part is never negative."""
     # Halve or double the exponent out of the way of overflow and flushing.
     a, b = abs(x), abs(y)
@@ -128,7 +128,7 @@ def square_root(x: Number, y: Number) -> Pair:
     return real, copysign(imaginary, y)
 
 
-def reciprocal(x: Number, y: Number) -> Pair:
+def reciprocal(x: Tensor, y: Tensor) -> Pair:
     """`1 / z` by Smith's method."""
     wide = abs(x) >= abs(y)
     p, q = where(wide, x, y), where(wide, y, x)
@@ -140,7 +140,7 @@ def reciprocal(x: Number, y: Number) -> Pair:
     return where(infinite, copysign(x.like(0), x), real), where(infinite, copysign(x.like(0), -y), imaginary)
 
 
-def divide(x: Number, y: Number, p: Number, q: Number) -> Pair:
+def divide(x: Tensor, y: Tensor, p: Tensor, q: Tensor) -> Pair:
     """A quotient by Smith's method ("Algorithm 116: Complex division", 1962), as NumPy computes it.
 
     The divisor's larger part is divided out, so that no square overflows or vanishes. By zero, each part is divided.
@@ -157,30 +157,30 @@ def divide(x: Number, y: Number, p: Number, q: Number) -> Pair:
     return real, imaginary
 
 
-def rsqrt(x: Number, y: Number) -> Pair:
+def rsqrt(x: Tensor, y: Tensor) -> Pair:
     """`1 / sqrt(z)`."""
     return reciprocal(*square_root(x, y))
 
 
-def logistic(x: Number, y: Number) -> Pair:
+def logistic(x: Tensor, y: Tensor) -> Pair:
     """`1 / (1 + exp(-z))`."""
     real, imaginary = exp(-x, -y)
     return reciprocal(real + 1, imaginary)
 
 
-def sinh(x: Number, y: Number) -> Pair:
+def sinh(x: Tensor, y: Tensor) -> Pair:
     """Hyperbolic sine."""
     real = where((x.equals(0) & ~_is_finite(y)) | _is_undirected(x, y), x, _times(sp.sinh(x), el.cos(y)))
     return real, _times(sp.cosh(x), el.sin(y))
 
 
-def cosh(x: Number, y: Number) -> Pair:
+def cosh(x: Tensor, y: Tensor) -> Pair:
     """Hyperbolic cosine."""
     real = where(_is_undirected(x, y), abs(x), _times(sp.cosh(x), el.cos(y)))
     return real, where(x.equals(0) & ~_is_finite(y), x, _times(sp.sinh(x), el.sin(y)))
 
 
-def tanh(x: Number, y: Number) -> Pair:
+def tanh(x: Tensor, y: Tensor) -> Pair:
     """Hyperbolic tangent, by Kahan's formula in tan(y) and sinh(x)."""
     far = abs(x) > 20.0
     near = where(far, x.like(1), x)
@@ -196,26 +196,26 @@ def tanh(x: Number, y: Number) -> Pair:
     return real, where(far, tail, where(y.equals(0), y, t / d))
 
 
-def _turned(fn: Callable[[Number, Number], Pair]) -> Callable[[Number, Number], Pair]:
+def _turned(fn: Callable[[Tensor, Tensor], Pair]) -> Callable[[Tensor, Tensor], Pair]:
     """`-i f(i z)`."""
 
-    def turned(x: Number, y: Number) -> Pair:
+    def turned(x: Tensor, y: Tensor) -> Pair:
         real, imaginary = fn(-y, x)
         return imaginary, -real
 
     return turned
 
 
-def cos(x: Number, y: Number) -> Pair:
+def cos(x: Tensor, y: Tensor) -> Pair:
     """Cosine: cosh(i z)."""
     return cosh(-y, x)
 
 
-def _is_infinite(x: Number, y: Number) -> Number:
+def _is_infinite(x: Tensor, y: Tensor) -> Tensor:
     return abs(x).equals(math.inf) | abs(y).equals(math.inf)
 
 
-def asin(x: Number, y: Number) -> Pair:
+def asin(x: Tensor, y: Tensor) -> Pair:
     """Arc sine."""
     (a, b), (c, d) = square_root(1 - x, -y), square_root(1 + x, y)
     infinite = _is_infinite(x, y)
@@ -224,7 +224,7 @@ def asin(x: Number, y: Number) -> Pair:
     return where(x.equals(0), x, real), imaginary
 
 
-def acos(x: Number, y: Number) -> Pair:
+def acos(x: Tensor, y: Tensor) -> Pair:
     """Arc cosine."""
     (a, b), (c, d) = square_root(1 - x, -y), square_root(1 + x, y)
     infinite = _is_infinite(x, y)
@@ -233,7 +233,7 @@ def acos(x: Number, y: Number) -> Pair:
     return real, where(infinite, copysign(y.like(math.inf), -y), sp.asinh(c * b - d * a))
 
 
-def acosh(x: Number, y: Number) -> Pair:
+def acosh(x: Tensor, y: Tensor) -> Pair:
     """Inverse hyperbolic cosine."""
     (a, b), (c, d) = square_root(x - 1, y), square_root(x + 1, y)
     infinite = _is_infinite(x, y)
@@ -242,7 +242,7 @@ def acosh(x: Number, y: Number) -> Pair:
     return real, where(x.equals(0) & y.is_nan(), y.like(math.pi / 2), imaginary)
 
 
-def atanh(x: Number, y: Number) -> Pair:
+def atanh(x: Tensor, y: Tensor) -> Pair:
     """Inverse hyperbolic tangent."""
     a = abs(x)
     bound = 1e100 if x.dtype == np.float64 else 1e15
@@ -259,14 +259,14 @@ def atanh(x: Number, y: Number) -> Pair:
     return where(x.equals(0), x, copysign(real, x)), imaginary
 
 
-def sign(x: Number, y: Number) -> Pair:
+def sign(x: Tensor, y: Tensor) -> Pair:
     """`z / |z|`, 0 for 0."""
     size = hypot(x, y)
     safe = where(size.equals(0), size.like(1), size)
     return x / safe, y / safe
 
 
-def power(x: Number, y: Number, p: Number, q: Number) -> Pair:
+def power(x: Tensor, y: Tensor, p: Tensor, q: Tensor) -> Pair:
     """`z**w` as `exp(w log z)`; 1 where w is 0, and z where it is 1.
 
     Where z is 0, it is 0 if w has a positive real part, else NaN.
@@ -283,7 +283,7 @@ def power(x: Number, y: Number, p: Number, q: Number) -> Pair:
     return where(one, x.like(1), real), where(one, x.like(0), imaginary)
 
 
-def cbrt(x: Number, y: Number) -> Pair:
+def cbrt(x: Tensor, y: Tensor) -> Pair:
     """The principal cube root."""
     return power(x, y, x.like(1 / 3), x.like(0))
 
@@ -322,7 +322,7 @@ def _parts(value: Any, dtype: Any) -> Pair:
     real = build.op("stablehlo.real", [value], single)
     imaginary = build.op("stablehlo.imag", [value], single)
     inner = np.float64 if has_doubles() else dtype
-    return Number(real).to(inner), Number(imaginary).to(inner)
+    return Tensor(real).to(inner), Tensor(imaginary).to(inner)
 
 
 def _law(name: str, fn: Callable[..., Any]) -> Pattern:
@@ -333,9 +333,9 @@ def _law(name: str, fn: Callable[..., Any]) -> Pattern:
             return None
         part = np.float32 if dtype == np.complex64 else np.float64
 
-        def body(*scalars: Number) -> Any:
+        def body(*scalars: Tensor) -> Any:
             result = fn(*(number for scalar in scalars for number in _parts(scalar.value, part)))
-            if isinstance(result, Number):
+            if isinstance(result, Tensor):
                 return result.to(part).value
             real, imaginary = (number.to(part).value for number in result)
             return build.op("stablehlo.complex", [real, imaginary], scalars[0].value.type)

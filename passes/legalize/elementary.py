@@ -11,10 +11,10 @@ import math
 
 import numpy as np
 
-from passes.legalize import coefficients as co
+from passes.legalize import polynomials as co
 from passes.legalize.angles import nearest, reduced
-from passes.legalize.number import (
-    Number,
+from passes.legalize.expressions import (
+    Tensor,
     call,
     copysign,
     estrin,
@@ -35,17 +35,17 @@ _LN2_HIGH = {8: float.fromhex("0x1.62e42feep-1"), 4: float.fromhex("0x1.62ep-1")
 _LN2_LOW = {8: float.fromhex("0x1.a39ef35793c76p-33"), 4: float.fromhex("0x1.0bfbe8e7bcd5ep-15")}
 
 
-def _is_double(x: Number) -> bool:
+def _is_double(x: Tensor) -> bool:
     return x.dtype == np.float64
 
 
-def _to_float(k: Number, like: Number) -> Number:
+def _to_float(k: Tensor, like: Tensor) -> Tensor:
     """A small integer tensor as a float of the same width, without a conversion."""
     magic = like.like(1.5 * 2.0 ** np.finfo(like.dtype).nmant)
     return (k + magic.bits()).bitcast(like.dtype) - magic
 
 
-def _exp_parts(x: Number, low: Number | None = None) -> tuple[Number, Number]:
+def _exp_parts(x: Tensor, low: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """`exp(x + low)` as `(expm1(r), k)`, which stands for `(1 + expm1(r)) * 2**k`."""
     size = x.dtype.itemsize
     n, k = nearest(x * (1 / math.log(2)))
@@ -59,24 +59,24 @@ def _exp_parts(x: Number, low: Number | None = None) -> tuple[Number, Number]:
     return r + (tail + (error + error * r)), k
 
 
-def _scaled(value: Number, k: Number) -> Number:
+def _scaled(value: Tensor, k: Tensor) -> Tensor:
     """`value * 2**k` in two steps, so that neither factor leaves the normal range."""
     half = k >> 1
     return value * power_of_two(half, value.dtype) * power_of_two(k - half, value.dtype)
 
 
-def _clamped(x: Number) -> Number:
+def _clamped(x: Tensor) -> Tensor:
     bound = 1000.0 if _is_double(x) else 150.0
     return maximum(minimum(x, bound), -bound)
 
 
-def exp(x: Number, low: Number | None = None, scale: int = 0) -> Number:
+def exp(x: Tensor, low: Tensor | None = None, scale: int = 0) -> Tensor:
     """`exp(x + low) * 2**scale`, within 1 ulp."""
     tail, k = _exp_parts(_clamped(x), low)
     return _scaled(tail + 1, k + scale if scale else k)
 
 
-def expm1(x: Number) -> Number:
+def expm1(x: Tensor) -> Tensor:
     """`exp(x) - 1`, within 2 ulp."""
     tail, k = _exp_parts(_clamped(x))
     # 2**k (1 + tail) - 1; from 2**(precision) on, the -1 is gone.
@@ -89,7 +89,7 @@ def expm1(x: Number) -> Number:
     return where(x.equals(0), x, result)
 
 
-def _log_specials(x: Number, result: Number) -> Number:
+def _log_specials(x: Tensor, result: Tensor) -> Tensor:
     tiny = float(np.finfo(x.dtype).tiny)
     result = where(x < tiny, x.like(-math.inf), result)
     result = where(x <= -tiny, x.like(math.nan), result)
@@ -97,7 +97,7 @@ def _log_specials(x: Number, result: Number) -> Number:
     return where(x.is_nan(), x, result)
 
 
-def _log(x: Number, low: Number | None = None) -> Number:
+def _log(x: Tensor, low: Tensor | None = None) -> Tensor:
     size = x.dtype.itemsize
     m, k = mantissa_exponent(x, math.sqrt(0.5))
     n = _to_float(k, x)
@@ -111,12 +111,12 @@ def _log(x: Number, low: Number | None = None) -> Number:
     return n * _LN2_HIGH[size] - ((half_square - tail) - f)
 
 
-def log(x: Number) -> Number:
+def log(x: Tensor) -> Tensor:
     """The natural logarithm, within 1 ulp."""
     return _log_specials(x, _log(x))
 
 
-def log1p(x: Number) -> Number:
+def log1p(x: Tensor) -> Tensor:
     """`log(1 + x)`, within 1.5 ulp."""
     u = x + 1
     if not keeps_order():
@@ -130,7 +130,7 @@ def log1p(x: Number) -> Number:
     return where(abs(x) < np.finfo(x.dtype).eps / 4, x, result)
 
 
-def _log1p_near(x: Number) -> Number:
+def _log1p_near(x: Tensor) -> Tensor:
     """`log(1 + x)` for `sqrt(0.5) <= 1 + x <= sqrt(2)`."""
     s = x / (x + 2)
     z = s * s
@@ -139,7 +139,7 @@ def _log1p_near(x: Number) -> Number:
     return x - (half_square - s * (half_square + z * estrin(z, coefficients)))
 
 
-def log_pair(x: Number) -> tuple[Number, Number]:
+def log_pair(x: Tensor) -> tuple[Tensor, Tensor]:
     """The logarithm of a positive normal float64 as an unevaluated sum, to about 2**-66."""
     m, k = mantissa_exponent(x, math.sqrt(0.5))
     n = _to_float(k, x)
@@ -161,7 +161,7 @@ def log_pair(x: Number) -> tuple[Number, Number]:
     return fast_two_sum(b, a_low + b_low + (s_low * 2 + u_low + n * _LN2_LOW[8]))
 
 
-def _sin_cos(r: Number, low: Number) -> tuple[Number, Number]:
+def _sin_cos(r: Tensor, low: Tensor) -> tuple[Tensor, Tensor]:
     double = _is_double(r)
     z = r * r
     half = z * 0.5
@@ -171,12 +171,12 @@ def _sin_cos(r: Number, low: Number) -> tuple[Number, Number]:
     return sine, cosine
 
 
-def _flip(value: Number, k: Number) -> Number:
+def _flip(value: Tensor, k: Tensor) -> Tensor:
     """Negate where bit 1 of `k` is set."""
     return (value.bits() ^ ((k & 2) << (value.dtype.itemsize * 8 - 2))).bitcast(value.dtype)
 
 
-def sin(x: Number, bounded: bool = False) -> Number:
+def sin(x: Tensor, bounded: bool = False) -> Tensor:
     """Sine, within 1 ulp (float32: 1.5) for every finite number."""
     r, low, k = reduced(x, bounded)
     sine, cosine = _sin_cos(r, low)
@@ -184,14 +184,14 @@ def sin(x: Number, bounded: bool = False) -> Number:
     return where(abs(x) < (2.0**-27 if _is_double(x) else 2.0**-13), x, result)
 
 
-def cos(x: Number) -> Number:
+def cos(x: Tensor) -> Tensor:
     """Cosine, within 1 ulp (float32: 1.5) for every finite number."""
     r, low, k = reduced(x)
     sine, cosine = _sin_cos(r, low)
     return _flip(where((k & 1).equals(0), cosine, sine), k + 1)
 
 
-def tan(x: Number, bounded: bool = False) -> Number:
+def tan(x: Tensor, bounded: bool = False) -> Tensor:
     """Tangent, within 2 ulp (float32: 3) for every finite number."""
     r, low, k = reduced(x, bounded)
     sine, cosine = _sin_cos(r, low)
@@ -200,7 +200,7 @@ def tan(x: Number, bounded: bool = False) -> Number:
     return where(abs(x) < (2.0**-27 if _is_double(x) else 2.0**-13), x, result)
 
 
-def atan2(y: Number, x: Number) -> Number:
+def atan2(y: Tensor, x: Tensor) -> Tensor:
     """The angle of the point (x, y), within 2 ulp; zeros and infinities as in C."""
     double = _is_double(y)
     ay, ax = abs(y), abs(x)
@@ -228,16 +228,16 @@ def atan2(y: Number, x: Number) -> Number:
     return copysign(result, y)
 
 
-def atan(x: Number) -> Number:
+def atan(x: Tensor) -> Tensor:
     """Arc tangent, within 1.5 ulp."""
     return atan2(x, x.like(1))
 
 
-def _asin_tail(z: Number) -> Number:
+def _asin_tail(z: Tensor) -> Tensor:
     return z * estrin(z, co.ASIN if _is_double(z) else co.ASIN_F32)
 
 
-def asin(x: Number) -> Number:
+def asin(x: Tensor) -> Tensor:
     """Arc sine, within 2 ulp; NaN outside [-1, 1]."""
     double = _is_double(x)
     a = abs(x)
@@ -251,7 +251,7 @@ def asin(x: Number) -> Number:
     return copysign(result, x)
 
 
-def acos(x: Number) -> Number:
+def acos(x: Tensor) -> Tensor:
     """Arc cosine, within 2 ulp; NaN outside [-1, 1]."""
     double = _is_double(x)
     a = abs(x)
@@ -266,7 +266,7 @@ def acos(x: Number) -> Number:
     return where(large, where(x < 0, 2 * half - (near - 2 * half_low), near), middle)
 
 
-def cbrt(x: Number) -> Number:
+def cbrt(x: Tensor) -> Tensor:
     """Cube root, of a float64 within 1 ulp."""
     a = abs(x)
     m, k = mantissa_exponent(a, 1.0)
@@ -288,7 +288,7 @@ def cbrt(x: Number) -> Number:
     return where(plain, copysign(result, x), x)
 
 
-def remainder(x: Number, y: Number) -> Number:
+def remainder(x: Tensor, y: Tensor) -> Tensor:
     """C's `fmod` for float64, exact: the sign of `x`, NaN for `y == 0` or infinite `x`.
 
     x = m 2**e and y = n 2**f with 53-bit integers m and n. For e >= f the answer is
@@ -302,7 +302,7 @@ def remainder(x: Number, y: Number) -> Number:
     n = (ay.bits() & mask) | implicit
     distance = where(ex > ey, ex - ey, ex.like(0))
 
-    def as_float(value: Number) -> Number:
+    def as_float(value: Tensor) -> Tensor:
         # value < 2**53, without a 64-bit conversion: high and low halves through magic numbers.
         magic = x.like(2.0**52).bits()
         low = ((value & ((1 << 26) - 1)) | magic).bitcast(np.float64) - 2.0**52
@@ -311,10 +311,10 @@ def remainder(x: Number, y: Number) -> Number:
 
     modulus = as_float(n)
 
-    def modulo(a: Number, b: Number) -> Number:
+    def modulo(a: Tensor, b: Tensor) -> Tensor:
         """`a * b mod n` for a, b < n < 2**53: the wrapped difference is exact, the quotient off by one."""
         quotient = call("floor", as_float(a) * as_float(b) / modulus)
-        whole = Number(quotient.value).to(np.int64)
+        whole = Tensor(quotient.value).to(np.int64)
         difference = a * b - whole * n
         difference = where(difference < 0, difference + n, difference)
         return where(difference >= n, difference - n, difference)

@@ -10,7 +10,7 @@ import numpy as np
 
 from passes import build
 from passes.legalize import elementary, special
-from passes.legalize.number import Number, has_doubles, mapped, where
+from passes.legalize.expressions import Tensor, has_doubles, mapped, where
 from passes.match import is_static, splat_of
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype
@@ -19,12 +19,12 @@ F64, F32, F16 = np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.float16)
 BF16 = np.dtype(ml_dtypes.bfloat16)
 
 
-def _erf_inv(x: Number) -> Number:
-    return Number(build.op("chlo.erf_inv", [x.value]))
+def _erf_inv(x: Tensor) -> Tensor:
+    return Tensor(build.op("chlo.erf_inv", [x.value]))
 
 
 # op: (function, dtypes it is written for, dtypes that are computed in a wider one)
-_FUNCTIONS: dict[str, tuple[Callable[..., Number], tuple[Any, ...], dict[Any, Any]]] = {
+_FUNCTIONS: dict[str, tuple[Callable[..., Tensor], tuple[Any, ...], dict[Any, Any]]] = {
     "stablehlo.sine": (elementary.sin, (F64, F32), {F16: F32, BF16: F32}),
     "stablehlo.cosine": (elementary.cos, (F64, F32), {F16: F32, BF16: F32}),
     "stablehlo.tan": (elementary.tan, (F64, F32), {F16: F32, BF16: F32}),
@@ -54,7 +54,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Number], tuple[Any, ...], dict[Any, An
 }
 
 
-def _law(name: str, fn: Callable[..., Number], native: Iterable[Any], wider: dict[Any, Any]) -> Pattern:
+def _law(name: str, fn: Callable[..., Tensor], native: Iterable[Any], wider: dict[Any, Any]) -> Pattern:
     direct = frozenset(native)
 
     def rewrite(op: Any) -> Any:
@@ -77,7 +77,7 @@ def _law(name: str, fn: Callable[..., Number], native: Iterable[Any], wider: dic
 @pattern("stablehlo.power")
 def expand_power(op: Any) -> Any:
     """x**y of floats with C's special cases, within 1 ulp; exponents 0, 1, 2 and -1 need no logarithm."""
-    x, y = (Number(value) for value in op.operation.operands)
+    x, y = (Tensor(value) for value in op.operation.operands)
     if not is_static(x.value) or numpy_dtype(x.value.type.element_type) not in (F64, F32, F16, BF16):
         return None
     constant = splat_of(y.value)
@@ -94,7 +94,7 @@ def expand_power(op: Any) -> Any:
     return mapped(lambda a, b: special.power(a, b).value, [x.value, y.value], x.dtype, "power")
 
 
-def _floor(x: Number) -> Number:
+def _floor(x: Tensor) -> Tensor:
     # From there on, all numbers are whole.
     whole = 2.0 ** np.finfo(x.dtype).nmant
     size = abs(x)
@@ -112,7 +112,7 @@ def expand_floor(op: Any) -> Any:
     functions there, of which `ceil` and `trunc` are not linked, and makes a `trunc`
     of floor(x) == x.
     """
-    x = Number(op.operation.operands[0])
+    x = Tensor(op.operation.operands[0])
     if not is_static(x.value) or x.dtype not in (F64, F32):
         return None
     return mapped(lambda a: _floor(a).value, [x.value], x.dtype)
@@ -121,7 +121,7 @@ def expand_floor(op: Any) -> Any:
 @pattern("stablehlo.ceil")
 def expand_ceil(op: Any) -> Any:
     """ceil(x) -> -floor(-x), where floor is expanded. Exact."""
-    x = Number(op.operation.operands[0])
+    x = Tensor(op.operation.operands[0])
     if not is_static(x.value) or x.dtype not in (F64, F32):
         return None
     return mapped(lambda a: (-_floor(-a)).value, [x.value], x.dtype)

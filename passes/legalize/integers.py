@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from passes import build
-from passes.legalize.number import Number, mapped, where
+from passes.legalize.expressions import Tensor, mapped, where
 from passes.match import is_static, producer, splat_of
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype
@@ -37,7 +37,7 @@ def saturating_convert(op: Any) -> Any:
     (operand,) = op.operation.operands
     if not is_static(operand):
         return None
-    x = Number(operand)
+    x = Tensor(operand)
     target = numpy_dtype(op.operation.results[0].type.element_type)
     if target.kind not in "iu" or x.dtype.kind in "iubc" or target.itemsize > 8 or "int" not in target.name:
         return None
@@ -59,10 +59,10 @@ def saturating_convert(op: Any) -> Any:
     return where(x.is_nan(), result.like(0), result).value
 
 
-def _clamp(x: Number, low: float, high: float) -> Number:
+def _clamp(x: Tensor, low: float, high: float) -> Tensor:
     """`stablehlo.clamp` between two numbers."""
     bounded = build.op("stablehlo.clamp", [x.like(low).value, x.value, x.like(high).value], x.value.type)
-    return Number(bounded)
+    return Tensor(bounded)
 
 
 @pattern("stablehlo.power")
@@ -71,7 +71,7 @@ def integer_power(op: Any) -> Any:
 
     Exact. A negative exponent gives 1 for 1, +-1 for -1, and 0 otherwise.
     """
-    x, y = (Number(value) for value in op.operation.operands)
+    x, y = (Tensor(value) for value in op.operation.operands)
     if not is_static(x.value) or x.dtype.kind not in "iu":
         return None
     known = splat_of(y.value)
@@ -86,7 +86,7 @@ def integer_power(op: Any) -> Any:
     return mapped(lambda base, exponent: _power(base, exponent).value, [x.value, y.value], x.dtype)
 
 
-def _power(x: Number, y: Number) -> Number:
+def _power(x: Tensor, y: Tensor) -> Tensor:
     signed = x.dtype.kind == "i"
     bits = x.dtype.itemsize * 8 - signed
     total, square = x.like(1), x

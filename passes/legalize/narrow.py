@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from passes import attributes as attrs, build, operations
+from passes.legalize.expressions import Tensor
 from passes.legalize.floats import BF16, F16, F32
-from passes.legalize.number import Number
 from passes.match import combinations, dtype_of, is_boolean, splat_of
 from passes.patterns import Pattern, pattern
 from passes.types import tensor_type
@@ -29,7 +29,7 @@ def reduce_wider(op: Any) -> Any:
         return None
     inputs, initial = ([_widened(v, d) for v, (_, d) in zip(vs, wider)] for vs in (op.inputs, op.init_values))
     made = build.reduce([name for name, _ in wider], inputs, initial, attrs.ints(op, "dimensions"))
-    return [Number(result).to(dtype_of(value)).value for result, value in zip(made, op.inputs)]
+    return [Tensor(result).to(dtype_of(value)).value for result, value in zip(made, op.inputs)]
 
 
 def _wider(name: str, value: Any) -> tuple[str, Any]:
@@ -45,7 +45,7 @@ def _wider(name: str, value: Any) -> tuple[str, Any]:
 def _widened(value: Any, dtype: Any) -> Any:
     number = splat_of(value)
     # A converted constant would be a value that the kernel reads.
-    return Number(value).to(dtype).value if number is None else build.full(number, tensor_type(value.type.shape, dtype))
+    return Tensor(value).to(dtype).value if number is None else build.full(number, tensor_type(value.type.shape, dtype))
 
 
 @pattern(
@@ -63,8 +63,8 @@ def half_in_single(op: Any) -> Any:
     operands = list(op.operation.operands)
     if dtype_of(operands[0]) != F16:
         return None
-    wide = build.op(op.operation.name, [Number(value).to(F32).value for value in operands])
-    return Number(wide).to(F16).value
+    wide = build.op(op.operation.name, [Tensor(value).to(F32).value for value in operands])
+    return Tensor(wide).to(F16).value
 
 
 PATTERNS: list[Pattern] = [reduce_wider, half_in_single]

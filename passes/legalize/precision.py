@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from passes import attributes as attrs
+from passes.legalize.expressions import Tensor, mapped, where
 from passes.legalize.floats import BF16, F16, F32, F64
-from passes.legalize.number import Number, mapped, where
 from passes.match import is_static
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype
@@ -15,7 +15,7 @@ from passes.types import numpy_dtype
 _LAYOUT = {BF16: (8, 7), F16: (5, 10), F32: (8, 23), F64: (11, 52)}
 
 
-def _rounded(x: Number, exponent_bits: int, mantissa_bits: int) -> Number:
+def _rounded(x: Tensor, exponent_bits: int, mantissa_bits: int) -> Tensor:
     width, mantissa = _LAYOUT[x.dtype]
     top, infinity = 1 << (width + mantissa), ((1 << width) - 1) << mantissa
     bits = x.bits()

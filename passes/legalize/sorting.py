@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from passes import build
-from passes.legalize.number import Number, where
+from passes.legalize.expressions import Tensor, where
 from passes.match import is_static
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
 
-def ordered_bits(x: Number) -> Number:
+def ordered_bits(x: Tensor) -> Tensor:
     """Signed integers in the order of `x`; NaN above infinity, -0.0 beside 0.0."""
     kind, bits = x.dtype.kind, x.dtype.itemsize * 8
     if kind == "i":
@@ -40,7 +40,7 @@ def stable_top_k(op: Any) -> Any:
         return None
     shape, last = list(operand.type.shape), len(operand.type.shape) - 1
     index = numpy_dtype(indices.type.element_type)
-    keys = ordered_bits(Number(operand))
+    keys = ordered_bits(Tensor(operand))
     position = build.op("stablehlo.iota", [], tensor_type(shape, index), attributes={"iota_dimension": f"{last} : i64"})
     # Keys of integers turn back into the integers; floats go along, for the sake of -0.0 and NaN.
     carried = [keys.value, position, *([] if dtype.kind in "iu" else [operand])]
@@ -54,7 +54,7 @@ def stable_top_k(op: Any) -> Any:
     arguments = [tensor_type((), value.type.element_type) for value in carried for _ in range(2)]
 
     def before(*pairs: Any) -> Any:
-        a, b, i, j = (Number(value) for value in pairs[:4])
+        a, b, i, j = (Tensor(value) for value in pairs[:4])
         return ((a > b) | (a.equals(b) & (i < j))).value
 
     build.unary_region(made, 0, arguments, before)
@@ -64,7 +64,7 @@ def stable_top_k(op: Any) -> Any:
     if dtype.kind in "iu":
         best = build.slice_(made.results[0], start, limit)
     if dtype.kind == "u":
-        best = (Number(best) ^ -(1 << (dtype.itemsize * 8 - 1))).bitcast(dtype).value
+        best = (Tensor(best) ^ -(1 << (dtype.itemsize * 8 - 1))).bitcast(dtype).value
     return best, order
 
 

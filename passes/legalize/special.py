@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from passes import build
-from passes.legalize import coefficients as co
+from passes.legalize import polynomials as co
 from passes.legalize.elementary import exp, expm1, log, log1p, log_pair, sin, tan
-from passes.legalize.number import (
-    Number,
+from passes.legalize.expressions import (
+    Tensor,
     call,
     copysign,
     estrin,
@@ -24,7 +24,7 @@ from passes.legalize.number import (
 )
 
 
-def sinh(x: Number) -> Number:
+def sinh(x: Tensor) -> Tensor:
     """Hyperbolic sine, within 2 ulp."""
     a = abs(x)
     half = exp(a, scale=-1)
@@ -34,19 +34,19 @@ def sinh(x: Number) -> Number:
     return copysign(where(a < 1, small, large), x)
 
 
-def cosh(x: Number) -> Number:
+def cosh(x: Tensor) -> Tensor:
     """Hyperbolic cosine, within 2 ulp."""
     half = exp(abs(x), scale=-1)
     return half + 0.25 / half
 
 
-def tanh(x: Number) -> Number:
+def tanh(x: Tensor) -> Tensor:
     """Hyperbolic tangent, within 2 ulp."""
     u = expm1(minimum(abs(x), 22.0) * 2)
     return copysign(u / (u + 2), x)
 
 
-def asinh(x: Number) -> Number:
+def asinh(x: Tensor) -> Tensor:
     """Inverse hyperbolic sine, within 2 ulp."""
     a = abs(x)
     large = a > 2.0**28
@@ -57,7 +57,7 @@ def asinh(x: Number) -> Number:
     return copysign(where(a < 2.0**-28, a, result), x)
 
 
-def acosh(x: Number) -> Number:
+def acosh(x: Tensor) -> Tensor:
     """Inverse hyperbolic cosine, within 2 ulp; NaN below 1."""
     large = x > 2.0**28
     t = where(large, x.like(2), x) - 1
@@ -65,13 +65,13 @@ def acosh(x: Number) -> Number:
     return where(x < 1, x.like(math.nan), result)
 
 
-def atanh(x: Number) -> Number:
+def atanh(x: Tensor) -> Tensor:
     """Inverse hyperbolic tangent, within 2 ulp; infinite at -1 and 1, NaN beyond."""
     a = abs(x)
     return copysign(where(a < 2.0**-28, a, log1p(2 * a / (1 - a)) * 0.5), x)
 
 
-def erfc(x: Number) -> Number:
+def erfc(x: Tensor) -> Tensor:
     """Complementary error function of a float64, within 4 ulp.
 
     From 0.5 on exp(-x**2) times a polynomial in (x - 4) / (x + 4), with the part
@@ -82,18 +82,18 @@ def erfc(x: Number) -> Number:
     factor = exp(-square, -low)
     tail = factor * estrin((a - 4) / (a + 4), co.ERFC) / (2 * a + 1)
     tail = where(x < 0, 2 - tail, tail)
-    near = 1 - Number(build.op("chlo.erf", [x.value]))
+    near = 1 - Tensor(build.op("chlo.erf", [x.value]))
     return where(abs(x) < 0.5, near, where(x.is_nan(), x, tail))
 
 
-def _stirling(x: Number) -> Number:
+def _stirling(x: Tensor) -> Tensor:
     """`lgamma(x) - (x - 1/2) log x + x` for x >= 8."""
     r = 1 / x
     terms = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
     return r * estrin(r * r, tuple(reversed(terms))) + 0.5 * math.log(2 * math.pi)
 
 
-def lgamma(x: Number) -> Number:
+def lgamma(x: Tensor) -> Tensor:
     """`log |gamma(x)|` of a float64: within 4 ulp for x > 0; 1e-15 absolute near negative zeros of it.
 
     A polynomial around its zeros 1 and 2, to which arguments below 8 are lowered;
@@ -128,7 +128,7 @@ def lgamma(x: Number) -> Number:
     return where(x.is_nan(), x, result)
 
 
-def digamma(x: Number) -> Number:
+def digamma(x: Tensor) -> Tensor:
     """The derivative of lgamma, of a float64: about 1e-15 relative, absolute near its zeros.
 
     The asymptotic series after raising the argument by ten; reflection below zero.
@@ -153,14 +153,14 @@ def digamma(x: Number) -> Number:
     return where(x.equals(math.inf), x, result)
 
 
-def polygamma(n: Number, x: Number) -> Number:
+def polygamma(n: Tensor, x: Tensor) -> Tensor:
     """The n-th derivative of digamma, of float64; NaN unless n is an integer >= 0.
 
     `(-1)**(n + 1) n! zeta(n + 1, x)`.
     """
     order = n + 1
     factorial = exp(lgamma(order))
-    series = Number(build.op("chlo.zeta", [order.value, x.value])) * factorial
+    series = Tensor(build.op("chlo.zeta", [order.value, x.value])) * factorial
     half = n * 0.5
     even = call("floor", half).equals(half)
     result = where(n.equals(0), digamma(x), where(even, -series, series))
@@ -168,12 +168,12 @@ def polygamma(n: Number, x: Number) -> Number:
     return where(valid, result, x.like(math.nan))
 
 
-def logistic(x: Number) -> Number:
+def logistic(x: Tensor) -> Tensor:
     """`1 / (1 + exp(-x))`, within 2 ulp."""
     return 1 / (exp(-x) + 1)
 
 
-def power(x: Number, y: Number) -> Number:
+def power(x: Tensor, y: Tensor) -> Tensor:
     """`x**y` with C's special cases, within 1 ulp.
 
     float64 carries log(x) as an unevaluated sum; narrower floats are computed in

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from passes import attributes as attrs, build, operations
+from passes.legalize.expressions import Tensor, copysign, mapped, power_of_two, where
 from passes.legalize.memory import apart
-from passes.legalize.number import Number, copysign, mapped, power_of_two, where
 from passes.match import is_floating, is_static, producer, single_op, splat_of, uses
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
 
-def _is_integer(x: Number, kinds: str) -> bool:
+def _is_integer(x: Tensor, kinds: str) -> bool:
     return is_static(x.value) and x.dtype.kind in kinds and not x.dtype.name.endswith(("int2", "int4"))
 
 
@@ -24,7 +24,7 @@ def remainder_by_division(op: Any) -> Any:
 
     The sign of the driver's own operation is wrong for the least integer.
     """
-    x, y = (Number(value) for value in op.operation.operands)
+    x, y = (Tensor(value) for value in op.operation.operands)
     if not _is_integer(x, "iu"):
         return None
     return (x - x / y * y).value
@@ -36,7 +36,7 @@ def divide_unsigned(op: Any) -> Any:
 
     The compiler refuses the unsigned one where its vectors have one element, which depends on the shape.
     """
-    x, y = (Number(value) for value in op.operation.operands)
+    x, y = (Tensor(value) for value in op.operation.operands)
     if not _is_integer(x, "u"):
         return None
     dtype = x.dtype
@@ -45,10 +45,10 @@ def divide_unsigned(op: Any) -> Any:
         return where(y.equals(0), x.like(int(np.iinfo(dtype).max)), quotient).value
     x, y = x.bits(), y.bits()
     # Half of x is positive; twice its quotient is right or one too small. From 2**31 on, y fits once or not at all.
-    half = (Number(build.op("stablehlo.shift_right_logical", [x.value, x.like(1).value])) / y) << 1
+    half = (Tensor(build.op("stablehlo.shift_right_logical", [x.value, x.like(1).value])) / y) << 1
     top = x.like(int(np.iinfo(x.dtype).min))
 
-    def at_least(a: Number, b: Number) -> Number:
+    def at_least(a: Tensor, b: Tensor) -> Tensor:
         return (a ^ top) >= (b ^ top)
 
     more = where(at_least(x - half * y, y), half + 1, half)
@@ -57,7 +57,7 @@ def divide_unsigned(op: Any) -> Any:
     return quotient.bitcast(dtype).value
 
 
-def _remainder(x: Number, y: Number) -> Number:
+def _remainder(x: Tensor, y: Tensor) -> Tensor:
     """C's `fmod` for float32, exact; subnormal numbers are not flushed.
 
     |x| = m 2**e and |y| = n 2**f with integers m and n of 24 bits: m 2**(e - f) mod n, by shifts of up to
@@ -105,14 +105,14 @@ def remainder_of_floats(op: Any) -> Any:
 def count_leading_zeros_of_words(op: Any) -> Any:
     """count_leading_zeros of other widths than 32 bits, on words of 32. Exact."""
     (operand,) = op.operation.operands
-    x = Number(operand)
+    x = Tensor(operand)
     width = 8 * x.dtype.itemsize
     if not is_static(operand) or width == 32 or x.dtype.kind not in "iu":
         return None
     bits = x.bitcast(f"uint{width}")
 
-    def count(word: Number) -> Number:
-        return Number(build.op("stablehlo.count_leading_zeros", [word.value]))
+    def count(word: Tensor) -> Tensor:
+        return Tensor(build.op("stablehlo.count_leading_zeros", [word.value]))
 
     if width < 32:
         return (count(bits.to(np.uint32).bits()) - (32 - width)).to(x.dtype).value
@@ -140,7 +140,7 @@ def convert_to_bfloat16(op: Any) -> Any:
         return None
     if not is_static(operand):
         return None
-    bits = Number(build.convert(operand, np.float32)).bits()
+    bits = Tensor(build.convert(operand, np.float32)).bits()
     odd = (bits >> 16) & 1
     return ((bits + odd + 0x7FFF) >> 16).to(np.int16).bitcast(target).value
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from passes import attributes as attrs, build, operations
-from passes.legalize.number import Number
+from passes.legalize.expressions import Tensor
 from passes.match import is_boolean, is_static, producer, single_op
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
@@ -19,7 +19,7 @@ def _is_unsigned(value: Any) -> bool:
 
 
 def _signed(value: Any) -> Any:
-    return Number(value).bits().value
+    return Tensor(value).bits().value
 
 
 @pattern("stablehlo.reverse")
@@ -29,7 +29,7 @@ def reverse_unsigned(op: Any) -> Any:
     if not _is_unsigned(operand):
         return None
     reversed_ = build.op("stablehlo.reverse", [_signed(operand)], attributes=attrs.copied(op))
-    return Number(reversed_).bitcast(numpy_dtype(operand.type.element_type)).value
+    return Tensor(reversed_).bitcast(numpy_dtype(operand.type.element_type)).value
 
 
 @pattern("stablehlo.reduce_window")
@@ -51,7 +51,7 @@ def reduce_window_unsigned(op: Any) -> Any:
     top = -(1 << (dtype.itemsize * 8 - 1))
 
     def encode(value: Any) -> Any:
-        number = Number(value).bits()
+        number = Tensor(value).bits()
         return (number ^ top if row.chooses else number).value
 
     signed = np.dtype(f"int{dtype.itemsize * 8}")
@@ -65,7 +65,7 @@ def reduce_window_unsigned(op: Any) -> Any:
     )
     scalar = tensor_type((), signed)
     build.unary_region(made, 0, [scalar, scalar], lambda a, b: build.op(name, [a, b]))
-    result = Number(made.results[0])
+    result = Tensor(made.results[0])
     return (result ^ top if row.chooses else result).bitcast(dtype).value
 
 
@@ -82,7 +82,7 @@ def convert_to_unsigned(op: Any) -> Any:
         return None
     if source.name in ("int2", "int4"):
         return None
-    return Number(operand).to(f"int{target.itemsize * 8}").bitcast(target).value
+    return Tensor(operand).to(f"int{target.itemsize * 8}").bitcast(target).value
 
 
 @pattern("stablehlo.dot_general")

@@ -8,7 +8,7 @@ from typing import Any
 from passes import bindings
 from passes.patterns import apply, selected
 from passes.pipeline import Pass, PassOptions, count_ops, pattern_pass
-from passes.simplify import algebra, casts, constants, control_flow, fast_math, reductions, shapes, twins
+from passes.simplify import algebra, casts, commutative, constants, control_flow, fast_math, reductions, shapes
 
 __all__ = [
     "ALGEBRA",
@@ -39,13 +39,13 @@ def _cse(module: Any, options: PassOptions) -> None:
 
 
 def _merge(module: Any) -> bool:
-    """Merge equal ops; returns whether operands were put into another order for that."""
+    """Merge equal ops; returns whether commutative operands were exchanged for that."""
     manager = bindings.passmanager.PassManager.parse("builtin.module(cse)", module.context)
     manager.run(module.operation)
-    if not twins.found(module):
+    if not commutative.has_exchanged_operands(module):
         return False
-    # It takes ten times as long as the look.
-    twins.align(module)
+    # This takes ten times as long as the question.
+    commutative.canonicalize(module)
     manager.run(module.operation)
     return True
 

@@ -9,7 +9,7 @@ import pytest
 from legalize_harness import Compiled, unary, worst
 
 from passes.legalize.angles import RARE_FROM
-from passes.legalize.number import Arithmetic, arithmetic
+from passes.legalize.expressions import Arithmetic, arithmetic
 
 pytestmark = pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 60, reason="long double is no wider than float64 here")
 

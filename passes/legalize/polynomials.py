@@ -1,4 +1,4 @@
-"""Polynomial coefficients, highest power first.
+"""Polynomial approximations: coefficients, highest power first.
 
 Chebyshev interpolation in 160-bit arithmetic; each comment gives the function and the interval.
 """

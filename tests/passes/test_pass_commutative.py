@@ -5,7 +5,7 @@ from pass_helpers import op_names, parse
 
 import passes
 from passes import simplify
-from passes.simplify import twins
+from passes.simplify import commutative
 
 ARGUMENTS = "%x: tensor<4xi32>, %y: tensor<4xi32>"
 T = ": tensor<4xi32>"
@@ -21,12 +21,12 @@ def merged(body, results):
 
 
 @pytest.mark.parametrize("name", ["add", "multiply", "maximum", "minimum", "and", "or", "xor"])
-def test_twins_become_one(name):
+def test_ops_with_exchanged_operands_become_one(name):
     body = f"%0 = stablehlo.{name} %x, %y {T}\n%1 = stablehlo.{name} %y, %x {T}\n"
     assert merged(body, 2) == [name]
 
 
-def test_twins_of_twins_become_one():
+def test_ops_on_merged_ops_become_one():
     body = f"%0 = stablehlo.add %x, %y {T}\n%a = stablehlo.negate %0 {T}\n%1 = stablehlo.multiply %a, %x {T}\n"
     body += f"%b = stablehlo.add %y, %x {T}\n%c = stablehlo.negate %b {T}\n%2 = stablehlo.multiply %x, %c {T}\n"
     assert merged(body, 3) == ["add", "negate", "multiply"]
@@ -42,8 +42,8 @@ def test_the_same_operands_with_other_attributes_stay_apart():
     assert merged(body, 3) == ["reverse", "add", "add"]
 
 
-def test_operands_are_compared_only_where_there_are_twins(monkeypatch):
-    monkeypatch.setattr(twins, "align", lambda module: pytest.fail("there are none"))
+def test_operands_are_canonicalized_only_where_some_are_exchanged(monkeypatch):
+    monkeypatch.setattr(commutative, "canonicalize", lambda module: pytest.fail("there are none"))
     assert merged(f"%0 = stablehlo.add %x, %y {T}\n%1 = stablehlo.multiply %0, %x {T}\n", 2) == ["add", "multiply"]
 
 

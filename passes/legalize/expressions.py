@@ -1,6 +1,6 @@
-"""Arithmetic on MLIR values, so that an algorithm reads as a formula.
+"""Tensor expressions: arithmetic on MLIR values, so that an algorithm reads as a formula.
 
-A `Number` wraps a tensor value; `+ - * /`, comparisons and the functions below
+A `Tensor` wraps a tensor value; `+ - * /`, comparisons and the functions below
 emit one StableHLO op each at the current insertion point.
 """
 
@@ -65,7 +65,7 @@ def has_branches() -> bool:
     return _arithmetic.get().branches
 
 
-class Number:
+class Tensor:
     """A tensor value with operators; every operand has the same shape."""
 
     __slots__ = ("value",)
@@ -78,143 +78,143 @@ class Number:
         """The NumPy dtype of the elements."""
         return numpy_dtype(self.value.type.element_type)
 
-    def like(self, number: Scalar) -> Number:
+    def like(self, number: Scalar) -> Tensor:
         """A constant of this shape and dtype."""
-        return Number(build.full(number, self.value))
+        return Tensor(build.full(number, self.value))
 
-    def _lift(self, other: Number | Scalar) -> Number:
-        return other if isinstance(other, Number) else self.like(other)
+    def _lift(self, other: Tensor | Scalar) -> Tensor:
+        return other if isinstance(other, Tensor) else self.like(other)
 
-    def _op(self, name: str, other: Number | Scalar) -> Number:
-        return Number(build.op(f"stablehlo.{name}", [self.value, self._lift(other).value]))
+    def _op(self, name: str, other: Tensor | Scalar) -> Tensor:
+        return Tensor(build.op(f"stablehlo.{name}", [self.value, self._lift(other).value]))
 
-    def _reverse(self, name: str, other: Scalar) -> Number:
-        return Number(build.op(f"stablehlo.{name}", [self.like(other).value, self.value]))
+    def _reverse(self, name: str, other: Scalar) -> Tensor:
+        return Tensor(build.op(f"stablehlo.{name}", [self.like(other).value, self.value]))
 
-    def __add__(self, other: Number | Scalar) -> Number:
+    def __add__(self, other: Tensor | Scalar) -> Tensor:
         return self._op("add", other)
 
-    def __radd__(self, other: Scalar) -> Number:
+    def __radd__(self, other: Scalar) -> Tensor:
         return self._reverse("add", other)
 
-    def __sub__(self, other: Number | Scalar) -> Number:
+    def __sub__(self, other: Tensor | Scalar) -> Tensor:
         return self._op("subtract", other)
 
-    def __rsub__(self, other: Scalar) -> Number:
+    def __rsub__(self, other: Scalar) -> Tensor:
         return self._reverse("subtract", other)
 
-    def __mul__(self, other: Number | Scalar) -> Number:
+    def __mul__(self, other: Tensor | Scalar) -> Tensor:
         return self._op("multiply", other)
 
-    def __rmul__(self, other: Scalar) -> Number:
+    def __rmul__(self, other: Scalar) -> Tensor:
         return self._reverse("multiply", other)
 
-    def __truediv__(self, other: Number | Scalar) -> Number:
+    def __truediv__(self, other: Tensor | Scalar) -> Tensor:
         return self._op("divide", other)
 
-    def __rtruediv__(self, other: Scalar) -> Number:
+    def __rtruediv__(self, other: Scalar) -> Tensor:
         return self._reverse("divide", other)
 
-    def __and__(self, other: Number | Scalar) -> Number:
+    def __and__(self, other: Tensor | Scalar) -> Tensor:
         return self._op("and", other)
 
-    def __or__(self, other: Number | Scalar) -> Number:
+    def __or__(self, other: Tensor | Scalar) -> Tensor:
         return self._op("or", other)
 
-    def __xor__(self, other: Number | Scalar) -> Number:
+    def __xor__(self, other: Tensor | Scalar) -> Tensor:
         return self._op("xor", other)
 
-    def __lshift__(self, other: Number | Scalar) -> Number:
+    def __lshift__(self, other: Tensor | Scalar) -> Tensor:
         return self._op("shift_left", other)
 
-    def __rshift__(self, other: Number | Scalar) -> Number:
+    def __rshift__(self, other: Tensor | Scalar) -> Tensor:
         """Arithmetic for signed dtypes, logical for unsigned ones."""
         return self._op("shift_right_logical" if self.dtype.kind == "u" else "shift_right_arithmetic", other)
 
-    def __neg__(self) -> Number:
+    def __neg__(self) -> Tensor:
         return call("negate", self)
 
-    def __invert__(self) -> Number:
+    def __invert__(self) -> Tensor:
         return call("not", self)
 
-    def __abs__(self) -> Number:
+    def __abs__(self) -> Tensor:
         return call("abs", self)
 
-    def _compare(self, direction: str, other: Number | Scalar) -> Number:
-        return Number(build.compare(self.value, self._lift(other).value, direction))
+    def _compare(self, direction: str, other: Tensor | Scalar) -> Tensor:
+        return Tensor(build.compare(self.value, self._lift(other).value, direction))
 
-    def __lt__(self, other: Number | Scalar) -> Number:
+    def __lt__(self, other: Tensor | Scalar) -> Tensor:
         return self._compare("LT", other)
 
-    def __le__(self, other: Number | Scalar) -> Number:
+    def __le__(self, other: Tensor | Scalar) -> Tensor:
         return self._compare("LE", other)
 
-    def __gt__(self, other: Number | Scalar) -> Number:
+    def __gt__(self, other: Tensor | Scalar) -> Tensor:
         return self._compare("GT", other)
 
-    def __ge__(self, other: Number | Scalar) -> Number:
+    def __ge__(self, other: Tensor | Scalar) -> Tensor:
         return self._compare("GE", other)
 
-    def equals(self, other: Number | Scalar) -> Number:
+    def equals(self, other: Tensor | Scalar) -> Tensor:
         """Elementwise `==`, a boolean tensor."""
         return self._compare("EQ", other)
 
-    def differs(self, other: Number | Scalar) -> Number:
+    def differs(self, other: Tensor | Scalar) -> Tensor:
         """Elementwise `!=`, a boolean tensor."""
         return self._compare("NE", other)
 
-    def is_nan(self) -> Number:
+    def is_nan(self) -> Tensor:
         """Where the value is not a number."""
         return self.differs(self)
 
-    def to(self, dtype: Any) -> Number:
+    def to(self, dtype: Any) -> Tensor:
         """The value converted to another dtype; itself when it has it already."""
-        return self if self.dtype == np.dtype(dtype) else Number(build.convert(self.value, dtype))
+        return self if self.dtype == np.dtype(dtype) else Tensor(build.convert(self.value, dtype))
 
-    def bits(self) -> Number:
+    def bits(self) -> Tensor:
         """The bit pattern as a signed integer of the same width."""
         return self.bitcast(f"int{self.dtype.itemsize * 8}")
 
-    def bitcast(self, dtype: Any) -> Number:
+    def bitcast(self, dtype: Any) -> Tensor:
         """The bit pattern read as another dtype of the same width."""
         type_ = build.tensor_type(self.value.type.shape, dtype)
-        return Number(build.op("stablehlo.bitcast_convert", [self.value], type_))
+        return Tensor(build.op("stablehlo.bitcast_convert", [self.value], type_))
 
 
-def call(name: str, *operands: Number) -> Number:
+def call(name: str, *operands: Tensor) -> Tensor:
     """A StableHLO op whose result has the type of its first operand."""
-    return Number(build.op(f"stablehlo.{name}", [operand.value for operand in operands]))
+    return Tensor(build.op(f"stablehlo.{name}", [operand.value for operand in operands]))
 
 
-def where(condition: Number, on_true: Number | Scalar, on_false: Number | Scalar) -> Number:
-    """Elementwise choice; at least one of the two is a `Number`."""
-    if isinstance(on_true, Number):
-        return Number(build.select(condition.value, on_true.value, on_true._lift(on_false).value))
-    assert isinstance(on_false, Number), "where: two plain numbers have no shape"
-    return Number(build.select(condition.value, on_false.like(on_true).value, on_false.value))
+def where(condition: Tensor, on_true: Tensor | Scalar, on_false: Tensor | Scalar) -> Tensor:
+    """Elementwise choice; at least one of the two is a `Tensor`."""
+    if isinstance(on_true, Tensor):
+        return Tensor(build.select(condition.value, on_true.value, on_true._lift(on_false).value))
+    assert isinstance(on_false, Tensor), "where: two plain numbers have no shape"
+    return Tensor(build.select(condition.value, on_false.like(on_true).value, on_false.value))
 
 
-def sqrt(x: Number) -> Number:
+def sqrt(x: Tensor) -> Tensor:
     """Square root, correctly rounded by the target."""
     return call("sqrt", x)
 
 
-def rint(x: Number) -> Number:
+def rint(x: Tensor) -> Tensor:
     """The nearest integer, ties to even, as a float."""
     return call("round_nearest_even", x)
 
 
-def minimum(x: Number, y: Number | Scalar) -> Number:
+def minimum(x: Tensor, y: Tensor | Scalar) -> Tensor:
     """The smaller; NaN where either is NaN."""
     return x._op("minimum", y)
 
 
-def maximum(x: Number, y: Number | Scalar) -> Number:
+def maximum(x: Tensor, y: Tensor | Scalar) -> Tensor:
     """The larger; NaN where either is NaN."""
     return x._op("maximum", y)
 
 
-def polynomial(x: Number, coefficients: Sequence[float]) -> Number:
+def polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
     """Horner's scheme, highest power first."""
     total = x.like(coefficients[0])
     for coefficient in coefficients[1:]:
@@ -222,15 +222,15 @@ def polynomial(x: Number, coefficients: Sequence[float]) -> Number:
     return total
 
 
-def estrin(x: Number, coefficients: Sequence[float]) -> Number:
+def estrin(x: Tensor, coefficients: Sequence[float]) -> Tensor:
     """A polynomial by pairs: the same operations as Horner's scheme, a shorter chain of them.
 
     Coefficients are highest power first.
     """
-    terms: list[Number | float] = list(reversed(coefficients))
+    terms: list[Tensor | float] = list(reversed(coefficients))
     power = x
     while len(terms) > 1:
-        paired: list[Number | float] = []
+        paired: list[Tensor | float] = []
         for low, high in zip(terms[0::2], terms[1::2]):
             paired.append(power * high + low)
         if len(terms) % 2:
@@ -239,28 +239,28 @@ def estrin(x: Number, coefficients: Sequence[float]) -> Number:
         if len(terms) > 1:
             power = power * power
     result = terms[0]
-    return result if isinstance(result, Number) else x.like(result)
+    return result if isinstance(result, Tensor) else x.like(result)
 
 
-def copysign(magnitude: Number, sign: Number) -> Number:
+def copysign(magnitude: Tensor, sign: Tensor) -> Tensor:
     """`|magnitude|` with the sign bit of `sign`, zeros and NaN included."""
     bits = magnitude.bits()
     top = -(1 << (bits.dtype.itemsize * 8 - 1))
     return ((bits & ~top) | (sign.bits() & top)).bitcast(magnitude.dtype)
 
 
-def has_sign(x: Number) -> Number:
+def has_sign(x: Tensor) -> Tensor:
     """Where the sign bit is set, that of -0.0 included."""
     return x.bits() < 0
 
 
-def power_of_two(exponent: Number, dtype: Any) -> Number:
+def power_of_two(exponent: Tensor, dtype: Any) -> Tensor:
     """`2**exponent` for an integer exponent within the dtype's normal range."""
     info = np.finfo(dtype)
     return ((exponent + (info.maxexp - 1)) << info.nmant).bitcast(dtype)
 
 
-def mantissa_exponent(x: Number, low: float) -> tuple[Number, Number]:
+def mantissa_exponent(x: Tensor, low: float) -> tuple[Tensor, Tensor]:
     """Split a positive normal `x` into `m * 2**k` with `low <= m < 2 * low`; `k` is an integer tensor."""
     info = np.finfo(x.dtype)
     integer = f"int{x.dtype.itemsize * 8}"
@@ -270,26 +270,26 @@ def mantissa_exponent(x: Number, low: float) -> tuple[Number, Number]:
     return (x.bits() - (k << info.nmant)).bitcast(x.dtype), k
 
 
-def split(x: Number) -> tuple[Number, Number]:
+def split(x: Tensor) -> tuple[Tensor, Tensor]:
     """Dekker's two halves of a float: products of halves are exact."""
     high = (x.bits() & -(1 << (27 if x.dtype == np.float64 else 12))).bitcast(x.dtype)
     return high, x - high
 
 
-def two_sum(a: Number, b: Number) -> tuple[Number, Number]:
+def two_sum(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """`a + b` and its rounding error (Knuth)."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
-def fast_two_sum(a: Number, b: Number) -> tuple[Number, Number]:
+def fast_two_sum(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """`a + b` and its rounding error, for `|a| >= |b|` (Dekker)."""
     total = a + b
     return total, b - (total - a)
 
 
-def two_product(a: Number, b: Number) -> tuple[Number, Number]:
+def two_product(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """`a * b` and its rounding error (Dekker, without a fused multiply-add)."""
     product = a * b
     a_high, a_low = split(a)
@@ -305,12 +305,12 @@ def mapped(fn: Callable[..., Any], operands: Sequence[Any], dtype: Any, name: st
     Scalars need no map, and the bodies of reductions cannot hold one.
 
     Args:
-      fn: gets a scalar `Number` for each operand, returns one MLIR value.
+      fn: gets a scalar `Tensor` for each operand, returns one MLIR value.
       name: one for the same `fn`; then operands of the same types get copies of a map that is written once.
     """
     shape = operands[0].type.shape
     if not shape:
-        return fn(*(Number(value) for value in operands))
+        return fn(*(Tensor(value) for value in operands))
     types = tuple(value.type for value in operands)
     written = build.remembered((name, types, np.dtype(dtype)), lambda: _written(fn, types, dtype)) if name else None
     if written is None:
@@ -335,7 +335,7 @@ def _map(fn: Callable[..., Any], operands: Sequence[Any], dtype: Any) -> Any:
     dims = {"dimensions": build.i64_array(range(len(shape)))}
     made = build.op("stablehlo.map", operands, build.tensor_type(shape, dtype), attributes=dims, regions=1)
     scalars = [build.tensor_type((), value.type.element_type) for value in operands]
-    build.unary_region(made, 0, scalars, lambda *values: fn(*(Number(value) for value in values)))
+    build.unary_region(made, 0, scalars, lambda *values: fn(*(Tensor(value) for value in values)))
     return made
 
 

@@ -1,4 +1,4 @@
-"""Ops that differ in the order of their operands only, for commutative ones."""
+"""Canonicalization of commutative operands, so that ops that differ in their order are merged."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from passes.match import host_operations
 _NAMES = operations.where(commutative=True)
 
 
-def found(module: Any) -> bool:
-    """Whether two ops of a kind have the same two operands in another order.
+def has_exchanged_operands(module: Any) -> bool:
+    """Whether two commutative ops of one kind have the same two operands in another order.
 
-    Where equal ops have been merged, all ops that `align` would change have one such pair before them, or are one.
+    Where equal ops have been merged, each op that `canonicalize` would change comes after such a pair, or is in one.
     """
     seen = set()
     for op in host_operations(module, *_NAMES):
@@ -25,11 +25,11 @@ def found(module: Any) -> bool:
     return False
 
 
-def align(module: Any) -> int:
+def canonicalize(module: Any) -> int:
     """Give `y * x` the order of an `x * y` before it, so that equal ops are merged. Exact.
 
-    It is more than tidiness: the compiler merges the two inside of a kernel, and
-    where a kernel gives back one value twice, it reads another one for the second.
+    The compiler merges the two in a kernel otherwise, and miscompiles a kernel that returns one value twice: it reads
+    another value for the second result.
 
     Returns:
       How many ops were changed.
