@@ -94,8 +94,8 @@ if _typing.TYPE_CHECKING:
 else:
     from stagec.runtime.array import Array
 
-# The functions behind `x + 1` and `x.sum()`, where nothing else has imported them.
-_operators.supply_with(lambda: _importlib.import_module("stagec.numpy"))
+# The functions behind `x + 1` and `x.sum()`.
+_operators.supply_with(lambda: _importlib.import_module("stagec.numpy")._array_methods)
 
 __version__ = "0.1.0"
 

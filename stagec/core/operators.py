@@ -1,12 +1,12 @@
 """Operators and methods that arrays and tracers share.
 
-The functions behind them live in `stagec.numpy`, above this module, which hands
-them over once with `install`.
+What `x + y` does is a function of `stagec.numpy`, which needs all modules between. A program may use no operator,
+so this module is given a function that imports them, and calls it when the first one is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,29 +22,22 @@ else:
 
 
 class _Functions(dict[str, Callable[..., Any]]):
-    """The functions by name; the first look-up of one that is not here asks for all of them."""
+    """The functions by name; the first look-up loads all of them."""
 
-    supply: Callable[[], object] | None = None
+    load: Callable[[], Mapping[str, Callable[..., Any]]]
 
     def __missing__(self, name: str) -> Callable[..., Any]:
-        supply, self.supply = self.supply, None
-        if supply is None:
-            raise KeyError(name)
-        supply()
-        return self[name]
+        functions = self.load()
+        self.update(functions)
+        return functions[name]
 
 
 _implementations = _Functions()
 
 
-def supply_with(supply: Callable[[], object]) -> None:
-    """Name what calls `install`, when a function is first needed: a program may use none."""
-    _implementations.supply = supply
-
-
-def install(implementations: dict[str, Callable[..., Any]]) -> None:
-    """Supply the functions behind the operators and methods."""
-    _implementations.update(implementations)
+def supply_with(load: Callable[[], Mapping[str, Callable[..., Any]]]) -> None:
+    """Name what loads the functions behind the operators and methods, when the first is needed."""
+    _implementations.load = load
 
 
 def _is_operand(value: Any) -> bool:

@@ -520,7 +520,7 @@ from stagec.runtime.plans import cover as _cover
 _unplanned = "array asarray copy array_repr array_str fromfile get_printoptions iterable load printoptions save savez"
 _cover(globals(), methods.OF_NUMBERS, {*_unplanned.split(), "set_printoptions"})
 _attach(globals())
-methods.install(globals())
+_array_methods = methods.of_arrays(globals())
 
 if _typing.TYPE_CHECKING:
     from stagec.numpy import linalg as linalg

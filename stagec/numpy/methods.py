@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes, errors, location, operators
+from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.numpy import creation, manipulation
 from stagec.numpy.arguments import requested_dtype
@@ -37,30 +37,28 @@ OF_NUMBERS = frozenset(
 )
 
 
-def install(namespace: Mapping[str, Callable[..., Any]]) -> None:
-    """Hand the functions of `stagec.numpy` over to the array classes.
+def of_arrays(namespace: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+    """The functions behind the operators and methods of arrays, by the names that `stagec.core.operators` uses.
 
     Args:
-      namespace: name -> function.
+      namespace: the functions of `stagec.numpy`.
     """
-    operators.install({name: namespace[name] for name in NAMES.split()})
-    operators.install(
-        {
-            "__array_namespace__": array_namespace,
-            "__getitem__": read,
-            "__iter__": iterate,
-            "at": at,
-            "transpose": planned(_transpose),
-            "reshape": planned(_reshape),
-            "ravel": planned(_ravel),
-            "flatten": planned(_ravel),
-            "view": planned(_view),
-            "byteswap": planned(_byteswap),
-            "copy": _copy,
-            "astype": planned(_astype),
-            "compress": lambda x, condition, axis=None, **options: namespace["compress"](condition, x, axis, **options),
-        }
-    )
+    return {
+        **{name: namespace[name] for name in NAMES.split()},
+        "__array_namespace__": array_namespace,
+        "__getitem__": read,
+        "__iter__": iterate,
+        "at": at,
+        "transpose": planned(_transpose),
+        "reshape": planned(_reshape),
+        "ravel": planned(_ravel),
+        "flatten": planned(_ravel),
+        "view": planned(_view),
+        "byteswap": planned(_byteswap),
+        "copy": _copy,
+        "astype": planned(_astype),
+        "compress": lambda x, condition, axis=None, **options: namespace["compress"](condition, x, axis, **options),
+    }
 
 
 def _is_many(value: Any) -> bool:
