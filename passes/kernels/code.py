@@ -215,8 +215,13 @@ class Code(Builder):
         body: Callable[[Linear, list[str]], Sequence[str] | None],
         carried: Sequence[str] = (),
         types: Sequence[str] = (),
+        whole: bool = False,
     ) -> list[str]:
-        """`scf.for`; `body(symbol, values)` returns the next values. A loop of one round is written without one."""
+        """`scf.for`; `body(symbol, values)` returns the next values. A loop of one round is written without one.
+
+        Args:
+          whole: from `start` to `stop` are whole steps, whatever the two are.
+        """
         low, high = (form.constant if form.is_constant else None for form in (start, stop))
         if low is not None and high is not None and high <= low:
             return list(carried)
@@ -227,7 +232,7 @@ class Code(Builder):
         if low is not None and high is not None:
             last: int | None = low + (high - 1 - low) // step * step
         else:
-            last = None if top is None or bottom is None else max(top[1] - 1, bottom[0])
+            last = None if top is None or bottom is None else max(top[1] - (step if whole else 1), bottom[0])
 
         def inside(name: int | str, values: list[str]) -> Sequence[str]:
             # A round has a counter below `stop`, whatever that is.

@@ -15,7 +15,7 @@ def rolled(x):
     return x + snp.roll(x, 1, -1) + snp.roll(x, -2, 0)
 
 
-@pytest.mark.parametrize("shape", [(90, 40), (3, 5, 33), (50_000,)])
+@pytest.mark.parametrize("shape", [(90, 40), (3, 5, 33), (50_000,), (400_003,)])
 def test_a_short_part_leaves_the_others_in_vectors(shape):
     text = stagec.jit(rolled, target="cpu:x86-64-v3").lower(snp.ones(shape)).as_text("kernels")
     assert "vector.load" in text and "vector<8xf32>" in text

@@ -159,7 +159,7 @@ class Sweep:
             if self.width > 1:
                 position = start + (size - start) // step * step
                 low, high = (span.low, span.high) if spanned and span is not None else (Linear(start), Linear(position))
-                wide = code.loop(low, high, step, ahead, wide, types[: len(vectors)])
+                wide = code.loop(low, high, step, ahead, wide, types[: len(vectors)], whole=True)
                 while not spanned and size - position >= self.width:
                     with code.lanes(self.width), code.scope():
                         wide[:count] = self.visit({**at, lane: Linear(position).lanes()}, wide[:count])
