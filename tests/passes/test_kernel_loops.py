@@ -331,6 +331,16 @@ def test_a_loop_that_stays_has_kernels_inside_and_a_reason():
     np.testing.assert_array_equal(np.asarray(stagec.jit(program)(x)), want)
 
 
+def test_rounds_of_about_a_millisecond_are_the_border():
+    def smooth(x):
+        return lax.fori_loop(0, 9, lambda i, x: x.at[1:-1].set(0.25 * x[:-2] + 0.5 * x[1:-1] + 0.25 * x[2:]), x)
+
+    spec = [stagec.ShapeDtypeStruct((rows, 100), np.float32) for rows in (4000, 10_000)]
+    inside, outside = (plan(smooth, one) for one in spec)
+    assert "stays" not in inside
+    assert "of work in each round, which threads can share" in outside and "a kernel of" in outside
+
+
 def test_operations_in_a_kernel_keep_the_users_lines():
     def program(x):
         return lax.fori_loop(0, 3, lambda i, x: x * 2 + snp.sin(x), x)
