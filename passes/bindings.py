@@ -1,8 +1,7 @@
-"""The one import of `iree.compiler`'s MLIR bindings, done on first use.
+"""The one import of MLIR's bindings in this package, done on first use.
 
-`bindings.ir`, `bindings.rewrite` and `bindings.passmanager` load a 335 MB
-library, so importing this module must not: each becomes a global of this
-module when it is first read.
+`bindings.ir`, `bindings.rewrite`, `bindings.passmanager` and `bindings.native` load a 335 MB library of
+`iree.compiler`, so importing this module must not: each becomes a global of this module when it is first read.
 """
 
 from __future__ import annotations
@@ -12,7 +11,12 @@ import os
 import threading
 from typing import Any
 
-_NAMES = ("ir", "rewrite", "passmanager")
+_MODULES = {
+    "ir": "iree.compiler.ir",
+    "rewrite": "iree.compiler.rewrite",
+    "passmanager": "iree.compiler.passmanager",
+    "native": "iree.compiler._mlir_libs._mlir",
+}
 _DIALECTS = ("stablehlo", "chlo", "func")
 _lock = threading.Lock()
 _prefix_added = False
@@ -29,9 +33,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _NAMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f"iree.compiler.{name}")
+    module = importlib.import_module(_MODULES[name])
     _add_search_prefix()
     globals()[name] = module
     return module
@@ -43,7 +47,7 @@ def _add_search_prefix() -> None:
     global _prefix_added
     with _lock:
         if not _prefix_added:
-            native = importlib.import_module("iree.compiler._mlir_libs._mlir")
+            native = importlib.import_module(_MODULES["native"])
             native.globals.append_dialect_search_prefix("passes.dialects")
             _prefix_added = True
 

@@ -150,6 +150,9 @@ def test_only_bindings_and_the_compiler_import_the_compilers_library():
     for name, path in modules():
         if name not in allowed:
             assert not any(t.startswith("iree.compiler") for t in imports(path)), name
+        if name.startswith("passes.") and name != "passes.bindings":
+            strings = [n.value for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Constant)]
+            assert not any(str(text).startswith("iree.compiler") for text in strings), f"{name}: use passes.bindings"
 
 
 def test_importing_stagec_is_lean():
@@ -262,6 +265,7 @@ LAZY = {
     "passes": "the compiler",
     "passes.analysis.in_place": "the compiler",
     "passes.bindings": "the compiler",
+    "passes.operations": "needed when something is compiled",
     "passes.match": "the compiler",
     "passes.pipeline": "the compiler",
     "stagec.compiler.build": "the compiler",

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
-from passes import operations
-
-ir: Any = importlib.import_module("iree.compiler.ir")
-_mlir: Any = importlib.import_module("iree.compiler._mlir_libs._mlir")
+from passes import bindings, operations
 
 
 def _property(name: str, position: int, count_after: int, variadic: bool, groups: int, group: int) -> property:
@@ -34,8 +30,8 @@ def define(dialect: str) -> dict[str, type]:
     the initial values of a reduction do.
     """
     # Registered once a process: MLIR refuses a second class for an op.
-    dialect_class = _mlir.register_dialect(
-        type(f"_{dialect.title()}", (ir.Dialect,), {"DIALECT_NAMESPACE": dialect, "__module__": __name__})
+    dialect_class = bindings.native.register_dialect(
+        type(f"_{dialect.title()}", (bindings.ir.Dialect,), {"DIALECT_NAMESPACE": dialect, "__module__": __name__})
     )
     classes: dict[str, type] = {}
     for row in operations.TABLE.values():
@@ -60,6 +56,6 @@ def define(dialect: str) -> dict[str, type]:
                 fields[plain] = _property(plain, i - len(words), 0, False, 0, 0)
             else:  # scatter: *inputs indices *updates
                 fields[plain] = property(lambda self: self.operands[(len(self.operands) - 1) // 2])
-        view = type("".join(part.title() for part in name.split("_")) + "Op", (ir.OpView,), fields)
-        classes[name] = _mlir.register_operation(dialect_class)(view)
+        view = type("".join(part.title() for part in name.split("_")) + "Op", (bindings.ir.OpView,), fields)
+        classes[name] = bindings.native.register_operation(dialect_class)(view)
     return classes
