@@ -18,8 +18,8 @@ _NOT_ELEMENTWISE = tuple(
 def scalarize(module: Any) -> int:
     """Compute on scalars what the kernels for AMD GPUs compute on vectors of one element.
 
-    LLVM's instruction selection for these GPUs crashes with a segmentation fault
-    on `fptrunc` and `select` of `vector<1xf64>`, among other operations.
+    LLVM's instruction selection for these GPUs crashes with a segmentation fault,
+    for one where it rounds a `vector<1xf64>` that has the sign of another number.
 
     Args:
       module: at the compiler's phase `executable-targets`.
