@@ -12,6 +12,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -109,18 +110,14 @@ def _assemble(kernels: list[bytes], folder: pathlib.Path) -> None:
             assert done.returncode == 0, done.stdout + done.stderr
 
 
-def _on_targets() -> list[Any]:
-    """The table for CUDA; for ROCm, whose kernels take the same way through the compiler, a third of it."""
-    all_cases = bool(os.environ.get("STAGEC_ALL_CASES"))
-    parts = bundles(1, SIZE)
-    return [
-        pytest.param(target, bundle, id=f"{target}-{_name(bundle)}")
-        for target in TARGETS
-        for bundle in (parts if all_cases or target == TARGETS[0] else parts[::3])
-    ]
+def _on_targets(parts: list[Any], name: Callable[[Any], str]) -> list[Any]:
+    """All parts for CUDA; for ROCm, whose kernels take the same way through the compiler, a third of them."""
+    sample = slice(None) if os.environ.get("STAGEC_ALL_CASES") else slice(None, None, 3)
+    rows = [(target, part) for target in TARGETS for part in (parts if target == TARGETS[0] else parts[sample])]
+    return [pytest.param(target, part, id=f"{name(part)}-{target}") for target, part in rows]
 
 
-@pytest.mark.parametrize(("target", "bundle"), _on_targets())
+@pytest.mark.parametrize(("target", "bundle"), _on_targets(bundles(1, SIZE), _name))
 def test_the_table_compiles_without_a_device(bundle: list[Case], target: str, tmp_path: pathlib.Path) -> None:
     def program(*values: Any) -> list[Any]:
         rest = iter(values)
@@ -205,8 +202,7 @@ PROGRAMS: dict[str, tuple[Any, list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("target", "name"), _on_targets(list(PROGRAMS), str))
 def test_whole_programs_compile_without_a_device(name: str, target: str, tmp_path: pathlib.Path) -> None:
     function, args = PROGRAMS[name]
     leaves, structure = stagec.tree.flatten(args)
