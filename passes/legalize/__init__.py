@@ -11,6 +11,7 @@ from passes.legalize import (
     convolutions,
     floats,
     integers,
+    loops,
     narrow,
     precision,
     scatters,
@@ -40,10 +41,14 @@ _COMMON: list[Pattern] = [
 PATTERNS_CPU: list[Pattern] = [*convolutions.PATTERNS, *narrow.PATTERNS, *precision.PATTERNS, *_COMMON]
 _GPUS: list[Pattern] = [*scatters.PATTERNS_GPU, *_COMMON, *complexes.MEMORY, *updates.PATTERNS]
 PATTERNS_GPU: list[Pattern] = [*_GPUS, *complexes.PRODUCTS]
-PATTERNS_SPIRV: list[Pattern] = [*spirv.PATTERNS, *_GPUS]
+PATTERNS_SPIRV: list[Pattern] = [*convolutions.PATTERNS_SPIRV, *spirv.PATTERNS, *_GPUS]
 
 
 def _legalize(module: Any, options: PassOptions) -> dict[str, int]:
+    return _apply_laws(module, options) | loops.read_state(module)
+
+
+def _apply_laws(module: Any, options: PassOptions) -> dict[str, int]:
     if options.laws == "cpu":
         rounds = options.machine != "x86_64" or "sse4_1" in options.features
         return apply(module, PATTERNS_CPU if rounds else [*PATTERNS_CPU, *floats.PATTERNS_SSE2])

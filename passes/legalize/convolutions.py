@@ -1,4 +1,4 @@
-"""Convolutions in the one layout that the CPU backend has fast code for."""
+"""Convolutions in the one layout that the CPU backend has fast code for; elsewhere, one for each group."""
 
 from __future__ import annotations
 
@@ -58,4 +58,40 @@ def features_last(op: Any) -> Any:
     return _transposed(made, tuple(back))
 
 
+@pattern("stablehlo.convolution")
+def one_for_each_group(op: Any) -> Any:
+    """A convolution with groups as one for each group, unless each group has one feature. Exact.
+
+    The compiler's code for SPIR-V leaves out a barrier between threads where there are groups.
+    """
+    features, batches = (attrs.integer(op, f"{name}_group_count") for name in ("feature", "batch"))
+    groups = features * batches  # one of them is 1
+    dims = attrs.convolution_dimensions(op)
+    (result,) = op.operation.results
+    if groups == 1 or not all(is_static(value) for value in (op.lhs, op.rhs, result)):
+        return None
+    if batches == 1 and shape_of(op.rhs)[dims.rhs_input] == 1:
+        return None
+    shape = list(shape_of(result))
+    shape[dims.out_feature] //= groups
+    one = build.attribute("1 : i64")
+    attributes = attrs.copied(op) | {"feature_group_count": one, "batch_group_count": one}
+    axis = dims.lhs_feature if features > 1 else dims.lhs_batch
+    parts = zip(_parts(op.lhs, axis, groups), _parts(op.rhs, dims.rhs_output, groups))
+    kind = build.tensor_type(shape, result.type.element_type)
+    results = [build.op("stablehlo.convolution", [*pair], kind, attributes=attributes) for pair in parts]
+    return build.concatenate(results, dims.out_feature)
+
+
+def _parts(value: Any, axis: int, count: int) -> list[Any]:
+    """A value cut into equal parts along an axis."""
+    shape = shape_of(value)
+    size = shape[axis] // count
+    bounds = [([0] * len(shape), list(shape)) for _ in range(count)]
+    for i, (start, limit) in enumerate(bounds):
+        start[axis], limit[axis] = i * size, (i + 1) * size
+    return [build.slice_(value, start, limit) for start, limit in bounds]
+
+
 PATTERNS: list[Pattern] = [features_last]
+PATTERNS_SPIRV: list[Pattern] = [one_for_each_group]

@@ -149,7 +149,6 @@ class Backend(abc.ABC):
       crashes: whether the compiler may crash: it runs in a process of its own.
       has_races: whether compiled modules are searched for barriers that the compiler left out.
       sorts: whether the compiler's own sort can be used.
-      groups_convolutions: whether the compiler's convolutions may have groups.
       libraries: the driver's library on Linux, and on Windows.
       missing: what to do where there is no device.
     """
@@ -164,7 +163,6 @@ class Backend(abc.ABC):
     crashes: ClassVar[bool] = False
     has_races: ClassVar[bool] = False
     sorts: ClassVar[bool] = True
-    groups_convolutions: ClassVar[bool] = True
     libraries: ClassVar[tuple[str, str]] = ("", "")
     missing: ClassVar[str] = ""
 

@@ -61,7 +61,6 @@ class Vulkan(Backend):
     queues = ("vulkan",)
     is_exclusive = True
     has_races = True
-    groups_convolutions = False
     libraries = ("libvulkan.so.1", "vulkan-1.dll")
     missing = "install a Vulkan driver (on Debian: apt-get install mesa-vulkan-drivers, which needs no GPU)"
 

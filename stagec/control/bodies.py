@@ -218,7 +218,7 @@ def emit_while(
             values[i] = value
     regions = [
         cx.region(carried, lambda *state: condition(*_from_bits(state, avals))),
-        cx.region(carried, lambda *state: _keep_read(cx, state, _to_bits(body(*_from_bits(state, avals))))),
+        cx.region(carried, lambda *state: _to_bits(body(*_from_bits(state, avals)))),
     ]
     results = cx.emit_all("stablehlo.while", values, avals=carried, regions=regions)
     return [_bitcast(cx, r, a, b) for r, a, b in zip(results, avals, carried)]
@@ -227,25 +227,6 @@ def emit_while(
 def _is_constant(value: Any) -> bool:
     """Whether an `ir.Value` is a `stablehlo.constant`."""
     return getattr(value.owner, "name", "") == "stablehlo.constant"
-
-
-def _keep_read(cx: Any, state: Sequence[Any], outs: list[Any]) -> list[Any]:
-    """The next state, bound to those parts of the last one that the body did not read.
-
-    The compiler drops a part that is written and never read from the loop's
-    arguments, keeps it among the results, and then crashes on their difference.
-    """
-    values, before = [cx.value(o) for o in outs], [cx.value(s) for s in state]
-    unread = [i for i, v in enumerate(before) if v not in values and not any(True for _ in v.uses)]
-    if not unread:
-        return outs
-    operands = [values[i] for i in unread] + [before[i] for i in unread]
-    avals = [state[i].aval for i in unread]
-    kept = cx.tracers(cx.emit_all("stablehlo.optimization_barrier", operands, avals=avals * 2), avals * 2)
-    outs = list(outs)
-    for i, bound in zip(unread, kept):
-        outs[i] = bound
-    return outs
 
 
 # The compiler refuses some regions whose results are unsigned; the same bits, read as signed, always pass.

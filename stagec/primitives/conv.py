@@ -244,53 +244,12 @@ def _lower(
         attributes["padding"] = f"dense<{[list(p) for p in padding]}> : tensor<{rank}x2xi64>"
     wide = out.update(dtype=work)
     if dtypes.is_complex(work):
-        return _emit_by_parts(cx, lhs, rhs, attributes, wide, dimension_numbers)
-    result = _emit_groups(cx, lhs, rhs, attributes, wide, dimension_numbers)
+        return _emit_by_parts(cx, lhs, rhs, attributes, wide)
+    result = cx.emit("stablehlo.convolution", [lhs, rhs], attributes, [wide])
     return result if wide is out else cx.emit("stablehlo.convert", [result])
 
 
-def _emit_groups(
-    cx: Any, lhs: Any, rhs: Any, attributes: dict[str, str], out: ShapedArray, dimension_numbers: tuple[Any, ...]
-) -> Any:
-    """The convolution; one for each group where the compiler cannot have several."""
-    lhs_spec, rhs_spec, out_spec = dimension_numbers
-    features, batches = (int(attributes[f"{n}_group_count"].split()[0]) for n in ("feature", "batch"))
-    groups = features * batches  # one of them is 1
-    depthwise = batches == 1 and cx.in_avals[1].shape[rhs_spec[1]] == 1
-    if cx.backend.groups_convolutions or groups == 1 or depthwise:
-        return cx.emit("stablehlo.convolution", [lhs, rhs], attributes, [out])
-
-    def part(value: Any, aval: ShapedArray, axis: int, i: int) -> Any:
-        size = aval.shape[axis] // groups
-        start, limit, shape = [0] * aval.ndim, list(aval.shape), list(aval.shape)
-        start[axis], limit[axis], shape[axis] = i * size, (i + 1) * size, size
-        bounds = {"start_indices": start, "limit_indices": limit, "strides": [1] * aval.ndim}
-        text = {name: i64_array(numbers) for name, numbers in bounds.items()}
-        return cx.emit("stablehlo.slice", [value], text, [aval.update(shape=tuple(shape))])
-
-    # Half-precision operands of a float32 sum are as they came; others have the dtype of the result.
-    narrow = cx.in_avals[0].dtype in HALF and out.dtype == np.float32
-    dtype = cx.in_avals[0].dtype if narrow else out.dtype
-    left, right = (a.update(dtype=dtype) for a in cx.in_avals)
-    alone = {**attributes, "feature_group_count": "1 : i64", "batch_group_count": "1 : i64"}
-    shape = list(out.shape)
-    shape[out_spec[1]] //= groups
-    axis = lhs_spec[1] if features > 1 else lhs_spec[0]
-    results = [
-        cx.emit(
-            "stablehlo.convolution",
-            [part(lhs, left, axis, i), part(rhs, right, rhs_spec[0], i)],
-            alone,
-            [out.update(shape=tuple(shape))],
-        )
-        for i in range(groups)
-    ]
-    return cx.emit("stablehlo.concatenate", results, {"dimension": f"{out_spec[1]} : i64"}, [out])
-
-
-def _emit_by_parts(
-    cx: Any, lhs: Any, rhs: Any, attributes: dict[str, str], out: ShapedArray, dimension_numbers: tuple[Any, ...]
-) -> Any:
+def _emit_by_parts(cx: Any, lhs: Any, rhs: Any, attributes: dict[str, str], out: ShapedArray) -> Any:
     # The compiler crashes on grouped convolutions of complex numbers.
     real = out.update(dtype=dtypes.real_dtype(out.dtype))
     left, right = [
@@ -299,7 +258,7 @@ def _emit_by_parts(
     ]
 
     def product(x: Any, y: Any) -> Any:
-        return _emit_groups(cx, x, y, attributes, real, dimension_numbers)
+        return cx.emit("stablehlo.convolution", [x, y], attributes, [real])
 
     parts = [
         cx.emit("stablehlo.subtract", [product(left[0], right[0]), product(left[1], right[1])], avals=[real]),

@@ -1,0 +1,37 @@
+"""Loops in the form that the compiler takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from passes import bindings
+from passes.match import functions, operations_in, uses
+
+
+def read_state(module: Any) -> dict[str, int]:
+    """Have the body of a loop read all of its state. Exact.
+
+    The compiler drops a part of the state that the body writes and never reads from the loop's arguments, keeps it
+    among the results, and then fails on the difference. A barrier in the body takes such a part, with what is written.
+
+    Returns:
+      How many parts were not read, by the reason's name; empty if none.
+    """
+    count = 0
+    for function in functions(module).values():
+        for loop in operations_in(function, "stablehlo.while"):
+            count += _read(loop.regions[1].blocks[0])
+    return {"read_state": count} if count else {}
+
+
+def _read(body: Any) -> int:
+    ir = bindings.ir
+    unread = [i for i, argument in enumerate(body.arguments) if not uses(argument)]
+    if unread:
+        end = list(body.operations)[-1].operation
+        operands = [end.operands[i] for i in unread] + [body.arguments[i] for i in unread]
+        with ir.InsertionPoint(end), end.location:
+            held = ir.Operation.create("stablehlo.optimization_barrier", [v.type for v in operands], operands)
+        for i, result in zip(unread, held.results):
+            end.operands[i] = result
+    return len(unread)
