@@ -46,6 +46,7 @@ LAYERS = [
     ("stagec.ad_checkpoint", "stagec.custom_batching", "stagec.custom_derivatives", "stagec.test_util"),
     ("stagec.compat",),
     ("stagec.commands",),
+    ("stagec.workarounds",),
     ("stagec.cli", "stagec.__main__"),
 ]
 

@@ -1,0 +1,20 @@
+"""Records of the faults of IREE and of drivers that stagec works around.
+
+Nothing here runs when a program is compiled: a record names the objects that apply its workaround, which stand where
+they work. `python -m stagec.workarounds` writes the tables of `docs/explanation/iree.md` from the records.
+"""
+
+from stagec.workarounds import control_flow, fusion, graphics, limits, memory, numbers, process
+from stagec.workarounds.record import Program, Script, Symptom, Workaround
+
+__all__ = ["ALL", "Program", "Script", "Symptom", "Workaround"]
+
+ALL: tuple[Workaround, ...] = (
+    *memory.WORKAROUNDS,
+    *fusion.WORKAROUNDS,
+    *control_flow.WORKAROUNDS,
+    *numbers.WORKAROUNDS,
+    *process.WORKAROUNDS,
+    *graphics.WORKAROUNDS,
+    *limits.WORKAROUNDS,
+)

@@ -1,0 +1,230 @@
+"""Faults of loops and conditionals, which the host runs."""
+
+import numpy as np
+
+from stagec.workarounds.record import Program, Symptom, Workaround
+
+WORKAROUNDS = (
+    Workaround(
+        id="update-after-control-flow",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE runs an update in place before a loop or a conditional that comes first in the program and reads "
+        "the same memory",
+        guard="forces a copy of what is updated, unless nothing else needs it",
+        hooks=("passes.legalize.control_flow:keep_apart",),
+        upstream="none found (searched: in-place update scheduled before scf.if that reads the same tensor)",
+        shown_by=Program(
+            """
+func.func @main(%i: tensor<i32>, %x: tensor<3x4xi32>) -> (tensor<3x4xi32>, tensor<3x4xi32>) {
+  %u = stablehlo.constant dense<7> : tensor<1x4xi32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.add %x, %x : tensor<3x4xi32>
+  %1 = "stablehlo.case"(%i) ({
+    stablehlo.return %0 : tensor<3x4xi32>
+  }, {
+    %3 = stablehlo.add %0, %0 : tensor<3x4xi32>
+    stablehlo.return %3 : tensor<3x4xi32>
+  }) : (tensor<i32>) -> tensor<3x4xi32>
+  %2 = stablehlo.dynamic_update_slice %0, %u, %z, %z
+    : (tensor<3x4xi32>, tensor<1x4xi32>, tensor<i32>, tensor<i32>) -> tensor<3x4xi32>
+  return %1, %2 : tensor<3x4xi32>, tensor<3x4xi32>
+}""",
+            (np.int32(1), np.arange(12, dtype=np.int32).reshape(3, 4)),
+        ),
+    ),
+    Workaround(
+        id="state-that-a-loop-reads",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE does not see that a loop's body reads, from outside, the memory that the loop updates in place",
+        guard="forces a copy of each array that a loop updates and that something else reads",
+        hooks=("passes.legalize.control_flow:keep_apart",),
+        upstream="https://github.com/iree-org/iree/issues/21053 (loops reuse a resource)",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<3x4xi32>) -> tensor<3x4xi32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %0 = stablehlo.add %x, %x : tensor<3x4xi32>
+  %1 = stablehlo.optimization_barrier %0 : tensor<3x4xi32>
+  %2:2 = stablehlo.while(%i = %zero, %s = %1) : tensor<i32>, tensor<3x4xi32>
+  cond {
+    %3 = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %3 : tensor<i1>
+  } do {
+    %3 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0]
+      : (tensor<3x4xi32>, tensor<i32>) -> tensor<4xi32>
+    %4 = stablehlo.reshape %3 : (tensor<4xi32>) -> tensor<1x4xi32>
+    %5 = stablehlo.dynamic_update_slice %s, %4, %i, %zero
+      : (tensor<3x4xi32>, tensor<1x4xi32>, tensor<i32>, tensor<i32>) -> tensor<3x4xi32>
+    %6 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %6, %5 : tensor<i32>, tensor<3x4xi32>
+  }
+  return %2#1 : tensor<3x4xi32>
+}""",
+            (np.arange(12, dtype=np.int32).reshape(3, 4),),
+            placed=True,
+        ),
+    ),
+    Workaround(
+        id="one-result-twice",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE takes the place of a value in one branch of a conditional for its place in the other, if a branch "
+        "returns one value twice, a constant, or a value from outside",
+        guard="makes each result inside the branch or the loop's body, and once",
+        hooks=("passes.legalize.control_flow:keep_apart",),
+        upstream="none found (searched: scf.if yields the same tensor twice, wrong offset)",
+        shown_by=Program(
+            """
+func.func @main(%p: tensor<i32>, %x: tensor<5x3xf32>) -> (tensor<5x3xf32>, tensor<5x3xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %five = stablehlo.constant dense<5> : tensor<i32>
+  %zeros = stablehlo.constant dense<0.0> : tensor<5x3xf32>
+  %0:2 = "stablehlo.case"(%p) ({
+    stablehlo.return %zeros, %zeros : tensor<5x3xf32>, tensor<5x3xf32>
+  }, {
+    %1:3 = stablehlo.while(%i = %zero, %a = %zeros, %b = %zeros) : tensor<i32>, tensor<5x3xf32>, tensor<5x3xf32>
+    cond {
+      %2 = stablehlo.compare LT, %i, %five : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %2 : tensor<i1>
+    } do {
+      %2 = stablehlo.dynamic_slice %x, %i, %zero, sizes = [1, 3]
+        : (tensor<5x3xf32>, tensor<i32>, tensor<i32>) -> tensor<1x3xf32>
+      %3 = stablehlo.add %2, %2 : tensor<1x3xf32>
+      %4 = stablehlo.dynamic_update_slice %a, %2, %i, %zero
+        : (tensor<5x3xf32>, tensor<1x3xf32>, tensor<i32>, tensor<i32>) -> tensor<5x3xf32>
+      %5 = stablehlo.dynamic_update_slice %b, %3, %i, %zero
+        : (tensor<5x3xf32>, tensor<1x3xf32>, tensor<i32>, tensor<i32>) -> tensor<5x3xf32>
+      %6 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %6, %4, %5 : tensor<i32>, tensor<5x3xf32>, tensor<5x3xf32>
+    }
+    stablehlo.return %1#1, %1#2 : tensor<5x3xf32>, tensor<5x3xf32>
+  }) : (tensor<i32>) -> (tensor<5x3xf32>, tensor<5x3xf32>)
+  %1 = stablehlo.negate %0#0 : tensor<5x3xf32>
+  %2 = stablehlo.negate %0#1 : tensor<5x3xf32>
+  return %1, %2 : tensor<5x3xf32>, tensor<5x3xf32>
+}""",
+            (np.int32(1), np.arange(15, dtype=np.float32).reshape(5, 3)),
+            placed=True,
+        ),
+    ),
+    Workaround(
+        id="reference-lost-in-branch",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE's register allocation moves a reference that a branch passes twice, and loses it: the program "
+        "fails "
+        "when it runs",
+        guard="gives each further operand of a branch a reference of its own, at the end of the compiler's phases",
+        hooks=("stagec.compiler.repairs:own_references",),
+        upstream="https://github.com/iree-org/iree/pull/24781 (ref ownership in branch remaps)",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<5x3xf32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %five = stablehlo.constant dense<5> : tensor<i32>
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
+  %zeros = stablehlo.constant dense<0.0> : tensor<3xf32>
+  %ones = stablehlo.constant dense<1.0> : tensor<3xf32>
+  %rows = stablehlo.constant dense<0.0> : tensor<5x3xf32>
+  %h:3 = stablehlo.optimization_barrier %zeros, %ones, %ones : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+  %0:6 = stablehlo.while(%i = %zero, %n = %zero, %a = %h#0, %b = %h#1, %c = %h#2, %y = %rows)
+    : tensor<i32>, tensor<i32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<5x3xf32>
+  cond {
+    %1 = stablehlo.compare LT, %i, %five : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = stablehlo.add %i, %one : tensor<i32>
+    %2 = stablehlo.add %n, %one : tensor<i32>
+    %3 = stablehlo.dynamic_slice %x, %i, %zero, sizes = [1, 3]
+      : (tensor<5x3xf32>, tensor<i32>, tensor<i32>) -> tensor<1x3xf32>
+    %4 = stablehlo.reshape %3 : (tensor<1x3xf32>) -> tensor<3xf32>
+    %5 = stablehlo.multiply %c, %4 : tensor<3xf32>
+    %6 = stablehlo.convert %n : (tensor<i32>) -> tensor<f32>
+    %7 = stablehlo.broadcast_in_dim %6, dims = [] : (tensor<f32>) -> tensor<3xf32>
+    %8 = stablehlo.add %5, %7 : tensor<3xf32>
+    %9 = stablehlo.reshape %a : (tensor<3xf32>) -> tensor<1x3xf32>
+    %10 = stablehlo.dynamic_update_slice %y, %9, %i, %zero
+      : (tensor<5x3xf32>, tensor<1x3xf32>, tensor<i32>, tensor<i32>) -> tensor<5x3xf32>
+    stablehlo.return %1, %2, %b, %c, %8, %10
+      : tensor<i32>, tensor<i32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<5x3xf32>
+  }
+  %1 = stablehlo.multiply %0#2, %0#3 : tensor<3xf32>
+  %2 = stablehlo.add %1, %0#4 : tensor<3xf32>
+  %3 = stablehlo.reduce(%2 init: %none) applies stablehlo.add across dimensions = [0]
+    : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+  %4 = stablehlo.multiply %0#5, %0#5 : tensor<5x3xf32>
+  %5 = stablehlo.reduce(%4 init: %none) applies stablehlo.add across dimensions = [0, 1]
+    : (tensor<5x3xf32>, tensor<f32>) -> tensor<f32>
+  %6 = stablehlo.add %3, %5 : tensor<f32>
+  return %6 : tensor<f32>
+}""",
+            (np.arange(15, dtype=np.float32).reshape(5, 3),),
+            shows="OUT_OF_RANGE",
+        ),
+    ),
+    Workaround(
+        id="state-that-is-never-read",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE drops a part of a loop's state that the body writes and never reads from the loop's arguments, "
+        "keeps "
+        "it among the results, and fails on the difference, or crashes",
+        guard="has a barrier at the end of the body take such a part, beside what is written",
+        hooks=("passes.legalize.loops:read_state",),
+        upstream="none found (searched: scf.while unused iter arg written never read crash)",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %limit = stablehlo.constant dense<50.0> : tensor<f32>
+  %0:2 = stablehlo.while(%a = %x, %b = %x) : tensor<4xf32>, tensor<4xf32>
+  cond {
+    %1 = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0]
+      : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+    %2 = stablehlo.compare LT, %1, %limit : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %2 : tensor<i1>
+  } do {
+    %1 = stablehlo.add %a, %a : tensor<4xf32>
+    %2 = stablehlo.negate %a : tensor<4xf32>
+    stablehlo.return %1, %2 : tensor<4xf32>, tensor<4xf32>
+  }
+  return %0#0, %0#1 : tensor<4xf32>, tensor<4xf32>
+}""",
+            (np.arange(1, 5, dtype=np.float32),),
+            shows="region branch point has",
+        ),
+    ),
+    Workaround(
+        id="state-that-is-read-elsewhere",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE refuses a loop whose initial state is read elsewhere too, for a circular dependency",
+        guard="puts a barrier before the initial state",
+        hooks=("stagec.control.bodies:emit_while",),
+        upstream="none found (searched: circular dependency scf.while initial value used elsewhere)",
+        shown_by="healed on CPUs, where loops compile without the barrier; not tried on GPUs so far",
+    ),
+    Workaround(
+        id="unsigned-state",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE refuses loops and conditionals whose results are unsigned integers",
+        guard="carries the same bits as signed integers",
+        hooks=("stagec.control.bodies:emit_while", "stagec.control.bodies:emit_case"),
+        upstream="none found (searched: unsigned tensor in stablehlo.while failed to legalize)",
+        shown_by="healed on CPUs, where unsigned state compiles as it is; not tried on GPUs so far",
+    ),
+)

@@ -1,0 +1,173 @@
+"""Faults of IREE's code for GPUs, and of drivers of Vulkan."""
+
+import numpy as np
+
+from stagec.workarounds.record import Program, Symptom, Workaround
+
+WORKAROUNDS = (
+    Workaround(
+        id="missing-barrier",
+        backends=("vulkan",),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE hands an array that several operations read from one half of a kernel to the other in memory that "
+        "threads share, and lets none of them wait",
+        guard="stores what is widened, looks for such kernels in the compiled code, and compiles the program again "
+        "with "
+        "every operation in a kernel of its own",
+        hooks=(
+            "stagec.compiler.spirv:racing_kernels",
+            "passes.legalize.spirv:widen_once",
+            "passes.legalize.separate:separate",
+        ),
+        upstream="https://github.com/iree-org/iree/issues/15666 (a missing barrier in a fused dispatch, for LLVMGPU)",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %wide = stablehlo.convert %x : (tensor<64x32xi8>) -> tensor<64x32xi32>
+  %0 = stablehlo.reduce(%wide init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<64x32xi32>, tensor<i32>) -> tensor<32xi32>
+  %1 = stablehlo.reduce(%wide init: %zero) applies stablehlo.add across dimensions = [1]
+    : (tensor<64x32xi32>, tensor<i32>) -> tensor<64xi32>
+  return %0, %1 : tensor<32xi32>, tensor<64xi32>
+}""",
+            (np.ones((64, 32), np.int8),),
+            target="vulkan",
+        ),
+    ),
+    Workaround(
+        id="zeros-that-the-driver-sees",
+        backends=("vulkan",),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="Mesa's lavapipe takes a product with a zero that it sees for zero, even of NaN, and never writes a "
+        "quotient by "
+        "one: `x / 0` is what the memory held before",
+        guard="has such a zero read from memory, and tests for NaN in `x - x`",
+        hooks=("passes.legalize.spirv:arithmetic_with_zero", "passes.legalize.spirv:subtract_itself"),
+        upstream="none found in IREE: a fault of the driver",
+        shown_by="`tests/passes/legalize/test_legalize_spirv.py` runs the programs on a device",
+    ),
+    Workaround(
+        id="indices-computed-ahead",
+        backends=("vulkan",),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE computes arrays of indices ahead of the first call, and overwrites them when they are sorted "
+        "with others",
+        guard="has it compute them in each call",
+        hooks=("stagec.backends.vulkan:Vulkan.flags",),
+        upstream="https://github.com/iree-org/iree/issues/23408 (updates in place of what is read again)",
+        shown_by="it needs a device; the programs are among the cases of `sort`",
+    ),
+    Workaround(
+        id="scatter-of-single-elements",
+        backends=("vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE does `x.at[i].add(y)` of single elements at unique places once for each thread, or for each "
+        "group of them",
+        guard="adds pairs of each element, which the threads share",
+        hooks=("passes.legalize.scatters:scatter_pairs",),
+        upstream="none found (searched: scatter accumulates several times per workgroup unique_indices)",
+        shown_by="`tests/passes/legalize/test_legalize_scatters.py` runs the programs on a device",
+    ),
+    Workaround(
+        id="sorted-and-not-read",
+        backends=("vulkan",),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE crashes on, or refuses, a sort that moves something along that nobody reads",
+        guard="reads it, in a choice that never falls on it",
+        hooks=("passes.legalize.separate:read_sorted",),
+        upstream="none found (searched: iree_linalg_ext.sort unused result spirv)",
+        shown_by="`tests/compiler/test_spirv.py` shows the rewrite",
+    ),
+    Workaround(
+        id="freed-result-of-conditional",
+        backends=("vulkan",),
+        versions=("3.13",),
+        symptom=Symptom.CRASH,
+        fault="IREE frees what a conditional returns, although it is the memory of something else",
+        guard="gives it memory of its own",
+        hooks=("passes.legalize.control_flow:keep_apart",),
+        upstream="https://github.com/iree-org/iree/pull/24781 (it names #24841, on results of control flow that "
+        "share an "
+        "allocation)",
+        shown_by="it needs a device; random programs with conditionals run on one",
+    ),
+    Workaround(
+        id="threads-on-one-device",
+        backends=("vulkan",),
+        versions=("3.13",),
+        symptom=Symptom.CRASH,
+        fault="Mesa loses the device when threads give it work, or wait, at the same time",
+        guard="lets them take turns",
+        hooks=("stagec.backends.vulkan:Vulkan.is_exclusive",),
+        upstream="none found in IREE: a fault of the driver",
+        shown_by="a race between threads, which no short test shows every time",
+    ),
+    Workaround(
+        id="threads-that-spin",
+        backends=("vulkan",),
+        versions=("3.13",),
+        symptom=Symptom.SLOW,
+        fault="IREE's runtime waits with two threads that never sleep where the driver is Mesa's lavapipe, and "
+        "keeps two cores "
+        "busy while nothing runs",
+        guard="keeps such threads to one core",
+        hooks=("stagec.runtime.spinning:kept_to_one_core",),
+        upstream="none found (searched: vulkan semaphore wait any busy loop lavapipe)",
+        shown_by="a matter of time",
+    ),
+    Workaround(
+        id="unsigned-division",
+        backends=("vulkan",),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE refuses divisions of unsigned integers by vectors of one element, depending on the shape; "
+        "drivers get "
+        "remainders of the least integer wrong, and those of large floats",
+        guard="divides by signed divisions, and computes remainders from integers",
+        hooks=(
+            "passes.legalize.spirv:divide_unsigned",
+            "passes.legalize.spirv:remainder_by_division",
+            "passes.legalize.spirv:remainder_of_floats",
+        ),
+        upstream="none found (searched: spirv vector<1> udiv failed to legalize)",
+        shown_by="`tests/primitives/test_registry.py` runs the cases on a device",
+    ),
+    Workaround(
+        id="own-sort-of-cuda",
+        backends=("cuda",),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE refuses its own sort for CUDA where the axis is a multiple of 32",
+        guard="sorts by a network of exchanges",
+        hooks=("stagec.backends.cuda:Cuda.sorts",),
+        upstream="none found (searched: cuda sort distribution fails multiple of 32)",
+        shown_by="small sorts compile by now; whether they are right, only a card can show",
+    ),
+    Workaround(
+        id="groups-of-convolutions",
+        backends=("vulkan",),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE leaves out a barrier between the threads of convolutions with groups, unless features come last",
+        guard="computes one convolution for each group",
+        hooks=("passes.legalize.convolutions:one_for_each_group",),
+        upstream="https://github.com/iree-org/iree/issues/15666 (a missing barrier in a fused dispatch, for LLVMGPU)",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<1x4x5x5xf32>, %k: tensor<4x2x3x3xf32>) -> tensor<1x4x5x5xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+    window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64}
+    : (tensor<1x4x5x5xf32>, tensor<4x2x3x3xf32>) -> tensor<1x4x5x5xf32>
+  return %0 : tensor<1x4x5x5xf32>
+}""",
+            (np.ones((1, 4, 5, 5), np.float32), np.ones((4, 2, 3, 3), np.float32)),
+            target="vulkan",
+        ),
+    ),
+)

@@ -1,0 +1,116 @@
+"""What IREE refuses, or is slow at."""
+
+from stagec.workarounds.record import Script, Symptom, Workaround
+
+WORKAROUNDS = (
+    Workaround(
+        id="scatter-forms",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE takes scatters of rows of a matrix with one index for each row, and refuses many other forms",
+        guard="brings every scatter to that form, with 32-bit indices and at least two rows",
+        hooks=("stagec.primitives.scatter:scatter_p",),
+        upstream="none found (searched: expected indices to be equal to batch rank or batch rank + 1)",
+        shown_by="stagec's own lowering writes that form; `passes` does not rewrite scatters in other programs",
+    ),
+    Workaround(
+        id="indices-out-of-range",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.CRASH,
+        fault="IREE reads and writes outside of arrays where an index of a gather or a scatter is out of range",
+        guard="writes the clamp or the mask into the program",
+        hooks=("stagec.primitives.gather_parts:clamp_indices",),
+        upstream="none found (searched: gather scatter out of bounds index segfault stablehlo)",
+        shown_by=Script(
+            """
+from tests.workarounds import reproduce
+from stagec.workarounds import Program
+import numpy as np, stagec, stagec.numpy as snp
+
+x, i = np.arange(4, dtype=np.float32), np.array([[900000000], [1]], np.int32)
+if GUARDED:
+    with stagec.config.override(cpu_kernels=False):
+        assert stagec.jit(lambda x, i: x.at[i[:, 0]].set(7.0))(x, i).tolist() == [0, 7, 2, 3]
+else:
+    program = Program('''
+func.func @main(%x: tensor<4xf32>, %i: tensor<2x1xi32>, %u: tensor<2xf32>) -> tensor<4xf32> {
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+    scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<4xf32>, tensor<2x1xi32>, tensor<2xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}''', (x, i, np.float32([7, 7])))
+    reproduce.results(program, reproduce.compiled_alone(program))
+"""
+        ),
+    ),
+    Workaround(
+        id="layout-of-convolutions",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.SLOW,
+        fault="IREE vectorizes convolutions in one layout only, features last; in others, they run in a scalar "
+        "loop, tens "
+        "of times as slow",
+        guard="turns every convolution into that layout",
+        hooks=("passes.legalize.convolutions:features_last",),
+        upstream="none found (searched: conv_2d_nchw slow scalar loop llvm-cpu)",
+        shown_by="a matter of time; `tests/passes/legalize/test_legalize_convolutions.py` shows the rewrite",
+    ),
+    Workaround(
+        id="vectors-of-booleans",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.SLOW,
+        fault="IREE has no vectors for reductions of booleans, and for extremes, roots and roundings of 16-bit floats",
+        guard="computes them on bytes and on float32",
+        hooks=("passes.legalize.narrow:reduce_wider", "passes.legalize.narrow:half_in_single"),
+        upstream="none found (searched: i1 reduction not vectorized llvm-cpu)",
+        shown_by="a matter of time; `tests/passes/legalize/test_legalize_narrow.py` shows the rewrite",
+    ),
+    Workaround(
+        id="rare-branches",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.SLOW,
+        fault="IREE computes both sides of a choice between vectors; the second way of reducing an angle, for large "
+        "numbers, "
+        "would make each sine several times as slow",
+        guard="makes it a branch that is taken if a vector holds a large number, after IREE has made LLVM functions of "
+        "the kernels; the flag set `careful` leaves it a choice",
+        hooks=("stagec.compiler.rare:branch",),
+        upstream="none found: not a fault",
+        shown_by="a matter of time; `tests/compiler/test_rare.py` shows the rewrite",
+    ),
+    Workaround(
+        id="stack-of-kernels",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE refuses kernels that need more than 32 KiB of stack",
+        guard="allows 1 MiB, and gives the runtime's worker threads stacks of 4 MiB",
+        hooks=("stagec.backends.cpu:Cpu.flags", "stagec.runtime.device:instance"),
+        upstream="https://github.com/iree-org/iree/issues/11447 (stack allocation failure on CPU)",
+        shown_by="which programs are fused into such kernels changes with each release; "
+        "`tests/runtime/test_traps.py` runs one",
+    ),
+    Workaround(
+        id="fast-flags",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE refuses some programs when data tiling and microkernels are on, which make large products "
+        "several times "
+        "as fast",
+        guard="tries a ladder of flag sets, the fastest first, until one works; those for products are tried for large "
+        "products only. The last two, `careful` and `separate`, leave out optimizations, and put every operation "
+        "into a "
+        "dispatch of its own",
+        hooks=("stagec.compiler.flags:ladder", "passes.legalize.separate:separate"),
+        upstream="none found (searched: large vector sizes data tiling batch matmul fails)",
+        shown_by="`tests/compiler/test_driver.py` shows programs that need a later flag set",
+    ),
+)

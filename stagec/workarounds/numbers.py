@@ -1,0 +1,263 @@
+"""Faults of element types and of functions of numbers."""
+
+import numpy as np
+
+from stagec.workarounds.record import Program, Script, Symptom, Workaround
+
+WORKAROUNDS = (
+    Workaround(
+        id="float64-demoted",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE turns float64 into float32 unless told not to, in the signature of the program too",
+        guard="tells it not to",
+        hooks=("stagec.compiler.flags:ladder",),
+        upstream="none found: the flag `--iree-input-demote-f64-to-f32` is documented, and on by default",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<3xf64>) -> tensor<3xf64> {
+  %0 = stablehlo.multiply %x, %x : tensor<3xf64>
+  return %0 : tensor<3xf64>
+}""",
+            (np.array([1.1, 2.2, 3.3]),),
+            shows="expected f32",
+            flag="--iree-input-demote-f64-to-f32=false",
+        ),
+    ),
+    Workaround(
+        id="float-to-integer",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE converts floats to integers as the processor does: NaN and numbers out of range give arbitrary "
+        "results",
+        guard="writes the clamp and the test for NaN into the program",
+        hooks=("passes.legalize.integers:saturating_convert",),
+        upstream="none found (searched: stablehlo.convert float to int saturation NaN)",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<5xf32>) -> tensor<5xi32> {
+  %0 = stablehlo.convert %x : (tensor<5xf32>) -> tensor<5xi32>
+  return %0 : tensor<5xi32>
+}""",
+            (np.array([np.nan, 1e20, -1e20, 3.9, np.inf], np.float32),),
+        ),
+    ),
+    Workaround(
+        id="functions-of-float64",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE leaves functions of float64 such as `sin` to a C library that it does not link",
+        guard="expands them into arithmetic, with what is missing for bfloat16, float16 and complex numbers",
+        hooks=("passes.legalize.floats:PATTERNS", "passes.legalize.complexes:PATTERNS"),
+        upstream="https://github.com/iree-org/iree/issues/20165 (linking errors with functions of `math` on CPU)",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<3xf64>) -> tensor<3xf64> {
+  %0 = stablehlo.cbrt %x : tensor<3xf64>
+  return %0 : tensor<3xf64>
+}""",
+            (np.array([1.1, 2.2, 3.3]),),
+            shows="failed to legalize operation 'math.cbrt'",
+        ),
+    ),
+    Workaround(
+        id="bfloat16-unrounded",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE leaves bfloat16 unrounded between the operations of a dispatch, and takes subnormal numbers of "
+        "float16 for zero where the processor has no conversions for it",
+        guard="rounds, and converts by integers, in its own kernels; elsewhere it does nothing",
+        hooks=("passes.kernels:form",),
+        upstream="none found (searched: bf16 arithmetic fused without intermediate rounding)",
+        shown_by="stagec's kernels round; the way through IREE's own is left as it is",
+    ),
+    Workaround(
+        id="unsigned-reversed",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE refuses to reverse arrays of unsigned integers",
+        guard="reverses the same bits as signed integers",
+        hooks=("passes.legalize.unsigned:reverse_unsigned",),
+        upstream="none found (searched: stablehlo.reverse ui32 failed to legalize linalg.generic)",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<5xui32>) -> tensor<5xui32> {
+  %0 = stablehlo.reverse %x, dims = [0] : tensor<5xui32>
+  return %0 : tensor<5xui32>
+}""",
+            (np.arange(5, dtype=np.uint32),),
+            shows="failed to legalize operation 'linalg.generic'",
+        ),
+    ),
+    Workaround(
+        id="unsigned-windows",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE refuses running sums of unsigned integers, written as `reduce_window`",
+        guard="computes them on the same bits as signed integers",
+        hooks=("passes.legalize.unsigned:reduce_window_unsigned",),
+        upstream="none found (searched: reduce_window ui32 unresolved target materialization)",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<5xui32>) -> tensor<5xui32> {
+  %z = stablehlo.constant dense<0> : tensor<ui32>
+  %0 = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 5>,
+    padding = dense<[[4, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<ui32>, %b: tensor<ui32>):
+    %1 = stablehlo.add %a, %b : tensor<ui32>
+    stablehlo.return %1 : tensor<ui32>
+  }) : (tensor<5xui32>, tensor<ui32>) -> tensor<5xui32>
+  return %0 : tensor<5xui32>
+}""",
+            (np.arange(5, dtype=np.uint32),),
+            shows="unresolved target materialization",
+        ),
+    ),
+    Workaround(
+        id="unsigned-conversion-in-loop",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE refuses a conversion from signed to unsigned integers inside a loop",
+        guard="converts to signed integers of the result's width, and reads their bits as unsigned",
+        hooks=("passes.legalize.unsigned:convert_to_unsigned",),
+        upstream="none found (searched: arith.addi operand must be signless ui32 while)",
+        shown_by=Program(
+            """
+func.func @main(%n: tensor<i32>) -> tensor<ui32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %start = stablehlo.constant dense<0> : tensor<ui32>
+  %0:2 = stablehlo.while(%i = %zero, %a = %start) : tensor<i32>, tensor<ui32>
+  cond {
+    %1 = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = stablehlo.convert %i : (tensor<i32>) -> tensor<ui32>
+    %2 = stablehlo.add %a, %1 : tensor<ui32>
+    %3 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %3, %2 : tensor<i32>, tensor<ui32>
+  }
+  return %0#1 : tensor<ui32>
+}""",
+            (np.int32(5),),
+            shows="must be signless",
+        ),
+    ),
+    Workaround(
+        id="booleans-in-windows",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE refuses running conjunctions and disjunctions, written as `reduce_window` of booleans",
+        guard="lowers them on bytes",
+        hooks=("stagec.primitives.window:window_reduction",),
+        upstream="none found (searched: reduce_window i1 arith.ori requires the same type)",
+        shown_by="stagec's own lowering writes bytes; `passes` does not rewrite the operation in other programs",
+    ),
+    Workaround(
+        id="complex-padding",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.CRASH,
+        fault="IREE crashes on some paddings of complex numbers, such as one with a number other than zero",
+        guard="pads the real and the imaginary parts",
+        hooks=("passes.legalize.complexes:expand_complex_pad",),
+        upstream="none found (searched: tensor.pad complex<f32> segmentation fault)",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<6xcomplex<f32>> {
+  %c = stablehlo.constant dense<(1.0,2.0)> : tensor<complex<f32>>
+  %0 = stablehlo.pad %x, %c, low = [1], high = [1], interior = [0]
+    : (tensor<4xcomplex<f32>>, tensor<complex<f32>>) -> tensor<6xcomplex<f32>>
+  return %0 : tensor<6xcomplex<f32>>
+}""",
+            (np.arange(4).astype(np.complex64),),
+        ),
+    ),
+    Workaround(
+        id="complex128-splat",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE cannot fill memory with a complex128 number",
+        guard="computes such an array from two real numbers",
+        hooks=("passes.legalize.complexes:complex_constant",),
+        upstream="https://github.com/iree-org/iree/pull/13363 (splats of complex64; complex128 is left out)",
+        shown_by=Program(
+            """
+func.func @main() -> tensor<4xcomplex<f64>> {
+  %c = stablehlo.constant dense<(1.0,2.0)> : tensor<4xcomplex<f64>>
+  return %c : tensor<4xcomplex<f64>>
+}""",
+            shows="but got 'i128'",
+        ),
+    ),
+    Workaround(
+        id="complex128-constant",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.CRASH,
+        fault="IREE ends the process on some complex128 constants of several values",
+        guard="builds them from two real constants; refuses a module of yours that holds one, with an error",
+        hooks=("passes.build:constant", "stagec.compiler.driver:opened"),
+        upstream="https://github.com/iree-org/iree/pull/13363 (splats of complex64; complex128 is left out)",
+        shown_by=Script(
+            """
+from tests.workarounds import reproduce
+from stagec.workarounds import Program
+import numpy as np, stagec
+
+if GUARDED:
+    with stagec.enable_x64():
+        c = np.array([1 + 2j, 3 - 4j])
+        assert np.array_equal(stagec.jit(lambda x: x + c)(np.zeros(2, complex)), c)
+else:
+    reproduce.compiled_alone(Program('''
+func.func @main() -> tensor<2xcomplex<f64>> {
+  %c = stablehlo.constant dense<[(1.0,2.0),(3.0,-4.0)]> : tensor<2xcomplex<f64>>
+  return %c : tensor<2xcomplex<f64>>
+}'''))
+"""
+        ),
+    ),
+    Workaround(
+        id="top-k-of-small-integers",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE's own `top_k` returns equal elements in no defined order, and wrong ones of int8 and uint8",
+        guard="sorts pairs of a key and an index",
+        hooks=("passes.legalize.sorting:stable_top_k",),
+        upstream="none found (searched: iree_linalg_ext.topk i8 wrong order)",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<7xi8>) -> (tensor<4xi8>, tensor<4xi32>) {
+  %0, %1 = chlo.top_k(%x, k = 4) : tensor<7xi8> -> (tensor<4xi8>, tensor<4xi32>)
+  return %0, %1 : tensor<4xi8>, tensor<4xi32>
+}""",
+            (np.array([3, 100, 7, 1, 100, 9, 100], np.int8),),
+        ),
+    ),
+    Workaround(
+        id="sort-is-not-stable",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE swaps equal elements when it sorts, even if asked for a stable sort, and takes time quadratic "
+        "in the "
+        "length",
+        guard="sorts by kernels of its own on CPUs; elsewhere it sorts by position too, and above 48 elements by a "
+        "network of exchanges",
+        hooks=("stagec.primitives.sort:sort_p",),
+        upstream="https://github.com/iree-org/iree/pull/24146 (sorting is a bubble sort; no issue on stability was "
+        "found)",
+        shown_by="stagec's own lowering adds the position; `passes` does not rewrite sorts in other programs",
+    ),
+)

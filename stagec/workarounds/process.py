@@ -1,0 +1,221 @@
+"""Faults of the runtime, and of the compiler's library in Python's process."""
+
+from stagec.workarounds.record import Script, Symptom, Workaround
+
+WORKAROUNDS = (
+    Workaround(
+        id="argument-overwritten",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE may overwrite an argument that reaches `sort`, `scatter` or `dynamic_update_slice` with nothing in "
+        "between that computes, even if it is the memory of a NumPy array",
+        guard="finds such arguments before it compiles, and passes copies when the program is called; donated ones "
+        "need none",
+        hooks=("passes.analysis.aliases:mutated_arguments",),
+        upstream="https://github.com/iree-org/iree/issues/23408 (on updates in place; the mutation of arguments is how "
+        "IREE's ABI works)",
+        shown_by=Script(
+            """
+from tests.workarounds import reproduce
+from stagec.workarounds import Program
+import iree.runtime, numpy as np, stagec
+from stagec import lax
+
+given = np.arange(8, dtype=np.float32)
+if GUARDED:
+    x = stagec.numpy.asarray(given)
+    with stagec.config.override(cpu_kernels=False):
+        stagec.jit(lambda x: lax.dynamic_update_slice(x, np.float32([5, 5]), (np.int32(3),)))(x)
+    kept = np.asarray(x)
+else:
+    program = Program('''
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %u = stablehlo.constant dense<5.0> : tensor<2xf32>
+  %k = stablehlo.constant dense<3> : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %x, %u, %k : (tensor<8xf32>, tensor<2xf32>, tensor<i32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}''')
+    x = iree.runtime.asdevicearray(reproduce.config("local-sync").device, given)
+    reproduce.results(program, reproduce.compiled_alone(program), x)
+    kept = np.array(x.to_host())
+assert np.array_equal(kept, given), "the argument was overwritten"
+""",
+            shows="the argument was overwritten",
+        ),
+    ),
+    Workaround(
+        id="result-is-argument",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE may return an argument's own memory as a result",
+        guard="finds programs that could, compares addresses after the call, and copies",
+        hooks=("passes.analysis.aliases:results_may_share", "passes.analysis.aliases:returned_arguments"),
+        upstream="none found: it is how IREE's ABI works",
+        shown_by=Script(
+            """
+from tests.workarounds import reproduce
+from stagec.workarounds import Program
+import iree.runtime, numpy as np, stagec
+
+given = np.arange(8, dtype=np.float32)
+if GUARDED:
+    x = stagec.numpy.asarray(given)
+    y = stagec.jit(lambda x: x.reshape(2, 4))(x)
+    shared = np.shares_memory(np.asarray(x), np.asarray(y))
+else:
+    program = Program('''
+func.func @main(%x: tensor<8xf32>) -> tensor<2x4xf32> {
+  %0 = stablehlo.reshape %x : (tensor<8xf32>) -> tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}''')
+    x = iree.runtime.asdevicearray(reproduce.config("local-sync").device, given)
+    (y,) = reproduce.called(program, reproduce.compiled_alone(program), x)
+    shared = np.shares_memory(np.asarray(x.to_host()), np.asarray(y.to_host()))
+assert not shared, "the result is the argument's memory"
+""",
+            shows="the result is the argument's memory",
+        ),
+    ),
+    Workaround(
+        id="unknown-target",
+        backends=("vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.CRASH,
+        fault="IREE ends the process on an unknown name of a target",
+        guard="checks [targets](../reference/index.md) against a list before the compiler sees them",
+        hooks=("stagec.backends.record:Target.parse",),
+        upstream="none found (searched: iree-vulkan-target unknown exits process API)",
+        shown_by=Script(
+            """
+from tests.workarounds import reproduce
+from stagec.backends import Target
+from stagec.workarounds import Program
+import stagec
+
+if GUARDED:
+    try:
+        Target.parse("vulkan:nonsense")
+    except stagec.errors.TargetError:
+        raise SystemExit(0)
+reproduce.compiled_alone(Program(
+    "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }",
+    flags=("--iree-hal-target-device=vulkan", "--iree-vulkan-target=nonsense"),
+))
+"""
+        ),
+    ),
+    Workaround(
+        id="unknown-dialects",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.CRASH,
+        fault="IREE crashes on operations of unknown dialects, which its contexts let through",
+        guard="parses with unknown dialects forbidden, so that a fault in a pass of yours is an error",
+        hooks=("stagec.compiler.driver:opened",),
+        upstream="none found (searched: unregistered dialect op crash compiler API)",
+        shown_by=Script(
+            """
+from tests.workarounds import reproduce
+from stagec.backends import Target
+from stagec.compiler.driver import compile_module
+from stagec.workarounds import Program
+import stagec
+
+text = '''
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "nonsense.op"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}'''
+if GUARDED:
+    try:
+        compile_module(text, Target.parse("cpu"))
+    except stagec.errors.CompileError:
+        raise SystemExit(0)
+reproduce.compiled_alone(Program(text))
+"""
+        ),
+    ),
+    Workaround(
+        id="alignment",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.CRASH,
+        fault="IREE's code relies on memory that is aligned to 64 bytes, and NumPy's often is not",
+        guard="aligns its own arrays, and copies a NumPy array that is not aligned when it is passed",
+        hooks=("stagec.runtime.memory:aligned_empty",),
+        upstream="none found (searched: import_host_allocation unaligned buffer crash vector load)",
+        shown_by="whether it crashes depends on the instructions that LLVM chooses",
+    ),
+    Workaround(
+        id="loops-over-nothing",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.HANG,
+        fault="IREE's worker threads may hang on loops over arrays without elements",
+        guard="does not compile them: NumPy evaluates the graph",
+        hooks=("stagec.compiler.build:obtain",),
+        upstream="none found (searched: zero size dispatch hang local-task)",
+        shown_by="reported, and not seen here: programs without elements are not compiled",
+    ),
+    Workaround(
+        id="memory-of-rounds",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.CRASH,
+        fault="IREE's worker threads lose a part of the memory that a loop's rounds allocate, at each call",
+        guard="has the host allocate it, after the round before",
+        hooks=("stagec.compiler.repairs:own_memory",),
+        upstream="https://github.com/iree-org/iree/pull/23689 (references that branches leak)",
+        shown_by="a leak of memory, which `tests/runtime/test_traps.py` measures",
+    ),
+    Workaround(
+        id="python-stack",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.CRASH,
+        fault="IREE's runtime ends the process where a module of Python functions is made with no room left on "
+        "Python's "
+        "stack",
+        guard="looks for room first; endless recursion through a callback is a `RecursionError`",
+        hooks=("stagec.runtime.callbacks:CallingContexts",),
+        upstream="none found (searched: PyModuleInterface RecursionError terminate)",
+        shown_by="`tests/control` shows that recursion through a callback ends in an error",
+    ),
+    Workaround(
+        id="number-of-workers",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.SLOW,
+        fault="IREE's runtime may start one worker thread only on processors with two kinds of cores",
+        guard="sets the number of workers from the process's own CPU set",
+        hooks=("stagec.runtime.device:worker_count",),
+        upstream="none found (searched: local-task hybrid cores one worker topology)",
+        shown_by="it needs such a processor",
+    ),
+    Workaround(
+        id="kernel-without-operands",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE runs a kernel of stagec's own that reads nothing ahead of the first call, and takes one of its "
+        "several "
+        "results for another",
+        guard="writes no kernels for constants alone",
+        hooks=("passes.kernels:form",),
+        upstream="none found (searched: const-expr hoisting multi result dispatch wrong result)",
+        shown_by="stagec writes no such kernels",
+    ),
+    Workaround(
+        id="complex128-computed-ahead",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE reads other numbers back where it has computed complex128 constants ahead of the first call",
+        guard="has it compute them in each call, in programs with complex128 constants",
+        hooks=("stagec.compiler.flags:ladder",),
+        upstream="none found (searched: const-eval complex f64 wrong values)",
+        shown_by="not shown by a small program so far",
+    ),
+)
