@@ -1,4 +1,4 @@
-"""The short way of a call: what runs it is remembered by its signature. Shared by jitted and loaded functions."""
+"""Fast path of a call, keyed by signature. Shared by jitted and loaded functions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Keywords:
 
 
 class FastPathDispatch(abc.ABC):
-    """A callable whose known signatures skip everything but the program.
+    """A callable whose calls of known signatures do nothing but run the program.
 
     Args:
       static_nums, static_names: arguments that are Python values and part of the signature.
@@ -62,7 +62,7 @@ class FastPathDispatch(abc.ABC):
 
     @abc.abstractmethod
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The long way; calls `_remember` where the next call may take the short one."""
+        """The slow path; calls `_remember` where the next call may take the fast one."""
 
     def _describe(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> tuple[Any, ...]:
         """The call's signature as a key; appends the dynamic leaves to `leaves`."""
@@ -157,7 +157,7 @@ def _identity(value: Any) -> Any:
 
 
 def forget_fast_paths() -> None:
-    """Let every function look at its next calls anew."""
+    """Empty the fast paths of all functions."""
     for function in _instances:
         function._forget()
 

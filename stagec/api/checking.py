@@ -53,13 +53,13 @@ def _explained(
     names = _argument_names(runnable)
     rows = [(f"result {i}", described(results[i], results[i].aval), "") for i in bad]
     rows += [(names[i], described(v, v.aval), f"argument of {name}") for i, v in enumerate(values) if kind.count(v)]
-    told = kind.told(sum(kind.count(results[i]) for i in bad))
+    count = kind.phrase(sum(kind.count(results[i]) for i in bad))
     where = f"result {bad[0]}" if len(results) > 1 else "its result"
     if any(map(kind.count, by_numpy)) or all(runnable.plan[i][0] != "computed" for i in bad):
         came = "an argument" if len(rows) > len(bad) else "a constant"
         return errors.NonFiniteError(
             errors.message(
-                f"{name} gave {told} in {where}, which came in with {came}",
+                f"{name} returned {count} in {where}, which came in with {came}",
                 place,
                 rows,
                 f"look where that was made; {turn_off(kind)}",
@@ -67,7 +67,7 @@ def _explained(
         )
     return errors.NonFiniteError(
         errors.message(
-            f"{name} gave {told} in {where} as compiled, where NumPy gives none",
+            f"{name} returned {count} in {where} as compiled, where NumPy returns none",
             place,
             rows,
             "fast_math, a pass of your own, or an overflow between operations can do this; "

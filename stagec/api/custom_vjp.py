@@ -176,7 +176,7 @@ def _argument_cotangents(name: str, bwd: Any, returned: Any, tree: Any, avals: S
 
 
 def custom_gradient(fun: Callable[P, tuple[R, Any]]) -> Function[P, R]:
-    """A function that returns its result and, beside it, how cotangents are pulled back.
+    """A function that returns its result and, in addition, a function that pulls cotangents back.
 
     Args:
       fun: returns `(result, pull)`; `pull(ct)` returns a cotangent for each argument, or just one for one.

@@ -159,7 +159,7 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
             return Explanation("disk", digest, "", [], trace.name, tuple(notes))
     told: set[str] = set()
     candidates = list(_in_memory(function, trace, signature, known, ours, told))
-    # What this process compiled was told in more detail than its entry on disk knows.
+    # Of what this process compiled, more is known than its entry on disk says.
     candidates += _stored(store, trace, runnable, ours, told)
     _, nearest, rows = min(candidates, key=lambda row: row[0], default=(0, "", []))
     if not nearest:

@@ -25,7 +25,7 @@ class FlatFunction:
 
     Args:
       tree: of `(args, kwargs)`.
-      has_aux: the second of its two results is kept beside, as `aux`.
+      has_aux: the second of its two results is kept apart, as `aux`.
     """
 
     def __init__(self, function: Callable[..., Any], tree: pytree.PyTreeDef, has_aux: bool = False) -> None:
@@ -53,7 +53,7 @@ class FlatFunction:
 
     @property
     def aux(self) -> Any:
-        """What the function returned beside its result."""
+        """What the function returned in addition to its result."""
         leaves, tree = self._aux
         return tree.unflatten([as_array(v) if isinstance(v, Literal) else v for v in leaves])
 

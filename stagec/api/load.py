@@ -124,7 +124,7 @@ class Loaded(FastPathDispatch):
                 if kind.count(out):
                     raise location.error(
                         errors.NonFiniteError,
-                        f"{self.fun_name} gave {kind.told(kind.count(out))} in result {i}",
+                        f"{self.fun_name} returned {kind.phrase(kind.count(out))} in result {i}",
                         [("file", self.path, "")],
                         f"trace the original function to see which operation made it; {turn_off(kind)}",
                     )

@@ -1,4 +1,4 @@
-"""A call's signature, told as cheaply as it can be: what the short way of a jitted call looks up."""
+"""A call's signature, described at the lowest cost: the key of the fast path of a call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from stagec.runtime.device import cpu
 
 
 class Unusual(Exception):
-    """The call holds something that only the long way treats: tracers, odd values, what is no array at all."""
+    """The call holds something that only the slow path handles: tracers, odd values, objects that are not arrays."""
 
 
 class _Scalar:
@@ -34,7 +34,7 @@ class _Scalar:
         dtype, weak = dtypes.python_scalar_dtype(kind)
         self.aval = ShapedArray.of((), dtype, weak)
         self.make = dtype.type
-        # Beyond these the long way knows what to say, or rounds to infinity without a warning.
+        # Beyond these, the slow path raises an error, or rounds to infinity without a warning.
         self.smallest: float | None = None
         self.largest: float | None = None
         if kind is int:

@@ -151,7 +151,7 @@ if hasattr(os, "register_at_fork"):
 
 _by_function: WeakKeyDictionary[dict[Any, TraceCache]] = WeakKeyDictionary()
 # A bound method is a new object at every access: what lasts is its function and its self.
-# The function is kept beside its traces, or another one could get its id.
+# The function is kept with its traces, or another one could get its id.
 _by_method: dict[tuple[int, int], tuple[Any, Any, dict[Any, TraceCache]]] = {}
 
 

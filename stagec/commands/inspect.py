@@ -129,7 +129,7 @@ def _extract(file: File, chosen: list[tuple[str, Signature]], target: str, outpu
 
 
 def _command(file: File, signature: Signature, variant: Variant, output: str) -> str:
-    """How IREE's own tool runs the module; weights are written beside it."""
+    """How IREE's own tool runs the module; weights are written next to it."""
     stem = os.path.splitext(output)[0]
     hidden = len(signature.weights)
     notes: list[str] = []

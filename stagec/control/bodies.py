@@ -31,7 +31,7 @@ class Body(NamedTuple):
     graph: Graph
     captured: list[Any]
     out_tree: PyTreeDef
-    # The references from outside that it writes: it has to be recorded anew, with their values in its arguments.
+    # The references from outside that it writes: it has to be recorded again, with their values in its arguments.
     written: tuple[Ref, ...] = ()
 
     @property
@@ -109,7 +109,7 @@ def promote_weak(
     """Convert the weakly typed initial values whose dtype a body's result overrules.
 
     Returns:
-      The values, their avals, and whether any was converted: then the body has to be recorded anew.
+      The values, their avals, and whether any was converted: then the body has to be recorded again.
     """
     promoted = list(operands)
     changed = False

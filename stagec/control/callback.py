@@ -63,7 +63,7 @@ def pure_callback(
       result_shape_dtypes: pytree whose leaves have `shape` and `dtype`.
       args, kwargs: pytrees of arrays and numbers.
       sharding: None; arrays are on one device.
-      vmap_method: what `vmap` shall do with the call.
+      vmap_method: what `vmap` does with the call.
 
     Returns:
       The function's results, as a pytree like `result_shape_dtypes`.

@@ -41,7 +41,7 @@ class Rule:
         self.derive = derive
 
     def fingerprint(self) -> str:
-        # A graph that is run has been differentiated before: the function's own graph is beside.
+        # A graph that is run has been differentiated before: the function's own graph is separate.
         return ""
 
 

@@ -278,7 +278,7 @@ def batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[st
 
 
 def _to_second(x: Any, dim: int | None) -> Any:
-    """An operand with its batch axis behind the axis of the steps."""
+    """An operand with its batch axis after the axis of the steps."""
     if dim is None or dim == 1:
         return x
     order = [k for k in range(aval_of(x).ndim) if k != dim]

@@ -137,7 +137,7 @@ class Config:
     def __init__(self) -> None:
         self._listeners: list[Callable[[], None]] = []
         self._values: dict[str, Any] = {}
-        # Told when the option is first read: an import that fails has nobody to say it well.
+        # Reported when the option is first read: a failed import could not report it well.
         self._refused: dict[str, str] = {}
         for name, (variable, parse, default, _) in _OPTIONS.items():
             text = os.environ.get(variable)

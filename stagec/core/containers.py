@@ -60,7 +60,7 @@ Path: TypeAlias = tuple[Key, ...]
 
 
 def keystr(keys: Sequence[Key], *, simple: bool = False, separator: str = "") -> str:
-    """A path as text, as it would be written behind the tree's name.
+    """A path as text, as it would be written after the tree's name.
 
     Args:
       keys: a path.

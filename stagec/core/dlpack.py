@@ -15,8 +15,8 @@ from stagec.core import dtypes
 
 # DLDataTypeCode
 _UNSIGNED, _BFLOAT = 1, 4
-# Where DLDataType (code, bits, lanes) begins in DLManagedTensor and in DLManagedTensorVersioned: behind the data
-# pointer, the device and the rank, and in the second behind version, context, deleter and flags.
+# Where DLDataType (code, bits, lanes) begins in DLManagedTensor and in DLManagedTensorVersioned: after the data
+# pointer, the device and the rank, and in the second after version, context, deleter and flags.
 _DTYPE_AT = {b"dltensor": 20, b"dltensor_versioned": 52}
 
 _is_named = ctypes.pythonapi.PyCapsule_IsValid

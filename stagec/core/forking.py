@@ -1,4 +1,4 @@
-"""Forks of this process: what comes to rest before one, and what the child begins anew.
+"""Forks of this process: what is finished before one, and what the child replaces.
 
 A forked child has one thread. Locks that other threads held stay locked in it, and objects that wait for threads of
 their own wait for ever. So modules register here what a fork has to find at rest, and what the child replaces.

@@ -17,7 +17,7 @@ class Role(NamedTuple):
 
 
 def check_callable(name: str, example: str, *functions: Any) -> None:
-    """Raise `ArgumentTypeError` unless all are functions; `example` is a right call."""
+    """Raise `ArgumentTypeError` unless all are functions; `example` is a valid call."""
     for f in functions:
         if not callable(f):
             raise location.error(

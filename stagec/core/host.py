@@ -116,8 +116,8 @@ class HostCallback:
 class LibraryCall(HostCallback):
     """The evaluation of a primitive, by NumPy or SciPy, which a program calls.
 
-    It has no state and keeps no arguments, so it may read the program's own memory. What it computes is told by the
-    primitive and its parameters, so that a program in the disk cache serves every process.
+    It has no state and keeps no arguments, so it may read the program's own memory. The primitive and its parameters
+    say what it computes, so that a program in the disk cache serves every process.
 
     Args:
       primitive, params: what is evaluated.

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class MissingRule:
-    """A rule that does not exist, said on purpose.
+    """Stands for a rule that does not exist, and says why.
 
     Args:
-      reason: why, as users are told.
+      reason: why there is none, for the message.
       fix: what they can do instead.
     """
 

@@ -237,7 +237,8 @@ def trace_of(args: Sequence[Any]) -> Trace | None:
 def ensure_compile_time_eval() -> current:
     """Compute what is known in the block while tracing, instead of recording it.
 
-    What is made of known values alone are arrays, which Python may look at. Operations on traced values are recorded.
+    Results that are computed from known values alone are arrays, whose values Python may read. Operations on traced
+    values are recorded.
 
     >>> import stagec, stagec.numpy as snp
     >>> @stagec.jit

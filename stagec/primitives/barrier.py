@@ -63,5 +63,5 @@ def optimization_barrier(operand: X, /) -> X:
     >>> optimization_barrier({"a": 1.0})
     {'a': Array(1., dtype=float32, weak_type=True)}
     """
-    behind: X = pytree.map_leaves(lambda x: optimization_barrier_p(as_operand(x)), operand)
-    return behind
+    out: X = pytree.map_leaves(lambda x: optimization_barrier_p(as_operand(x)), operand)
+    return out

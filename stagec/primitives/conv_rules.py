@@ -121,7 +121,7 @@ def _pull_kernel(row: Primitive, ct: Any, shape: Ints, x: Any, params: dict[str,
 
 
 def _merged(x: Any, axis: int, groups: int) -> Any:
-    """A leading axis moved into `axis` of the rest, behind its `groups`."""
+    """A leading axis moved into `axis` of the rest, after its `groups`."""
     size, *shape = aval_of(x).shape
     inner = shape[axis] // groups
     x = reshape(x, (size, *shape[:axis], groups, inner, *shape[axis + 1 :]))

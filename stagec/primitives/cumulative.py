@@ -170,7 +170,7 @@ def _cumlogsumexp_eval(x: Any, *, axis: int, reverse: bool) -> Any:
 
 
 def _cumlogsumexp_lower(cx: Any, x: Any, *, axis: int, reverse: bool) -> Any:
-    # Not a sum behind one shift: exp(x - max) of early elements would be 0 where late ones are large.
+    # Not a sum after one shift: exp(x - max) of early elements would be 0 where late ones are large.
     (aval,) = cx.in_avals
     n = aval.shape[axis]
     if aval.size == 0:

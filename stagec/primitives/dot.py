@@ -191,7 +191,7 @@ def _dot_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: di
         batch = ((x_dim, *batch[0]), (y_dim, *batch[1]))
         return primitive(x, y, dimension_numbers=(contract, batch), **rest), 0
     out = primitive(x, y, dimension_numbers=(contract, batch), **rest)
-    # The batch axis is a free one: behind the batch axes, among those of its operand.
+    # The batch axis is a free one: after the batch axes, among those of its operand.
     count = len(x_batch)
     if x_dim is not None:
         return out, count + x_dim - sum(a < x_dim for a in (*contract[0], *batch[0]))

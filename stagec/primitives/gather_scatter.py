@@ -242,7 +242,7 @@ def _gather_batch(primitive: Primitive, args: Any, dims: Any, size: int, params:
 
 
 def _after(axes: Ints) -> Ints:
-    """Axes behind a new leading one."""
+    """Axes after a new leading one."""
     return tuple([a + 1 for a in axes])
 
 

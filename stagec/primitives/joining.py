@@ -1,4 +1,4 @@
-"""Rows that put elements beside others: concatenate, pad."""
+"""Concatenation and padding."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def is_foreign_array(value: Any) -> bool:
 
 
 def is_own_array(operand: Operand) -> TypeGuard[Array]:
-    """Whether an operand may be given back as it is: literals and NumPy arrays go through a primitive first."""
+    """Whether an operand may be returned as it is: literals and NumPy arrays go through a primitive first."""
     return isinstance(operand, ArrayOperators)
 
 
@@ -147,7 +147,7 @@ def aval_of(operand: Operand) -> ShapedArray:
 
 
 def promote_weak_scalars(*values: Any) -> list[Operand]:
-    """Operands for one primitive: Python scalars take the dtype of the arrays beside them.
+    """Operands for one primitive: Python scalars take the dtype of the arrays among them.
 
     Nothing else is promoted and nothing is broadcast, as in `jax.lax`.
     """
@@ -183,5 +183,5 @@ def _of_one_dtype(values: tuple[Any, ...]) -> bool:
 
 
 def scalar_fits(scalar: np.dtype[Any], array: np.dtype[Any]) -> bool:
-    """Whether a Python scalar, whose own dtype is given, takes the dtype of an array beside it."""
+    """Whether a Python scalar, whose own dtype is given, takes the dtype of an array that it is combined with."""
     return dtypes.lattice_result([(array, False), (scalar, scalar != dtypes.bool_)])[0] == array

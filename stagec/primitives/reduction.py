@@ -74,7 +74,7 @@ def reduction(
         out, _ = emit_reduce(cx, x, wide, axes, combine, identity(wide.dtype))
         return cx.emit("stablehlo.convert", [out]) if wide is not aval else out
 
-    # NumPy adds and multiplies small integers in a wider dtype, unless it is told.
+    # NumPy adds and multiplies small integers in a wider dtype by default.
     widens = eval in (np.add, np.multiply)
 
     def python(code: Any, x: Any, *, axes: tuple[int, ...]) -> Any:

@@ -63,7 +63,7 @@ def each(*contributions: Contribution | None, result: bool = False) -> Callable[
 
 
 def unbroadcast(ct: Any, operand: Linear) -> Any:
-    """A cotangent with the shape of an operand, which may have been of rank 0 beside larger ones."""
+    """A cotangent with the shape of an operand, which may have been of rank 0 among larger ones."""
     if operand.aval.shape == aval_of(ct).shape:
         return ct
     return reduce_sum_p(ct, axes=tuple(range(aval_of(ct).ndim)))

@@ -1,4 +1,4 @@
-"""The block cipher behind `stagec.random`: Threefry-2x32 with 20 rounds.
+"""The block cipher of `stagec.random`: Threefry-2x32 with 20 rounds.
 
 Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011).
 """

@@ -116,7 +116,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         return value
 
     def _awaited(self) -> Any:
-        """The view that a call under way leaves behind, when that call is done."""
+        """The view that a call under way leaves when that call is done."""
         state = self._state
         if type(state) is not tuple:
             raise self._deleted()

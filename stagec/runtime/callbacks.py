@@ -1,4 +1,4 @@
-"""Compiled programs that call Python: contexts with a module `host` beside the program's own."""
+"""Compiled programs that call Python: contexts with a module `host` in addition to the program's own."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class CallingContexts:
     def invoke(self, function: Any, inputs: Any, outputs: Any) -> None:
         """Run a function of the program; what a callback raises is raised here."""
         if not self._device.is_cpu:
-            # The program runs beside the device's timeline, in which others may still read what it overwrites.
-            with contextlib.suppress(errors.ExecutionError):  # whoever waits for what failed is told
+            # The program does not wait for the device's timeline, in which others may still read what it overwrites.
+            with contextlib.suppress(errors.ExecutionError):  # raised where somebody waits for it
                 self._device.drain()
         try:
             context = self._free.pop()

@@ -132,7 +132,7 @@ class Device:
             exclusive.acquire()
 
     def drain(self) -> None:
-        """Wait until everything that runs beside Python has come to its end."""
+        """Wait until everything that runs outside Python has ended."""
         for timeline in list(self._timelines.values()):
             timeline.drain()
 
@@ -160,7 +160,7 @@ class Device:
 
     @cached_property
     def architecture(self) -> str:
-        """What the compiler shall generate code for, as the second part of a target; empty for a CPU."""
+        """What the compiler generates code for, as the second part of a target; empty for a CPU."""
         return self.backend.architecture(self)
 
     def info(self) -> str:
@@ -175,7 +175,7 @@ class Device:
         """Bytes that the runtime allocated on the device: `bytes_in_use`, `peak_bytes_in_use`, `bytes_freed`.
 
         Memory that NumPy owns is not counted. For a device other than a CPU only `bytes_allocated`, which
-        never falls: the runtime does not count what its queues give back.
+        never falls: the runtime does not count what its queues free.
         """
         totals = dict.fromkeys(("peak", "allocated", "freed"), 0)
         for driver in self.backend.queues:

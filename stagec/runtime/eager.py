@@ -70,7 +70,7 @@ def _wrap(result: Any, aval: ShapedArray, inputs: list[np.ndarray[Any, Any]], pr
     if array.dtype != aval.dtype:
         array = array.astype(aval.dtype)
     assert array.shape == aval.shape, f"{primitive}: eval gave shape {array.shape}, the shape rule {aval.shape}"
-    # An operation may give back its operand, or a view of it: what the caller can write to is copied.
+    # An operation may return its operand, or a view of it: memory that the caller can write to is copied.
     if any(i.flags.writeable and (array is i or np.may_share_memory(array, i)) for i in inputs):
         array = array.copy()
     return Array.of(array, aval)

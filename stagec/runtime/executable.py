@@ -109,7 +109,7 @@ class Executable:
         self._started = True
 
     def usable(self) -> Executable:
-        """This program, loaded anew if it is the first time that a forked child wants it."""
+        """This program, loaded again where a forked child asks for it first."""
         if not self._started:
             with _starting:
                 if not self._started:
@@ -286,7 +286,7 @@ class Executable:
 
     def _unshared(self, args: Sequence[Array], results: list[Array]) -> list[Array]:
         """Copy results that are the memory of an argument, or of an earlier result."""
-        if not self.device.is_cpu:  # whose addresses are not told
+        if not self.device.is_cpu:  # whose addresses are not known
             return [r.owned_copy() for r in results]
         used = {a.address() for i, a in enumerate(args) if i not in self.in_place and a.aval.size}
         shared = False

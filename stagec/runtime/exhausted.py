@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 
-# Behind a place in the runtime's sources: a callback's own error may have the word too.
+# After a line of the runtime's sources: a callback's own error may have the word, too.
 _EXHAUSTED = re.compile(r"\.cc?:\d+: RESOURCE_EXHAUSTED")
 
 

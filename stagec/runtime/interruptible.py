@@ -279,7 +279,7 @@ def _leave_libraries_alone() -> None:
 
 @forking.in_child
 def _begin_anew(_: forking.Rest) -> None:
-    """There are none of the parent's helpers here; who waits for one is told."""
+    """The parent's helpers are not here; waiting for one raises an error."""
     global _process
     _process = object()
     _idle.clear()

@@ -31,7 +31,7 @@ class Kind(NamedTuple):
         array = host(value)
         return int(np.count_nonzero(self.marks(array))) if dtypes.is_inexact(array.dtype) else 0
 
-    def told(self, count: int) -> str:
+    def phrase(self, count: int) -> str:
         return self.name if count == 1 else f"{count} {self.several}"
 
 
@@ -79,7 +79,7 @@ def _finding(
         done, fix = "passed on", "an operand held it before: look where that was made"
     else:
         done, fix = "made", _ADVICE.get((kind.option, primitive.name), _GENERAL)
-    return Finding(f"{primitive} {done} {kind.told(count)}", where, rows, f"{fix}; {turn_off(kind)}")
+    return Finding(f"{primitive} {done} {kind.phrase(count)}", where, rows, f"{fix}; {turn_off(kind)}")
 
 
 _GENERAL = "keep the operands where the operation is defined, as in f(stagec.numpy.where(ok, x, 1))"

@@ -109,7 +109,7 @@ class Runnable(Generic[C_co]):
         """The program, compiled or loaded on first use.
 
         Args:
-          committed: the results shall stay on the device.
+          committed: the results stay on the device.
         """
         found = self._executable
         if found is None:
@@ -145,7 +145,7 @@ class Runnable(Generic[C_co]):
         """Run on flat arrays; donated ones are gone afterwards.
 
         Args:
-          committed: the results shall stay on the device.
+          committed: the results stay on the device.
         """
         device = self.device
         everything = [*self.hidden, *args]

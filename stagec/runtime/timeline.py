@@ -32,7 +32,7 @@ class Pending:
         """Whether the call has ended."""
         try:
             return self._fence is None or bool(self._semaphore.query() >= self._value)
-        except Exception:  # it failed, which whoever waits is told
+        except Exception:  # it failed, and raises where somebody waits for it
             return True
 
     def wait(self) -> None:
@@ -67,7 +67,7 @@ class Pending:
         return True
 
     def lose(self, error: errors.StagecError) -> None:
-        """Have whoever waits told `error`: the call is another process's."""
+        """Raise `error` where somebody waits: the call is another process's."""
         forking.leak(self._fence, self._semaphore)
         self._fence, self._lost = None, error
 
@@ -185,7 +185,7 @@ class TimelineSemaphore:
             self.has_abandoned()
         try:
             done = self._semaphore.query()
-        except Exception:  # a call failed: who waits for it is told, and the queue goes on
+        except Exception:  # a call failed: it raises where somebody waits for it, and the queue goes on
             self._restart()
             return
         running = self._running
@@ -194,12 +194,12 @@ class TimelineSemaphore:
             pending._fence = pending.kept = None
 
     def _restart(self) -> None:
-        """Begin anew after a failure, when what was submitted before has come to its end."""
+        """Start again after a failure, when what was submitted before has ended."""
         semaphore, value = self._semaphore, self._value
         try:
             if value:
                 interruptible.until(lambda nanoseconds: semaphore.wait(value, timeout=nanoseconds))
-        except Exception:  # its own callers are told when they wait
+        except Exception:  # it raises where its own callers wait
             pass
         except BaseException:
             self.leave()

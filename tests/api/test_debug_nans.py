@@ -123,7 +123,7 @@ def test_in_a_branch_and_in_an_inner_jit_the_line_is_named():
 
 def test_nan_that_came_in_is_told_apart_from_nan_that_was_made():
     text = message(loss, np.array([1, np.nan, 3], np.float32), Y * 0)
-    assert text.startswith("loss gave NaN in its result, which came in with an argument\n")
+    assert text.startswith("loss returned NaN in its result, which came in with an argument\n")
     assert "x         float32[3]  1 to 3, and 1 NaN  argument of loss" in text
     captured = snp.array(np.full(100, np.nan, np.float32))
     text = message(stagec.jit(lambda x: x + captured), np.float32(1))
@@ -157,7 +157,7 @@ def test_where_only_the_compiled_program_gives_nan_the_error_says_so():
 
     broken = stagec.jit(lambda x: (x + 1, snp.sqrt(abs(x))), passes=[forget_abs])
     text = message(broken, X)
-    assert text.startswith("<lambda> gave NaN in result 1 as compiled, where NumPy gives none\n")
+    assert text.startswith("<lambda> returned NaN in result 1 as compiled, where NumPy returns none\n")
     assert "result 1  float32[3]  1 to 1.41421, and 1 NaN" in text
     assert "a pass of your own" in text
     assert "stagec.disable_jit()" in text

@@ -437,7 +437,7 @@ def test_programs_that_call_python_cannot_be_exported():
 def test_debug_nans_names_the_result_of_a_loaded_function(affine_file):
     loaded = stagec.load(affine_file)
     bad = {**PARAMS, "b": np.array([0, np.nan, 1], np.float32)}
-    with stagec.debug_nans(True), pytest.raises(FloatingPointError, match="affine gave 2 NaN in result 1"):
+    with stagec.debug_nans(True), pytest.raises(FloatingPointError, match="affine returned 2 NaN in result 1"):
         loaded(bad, X)
     assert np.isnan(np.asarray(loaded(bad, X)["y"])).any()
 
