@@ -69,10 +69,10 @@ def _partial(trace: PartialTrace, args: tuple[Any, ...], params: dict[str, Any])
     early, late, out_unknown, count = _derived(graph, ("split", unknown), lambda: split_graph(graph, unknown, name))
     known = jit_p(*[a for a, u in zip(args, unknown) if not u], name=name, graph=early)
     residuals = known[len(known) - count :] if count else []
-    rest = trace.unknown.process(
+    unknown_outs = trace.unknown.process(
         jit_p, (*residuals, *[a for a, u in zip(args, unknown) if u]), {"name": name, "graph": late}
     )
-    first, second = iter(known), iter(rest)
+    first, second = iter(known), iter(unknown_outs)
     return [next(second) if u else next(first) for u in out_unknown]
 
 

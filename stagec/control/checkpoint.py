@@ -107,17 +107,17 @@ def _partial(trace: PartialTrace, args: tuple[Any, ...], params: dict[str, Any])
     first = sum(not u for u in out_unknown)
     residuals = [*found[first:], *known]
     read = [r for r, used in zip(residuals, reads) if used]
-    rest = trace.unknown.process(
+    unknown_outs = trace.unknown.process(
         checkpoint_p,
         (*read, *[a for a, u in zip(args, unknown) if u]),
         {**params, "graph": late},
     )
-    a, b = iter(found[:first]), iter(rest)
+    a, b = iter(found[:first]), iter(unknown_outs)
     return [next(b) if u else next(a) for u in out_unknown]
 
 
 def _apart(graph: Graph, unknown: Sequence[bool], name: str) -> Graph:
-    """The graph with each loop, choice or call in two: what follows from known inputs, and what is linear."""
+    """The graph with each loop, conditional or call in two: what follows from known inputs, and what is linear."""
     if not any(e.primitive.partial is not None for e in graph.equations):
         return graph
 

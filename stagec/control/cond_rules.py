@@ -61,11 +61,11 @@ def partial(primitive: Primitive, trace: PartialTrace, args: Any, params: dict[s
     results = _cond(primitive, index, *known, branches=early)
     count = len(kinds) - sum(kinds)
     first, slots = iter(results[:count]), results[count:]
-    rest: Any = iter(())
+    unknown_outs: Any = iter(())
     if any(kinds) or any(g.effects for g in late):
         values = (index, *[known[i] for i in direct], *slots, *pick(operands, unknown))
-        rest = iter(trace.unknown.process(primitive, values, {"branches": late}))
-    return [next(rest) if on else next(first) for on in kinds]
+        unknown_outs = iter(trace.unknown.process(primitive, values, {"branches": late}))
+    return [next(unknown_outs) if on else next(first) for on in kinds]
 
 
 def _halves(branches: Branches, unknown: Flags) -> tuple[Branches, Branches, list[int], Flags]:
@@ -178,7 +178,7 @@ def _select(index: Any, cases: Any, count: int) -> Any:
 
 
 def trim(equation: Equation, live: Flags) -> Equation:
-    """A choice without the results that nothing reads, and the operands that no branch reads then."""
+    """A conditional without the results that nothing reads, and the operands that no branch reads then."""
     live = tuple(live)
     slim = [trimmed(g, live) for g in equation.params["branches"]]
     read = either(*[r for _, r in slim])

@@ -113,9 +113,9 @@ def fold(graph: Graph, arrays: Sequence[Any], starts: Sequence[Any]) -> list[Any
 
 def _reduce_eval(*arrays: Any, computation: Graph, dimensions: tuple[int, ...]) -> list[Any]:
     operands, starts = arrays[: len(arrays) // 2], arrays[len(arrays) // 2 :]
-    rest = remaining(operands[0].shape, dimensions)
+    kept_sizes = remaining(operands[0].shape, dimensions)
     count = int(np.prod([operands[0].shape[d] for d in dimensions], dtype=np.int64))
-    front = [np.moveaxis(x, dimensions, range(len(dimensions))).reshape(count, *rest) for x in operands]
+    front = [np.moveaxis(x, dimensions, range(len(dimensions))).reshape(count, *kept_sizes) for x in operands]
     return fold(computation, front, starts)
 
 

@@ -65,10 +65,10 @@ def _lower(
     consts, xs = tracers[:num_consts], tracers[first:]
 
     def step(i: Operand, state: list[Any]) -> list[Any]:
-        place = arithmetic.sub(_count(length - 1), i) if reverse else i
-        rows = [_row(x, place) for x in xs]
+        index = arithmetic.sub(_count(length - 1), i) if reverse else i
+        rows = [_row(x, index) for x in xs]
         results = replay(graph, [*consts, *state[:num_carry], *rows])
-        stacked = [_write(whole, y, place) for whole, y in zip(state[num_carry:], results[num_carry:])]
+        stacked = [_write(whole, y, index) for whole, y in zip(state[num_carry:], results[num_carry:])]
         return results[:num_carry] + stacked
 
     def unfinished(i: Any, *state: Any) -> list[Any]:
@@ -91,8 +91,8 @@ def _lower(
         rounds = 0
     if rounds == length:
         return state
-    rest = cx.tracers(state, avals)
-    return cx.apply(lambda: _repeat(step, range(rounds, length), rest), avals=[])
+    remaining = cx.tracers(state, avals)
+    return cx.apply(lambda: _repeat(step, range(rounds, length), remaining), avals=[])
 
 
 def _repeat(step: Callable[..., list[Any]], places: range, state: list[Any]) -> list[Any]:
@@ -105,16 +105,16 @@ def _count(i: int) -> Operand:
     return Literal(np.asarray(i, np.int32), _COUNTER)
 
 
-def _row(x: Any, place: Operand) -> Any:
+def _row(x: Any, index: Operand) -> Any:
     shape = x.aval.shape[1:]
     zeros = [_count(0)] * len(shape)
-    return reshape_p(dynamic_slice_p(x, place, *zeros, slice_sizes=(1, *shape)), new_sizes=shape)
+    return reshape_p(dynamic_slice_p(x, index, *zeros, slice_sizes=(1, *shape)), new_sizes=shape)
 
 
-def _write(whole: Any, y: Any, place: Operand) -> Any:
+def _write(whole: Any, y: Any, index: Operand) -> Any:
     shape = y.aval.shape
     row = reshape_p(y, new_sizes=(1, *shape))
-    return dynamic_update_slice_p(whole, row, place, *[_count(0)] * len(shape))
+    return dynamic_update_slice_p(whole, row, index, *[_count(0)] * len(shape))
 
 
 scan_p: MultiplePrimitive = MultiplePrimitive(
@@ -295,8 +295,8 @@ def _map_batches(f: Callable[[Any], Any], xs: Any, batch_size: int) -> Any:
     done = scan(lambda _, x: (None, batch(size, x)), None, batches)[1]
     outs = [reshape(o, (whole, *aval_of(o).shape[2:])) for o in done]
     if whole < rows:
-        rest = batch(rows - whole, [part(v, whole, rows) for v in values])
-        outs = [concatenate([o, r], 0) for o, r in zip(outs, rest)]
+        remainder = batch(rows - whole, [part(v, whole, rows) for v in values])
+        outs = [concatenate([o, r], 0) for o, r in zip(outs, remainder)]
     return out_tree.unflatten(outs)
 
 

@@ -171,13 +171,13 @@ def partial(primitive: Primitive, trace: PartialTrace, args: Any, params: dict[s
     unknown = unknown[:consts] + part.carry + unknown[consts + carry :]
     known = run_known(primitive, part, args, tuple([not u for u in unknown]), params)
     c, i, x = [pick(v, f) for v, f in zip(cut(args, consts, carry), cut(unknown, consts, carry))]
-    rest: Any = iter(())
+    unknown_outs: Any = iter(())
     if part.late.outputs or part.late.effects:
         own = {"graph": part.late, "num_consts": len(known.consts) + len(c), "num_carry": len(i)}
         values = (*known.consts, *c, *i, *known.xs, *x)
-        rest = iter(trace.unknown.process(primitive, values, {**params, **own}))
+        unknown_outs = iter(trace.unknown.process(primitive, values, {**params, **own}))
     first = iter([*known.carry, *known.ys])
-    return [next(rest) if on else next(first) for on in (*part.carry, *part.ys)]
+    return [next(unknown_outs) if on else next(first) for on in (*part.carry, *part.ys)]
 
 
 def transpose(

@@ -36,7 +36,7 @@ SHAPE = "keep the largest size, and choose elements with stagec.numpy.where"
 _LONGEST = 40
 
 
-def choice() -> str:
+def conditional() -> str:
     """Instead of a truth value."""
     words = location.capture().source().replace("(", " ").split()
     if words[:1] == ["while"]:

@@ -38,36 +38,36 @@ def _called(row: Primitive) -> Called:
     return Called(row)
 
 
-def with_host_calls(graph: Graph, choice: str) -> Graph:
+def with_host_calls(graph: Graph, libraries: str) -> Graph:
     """The graph with calls of NumPy and SciPy in the place of operations.
 
     Args:
-      choice: `always`, wherever there is a library's function; `auto`, where it is faster; `never`.
+      libraries: `always`, wherever there is a library's function; `auto`, where it is faster; `never`.
     """
-    return graph if choice == "never" else _rewritten(graph, choice, False)
+    return graph if libraries == "never" else _rewritten(graph, libraries, False)
 
 
-def _once(graph: Graph, choice: str, in_loop: bool) -> Graph:
+def _once(graph: Graph, libraries: str, in_loop: bool) -> Graph:
     """A graph that others hold is rewritten once, so that they still hold one graph."""
-    made: Graph = kept(graph, ("host calls", choice, in_loop), lambda: _rewritten(graph, choice, in_loop))
+    made: Graph = kept(graph, ("host calls", libraries, in_loop), lambda: _rewritten(graph, libraries, in_loop))
     return made
 
 
-def _rewritten(graph: Graph, choice: str, in_loop: bool) -> Graph:
-    made = [_of(e, choice, in_loop) for e in graph.equations]
+def _rewritten(graph: Graph, libraries: str, in_loop: bool) -> Graph:
+    made = [_of(e, libraries, in_loop) for e in graph.equations]
     if all(new is old for new, old in zip(made, graph.equations)):
         return graph
     return Graph(graph.inputs, made, graph.outputs)
 
 
-def _of(equation: Equation, choice: str, in_loop: bool) -> Equation:
+def _of(equation: Equation, libraries: str, in_loop: bool) -> Equation:
     row, params = equation.primitive, equation.params
     avals, measured = [a.aval for a in equation.inputs], CHOICES.get(row.name)
-    if measured is not None and measured.chosen(avals, params, in_loop, choice == "always"):
+    if measured is not None and measured.chosen(avals, params, in_loop, libraries == "always"):
         callback = LibraryCall(row, params, avals, [v.aval.strip_weak_type() for v in equation.outputs])
         made = {"callback": callback}
         return Equation(_called(row), equation.inputs, equation.outputs, made, equation.location)
-    inside = _inner(lambda g: _once(g, choice, in_loop or row.name in _LOOPS), params)
+    inside = _inner(lambda g: _once(g, libraries, in_loop or row.name in _LOOPS), params)
     if inside is params:
         return equation
     return Equation(row, equation.inputs, equation.outputs, inside, equation.location)

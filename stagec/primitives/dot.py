@@ -180,7 +180,7 @@ def _pull(
 def _dot_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
     (x, y), (x_dim, y_dim) = args, dims
     (x_contract, y_contract), (x_batch, y_batch) = params["dimension_numbers"]
-    rest = {k: v for k, v in params.items() if k != "dimension_numbers"}
+    others = {k: v for k, v in params.items() if k != "dimension_numbers"}
 
     def shifted(axes: Ints, dim: int | None) -> Ints:
         return axes if dim is None else tuple([a + (a >= dim) for a in axes])
@@ -189,8 +189,8 @@ def _dot_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: di
     batch = (shifted(x_batch, x_dim), shifted(y_batch, y_dim))
     if x_dim is not None and y_dim is not None:
         batch = ((x_dim, *batch[0]), (y_dim, *batch[1]))
-        return primitive(x, y, dimension_numbers=(contract, batch), **rest), 0
-    out = primitive(x, y, dimension_numbers=(contract, batch), **rest)
+        return primitive(x, y, dimension_numbers=(contract, batch), **others), 0
+    out = primitive(x, y, dimension_numbers=(contract, batch), **others)
     # The batch axis is a free one: after the batch axes, among those of its operand.
     count = len(x_batch)
     if x_dim is not None:

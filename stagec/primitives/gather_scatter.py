@@ -91,10 +91,10 @@ def _scatter_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict
     numbers = reshape_p(ar.add(counter, 1), new_sizes=aval.shape)
     written = primitive(zeros(aval_of(x).update(dtype=dtypes.int32, weak_type=False)), indices, numbers, **params)
     stays = eq(_read(written, indices, aval, params), numbers)
-    rest = instantiate(x_dot)
+    kept_dot = instantiate(x_dot)
     if not is_zero(x_dot):
-        rest = select(eq(written, 0), rest, _like(rest))
-    return out, _add_at(rest, indices, select(stays, updates_dot, _like(updates_dot)), params)
+        kept_dot = select(eq(written, 0), kept_dot, _like(kept_dot))
+    return out, _add_at(kept_dot, indices, select(stays, updates_dot, _like(updates_dot)), params)
 
 
 def _scatter_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
@@ -214,13 +214,13 @@ def _gather_batch(primitive: Primitive, args: Any, dims: Any, size: int, params:
     (x, indices), (x_dim, index_dim) = args, dims
     d, sizes = params["dimension_numbers"], params["slice_sizes"]
     x, indices = moveaxis_to_front(x, x_dim), moveaxis_to_front(indices, index_dim)
-    rest = dict(params)
+    others = dict(params)
     if x_dim is None:
         moved = d._replace(
             offset_dims=_after(d.offset_dims), start_indices_batching_dims=_after(d.start_indices_batching_dims)
         )
         # Each element of the batch may read what another one reads.
-        rest.update(indices_are_sorted=False, unique_indices=False)
+        others.update(indices_are_sorted=False, unique_indices=False)
     else:
         moved = GatherDimensionNumbers(
             _after(d.offset_dims),
@@ -238,7 +238,7 @@ def _gather_batch(primitive: Primitive, args: Any, dims: Any, size: int, params:
                 start_indices_batching_dims=(0, *_after(d.start_indices_batching_dims)),
             )
             sizes = (1, *sizes)
-    return primitive(x, indices, **{**rest, "dimension_numbers": moved, "slice_sizes": sizes}), 0
+    return primitive(x, indices, **{**others, "dimension_numbers": moved, "slice_sizes": sizes}), 0
 
 
 def _after(axes: Ints) -> Ints:

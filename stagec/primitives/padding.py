@@ -151,8 +151,8 @@ def _pad_transpose(ct: Any, x: Any, value: Any, *, padding_config: PaddingConfig
     if not is_linear(value):
         return [inside, None]
     axes = tuple(range(len(padding_config)))
-    rest = sub_p(reduce_sum_p(ct, axes=axes), reduce_sum_p(inside, axes=axes))
-    return [inside if is_linear(x) else None, rest]
+    remainder = sub_p(reduce_sum_p(ct, axes=axes), reduce_sum_p(inside, axes=axes))
+    return [inside if is_linear(x) else None, remainder]
 
 
 def _pad_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:

@@ -70,11 +70,11 @@ def _product_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict
         half, odd = n // 2, n % 2
         left = [slice_in_dim(v, 0, half, axis=last) for v in (x, t)]
         right = [slice_in_dim(v, half, 2 * half, axis=last) for v in (x, t)]
-        rest = [slice_in_dim(v, 2 * half, n, axis=last) for v in (x, t)]
+        remainder = [slice_in_dim(v, 2 * half, n, axis=last) for v in (x, t)]
         t = add(mul(left[1], right[0]), mul(left[0], right[1]))
         x = mul(left[0], right[0])
         if odd:
-            x, t = concatenate([x, rest[0]], last), concatenate([t, rest[1]], last)
+            x, t = concatenate([x, remainder[0]], last), concatenate([t, remainder[1]], last)
         n = half + odd
     return out, reshape(t, flat[:-1]) if n else zero_of(aval_of(out))
 
@@ -220,9 +220,9 @@ def _extreme(name: str, find: Callable[..., Any], combine: str, start: Callable[
             nan = cx.emit("stablehlo.compare", [x, x], {"comparison_direction": _NE}, [truth])
             hit = cx.emit("stablehlo.or", [hit, nan], avals=[truth])
         last = aval.shape[axes[0]] - 1
-        place = cx.emit("stablehlo.iota", [], {"iota_dimension": f"{axes[0]} : i64"}, [count])
-        place = cx.emit("stablehlo.select", [hit, place, cx.constant(last, count)], avals=[count])
-        return emit_reduce(cx, place, count, axes, "stablehlo.minimum", last)[0]
+        index = cx.emit("stablehlo.iota", [], {"iota_dimension": f"{axes[0]} : i64"}, [count])
+        index = cx.emit("stablehlo.select", [hit, index, cx.constant(last, count)], avals=[count])
+        return emit_reduce(cx, index, count, axes, "stablehlo.minimum", last)[0]
 
     return SinglePrimitive(
         name,
