@@ -644,3 +644,20 @@ def test_constants_from_outside_of_a_loop_are_in_the_kernels_of_its_rounds():
     text = loop.lower(spec(10**7)).as_text("kernels")
     (call,) = [line for line in text.splitlines() if "flow.dispatch" in line]
     assert call.count("%iterArg") == 1 and "%c" not in call
+
+
+def test_an_element_that_all_workgroups_read_is_not_written_over(monkeypatch):
+    monkeypatch.setattr(shares, "SHARE", 1)
+    x = np.linspace(-1, 1, 50_000, dtype=np.float32)
+    x[20_000] = 3
+
+    @stagec.jit
+    def after_largest(x):
+        a = x / (1 + x * x)
+        return a + a[snp.argmax(x)] * 0.5
+
+    added = stagec.jit(lambda x, i: x + x[i] * 0.5, donate_argnums=0)
+    a = x / (1 + x * x)
+    with stagec.config.override(enable_cache=False):
+        np.testing.assert_allclose(after_largest(x), a + a[20_000] * 0.5, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(added(snp.array(x), np.int32(20_000)), x + x[20_000] * 0.5, rtol=0, atol=1e-6)

@@ -11,9 +11,10 @@ from passes.kernels.dispatch import HOST
 from passes.kernels.kernel import Lowering, element_type
 from passes.kernels.linear import ZERO
 from passes.kernels.processor import Processor
+from passes.kernels.record import Recorder
 from passes.kernels.regions import region
 from passes.kernels.structure import Bodies
-from passes.kernels.values import Index, Item, Value
+from passes.kernels.values import Buffer, Index, Item, Value
 from passes.match import outside
 
 # Operations that may be a part of a kernel in addition to those that are elementwise and to `reduce`.
@@ -25,6 +26,7 @@ class Lazy(Lowering):
 
     Attributes:
       tainted: results that depend on what the kernel itself computes, so that not even scalars are at hand.
+      read_first: the buffers of which each workgroup reads an element where it begins, whichever elements it has.
     """
 
     parts_in_memory = False
@@ -32,6 +34,7 @@ class Lazy(Lowering):
     def __init__(self, rules: Any, processor: Processor, bodies: Bodies) -> None:
         super().__init__(rules, processor, bodies)
         self.tainted: set[Any] = set()
+        self.read_first: set[Buffer] = set()
 
     def define(self, op: Any, value: Value) -> None:
         """Give an operation its result; one of a single element is computed where the kernel begins."""
@@ -41,8 +44,12 @@ class Lazy(Lowering):
         if any(operand in self.tainted for operand in op.operands):
             self.tainted.add(result)
         elif value.size == 1 and not value.is_scalar:
+            at = (ZERO,) * len(value.shape)
+            recorder = Recorder(self.symbols)
+            recorder.get(value, at)
+            self.read_first.update(read.buffer for read in recorder.reads)
             self.code.forget()
-            value.scalar = self.code.get(value, (ZERO,) * len(value.shape)).name
+            value.scalar = self.code.get(value, at).name
 
     def lower(self, op: Any) -> None:
         """Keep an operation; those that are reductions here have a single term for each element."""

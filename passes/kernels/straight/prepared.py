@@ -141,6 +141,9 @@ class Prepared:
         moved = {read.buffer for read in recorder.reads if read.place != own}
         if group.kept is None and not recorder.choices and not recorder.gathers:
             size = math.prod(group.sizes)
+            if size > 1:
+                # Another workgroup may have written the element by the time that this one begins.
+                moved |= k.read_first
             self.own_places = [i for i, (_, b) in enumerate(k.operands) if b not in moved and b.size == size]
         kept = set(group.kept or ())
         for axis in range(len(group.sizes) - 1):
