@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from passes import attributes as attrs
+from passes.kernels.builder import Builder
 from passes.kernels.elements import RefusedError
 from passes.kernels.hazards import Order
 from passes.kernels.kernel import Lowering, Rule
@@ -20,9 +21,37 @@ def target(k: Lowering, value: Value) -> View:
     if k.is_writable(value):
         assert value.view is not None, "what is writable is in memory"
         return value.view
-    copy = k.temporary(value.shape, value.element)
-    k.write([Write(value, copy)])
-    return copy
+    order = _order(k, value)
+    if order == sorted(order):
+        copy = k.temporary(value.shape, value.element)
+        k.write([Write(value, copy)])
+        return copy
+    shape = [value.shape[axis] for axis in order]
+
+    def turned(builder: Builder, index: Index) -> Item:
+        return builder.get(value, tuple(index[order.index(axis)] for axis in range(len(order))))
+
+    copy = k.temporary(shape, value.element)
+    k.write([Write(Value(shape, value.element, function=turned, location=value.location), copy)])
+    return copy._replace(strides=tuple(copy.strides[order.index(axis)] for axis in range(len(order))))
+
+
+def _order(k: Lowering, value: Value) -> list[int]:
+    """The axes of a value in the order that a copy has in memory: last, the one along which most of it is contiguous.
+
+    An update of a column is one of a row between two transposes, for instance.
+    """
+    axes = list(range(len(value.shape)))
+    if value.is_scalar or len(axes) < 2:
+        return axes
+    symbols = k.space(value.shape).symbols
+    places = [read.place for read in k.record(value).reads]
+
+    def contiguous(axis: int) -> int:
+        return sum(abs(p.coefficient(s)) == 1 for p in places for s, _ in symbols[axis].terms)
+
+    last = max(reversed(axes), key=contiguous)
+    return [axis for axis in axes if axis != last] + [last]
 
 
 def _dynamic_update_slice(k: Lowering, op: Any) -> None:

@@ -250,6 +250,29 @@ def test_an_update_in_a_loop_copies_nothing():
     assert ", 0 bytes of scratch" in plan(program, np.zeros((10, 10)))
 
 
+def test_what_a_column_of_is_updated_is_computed_along_its_rows():
+    def columns(a):
+        def body(i, a):
+            return (a * 2 + a[0]).at[:, i].add(a[:, 0])
+
+        return lax.fori_loop(0, 3, body, a)
+
+    def corners(a):
+        def body(i, a):
+            a = (a - a[1]).at[:, i, :].set(7)
+            return (a * 3).at[:, :, i].add(i).at[i].multiply(2)
+
+        return lax.fori_loop(0, 2, body, a)
+
+    lines = stagec.jit(columns).lower(snp.ones((24, 16))).as_text("kernels").splitlines()
+    before = [lines[i - 1] for i, line in enumerate(lines) if "arith.mulf" in line]
+    assert before and all("vector.load" in line for line in before), before
+    for function, shape in ((columns, (24, 16)), (columns, (5, 3)), (corners, (3, 5, 16)), (corners, (4, 2, 3))):
+        a = np.random.default_rng(0).integers(-3, 4, shape).astype(np.float32)
+        (expected,) = evaluated([function], a)
+        np.testing.assert_array_equal(np.asarray(stagec.jit(function)(a)), expected)
+
+
 def test_a_row_and_a_column_are_stored_in_place_of_a_matrix():
     def program(d):
         return lax.fori_loop(0, 20, lambda k, d: snp.minimum(d, d[:, k][:, None] + d[k][None, :]), d)
