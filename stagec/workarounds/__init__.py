@@ -4,7 +4,7 @@ Nothing here runs when a program is compiled: a record names the objects that ap
 they work. `python -m stagec.workarounds` writes the tables of `docs/explanation/iree.md` from the records.
 """
 
-from stagec.workarounds import control_flow, fusion, graphics, limits, memory, numbers, process
+from stagec.workarounds import amd, control_flow, fusion, graphics, limits, memory, numbers, process
 from stagec.workarounds.record import Program, Script, Symptom, Workaround
 
 __all__ = ["ALL", "Program", "Script", "Symptom", "Workaround"]
@@ -16,5 +16,6 @@ ALL: tuple[Workaround, ...] = (
     *numbers.WORKAROUNDS,
     *process.WORKAROUNDS,
     *graphics.WORKAROUNDS,
+    *amd.WORKAROUNDS,
     *limits.WORKAROUNDS,
 )

@@ -1,8 +1,5 @@
 """Compiles for AMD GPUs: in a process of their own, as the compiler crashes on some programs."""
 
-import subprocess
-import sys
-
 import pytest
 from click.testing import CliRunner
 
@@ -18,18 +15,6 @@ SMALL = """func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
   %0 = stablehlo.sqrt %x : tensor<5xf32>
   return %0 : tensor<5xf32>
 }"""
-# One with the sign of each element. A kernel has vectors of one element.
-SIGNS = """func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
-  %sign = stablehlo.constant dense<-9223372036854775808> : tensor<5xi64>
-  %one = stablehlo.constant dense<4607182418800017408> : tensor<5xi64>
-  %0 = stablehlo.convert %x : (tensor<5xf32>) -> tensor<5xf64>
-  %1 = stablehlo.bitcast_convert %0 : (tensor<5xf64>) -> tensor<5xi64>
-  %2 = stablehlo.and %1, %sign : tensor<5xi64>
-  %3 = stablehlo.or %2, %one : tensor<5xi64>
-  %4 = stablehlo.bitcast_convert %3 : (tensor<5xi64>) -> tensor<5xf64>
-  %5 = stablehlo.convert %4 : (tensor<5xf64>) -> tensor<5xf32>
-  return %5 : tensor<5xf32>
-}"""
 # The passes would make products of real numbers of it.
 PRODUCT = """func.func @main(%x: tensor<3x4xcomplex<f32>>, %y: tensor<4x2xcomplex<f32>>) -> tensor<3x2xcomplex<f32>> {
   %0 = stablehlo.add %x, %x : tensor<3x4xcomplex<f32>> loc("model.py":3:5)
@@ -37,19 +22,6 @@ PRODUCT = """func.func @main(%x: tensor<3x4xcomplex<f32>>, %y: tensor<4x2xcomple
     : (tensor<3x4xcomplex<f32>>, tensor<4x2xcomplex<f32>>) -> tensor<3x2xcomplex<f32>> loc("model.py":4:9)
   return %1 : tensor<3x2xcomplex<f32>>
 }"""
-
-
-def test_vectors_of_one_element_compile():
-    assert outside.compile_module(SIGNS, ROCM).flags == "plain"
-
-
-def test_vectors_of_one_element_crash_the_compiler_without_the_workaround():
-    code = (
-        "from stagec.backends import Target; from stagec.compiler import driver\n"
-        "del driver.REPAIRS['executable-targets']\n"
-        f"driver.compile_module({SIGNS!r}, Target.parse({str(ROCM)!r}))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode < 0
 
 
 @pytest.mark.parametrize("stage", ["", "asm"])
