@@ -88,6 +88,7 @@ if _typing.TYPE_CHECKING:
     from stagec.core.array import Array
     from stagec.core.dtypes import float0
     from stagec.core.trace import ensure_compile_time_eval
+    from stagec.foreign.function import from_stablehlo
     from stagec.numpy.dynamic_slices import ds
     from stagec.primitives.references import Ref, freeze, new_ref
     from stagec.ref import empty_ref, free_ref
@@ -153,6 +154,7 @@ __all__ = [
     "float0",
     "free_ref",
     "freeze",
+    "from_stablehlo",
     "fwd_and_bwd",
     "grad",
     "hessian",
@@ -265,6 +267,7 @@ _LAZY = {
     "export": ("stagec.api.export", "export"),
     **dict.fromkeys(("Exported", "save"), ("stagec.api.exported", "{}")),
     **dict.fromkeys(("Loaded", "load"), ("stagec.api.load", "{}")),
+    "from_stablehlo": ("stagec.foreign.function", "{}"),
     **dict.fromkeys(("grad", "value_and_grad"), ("stagec.api.gradients", "{}")),
     **dict.fromkeys(("vjp", "jvp", "linearize", "linear_transpose"), ("stagec.api.derivatives", "{}")),
     "fwd_and_bwd": ("stagec.api.forward_backward", "{}"),

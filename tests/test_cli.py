@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -456,3 +457,35 @@ def test_the_demo_says_that_it_came_from_disk_and_works_without_a_cache(cache_di
     stagec.clear_caches()
     with stagec.config.override(enable_cache=False):
         assert "not kept" in stagec_command("demo", "--size", "5000").output
+
+
+MODULE = """\
+func.func @main(%x: tensor<2x3xf64>, %i: tensor<i64>) -> tensor<1x3xf64> {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %0 = stablehlo.dynamic_slice %x, %i, %zero, sizes = [1, 3]
+    : (tensor<2x3xf64>, tensor<i64>, tensor<i64>) -> tensor<1x3xf64>
+  return %0 : tensor<1x3xf64>
+}
+"""
+
+
+def test_stablehlo_modules_are_run_compiled_and_dumped(tmp_path, cache_dir):
+    module, array, artifact = (str(tmp_path / name) for name in ("m.mlir", "x.npy", "m.stagec"))
+    (tmp_path / "m.mlir").write_text(MODULE)
+    np.save(array, np.arange(6.0).reshape(2, 3))
+    ran = CliRunner().invoke(cli, ["run", module, array, "7"])
+    assert ran.output.startswith("result  float64[1,3]\n  [[3., 4., 5.]]"), ran.output
+    compiled = CliRunner().invoke(cli, ["compile", module, "-o", artifact, "--target", "cpu:x86-64-v2"])
+    assert compiled.exit_code == 0, compiled.output
+    assert CliRunner().invoke(cli, ["run", artifact, array, "0"]).output.endswith("[[0., 1., 2.]]\n")
+    assert "stablehlo.dynamic_slice" in CliRunner().invoke(cli, ["dump", module, "--stage", "stablehlo"]).output
+
+
+def test_a_stablehlo_module_describes_its_arguments_itself(tmp_path):
+    module = tmp_path / "m.mlir"
+    module.write_text(MODULE)
+    refused = CliRunner().invoke(cli, ["dump", str(module), "f32[3]"])
+    assert refused.exit_code == 2
+    assert "leave the arguments out" in refused.output
+    few = CliRunner().invoke(cli, ["run", str(module)])
+    assert "takes 2 arrays, not 0" in few.output

@@ -14,6 +14,7 @@ from typing import Any
 from stagec.api.jit import JitFunction, jit
 from stagec.backends import Target
 from stagec.commands.common import failure, usage
+from stagec.commands.foreign import described_module, is_module
 from stagec.commands.specs import parse_argument, parse_static
 
 
@@ -23,7 +24,8 @@ def described(
     """The jitted function at a place, and the arguments that texts describe.
 
     Args:
-      place: `module:name` or `path/to/file.py:name`; modules are looked for in this directory too.
+      place: `module:name` or `path/to/file.py:name`; modules are looked for in this directory too. Or the path of a
+        file with a StableHLO module, which describes its arguments itself.
       arguments: as `parse_argument` takes them.
       static: as `parse_static` takes them.
       target, fast_math: instead of what the function was jitted with.
@@ -31,6 +33,8 @@ def described(
     Raises:
       click.ClickException: there is no such function, or it does not take these arguments.
     """
+    if is_module(place):
+        return described_module(place, [*arguments, *static], target, fast_math)
     found = [parse_argument(text) for text in arguments]
     given = [name for name, _ in found if name] + [text.partition("=")[0] for text in static]
     for name in given:

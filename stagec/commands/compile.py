@@ -10,6 +10,7 @@ import click
 import stagec
 from stagec.commands.calls import described
 from stagec.commands.common import OutputFile, bytes_text, seconds_text, user_output
+from stagec.commands.foreign import is_module
 from stagec.commands.warm import targets_option
 
 
@@ -47,11 +48,13 @@ def compile_function(
     """Compile FUNCTION (module:name or file.py:name) into a file.
 
     ARGUMENTS describe its arguments: f32[2,3] or i32[] for arrays, 2.0 for a
-    number, {'w': f32[3]} for a container, scale=f32[] for one by its name. `stagec run` and `stagec.load` run
+    number, {'w': f32[3]} for a container, scale=f32[] for one by its name.
+    FUNCTION may be a file with a StableHLO module, too (MLIR, or what
+    `jax.export` serializes), which describes its arguments itself. `stagec run` and `stagec.load` run
     the file, without a compiler.
     """
     started = time.perf_counter()
-    with stagec.config.override(**({"enable_x64": True} if x64 else {})):
+    with stagec.config.override(**({"enable_x64": True} if x64 or is_module(function) else {})):
         with user_output():
             chosen, args, kwargs = described(function, arguments, static, fast_math=fast_math)
             exported = stagec.export(chosen, targets, weights=not no_weights)(*args, **kwargs)

@@ -8,6 +8,7 @@ import stagec
 from stagec.backends import Target
 from stagec.commands.calls import described
 from stagec.commands.common import OutputFile, failure, usage, user_output
+from stagec.commands.foreign import is_module
 from stagec.compiler.stages import STAGES
 from stagec.core.errors import TargetError
 
@@ -56,6 +57,8 @@ def dump(
 
     ARGUMENTS describe its arguments: f32[2,3] or i32[] for arrays, 2.0 for a
     number, {'w': f32[3]} for a container, scale=f32[] for one by its name.
+    FUNCTION may be a file with a StableHLO module, too, which describes its
+    arguments itself.
     What the module itself prints goes to standard error.
     """
     if locations and stage not in _WITH_LOCATIONS:
@@ -63,7 +66,7 @@ def dump(
             f"--locations does not go with --stage {stage}",
             f"leave it out, or use --stage {' or --stage '.join(_WITH_LOCATIONS)}",
         )
-    with stagec.config.override(**({"enable_x64": True} if x64 else {})):
+    with stagec.config.override(**({"enable_x64": True} if x64 or is_module(function) else {})):
         with user_output():
             chosen, args, kwargs = described(function, arguments, static, target, fast_math)
             lowered = chosen.lower(*args, **kwargs)

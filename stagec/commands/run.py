@@ -13,6 +13,7 @@ import numpy as np
 import stagec
 from stagec.api.load import Loaded
 from stagec.commands.common import OutputFile, failure, usage
+from stagec.commands.foreign import imported, is_module
 from stagec.core import dtypes, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.errors import StagecError
@@ -31,8 +32,12 @@ def run(
     """Run a function of FILE on INPUTS: .npy files and numbers, one for each array that it takes, in order.
 
     An input may be named, as in x=images.npy; an .npz file holds several under
-    their names. `stagec inspect` shows the names.
+    their names. `stagec inspect` shows the names. FILE may be a StableHLO module
+    instead (MLIR, or what `jax.export` serializes), which is compiled first.
     """
+    if is_module(file):
+        _show(_run_module(file, [value for text in inputs for _, value in _inputs(text)]), output)
+        return
     given = [_array(w) for w in weights] or None
     with stagec.config.override(enable_x64=True):
         loaded = stagec.load(file, device=device, weights=given)
@@ -40,6 +45,26 @@ def run(
     with stagec.config.override(enable_x64=_takes_wide(chosen)):
         args, kwargs = _call(chosen, [item for text in inputs for item in _inputs(text)])
         result = chosen(*args, **kwargs)
+    _show(result, output)
+
+
+def _run_module(path: str, given: list[Any]) -> Any:
+    """A StableHLO module on its arrays, in the order of its parameters."""
+    function = imported(path)
+    with stagec.config.override(enable_x64=True):
+        args, kwargs = function.arguments()
+        leaves, tree = pytree.flatten((args, kwargs))
+        if len(given) != len(leaves):
+            raise usage(f"{path} takes {len(leaves)} arrays, not {len(given)}")
+        args, kwargs = tree.unflatten(given)
+        try:
+            return function(*args, **kwargs)
+        except StagecError as error:
+            raise failure(str(error)) from None
+
+
+def _show(result: Any, output: str | None) -> None:
+    """Print what a function returned, or write it to a file."""
     rows = [("result" + pytree.keystr(path), np.asarray(v)) for path, v in pytree.flatten_with_path(result)[0]]
     if output is None:
         for name, value in rows:

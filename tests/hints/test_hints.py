@@ -134,6 +134,16 @@ ELSEWHERE = {
     'compile it before the process forks, or start processes with multiprocessing.get_context("spawn")': "runtime/test_fork.py",
     'start processes with multiprocessing.get_context("spawn"), or use the device in the child alone': "runtime/test_fork.py",
     "move one of them: stagec.device_put(x, .*)": "api/test_vulkan_arrays.py",
+    "leave the arguments out": "test_cli.py",
+    "export the program for one device": "foreign/test_operations.py",
+    "export the program without this function": "foreign/test_operations.py",
+    "describe the arguments yourself, with stagec.ShapeDtypeStruct": "foreign/test_modules_of_jax.py",
+    "convert it with `astype`, or reshape it": "foreign/test_operations.py",
+    "export it for one": "foreign/test_damaged_modules.py",
+    "export a function of tuples, lists and dictionaries": "foreign/test_damaged_modules.py",
+    "give it a static shape": "foreign/test_operations.py",
+    "make it a constant in the module": "foreign/test_operations.py",
+    "give StableHLO as `jax.jit(f).lower(...).as_text()` or `jax.export` write it": "foreign/test_damaged_modules.py",
 }
 
 

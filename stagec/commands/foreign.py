@@ -1,0 +1,46 @@
+"""StableHLO modules on the command line: files that are neither Python nor artifacts."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+import stagec
+from stagec.api.jit import JitFunction, jit
+from stagec.artifact.container import MAGIC
+from stagec.commands.common import usage
+from stagec.foreign.function import Imported
+
+
+def is_module(place: str) -> bool:
+    """Whether a place is a file with a StableHLO module, rather than a function or an artifact."""
+    if place.endswith(".py") or not os.path.isfile(place):
+        return False
+    with open(place, "rb") as file:
+        return file.read(len(MAGIC)) != MAGIC
+
+
+def imported(path: str) -> Imported:
+    """The function in a file."""
+    try:
+        return stagec.from_stablehlo(os.path.abspath(path))
+    except stagec.StagecError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def described_module(
+    path: str, arguments: Any, target: str | None = None, fast_math: bool = False
+) -> tuple[JitFunction[..., Any], list[Any], dict[str, Any]]:
+    """The jitted function in a file, and the arguments that its module names.
+
+    Raises:
+      click.UsageError: arguments were described, which the module does itself.
+    """
+    if arguments:
+        raise usage(f"{path} says itself which arrays it takes", "leave the arguments out")
+    function = imported(path)
+    args, kwargs = function.arguments()
+    jitted: JitFunction[..., Any] = jit(function, target=target, fast_math=fast_math)
+    return jitted, list(args), kwargs

@@ -1,0 +1,1 @@
+"""StableHLO that others wrote, as functions of stagec."""

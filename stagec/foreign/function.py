@@ -1,0 +1,196 @@
+"""`from_stablehlo`: a StableHLO program of anybody's as a function."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from typing import Any
+
+import numpy as np
+
+import stagec.foreign.collectives
+import stagec.foreign.control
+import stagec.foreign.custom_calls
+import stagec.foreign.elementwise
+import stagec.foreign.lapack
+import stagec.foreign.products
+import stagec.foreign.reductions
+import stagec.foreign.scatters
+import stagec.foreign.shapes
+import stagec.foreign.sorting  # noqa: F401  each registers its rules
+from passes import bindings
+from passes.types import numpy_dtype
+from stagec.api.arguments import ShapeDtypeStruct
+from stagec.api.jit import jit
+from stagec.core import errors, location
+from stagec.core.aval import ShapedArray
+from stagec.core.config import config
+from stagec.foreign import source
+from stagec.foreign.replay import Replay
+from stagec.foreign.site import refuse
+
+
+def from_stablehlo(module: str | bytes | os.PathLike[str], *, function: str = "main") -> Imported:
+    """A StableHLO program as a function that can be called, jitted, differentiated, batched and exported.
+
+    Each operation becomes one of `stagec.lax`, with stagec's guarantees: no index out of range reads or writes outside
+    of an array, no argument is overwritten.
+
+    Args:
+      module: MLIR text, MLIR bytecode, a portable artifact of StableHLO, or what `jax.export` serializes; or the path
+        of a file (str or os.PathLike) with one of these.
+      function: which of the module's functions to call.
+
+    Returns:
+      A function of as many arrays as the program's has parameters, which returns an array, or a tuple of several.
+      A program of `jax.export` takes and returns the containers that it was exported with.
+
+    Raises:
+      ArtifactError: this is no such module, or it is damaged.
+      UnsupportedError: an operation has no counterpart here; raised by the call that traces it.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> text = '''func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+    ...   %0 = stablehlo.sine %x : tensor<3xf32>
+    ...   %1 = stablehlo.multiply %0, %x : tensor<3xf32>
+    ...   return %1 : tensor<3xf32>
+    ... }'''
+    >>> f = stagec.from_stablehlo(text)
+    >>> f(snp.ones(3))
+    Array([0.84147096, 0.84147096, 0.84147096], dtype=float32)
+    >>> stagec.grad(lambda x: f(x).sum())(snp.ones(3))
+    Array([1.3817732, 1.3817732, 1.3817732], dtype=float32)
+    """
+    found = source.read(module)
+    return Imported(found, function)
+
+
+class Imported:
+    """What `stagec.from_stablehlo` returns: a function.
+
+    Attributes:
+      name: of the function in the module.
+      in_types, out_types: its parameters and results, as MLIR writes them.
+    """
+
+    def __init__(self, found: source.Source, function: str) -> None:
+        self._source = found
+        replay = Replay(found.module)
+        if function not in replay.functions:
+            names = ", ".join(replay.functions) or "none"
+            raise location.error(
+                errors.ArtifactError,
+                f"{found.name} has no function {function!r}",
+                [("functions", names, "")],
+            )
+        self.name = function
+        self.__name__ = self.__qualname__ = function
+        op = replay.functions[function]
+        type_ = op.attributes["function_type"].value
+        self._parameters = [_Parameter(op, i, t) for i, t in enumerate(type_.inputs)]
+        self.in_types = [str(t) for t in type_.inputs]
+        self.out_types = [str(t) for t in type_.results]
+        self._wide = any(name in text for text in (*self.in_types, *self.out_types) for name in _WIDE)
+
+        def run(*values: Any) -> Any:
+            with config.override(enable_x64=True):
+                results = replay.call(function, values)
+            return results[0] if len(results) == 1 else tuple(results)
+
+        run.__name__ = run.__qualname__ = function
+        self._jitted = jit(run)
+
+    @property
+    def wide(self) -> bool:
+        """Whether a parameter or a result has 64 bits, so that to trace a call needs `enable_x64`."""
+        return self._wide
+
+    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Positional and keyword arguments that describe a call, for `stagec.export` or `jit(...).lower`.
+
+        Raises:
+          ArgumentTypeError: a dimension is open, so that there is no single description.
+        """
+        leaves = []
+        for p in self._parameters:
+            if None in p.shape:
+                raise location.error(
+                    errors.ArgumentTypeError,
+                    f"{self.name}: {p.name} has an open dimension",
+                    [("parameter", p.text, "")],
+                    "describe the arguments yourself, with stagec.ShapeDtypeStruct",
+                )
+            leaves.append(ShapeDtypeStruct(p.shape, p.dtype))
+        exported = self._source.exported
+        return (tuple(leaves), {}) if exported is None else exported.arguments(leaves)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        kind = inspect.Parameter.POSITIONAL_ONLY
+        return inspect.Signature([inspect.Parameter(p.name, kind) for p in self._parameters])
+
+    def __repr__(self) -> str:
+        return f"<stagec.from_stablehlo: {self.name}({', '.join(self.in_types)}) -> ({', '.join(self.out_types)})>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        exported = self._source.exported
+        if exported is not None:
+            return exported.call(self._flat, args, kwargs)
+        if kwargs:
+            raise location.error(
+                errors.ArgumentTypeError, f"{self.name} takes no keywords, and was given {', '.join(kwargs)}"
+            )
+        return self._flat(*args)
+
+    def _flat(self, *args: Any) -> Any:
+        if len(args) != len(self._parameters):
+            raise location.error(
+                errors.ArgumentTypeError,
+                f"{self.name} takes {len(self._parameters)} arrays, not {len(args)}",
+                [(p.name, p.text, "") for p in self._parameters],
+            )
+        values = [p.fitted(value, self.name) for p, value in zip(self._parameters, args)]
+        if not self._wide:
+            return self._jitted(*values)
+        with config.override(enable_x64=True):
+            return self._jitted(*values)
+
+
+_WIDE = ("xi64>", "xf64>", "<i64>", "<f64>", "ui64>", "complex<f64>")
+
+
+class _Parameter:
+    """One parameter: what fits it."""
+
+    def __init__(self, op: Any, number: int, type_: Any) -> None:
+        self.name = f"arg{number}"
+        self.text = str(type_)
+        if not isinstance(type_, bindings.ir.RankedTensorType):
+            raise refuse(op, f"has a parameter of type {type_}, which is not an array of known rank")
+        try:
+            self.dtype = numpy_dtype(type_.element_type)
+        except TypeError as error:
+            raise refuse(op, f"has a parameter of a type that stagec does not have: {error}") from None
+        self.shape = tuple(None if type_.is_dynamic_dim(i) else type_.shape[i] for i in range(type_.rank))
+
+    def fitted(self, value: Any, function: str) -> Any:
+        """A call's argument as an array of the parameter's type."""
+        if isinstance(value, (bool, int, float, complex)):
+            value = np.asarray(value, self.dtype)
+        elif not hasattr(value, "dtype"):
+            value = np.asarray(value)
+            if value.dtype != self.dtype and value.dtype.kind in "biufc":
+                value = value.astype(self.dtype)
+        shape = tuple(value.shape)
+        fits = len(shape) == len(self.shape) and all(want in (None, have) for want, have in zip(self.shape, shape))
+        if not fits or value.dtype != self.dtype:
+            raise location.error(
+                errors.ArgumentTypeError,
+                f"{function}: {self.name} does not have the type of the module's parameter",
+                [
+                    ("given", ShapedArray.of(shape, value.dtype).short(), ""),
+                    ("parameter", self.text, ""),
+                ],
+                "convert it with `astype`, or reshape it",
+            )
+        return value

@@ -1,0 +1,159 @@
+"""Reductions, windows, and scans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec import lax
+from stagec.foreign.scatters import combine
+from stagec.foreign.site import Site, Value, rule
+
+
+def _pairwise(function: Callable[..., list[Value]]) -> Callable[[Any, Any], Any]:
+    """A region of two times as many numbers as one of two tuples."""
+    return lambda left, right: tuple(function(*left, *right))
+
+
+def _widened(values: Sequence[Value], initial: Sequence[Value]) -> list[Value]:
+    """Operands in the types that the reduction computes in: those of its initial values."""
+    return [x if x.dtype == i.dtype else lax.convert_element_type(x, i.dtype) for x, i in zip(values, initial)]
+
+
+@rule("reduce")
+def _reduce(site: Site, *operands: Value) -> list[Value]:
+    half = len(operands) // 2
+    initial = operands[half:]
+    values = _widened(operands[:half], initial)
+    return reduce_axes(values, initial, site.region(), site.ints("dimensions"))
+
+
+def reduce_axes(
+    values: Sequence[Value], initial: Sequence[Value], region: Callable[..., list[Value]], axes: Sequence[int]
+) -> list[Value]:
+    """Reduce several arrays of one shape along axes with a region."""
+    if len(values) == 1:
+        return [lax.reduce(values[0], initial[0], lambda a, b: region(a, b)[0], axes)]
+    return list(lax.reduce(tuple(values), tuple(initial), _pairwise(region), axes))
+
+
+class _Window:
+    """The windows of `reduce_window` and its kind."""
+
+    def __init__(self, site: Site, rank: int) -> None:
+        ones = (1,) * rank
+        self.sizes = site.ints("window_dimensions", ones)
+        self.strides = site.ints("window_strides", ones)
+        self.base = site.ints("base_dilations", ones)
+        self.dilation = site.ints("window_dilations", ones)
+        self.padding = site.pairs("padding", rank)
+
+    def padded(self, x: Value, value: Value) -> Value:
+        config = [(low, high, step - 1) for (low, high), step in zip(self.padding, self.base)]
+        return lax.pad(x, value, config)
+
+    def gathered(self, x: Value) -> Value:
+        """The elements of each window along new, last axes."""
+        rank = len(self.sizes)
+        for axis in range(rank):
+            length = x.shape[axis]
+            reach = (self.sizes[axis] - 1) * self.dilation[axis] + 1
+            count = max(0, (length - reach) // self.strides[axis] + 1) if length >= reach else 0
+            places = np.arange(count)[:, None] * self.strides[axis] + np.arange(self.sizes[axis]) * self.dilation[axis]
+            parts = lax.reshape(taken(x, places.reshape(-1), axis), self._split(x.shape, axis, count))
+            order = [i for i in range(len(parts.shape)) if i != axis + 1] + [axis + 1]
+            x = lax.transpose(parts, order)
+        return x
+
+    def _split(self, shape: Sequence[int], axis: int, count: int) -> tuple[int, ...]:
+        return (*shape[:axis], count, self.sizes[axis], *shape[axis + 1 :])
+
+
+def taken(x: Value, places: np.ndarray[Any, Any], axis: int) -> Value:
+    """The elements at known places along an axis."""
+    rest = [i for i in range(len(x.shape)) if i != axis]
+    numbers = lax.GatherDimensionNumbers(offset_dims=tuple(rest), collapsed_slice_dims=(axis,), start_index_map=(axis,))
+    sizes = [1 if i == axis else n for i, n in enumerate(x.shape)]
+    return lax.gather(x, places[:, None].astype(np.int32), numbers, sizes, mode="clip")
+
+
+@rule("reduce_window")
+def _reduce_window(site: Site, *operands: Value) -> list[Value]:
+    half = len(operands) // 2
+    initial = operands[half:]
+    values = _widened(operands[:half], initial)
+    region = site.region()
+    rank = len(values[0].shape)
+    window = _Window(site, rank)
+    if half == 1:
+        return [
+            lax.reduce_window(
+                values[0],
+                initial[0],
+                lambda a, b: region(a, b)[0],
+                window.sizes,
+                window.strides,
+                window.padding,
+                window.base,
+                window.dilation,
+            )
+        ]
+    parts = [window.gathered(window.padded(x, i)) for x, i in zip(values, initial)]
+    return reduce_axes(parts, initial, region, range(rank, 2 * rank))
+
+
+@rule("select_and_scatter")
+def _select_and_scatter(site: Site, x: Value, source: Value, initial: Value) -> Value:
+    """Each window of `x` selects an element, to whose place its element of `source` is added, or so."""
+    window = _Window(site, len(x.shape))
+    select = site.region(0)
+    count = int(np.prod(x.shape, dtype=np.int64))
+    # Places in the padding are `count`, and never selected while there is another.
+    places = lax.reshape(lax.iota(np.int32, count), x.shape)
+    nowhere = np.asarray(count, np.int32)
+    values = window.gathered(window.padded(x, np.zeros((), x.dtype)))
+    where = window.gathered(window.padded(places, nowhere))
+
+    def better(left: Any, right: Any) -> Any:
+        (a, i), (b, j) = left, right
+        first = lax.bitwise_or(lax.eq(j, nowhere), lax.bitwise_and(lax.ne(i, nowhere), select(a, b)[0]))
+        return lax.select(first, a, b), lax.select(first, i, j)
+
+    rank = len(x.shape)
+    axes = range(rank, 2 * rank)
+    _, chosen = lax.reduce((values, where), (np.zeros((), x.dtype), nowhere), better, tuple(axes))
+    base = lax.full((count,), initial, x.dtype) if isinstance(initial, np.ndarray) else lax.broadcast(initial, (count,))
+    numbers = lax.ScatterDimensionNumbers(
+        update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)
+    )
+    total = int(np.prod(source.shape, dtype=np.int64))
+    flat = combine(site, 1, [base], lax.reshape(chosen, (total, 1)), [lax.reshape(source, (total,))], numbers)
+    return lax.reshape(flat[0], x.shape)
+
+
+@rule("chlo.scan")
+def _scan(site: Site, *operands: Value) -> list[Value]:
+    """`chlo.scan`: a region over (inputs, carries) along one axis; outputs and last carries are the results."""
+    axis = site.integer("dimension")
+    reverse = site.boolean("is_reverse")
+    block = site.region_block()
+    carries = len(operands) - _inputs_of_scan(site, len(operands))
+    inputs, state = operands[: len(operands) - carries], operands[len(operands) - carries :]
+    region = site.region()
+    del block
+
+    def step(carry: Any, xs: Any) -> Any:
+        found = region(*xs, *carry)
+        return tuple(found[len(found) - carries :]), tuple(found[: len(found) - carries])
+
+    moved = tuple(lax.transpose(x, [axis, *[i for i in range(len(x.shape)) if i != axis]]) for x in inputs)
+    last, outputs = lax.scan(step, tuple(state), moved, reverse=reverse)
+    back = [lax.transpose(y, [*range(1, axis + 1), 0, *range(axis + 1, len(y.shape))]) for y in outputs]
+    return [*back, *last]
+
+
+def _inputs_of_scan(site: Site, operands: int) -> int:
+    sizes = site.ints("operandSegmentSizes") or site.ints("operand_segment_sizes")
+    return sizes[0] if sizes else operands // 2

@@ -1,0 +1,83 @@
+"""A StableHLO module run on values: on tracers it is recorded, operation by operation, as calls of `stagec.lax`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from passes import match
+from passes.errors import InterpretError
+from passes.numeric.interpreter import evaluate
+from stagec.foreign.site import RULES, Site, Value, refuse
+
+# Shapes and the like are computed while tracing; larger arrays are left to the program.
+_SMALL = 64
+# What may follow from known numbers without a region or a result of open shape.
+_FOLDED = frozenset(
+    f"stablehlo.{name}"
+    for name in "add subtract multiply divide remainder maximum minimum convert reshape concatenate slice compare "
+    "select broadcast_in_dim negate and or not xor clamp abs sign iota".split()
+)
+
+
+class Replay:
+    """Runs functions of a module.
+
+    Args:
+      module: an `ir.Module` in StableHLO.
+    """
+
+    def __init__(self, module: Any) -> None:
+        self.functions: dict[str, Any] = dict(match.functions(module))
+
+    def call(self, name: str, values: Sequence[Value]) -> list[Value]:
+        """Run a function of the module.
+
+        Args:
+          name: of the function.
+          values: one for each parameter.
+        """
+        return self.block(self.functions[name].regions[0].blocks[0], values, {})
+
+    def block(self, block: Any, values: Sequence[Value], outer: dict[Any, Value]) -> list[Value]:
+        """Run a block: what it returns, given its arguments and the values around it."""
+        env = dict(outer)
+        env.update(zip(block.arguments, values, strict=True))
+        operations = list(block.operations)
+        for op in operations[:-1]:
+            op = op.operation
+            results = self._results(op, [env[v] for v in op.operands], env)
+            env.update(zip(op.results, results, strict=True))
+        return [env[v] for v in operations[-1].operation.operands]
+
+    def value(self, value: Any, env: dict[Any, Value]) -> Value:
+        """A value of a block, computed from what it needs; `env` is added to."""
+        if value not in env:
+            op = value.owner
+            results = self._results(op, [self.value(v, env) for v in op.operands], env)
+            env.update(zip(op.results, results, strict=True))
+        return env[value]
+
+    def _results(self, op: Any, operands: list[Value], env: dict[Any, Value]) -> list[Value]:
+        known = _folded(op, operands)
+        if known is not None:
+            return known
+        rule = RULES.get(op.name)
+        if rule is None:
+            raise refuse(op, "is not an operation that stagec has")
+        found = rule(Site(op, self, env), *operands)
+        return list(found) if isinstance(found, list) else [found]
+
+
+def _folded(op: Any, operands: list[Value]) -> list[Value] | None:
+    if op.name not in _FOLDED or not operands:
+        return None
+    for value in operands:
+        if not isinstance(value, np.ndarray) or value.size > _SMALL or value.dtype.kind not in "iub":
+            return None
+    try:
+        return list(evaluate(op, operands))
+    except (InterpretError, ValueError):
+        return None

@@ -1,0 +1,142 @@
+"""Operations that move elements, and those whose shapes are operands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from passes.numeric.interpreter import evaluate
+from stagec import lax
+from stagec.foreign.site import Site, Value, rule
+
+
+@rule("constant", "chlo.constant")
+def _constant(site: Site) -> Value:
+
+    site.dtype()
+    return evaluate(site.op, [])[0]
+
+
+@rule("iota")
+def _iota(site: Site) -> Value:
+    return lax.broadcasted_iota(site.dtype(), site.shape(), site.integer("iota_dimension"))
+
+
+@rule("dynamic_iota")
+def _dynamic_iota(site: Site, shape: Value) -> Value:
+    return lax.broadcasted_iota(site.dtype(), _numbers(site, shape, "shape"), site.integer("iota_dimension"))
+
+
+@rule("reshape")
+def _reshape(site: Site, x: Value) -> Value:
+    return lax.reshape(x, site.shape())
+
+
+@rule("dynamic_reshape", "chlo.dynamic_reshape")
+def _dynamic_reshape(site: Site, x: Value, shape: Value) -> Value:
+    return lax.reshape(x, _numbers(site, shape, "shape"))
+
+
+@rule("broadcast_in_dim")
+def _broadcast_in_dim(site: Site, x: Value) -> Value:
+    return lax.broadcast_in_dim(x, site.shape(), site.ints("broadcast_dimensions"))
+
+
+@rule("dynamic_broadcast_in_dim")
+def _dynamic_broadcast_in_dim(site: Site, x: Value, shape: Value) -> Value:
+    return lax.broadcast_in_dim(x, _numbers(site, shape, "shape"), site.ints("broadcast_dimensions"))
+
+
+@rule("broadcast")
+def _broadcast(site: Site, x: Value) -> Value:
+    return lax.broadcast(x, site.ints("broadcast_sizes"))
+
+
+@rule("transpose")
+def _transpose(site: Site, x: Value) -> Value:
+    return lax.transpose(x, site.ints("permutation"))
+
+
+@rule("reverse")
+def _reverse(site: Site, x: Value) -> Value:
+    return lax.rev(x, site.ints("dimensions"))
+
+
+@rule("concatenate")
+def _concatenate(site: Site, *parts: Value) -> Value:
+    return lax.concatenate(parts, site.integer("dimension"))
+
+
+@rule("slice")
+def _slice(site: Site, x: Value) -> Value:
+    return lax.slice(x, site.ints("start_indices"), site.ints("limit_indices"), site.ints("strides"))
+
+
+@rule("real_dynamic_slice")
+def _real_dynamic_slice(site: Site, x: Value, starts: Value, limits: Value, strides: Value) -> Value:
+    strides = _numbers(site, strides, "strides")
+    if all(isinstance(v, np.ndarray) for v in (starts, limits)):
+        return lax.slice(x, _numbers(site, starts, "starts"), _numbers(site, limits, "limits"), strides)
+    # Only the length has to be known: that of the result's type.
+    sizes = [(length - 1) * step + 1 if length else 0 for length, step in zip(site.shape(), strides)]
+    parts = [lax.index_in_dim(starts, i, keepdims=False) for i in range(len(sizes))]
+    part = lax.dynamic_slice(x, [_not_negative(s) for s in parts], sizes, allow_negative_indices=False)
+    return lax.slice(part, [0] * len(sizes), sizes, strides)
+
+
+@rule("pad")
+def _pad(site: Site, x: Value, value: Value) -> Value:
+    low, high = site.ints("edge_padding_low"), site.ints("edge_padding_high")
+    return lax.pad(x, value, list(zip(low, high, site.ints("interior_padding"))))
+
+
+@rule("dynamic_pad")
+def _dynamic_pad(site: Site, x: Value, value: Value, low: Value, high: Value, interior: Value) -> Value:
+    parts = [_numbers(site, v, "padding") for v in (low, high, interior)]
+    return lax.pad(x, value, list(zip(*parts)))
+
+
+@rule("dynamic_slice")
+def _dynamic_slice(site: Site, x: Value, *starts: Value) -> Value:
+    return lax.dynamic_slice(
+        x, [_not_negative(s) for s in starts], site.ints("slice_sizes"), allow_negative_indices=False
+    )
+
+
+@rule("dynamic_update_slice")
+def _dynamic_update_slice(site: Site, x: Value, update: Value, *starts: Value) -> Value:
+    return lax.dynamic_update_slice(x, update, [_not_negative(s) for s in starts], allow_negative_indices=False)
+
+
+def _not_negative(start: Value) -> Value:
+    """The start of a slice, which StableHLO moves into the array."""
+    return start if start.dtype.kind == "u" else lax.max(start, np.zeros((), start.dtype))
+
+
+@rule("get_dimension_size")
+def _get_dimension_size(site: Site, x: Value) -> Value:
+    return np.asarray(x.shape[site.integer("dimension")], np.int32)
+
+
+@rule("set_dimension_size")
+def _set_dimension_size(site: Site, x: Value, size: Value) -> Value:
+    axis = site.integer("dimension")
+    length = int(site.known(size, "size"))
+    if not 0 <= length <= x.shape[axis]:
+        raise site.refusal(f"sets axis {axis} of length {x.shape[axis]} to {length}")
+    return lax.slice_in_dim(x, 0, length, axis=axis)
+
+
+def _numbers(site: Site, value: Value, what: str) -> tuple[int, ...]:
+    return tuple(int(v) for v in site.known(value, what).reshape(-1))
+
+
+@rule("tuple")
+def _tuple(site: Site, *values: Value) -> tuple[Any, ...]:
+    return tuple(values)
+
+
+@rule("get_tuple_element")
+def _get_tuple_element(site: Site, values: tuple[Any, ...]) -> Value:
+    return values[site.integer("index")]

@@ -1,0 +1,88 @@
+"""Files that are no modules, or damaged ones: an error, never a crash."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from test_modules_of_jax import program
+
+import stagec
+from stagec.foreign import jax_export
+from stagec.foreign.bytecode import Damaged, without_unknown
+
+
+@pytest.mark.parametrize(
+    "given", ["", "garbage\n", "func.func @main(", b"", b"ML\xefR", b"ML\xefR\x0dno", b"\xff" * 60]
+)
+def test_what_is_no_module_is_refused(given: object) -> None:
+    with pytest.raises((stagec.errors.ArtifactError, FileNotFoundError)):
+        stagec.from_stablehlo(given)
+
+
+@pytest.mark.parametrize("given", [None, 3, ["x"]])
+def test_what_is_neither_text_nor_bytes_is_refused(given: object) -> None:
+    with pytest.raises(stagec.errors.ArgumentTypeError, match="takes MLIR"):
+        stagec.from_stablehlo(given)
+
+
+def test_a_missing_file_is_named() -> None:
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.mlir"):
+        stagec.from_stablehlo("nowhere.mlir")
+
+
+def test_a_function_that_is_not_there_is_named() -> None:
+    with pytest.raises(stagec.errors.ArtifactError, match="no function 'other'"):
+        stagec.from_stablehlo("func.func @main() { return }\n", function="other")
+
+
+def test_containers_with_flipped_bits_are_read_or_refused() -> None:
+    data = program("loss")
+    numbers = random.Random(0)
+    outcomes = set()
+    for _ in range(2000):
+        damaged = bytearray(data)
+        damaged[numbers.randrange(len(data))] ^= 1 << numbers.randrange(8)
+        try:
+            outcomes.add(type(jax_export.read(bytes(damaged), "file")))
+        except stagec.errors.ArtifactError:
+            outcomes.add(stagec.errors.ArtifactError)
+    assert outcomes >= {jax_export.Exported, stagec.errors.ArtifactError}
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("refused_class", "objects of the class Pair"), ("refused_devices", "exported for 2 devices")]
+)
+def test_what_cannot_be_had_is_named(name: str, what: str) -> None:
+    with pytest.raises(stagec.errors.ArtifactError, match=what):
+        stagec.from_stablehlo(program(name))
+
+
+def test_sections_with_flipped_bits_are_copied_or_refused() -> None:
+    exported = jax_export.read(program("cholesky"), "file")
+    assert exported is not None
+    data = exported.module
+    assert without_unknown(data, lambda _: True) == data
+    assert without_unknown(data, lambda name: name != "sdy") != data
+    numbers = random.Random(0)
+    refused = 0
+    for _ in range(500):
+        damaged = bytearray(data)
+        damaged[numbers.randrange(4, len(data))] ^= 1 << numbers.randrange(8)
+        try:
+            without_unknown(bytes(damaged), lambda name: name != "sdy")
+        except Damaged:
+            refused += 1
+    assert refused
+
+
+def test_bytecode_that_crashes_the_parser_is_refused() -> None:
+    # Each cost a process, or kept one busy for ever, when it was parsed where it was read.
+    exported = jax_export.read(program("loss"), "file")
+    assert exported is not None
+    damaged = bytearray(exported.module)
+    damaged[len(damaged) // 2] ^= 0x40
+    try:
+        stagec.from_stablehlo(bytes(damaged))
+    except stagec.errors.ArtifactError as error:
+        assert "can be read here" in str(error)
