@@ -10,7 +10,7 @@ import passes
 import stagec
 import stagec.numpy as snp
 from passes import bindings
-from passes.numeric import interpret
+from passes.numeric.interpreter import interpret
 from stagec import lax
 
 EPS = {np.complex64: np.finfo(np.float32).eps, np.complex128: np.finfo(np.float64).eps}
