@@ -1,4 +1,4 @@
-"""Reductions: a row for each combining operation, the positions of extremes, and a general one."""
+"""Reductions: a row for each combining operation, and the positions of extremes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How rows say their derivatives, transposes and batched forms, and the rules that families share."""
+"""Derivatives and transposes that families of rows share, and the rows that sum and negate them: `add` and `neg`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that move elements and compute nothing: broadcast, reshape, transpose, reverse."""
+"""Moving elements without computing: broadcast, reshape, squeeze, transpose, reverse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constructors for rows of the primitive table: they derive the rules that a family shares."""
+"""The constructor of elementwise rows, and their batching rule."""
 
 from __future__ import annotations
 
