@@ -1,8 +1,8 @@
 """Builders of StableHLO ops.
 
 Each takes `loc=`; left out, the op gets the ambient location, which the pattern
-driver sets to that of the op being replaced. With neither, MLIR raises: no op is
-born without a location.
+driver sets to that of the op being replaced. With neither, MLIR raises: every op
+has a location.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def op(
 
 
 def _learn(name: str, context: Any) -> None:
-    """Remember the name of an op that a dialect beside StableHLO and CHLO has."""
+    """Remember the name of an op of another dialect than StableHLO and CHLO."""
     if context.is_registered_operation(name):
         _known.add(name)
     elif not context.allow_unregistered_dialects:

@@ -101,7 +101,7 @@ def _array_of(op: Any) -> np.ndarray:
     dtype, shape = numpy_dtype(type_.element_type), tuple(type_.shape)
     if dtype.kind in "biuf" and dtype.itemsize * 8 >= 8 and dtype.isbuiltin == 1:
         return np.asarray(op.operation.attributes["value"]).astype(dtype, copy=False).reshape(shape)
-    # The bindings cannot hand out complex, bf16 or 4-bit elements: read the text.
+    # The bindings cannot return complex, bf16 or 4-bit elements: read the text.
     text = op.operation.get_asm()
     return parse_dense(text, dtype, shape)
 
@@ -196,7 +196,7 @@ def is_splat(value: Any, number: complex) -> bool:
 
 
 def operations_in(root: Any, *names: str) -> list[Any]:
-    """The operations inside of one, each before those inside of it; those of the given names, or all."""
+    """The operations in a module or in an operation's regions, outer ones first; those of the given names, or all."""
     found: list[Any] = []
     wanted, advance = frozenset(names), bindings.ir.WalkResult.ADVANCE
 
@@ -232,7 +232,7 @@ def is_inside(block: Any, operation: Any) -> bool:
 
 
 def outside(op: Any) -> list[Any]:
-    """What the regions of an operation use of the outside."""
+    """The values that the regions of an operation capture."""
     found: dict[Any, None] = {}
     inside: set[Any] = set()
     stack = [op]
@@ -249,14 +249,14 @@ def outside(op: Any) -> list[Any]:
 
 
 def before_barriers(value: Any) -> Any:
-    """What a value is, before barriers."""
+    """The value that passes through barriers to this one."""
     while (barrier := producer(value, "stablehlo.optimization_barrier")) is not None:
         value = barrier.operation.operands[list(barrier.operation.results).index(value)]
     return value
 
 
 def host_operations(module: Any, *names: str) -> list[Any]:
-    """The operations of a module that are not in kernels, each before those inside of it; those of the names, or all.
+    """The operations of a module that are not in kernels, outer ones first; those of the given names, or all.
 
     Kernels have thousands, and views of them would import the Python modules of their dialects.
     """
@@ -276,7 +276,7 @@ def host_operations(module: Any, *names: str) -> list[Any]:
     return found if wanted else found[1:]
 
 
-# What the names of functions begin with that are Python's, of the process that runs the program.
+# The prefix of the names of Python functions that the process that runs the program has.
 HOST_MODULE = "host."
 
 

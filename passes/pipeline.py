@@ -18,14 +18,14 @@ from passes.patterns import Pattern, apply, code_text, digest, selected
 
 @dataclasses.dataclass(frozen=True)
 class PassOptions:
-    """What a pass may depend on besides the module.
+    """What a pass may depend on in addition to the module.
 
     Attributes:
       fast_math: allow laws that can change bits.
       laws: what the target needs rewritten, by a name in `passes.pipeline.LAWS`; those of `"cpu"` form kernels, too.
       doubles: whether the target computes in float64.
       machine: the architecture of a CPU, as `platform.machine` calls it; empty if unknown.
-      features: what a CPU has besides, in the Linux kernel's spelling.
+      features: the CPU's extensions, in the Linux kernel's spelling.
     """
 
     fast_math: bool = False

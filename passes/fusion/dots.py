@@ -57,7 +57,7 @@ def transpose_of_dot(op: Any) -> Any:
     left = len(shape_of(inner.lhs)) - batch - len(dims.lhs_contract)
     right = len(shape_of(inner.rhs)) - batch - len(dims.rhs_contract)
     exchanged = (*range(batch), *range(batch + left, batch + left + right), *range(batch, batch + left))
-    # With one side empty the exchange is the identity, which would fire for ever.
+    # With one side empty the exchange is the identity, which would match forever.
     if not left or not right or attrs.ints(op, "permutation") != exchanged:
         return None
     return build.dot_general(
@@ -87,7 +87,7 @@ MAX_MERGED_ELEMENTS = 1 << 16
 
 
 def merge_shared_lhs(module: Any) -> int:
-    """x @ W1, x @ W2, ... -> slices of x @ [W1 W2 ...]; returns how many products went.
+    """x @ W1, x @ W2, ... -> slices of x @ [W1 W2 ...]; returns how many products are gone.
 
     For products of one block that share the left operand and the dimension
     numbers, have one free dimension on the right, and whose right operands are

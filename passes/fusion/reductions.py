@@ -10,7 +10,7 @@ from passes.match import producer, shape_of, single_op, size_of
 
 
 def merge_reductions(module: Any) -> int:
-    """reduce(x, f), reduce(x, g) over the same dimensions -> one reduce of both; returns how many went.
+    """reduce(x, f), reduce(x, g) over the same dimensions -> one reduce of both; returns how many are gone.
 
     The same combinations of the same elements; the compiler may add floats up in
     another order, as it may for each alone. Reductions that follow one another
@@ -37,7 +37,7 @@ def _merge_block(block: Any) -> int:
 
 def _merge(ops: list[Any], dimensions: tuple[int, ...]) -> None:
     ir = bindings.ir
-    # Initial values are constants, which can move up; so the first op's place is right for all.
+    # Initial values are constants, which can move up; so all can take the place of the first op.
     first = ops[0]
     location = ir.Location.fused([op.operation.location for op in ops])
     names = [str(single_op(op.operation.regions[0])) for op in ops]
@@ -50,7 +50,7 @@ def _merge(ops: list[Any], dimensions: tuple[int, ...]) -> None:
         op.operation.erase()
 
 
-# Where less is computed, what a kernel more costs is not won back.
+# For fewer elements, another kernel costs more than it saves.
 _LARGE = 1 << 13
 _NEAR = 24  # how many operations are looked at on either side
 
@@ -58,8 +58,8 @@ _NEAR = 24  # how many operations are looked at on either side
 def compute_once(module: Any) -> int:
     """Put a barrier on f(x) in f(x) / sum(f(x)); returns how many.
 
-    The compiler makes one kernel of it, which computes f(x) for the sum and then again. Behind a barrier
-    f(x) is made once, and read twice. Measured for a softmax on llvm-cpu: 1.2 times as fast for rows of
+    The compiler makes one kernel of it, which computes f(x) for the sum and then again. After a barrier
+    f(x) is computed once, and read twice. Measured for a softmax on llvm-cpu: 1.2 times as fast for rows of
     1024, and 30 times for rows of 1000, which the one kernel takes element by element.
     """
     return sum(_compute_once_in(block) for block in blocks_inside_out(module.operation))
@@ -94,7 +94,7 @@ def _takes_a_function(value: Any) -> bool:
 
 
 def _is_read_after(value: Any, reduction: Any) -> bool:
-    """Whether `value` meets a result of its reduction again."""
+    """Whether an operation combines `value` with a result of its reduction."""
     others = {use.owner.operation for use in value.uses if use.owner.operation.results} - {reduction}
     near = [use.owner.operation for result in reduction.results for use in result.uses] if others else []
     for op in near:

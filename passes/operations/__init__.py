@@ -8,6 +8,7 @@ A pass that depends on a property of operations asks their records; what it does
 from __future__ import annotations
 
 import difflib
+import functools
 from typing import Any
 
 from passes.errors import UnknownOpError, caller, message
@@ -64,6 +65,7 @@ CONTROL = where(is_control=True)
 IN_PLACE = tuple(sorted(row.name for row in TABLE.values() if row.written))
 
 
+@functools.cache
 def names(dialect: str) -> frozenset[str]:
     """The full names of a dialect's operations; empty for a dialect that is not in the table."""
     return frozenset(name for name, row in TABLE.items() if row.dialect == dialect)

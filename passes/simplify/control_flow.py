@@ -1,4 +1,4 @@
-"""Control flow whose way is known, and ops that nothing reads."""
+"""Branches that are known, and loops that never run."""
 
 from __future__ import annotations
 
