@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import passes
 import stagec
 import stagec.numpy as snp
-from passes import numeric
+from passes.numeric import interpreter
 from stagec import lax
 from stagec.core.graph import replay
 
@@ -248,9 +248,9 @@ def check_up_to_the_compiler(program):
     from stagec.lowering.lower import lower
 
     module = lower(traced.graph.graph)
-    check("lowered", steps, inputs, expected, numeric.interpret(module, *inputs))
+    check("lowered", steps, inputs, expected, interpreter.interpret(module, *inputs))
     passes.run(module, "default")
-    check("optimized", steps, inputs, expected, numeric.interpret(module, *inputs))
+    check("optimized", steps, inputs, expected, interpreter.interpret(module, *inputs))
     return function
 
 

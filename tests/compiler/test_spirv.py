@@ -7,8 +7,9 @@ from iree.compiler import ir
 import passes
 import stagec
 import stagec.numpy as snp
-from passes import bindings, numeric
+from passes import bindings
 from passes.legalize.separate import read_sorted, separate
+from passes.numeric import interpreter
 from stagec import lax
 from stagec.backends import Target
 from stagec.compiler import driver, ready
@@ -99,11 +100,11 @@ def test_a_race_that_nothing_mends_is_an_error():
 def test_separate_programs_mean_the_same():
     module = parsed(UPDATES)
     arguments = np.array([3, 1, 2, 9, 8, 7], np.int32), np.array(2, np.int32)
-    before = numeric.interpret(module, *arguments)
+    before = interpreter.interpret(module, *arguments)
     with module.context:
         assert separate(module) == 4
     assert module.operation.verify()
-    for expected, actual in zip(before, numeric.interpret(module, *arguments), strict=True):
+    for expected, actual in zip(before, interpreter.interpret(module, *arguments), strict=True):
         np.testing.assert_array_equal(actual, expected)
 
 
@@ -220,7 +221,7 @@ def test_what_a_sort_moves_along_may_have_any_dtype(ignored):
     assert module.operation.verify()
     x = np.array([3, 1, 2, -5, 0, 9], np.float32)
     kinds = {"complex<f32>": np.complex64, "i1": np.bool_, "f16": np.float16, "ui8": np.uint8}
-    (result,) = numeric.interpret(module, x, np.ones(6, kinds[ignored]))
+    (result,) = interpreter.interpret(module, x, np.ones(6, kinds[ignored]))
     np.testing.assert_array_equal(result, np.sort(x))
 
 
