@@ -35,7 +35,7 @@ class Job:
     """One piece of work.
 
     Attributes:
-      abandoned: nobody waits for it any more, and it should end soon.
+      abandoned: no thread waits for it any more, and it should end soon.
     """
 
     def __init__(self, work: Callable[[], Any]) -> None:
@@ -142,7 +142,7 @@ def _wait_for_helpers() -> None:
 
 
 def _begin_anew() -> None:
-    """There are none of the parent's helpers in a forked child; who waits for one is told."""
+    """In a forked child there are no helpers of the parent; what waits for one gets an error."""
     global _process
     _process = object()
     _helpers.clear()

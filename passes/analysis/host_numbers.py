@@ -34,7 +34,7 @@ class HostNumbers:
 
     def __init__(self, function: Any) -> None:
         self.depth: dict[Any, int] = {}
-        # What each candidate follows from, and in how many loops it is used for that.
+        # The values that each candidate is computed from, and in how many loops that is done.
         self._needs: dict[Any, list[tuple[Any, int]]] = {}
         for block in function.regions[0].blocks:
             for argument in block.arguments:

@@ -9,9 +9,9 @@ from passes.match import functions
 from passes.operations import Memory
 
 ATTRIBUTE = "iree.abi.output"
-# Of an argument that the caller gave up, though no result may be written over it while the compiler decides when.
+# On a donated argument that no result may be written over, since the compiler would decide when.
 DONATED = "stagec.donated"
-# Of a call of a kernel: the operands of which an element is read only before the same element of a result is written.
+# On a call of a kernel: the operands of which an element is only read before that element of a result is written.
 OWN_PLACES = "stagec.own_places"
 
 

@@ -12,7 +12,6 @@ from passes.legalize import (
     floats,
     integers,
     loops,
-    narrow,
     precision,
     scatters,
     slices,
@@ -20,6 +19,7 @@ from passes.legalize import (
     spirv,
     unsigned,
     updates,
+    widening,
     windows,
 )
 from passes.legalize.expressions import Arithmetic, arithmetic
@@ -38,7 +38,7 @@ _COMMON: list[Pattern] = [
     *slices.PATTERNS,
     *windows.PATTERNS,
 ]
-PATTERNS_CPU: list[Pattern] = [*convolutions.PATTERNS, *narrow.PATTERNS, *precision.PATTERNS, *_COMMON]
+PATTERNS_CPU: list[Pattern] = [*convolutions.PATTERNS, *widening.PATTERNS, *precision.PATTERNS, *_COMMON]
 _GPUS: list[Pattern] = [*scatters.PATTERNS_GPU, *_COMMON, *complexes.MEMORY, *updates.PATTERNS]
 PATTERNS_GPU: list[Pattern] = [*_GPUS, *complexes.PRODUCTS]
 PATTERNS_SPIRV: list[Pattern] = [*convolutions.PATTERNS_SPIRV, *spirv.PATTERNS, *_GPUS]

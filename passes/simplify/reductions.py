@@ -79,7 +79,7 @@ def reduce_of_pad(op: Any) -> Any:
 
 
 def _changes_nothing(name: str, number: Any, initial: Any) -> bool:
-    """Whether a number may be left out of what is combined, `initial` being one of it."""
+    """Whether combining a number in addition to `initial` changes no result."""
     kind = number.dtype
     if name == "stablehlo.add":
         return bool(number == 0) and (kind.kind in "iub" or bool(np.signbit(number)) or not np.signbit(initial))
@@ -89,7 +89,7 @@ def _changes_nothing(name: str, number: Any, initial: Any) -> bool:
         return bool(number == 0)
     if name == "stablehlo.and":
         return bool(~number == 0)
-    # Whatever lies on the side of the initial value.
+    # Any number to which the initial value is preferred.
     if name == "stablehlo.maximum":
         return bool(number <= initial) and number != 0
     return name == "stablehlo.minimum" and bool(number >= initial) and number != 0

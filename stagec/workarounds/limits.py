@@ -67,9 +67,9 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<2x1xi32>, %u: tensor<2xf32>) -> te
         symptom=Symptom.SLOW,
         fault="IREE has no vectors for reductions of booleans, and for extremes, roots and roundings of 16-bit floats",
         guard="computes them on bytes and on float32",
-        hooks=("passes.legalize.narrow:reduce_wider", "passes.legalize.narrow:half_in_single"),
+        hooks=("passes.legalize.widening:reduce_wider", "passes.legalize.widening:half_in_single"),
         upstream="none found (searched: i1 reduction not vectorized llvm-cpu)",
-        shown_by="a matter of time; `tests/passes/legalize/test_legalize_narrow.py` shows the rewrite",
+        shown_by="a matter of time; `tests/passes/legalize/test_legalize_widening.py` shows the rewrite",
     ),
     Workaround(
         id="rare-branches",
