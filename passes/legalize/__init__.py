@@ -22,8 +22,8 @@ from passes.legalize import (
     widening,
     windows,
 )
+from passes.legalize.disable_fusion import read_sorted
 from passes.legalize.expressions import Arithmetic, arithmetic
-from passes.legalize.separate import read_sorted
 from passes.patterns import Pattern, apply
 from passes.pipeline import Pass, PassOptions
 
@@ -63,7 +63,7 @@ def _apply_laws(module: Any, options: PassOptions) -> dict[str, int]:
         )
         for name, count in apply(module, laws).items():
             hits[name] = hits.get(name, 0) + count
-    hits |= control_flow.keep_apart(module, freed=True)
+    hits |= control_flow.resolve_hazards(module, freed=True)
     return hits | read_sorted(module) if for_spirv else hits
 
 
@@ -73,7 +73,7 @@ def _memory(module: Any, options: PassOptions) -> dict[str, int]:
     # An update of complex numbers becomes a choice, which has laws of its own.
     return {
         **apply(module, [*complexes.PATTERNS, *complexes.MEMORY, *updates.PATTERNS]),
-        **control_flow.keep_apart(module),
+        **control_flow.resolve_hazards(module),
     }
 
 

@@ -1,8 +1,8 @@
-"""Arrays that are updated in place beside control flow that reads them or gives them back.
+"""In-place hazards of control flow: arrays that are updated in place and that a loop or a conditional reads or returns.
 
 The CPU backend runs control flow between its kernels. It takes an update in
-place that follows a loop or a choice for independent of it, and runs it first,
-even if the loop or the choice reads the same memory; and it does not see that a
+place that follows a loop or a conditional for independent of it, and runs it first,
+even if the loop or the conditional reads the same memory; and it does not see that a
 result may be the memory of what went in, or of another result. What is computed
 from constants alone it makes once, for all updates and loops that begin with it.
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 from passes import bindings, build
 from passes.analysis.aliases import is_view, memory, shared_by, written
-from passes.legalize.memory import apart, is_apart
+from passes.legalize.memory import force_copy, is_forced_copy
 from passes.match import (
     block_of,
     constant_of,
@@ -32,11 +32,11 @@ from passes.operations import CHOICES, CONTROL, IN_PLACE
 _CONTROL = (*CONTROL, "func.call")
 
 
-def keep_apart(module: Any, freed: bool = False) -> dict[str, int]:
-    """Give control flow and the updates beside it memory of their own. Exact.
+def resolve_hazards(module: Any, freed: bool = False) -> dict[str, int]:
+    """Force copies of what control flow reads and an update writes. Exact.
 
     Args:
-      freed: the device refuses to read memory that was freed. The compiler frees what a choice gives back,
+      freed: the device refuses to read memory that was freed. The compiler frees what a conditional returns,
         though it may be the memory of a value from before; on the CPU memory is only counted.
 
     Returns:
@@ -51,7 +51,7 @@ def keep_apart(module: Any, freed: bool = False) -> dict[str, int]:
         flow = [op for op in found if op.name in _CONTROL]
         updates = [op for op in found if op.name in IN_PLACE]
         for op in updates:
-            _separate_from_constants(op, numbers, hits)
+            _copy_updated_constant(op, numbers, hits)
         for op in flow:
             if op.name == "stablehlo.while":
                 _own_results(op.regions[1].blocks[0], False, numbers, hits)
@@ -61,22 +61,22 @@ def keep_apart(module: Any, freed: bool = False) -> dict[str, int]:
         if not flow or not updates:
             continue
         for op in (o for o in flow if o.name == "stablehlo.while"):
-            _separate_state(op, numbers, hits)
+            _copy_state(op, numbers, hits)
         for op in flow:
-            _separate_later_updates(op, numbers, hits)
+            _copy_for_later_updates(op, numbers, hits)
         for op in updates:
-            _separate_from_later_uses(op, written(op), numbers, hits)
+            _copy_for_later_uses(op, written(op), numbers, hits)
     return hits
 
 
 def _copy(value: Any, before: Any, numbers: Iterator[int], hits: dict[str, int], reason: str) -> Any:
     hits[reason] = hits.get(reason, 0) + 1
     with bindings.ir.InsertionPoint(before), before.location:
-        return apart(value, next(numbers))
+        return force_copy(value, next(numbers))
 
 
-def _separate_from_constants(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
-    """What is computed from constants alone is not updated in place, with or without control flow beside it."""
+def _copy_updated_constant(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
+    """What is computed from constants alone is not updated in place, with or without control flow."""
     for i, value in written(op):
         if is_static(value) and _is_made_once(value):
             op.operands[i] = _copy(value, op, numbers, hits, "update_apart_from_constants")
@@ -88,7 +88,7 @@ def _is_made_once(value: Any) -> bool:
     The compiler makes it once for all that read it, whatever shapes they give it, and lets each of several updates
     and loops have it, at every call.
     """
-    if splat_of(value) is not None or is_apart(value):
+    if splat_of(value) is not None or is_forced_copy(value):
         return False
     found, stack = {value}, [value]
     while stack:
@@ -102,7 +102,7 @@ def _is_made_once(value: Any) -> bool:
 
 
 def _own_results(block: Any, freed: bool, numbers: Iterator[int], hits: dict[str, int]) -> None:
-    """A region gives back values that are made inside it, each of them once.
+    """A region returns values that are made inside it, each of them once.
 
     The compiler asks for the place and the size of a value in one region, and takes the answer for another one too.
     """
@@ -127,8 +127,8 @@ def _is_made_in(value: Any, block: Any) -> bool:
     return block_of(value) == block or is_inside(block_of(value), block.owner.operation)
 
 
-def _separate_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
-    """What is updated behind control flow is not what it reads: the smaller of the two becomes a copy."""
+def _copy_for_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
+    """What is updated after control flow is not what it reads: the smaller of the two becomes a copy."""
     later = list(itertools.dropwhile(lambda o: o.operation != op, op.block.operations))[1:]
     updates = [u for o in later for u in ((o.operation, *operations_in(o.operation)))]
     updates = [u for u in updates if u.name in IN_PLACE]
@@ -152,7 +152,7 @@ def _separate_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int
                     user.operands[use.operand_number] = copy
 
 
-def _separate_state(loop: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
+def _copy_state(loop: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
     """What a loop updates in place is nothing else's memory.
 
     The compiler makes a constant, and what follows from constants, once for all the loops that begin with it,
@@ -170,12 +170,10 @@ def _separate_state(loop: Any, numbers: Iterator[int], hits: dict[str, int]) -> 
             or any(not own.isdisjoint(memory(v, within=around)) for v in others)
         ):
             loop.operands[i] = _copy(value, loop, numbers, hits, "loop_state_apart")
-    _separate_from_later_uses(loop, updated, numbers, hits)
+    _copy_for_later_uses(loop, updated, numbers, hits)
 
 
-def _separate_from_later_uses(
-    op: Any, updated: list[tuple[int, Any]], numbers: Iterator[int], hits: dict[str, int]
-) -> None:
+def _copy_for_later_uses(op: Any, updated: list[tuple[int, Any]], numbers: Iterator[int], hits: dict[str, int]) -> None:
     """Beside control flow, what is needed after its update is copied before it.
 
     The compiler copies it too, but may then drop its own copy.

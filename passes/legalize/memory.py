@@ -26,8 +26,8 @@ def bits_as(value: Any, like: Any) -> Any:
     return build.convert(value, dtype)
 
 
-def is_apart(value: Any) -> bool:
-    """Whether `value` is a copy that `apart` made, for one use."""
+def is_forced_copy(value: Any) -> bool:
+    """Whether `value` is a copy that `force_copy` made, for one use."""
     spread = producer(value, "stablehlo.broadcast_in_dim")
     source = value if spread is None else spread.operation.operands[0]
     choice = producer(source, "stablehlo.select")
@@ -41,7 +41,7 @@ def is_apart(value: Any) -> bool:
     return producer(tested, "stablehlo.iota") is not None and number is not None and number.item() < 0
 
 
-def apart(value: Any, copy: int = 0, other: Any = None) -> Any:
+def force_copy(value: Any, copy: int = 0, other: Any = None) -> Any:
     """`value` in memory of its own, by a choice that the compiler cannot decide before it lays out memory.
 
     Copies of one value with different numbers stay different. `other` is what is not chosen.
@@ -50,7 +50,7 @@ def apart(value: Any, copy: int = 0, other: Any = None) -> Any:
     filling = splat_of(value)
     if filling is not None and shape and other is None:
         number = build.full(filling, tensor_type((), value.type.element_type))
-        return build.broadcast_in_dim(apart(number, copy), shape, ())
+        return build.broadcast_in_dim(force_copy(number, copy), shape, ())
     if max(shape, default=1) > 1 and constant_of(value) is None:
         number = number_along(shape, int(np.argmax(shape)))
         always = build.compare(number, build.full(-copy, number), "GE")

@@ -1,4 +1,4 @@
-"""Slices that the compiler may not fuse with what follows or comes before: it gets that wrong, or fails."""
+"""Slices that IREE must not fuse with their neighbours: it miscompiles the dispatch, or refuses it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def slice_with_step_of_computed(op: Any) -> Any:
     """A slice with a step reads memory, not the computation before it. Exact.
 
     Seen: with a widening conversion fused into it, `convert(x)[::2]` read
-    `x[0], x[1], ...`. A conversion moves behind the slice; before any other
-    operation a barrier keeps the two apart.
+    `x[0], x[1], ...`. A conversion moves after the slice; a barrier separates any
+    other operation from the slice.
     """
     (operand,) = op.operation.operands
     if not _steps(op) or not _is_computed(operand):
@@ -113,7 +113,7 @@ def sort_of_part(op: Any) -> Any:
 
 
 def _behind_barriers(op: Any, numbers: list[int]) -> Any:
-    """The op again, with these operands behind barriers."""
+    """The op again, with barriers before these operands."""
     ir = bindings.ir
     operation = op.operation.clone(ir.InsertionPoint.current).operation
     with ir.InsertionPoint(operation):

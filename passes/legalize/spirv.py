@@ -8,7 +8,7 @@ import numpy as np
 
 from passes import attributes as attrs, build, operations
 from passes.legalize.expressions import Tensor, copysign, mapped, power_of_two, where
-from passes.legalize.memory import apart
+from passes.legalize.memory import force_copy
 from passes.match import is_floating, is_static, producer, single_op, splat_of, uses
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
@@ -244,7 +244,7 @@ def product_of_bfloat16(op: Any) -> Any:
 
 def _stored(value: Any) -> Any:
     # No barrier: the compiler does not let later updates of the same memory wait for those who read it behind one.
-    return apart(value) if is_static(value) else build.op("stablehlo.optimization_barrier", [value])
+    return force_copy(value) if is_static(value) else build.op("stablehlo.optimization_barrier", [value])
 
 
 @pattern("stablehlo.select")

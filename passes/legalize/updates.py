@@ -9,7 +9,7 @@ import numpy as np
 
 from passes import bindings, build
 from passes.analysis.aliases import is_view, memory
-from passes.legalize.memory import apart, number_along
+from passes.legalize.memory import force_copy, number_along
 from passes.match import has_one_use, shape_of, splat_of
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype
@@ -67,12 +67,12 @@ def update_from_the_same_memory(op: Any) -> Any:
         return _chosen(operand, update, [min(max(i, 0), n - m) for i, n, m in zip(at, shape_of(operand), shape)])
     if not is_view(update):
         return None
-    return build.op("stablehlo.dynamic_update_slice", [operand, apart(update), *indices])
+    return build.op("stablehlo.dynamic_update_slice", [operand, force_copy(update), *indices])
 
 
 @pattern("stablehlo.optimization_barrier")
 def barrier_for_every_use(op: Any) -> Any:
-    """What is behind a barrier is behind it for every use. Exact.
+    """Every use of a value reads the result of its barrier. Exact.
 
     The compiler does not see that both sides are the same memory: an update in
     place on one side changes the values on the other.

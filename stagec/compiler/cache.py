@@ -55,10 +55,10 @@ class DiskCache(CacheDirectory):
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     cache = DiskCache(directory, max_bytes=1 << 20)
     ...     contributors = {"program": "add", "target": "cpu"}
-    ...     entry = cache.put(digest(contributors), contributors, {"rung": "fast"}, b"compiled")
+    ...     entry = cache.put(digest(contributors), contributors, {"flag_set": "fast"}, b"compiled")
     ...     found = cache.get(digest(contributors))
     ...     bytes(found.payload), found.meta
-    (b'compiled', {'rung': 'fast'})
+    (b'compiled', {'flag_set': 'fast'})
     """
 
     def __init__(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from passes.attributes import dot_dimensions
 from passes.match import operations_in
 from stagec.backends import Target
-from stagec.compiler import diagnostics as diag, direct, lanes, log, rare, repairs
+from stagec.compiler import diagnostics as diag, direct, lanes, log, phase_workarounds, rare
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import (
     DATA_TILE,
@@ -26,7 +26,7 @@ from stagec.compiler.flags import (
 )
 from stagec.compiler.invocation import Invocation, invocation, is_well_formed
 from stagec.compiler.mlir import ir, load_phases
-from stagec.compiler.ready import Memory, rungs, serialize
+from stagec.compiler.ready import Memory, by_flag_set, serialize
 from stagec.compiler.session import new_session
 from stagec.compiler.spirv import racing_kernels
 from stagec.core.errors import CompileError, message
@@ -37,15 +37,15 @@ PHASES = (
     *("input", "abi", "preprocessing", "global-optimization", "dispatch-creation", "flow"),
     *("stream", "executable-sources", "executable-configurations", "executable-targets", "hal", "vm"),
 )
-# Behind which phases a module is mended, and changed for speed.
-REPAIRS = {
-    "flow": repairs.before_stream,
-    "executable-configurations": repairs.inline_lookups,
+# After which phases workarounds change the module, and changes for speed do.
+WORKAROUNDS = {
+    "flow": phase_workarounds.before_stream,
+    "executable-configurations": phase_workarounds.inline_lookups,
     "executable-targets": lanes.scalarize,
-    "end": repairs.own_references,
+    "end": phase_workarounds.own_references,
 }
 # The same, for programs with loops that worker threads run.
-REPAIRS_OF_LOOPS = {"hal": repairs.own_memory}
+WORKAROUNDS_OF_LOOPS = {"hal": phase_workarounds.own_memory}
 _QUEUED = frozenset({"--iree-hal-target-device=local", "--iree-execution-model=async-external"})
 IMPROVEMENTS = {
     "executable-targets": rare.branch,
@@ -118,30 +118,32 @@ def compile_module(
 def _compiled(given: bytes, target: Target, options: CompileOptions, name: str, started: float) -> CompilerResult:
     attempts: list[Attempt] = []
     with opened(given, target, name, options) as found:
-        for rung, ready in rungs(found.source, target, options, found.traits, found.module):
-            if rung.direct:
+        for flag_set, ready in by_flag_set(found.source, target, options, found.traits, found.module):
+            if flag_set.direct:
                 vmfb, attempt, may_alias = direct.run(
-                    found.session, ready.module, ready.source, rung, options.asynchronous
+                    found.session, ready.module, ready.source, flag_set, options.asynchronous
                 )
                 ready = ready._replace(memory=ready.memory._replace(may_alias=may_alias and ready.memory.may_alias))
                 if not vmfb and not options.flag_set:
                     log.event("compile", "through all phases", name=name, reason=attempt.error)
                     continue
             else:
-                vmfb, attempt = run(ready.source, rung, link=target.on.has_linker)
+                vmfb, attempt = run(ready.source, flag_set, link=target.on.has_linker)
             if target.on.has_races:
                 vmfb, attempt = _without_races(vmfb, attempt)
             attempts.append(attempt)
             if vmfb:
                 break
-            log.event("compile", "refused", name=name, flags=rung.name, error=attempt.error)
+            log.event("compile", "refused", name=name, flags=flag_set.name, error=attempt.error)
     seconds = time.perf_counter() - started
     if not vmfb:
         saved = diag.save_module(given, name, options.dump)
         raise diag.compile_error(name, str(target), attempts, saved)
-    log.event("compile", "compiled", name=name, target=str(target), flags=rung.name, seconds=seconds, bytes=len(vmfb))
+    log.event(
+        "compile", "compiled", name=name, target=str(target), flags=flag_set.name, seconds=seconds, bytes=len(vmfb)
+    )
     said = [d for a in attempts for d in a.diagnostics] if len(attempts) == 1 else attempts[-1].diagnostics
-    return CompilerResult(vmfb, rung.name, seconds, tuple(attempts), diag.warnings(said), ready.memory)
+    return CompilerResult(vmfb, flag_set.name, seconds, tuple(attempts), diag.warnings(said), ready.memory)
 
 
 def _without_races(vmfb: bytes, attempt: Attempt) -> tuple[bytes, Attempt]:
@@ -179,57 +181,59 @@ def opened(source: bytes, target: Target, name: str, options: CompileOptions) ->
         constants, products, numbers = ([o for o in found if o.name == name] for name in names)
         for operation in constants:
             _check_constant(operation, source, name, options)
-        repairs.describe(module.operation, target)
+        phase_workarounds.describe(module.operation, target)
         wide = any("complex<f64>" in str(o.results[0].type) for o in (*constants, *numbers))
         traits = Traits(max(map(_product_size, products), default=0), wide)
         yield Opened(session, module, serialize(module), traits)
 
 
 def run(
-    source: bytes, rung: FlagSet, *, link: bool = True, until: str = "", texts: dict[str, str] | None = None
+    source: bytes, flag_set: FlagSet, *, link: bool = True, until: str = "", texts: dict[str, str] | None = None
 ) -> tuple[bytes, Attempt]:
     """Run the compiler once, on a module that `prepared` returned.
 
     Args:
       source: what `prepared` returned.
-      rung: a name for the attempt, and command-line flags of the compiler.
+      flag_set: a name for the attempt, and command-line flags of the compiler.
       link: whether a linker takes part.
       until: stop after this phase, and return MLIR text instead of an executable.
-      texts: gets the module behind every phase, with the user's lines.
+      texts: gets the module after every phase, with the user's lines.
 
     Returns:
       the output (empty if refused) and a record of the attempt.
     """
     load_phases()
-    return interruptible.call(lambda: _run(source, rung, link, until, texts))
+    return interruptible.call(lambda: _run(source, flag_set, link, until, texts))
 
 
-def _run(source: bytes, rung: FlagSet, link: bool, until: str, texts: dict[str, str] | None) -> tuple[bytes, Attempt]:
+def _run(
+    source: bytes, flag_set: FlagSet, link: bool, until: str, texts: dict[str, str] | None
+) -> tuple[bytes, Attempt]:
     started = time.perf_counter()
     output, found = b"", []
     with diag.linker_log() as linker:
-        flags = (*linker.flags(), *rung.flags) if link and linker is not None else rung.flags
+        flags = (*linker.flags(), *flag_set.flags) if link and linker is not None else flag_set.flags
         try:
             with invocation(*flags) as run:
                 found = run.found
                 # Verification after every pass took up to a quarter of the time; `_go_through` does it between phases.
                 run.verify_between_passes(False)
-                ok = run.parse(source) and _go_through(run, until or "end", rung, texts)
+                ok = run.parse(source) and _go_through(run, until or "end", flag_set, texts)
                 found += linker.diagnostics() if linker is not None else []
                 if ok and not any(d.severity == "error" for d in found):
                     output = run.text() if until else run.bytecode()
         except ValueError as error:  # an unknown flag, or what the compiler cannot write out
             found.append(Diagnostic("error", " ".join(str(error).split())))
-    return output, Attempt(rung.name, time.perf_counter() - started, bool(output), tuple(found))
+    return output, Attempt(flag_set.name, time.perf_counter() - started, bool(output), tuple(found))
 
 
-def _go_through(run: Invocation, last: str, rung: FlagSet, texts: dict[str, str] | None) -> bool:
+def _go_through(run: Invocation, last: str, flag_set: FlagSet, texts: dict[str, str] | None) -> bool:
     """Go through the phases to the last one; between some of them, change the module and see that it is well-formed.
 
     What is wrong is among the invocation's diagnostics. The code of each kernel is verified by LLVM besides.
     """
     phases = [*PHASES, "end"]
-    changes = [REPAIRS, IMPROVEMENTS] if rung.improved else [REPAIRS]
+    changes = [WORKAROUNDS, IMPROVEMENTS] if flag_set.improved else [WORKAROUNDS]
     before = ""
     for phase in phases[: phases.index(last) + 1]:
         if phase != last and texts is None and not any(phase in table for table in changes):
@@ -240,8 +244,8 @@ def _go_through(run: Invocation, last: str, rung: FlagSet, texts: dict[str, str]
         for table in changes:
             if phase in table:
                 table[phase](module)
-        if phase == "flow" and _QUEUED.issubset(rung.flags) and repairs.has_loops(module):
-            changes.append(REPAIRS_OF_LOOPS)
+        if phase == "flow" and _QUEUED.issubset(flag_set.flags) and phase_workarounds.has_loops(module):
+            changes.append(WORKAROUNDS_OF_LOOPS)
         if texts is not None:
             texts[phase] = str(module.operation.get_asm(enable_debug_info=True))
         run.take(module)

@@ -79,7 +79,7 @@ class FlagSet:
         return self.name == "direct"
 
     @property
-    def separate(self) -> bool:
+    def disables_fusion(self) -> bool:
         """Whether the compiler gets the program with every operation in a kernel of its own."""
         return self.name == "separate"
 
@@ -109,9 +109,9 @@ def ladder(
     Raises:
       ValueError: `options.flag_set` is not a flag set of this target.
 
-    >>> [rung.name for rung in ladder(Target.parse("cpu"), matmul_size=1024**3)]
+    >>> [flag_set.name for flag_set in ladder(Target.parse("cpu"), matmul_size=1024**3)]
     ['direct', 'kernels', 'microkernels', 'packed', 'plain', 'careful', 'separate']
-    >>> [rung.name for rung in ladder(Target.parse("cpu"), CompileOptions(kernels=False))]
+    >>> [flag_set.name for flag_set in ladder(Target.parse("cpu"), CompileOptions(kernels=False))]
     ['plain', 'careful', 'separate']
     """
     options = options or CompileOptions()

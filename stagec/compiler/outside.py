@@ -49,7 +49,7 @@ def compile_module(
       CompileError: the compiler refused the module, or its process ended.
     """
     source, options = serialize(module), options or CompileOptions()
-    first, *others = (rung.name for rung in ladder(target, options))
+    first, *others = (flag_set.name for flag_set in ladder(target, options))
     attempts: list[Attempt] = []
     for flag_set in ("", *others):
         started = time.perf_counter()

@@ -30,7 +30,7 @@ _ON_FALSE = 2
 
 
 def branch(module: Any) -> int:
-    """Have what a choice in a CPU's kernels by `passes.legalize.angles.RARE_FROM` may choose computed behind a branch.
+    """Have what a choice in a CPU's kernels by `passes.legalize.angles.RARE_FROM` may choose computed after a branch.
 
     Args:
       module: at the compiler's phase `executable-targets`.

@@ -11,7 +11,7 @@ from passes.analysis.aliases import mutated_arguments, results_may_share, return
 from passes.analysis.host_numbers import has_control
 from passes.analysis.in_place import keep_safe_reuse
 from passes.kernels.weights import packed_arguments
-from passes.legalize.separate import separate
+from passes.legalize.disable_fusion import disable_fusion
 from stagec.backends import Target
 from stagec.compiler import direct, log
 from stagec.compiler.flags import CompileOptions, FlagSet, Traits, ladder
@@ -72,7 +72,7 @@ def serialize(module: Any) -> bytes:
     return buffer.getvalue()
 
 
-def rungs(
+def by_flag_set(
     source: bytes, target: Target, options: CompileOptions, traits: Traits, module: Any = None
 ) -> Iterator[tuple[FlagSet, Ready]]:
     """The flag sets to try in order, each with the module as it wants it.
@@ -85,36 +85,36 @@ def rungs(
     """
     whole: Ready | None = None
     with_kernels: tuple[Ready, bool, bool] | None = None
-    for rung in ladder(target, options, **traits._asdict()):
+    for flag_set in ladder(target, options, **traits._asdict()):
         if not target.on.is_host:
-            yield rung, _for_device(source, rung.separate)
-        elif rung.kernels:
+            yield flag_set, _for_device(source, flag_set.disables_fusion)
+        elif flag_set.kernels:
             if with_kernels is None:
-                with_kernels = _with_kernels(source, rung, target, options, module)
-            elif with_kernels[2] and not rung.direct:
-                with_kernels = _with_kernels(source, rung, target, options)
+                with_kernels = _with_kernels(source, flag_set, target, options, module)
+            elif with_kernels[2] and not flag_set.direct:
+                with_kernels = _with_kernels(source, flag_set, target, options)
             ready, formed, _ = with_kernels
             if not formed:
                 whole = ready
             if formed or options.flag_set:
-                yield rung, ready
-        elif rung.separate:
-            yield rung, _for_cpu(source, target, apart=True)
+                yield flag_set, ready
+        elif flag_set.disables_fusion:
+            yield flag_set, _for_cpu(source, target, apart=True)
         else:
             whole = whole or _for_cpu(source, target)
-            yield rung, whole
+            yield flag_set, whole
 
 
 def _for_device(source: bytes, apart: bool) -> Ready:
     with new_session() as session, session.context:
         module = ir().Module.parse(source, session.context)
         if apart:
-            separate(module)
+            disable_fusion(module)
         return Ready.of(module)
 
 
 def _with_kernels(
-    source: bytes, rung: FlagSet, target: Target, options: CompileOptions, module: Any = None
+    source: bytes, flag_set: FlagSet, target: Target, options: CompileOptions, module: Any = None
 ) -> tuple[Ready, bool, bool]:
     """The module with kernels of our own; `module` is changed if it is given.
 
@@ -124,18 +124,18 @@ def _with_kernels(
     if module is None:
         with new_session() as session, session.context:
             parsed = ir().Module.parse(source, session.context)
-            ready, formed, controlled = _with_kernels(source, rung, target, options, parsed)
+            ready, formed, controlled = _with_kernels(source, flag_set, target, options, parsed)
             return ready._replace(module=None), formed, controlled
     try:
         # The short way is for programs that call Python functions, or return what they have, too.
-        hits = own_kernels.form(module, pass_options(target), options.straight, options.weights, rung.direct)
+        hits = own_kernels.form(module, pass_options(target), options.straight, options.weights, flag_set.direct)
         formed = bool(hits) or direct.is_direct(module)
-        controlled = rung.direct and has_control(module)
+        controlled = flag_set.direct and has_control(module)
     except Exception as error:  # a fault of ours, which the other flag sets do not have
         log.event("compile", f"no kernels: {type(error).__name__}: {error}")
         return _for_cpu(source, target), False, False
     # The short way updates nothing that is still needed.
-    _keep_apart_in_memory(module, target, "cse" if controlled else "memory, cse")
+    _resolve_hazards(module, target, "cse" if controlled else "memory, cse")
     return Ready.of(module)._replace(module=module), formed, controlled
 
 
@@ -143,13 +143,13 @@ def _for_cpu(source: bytes, target: Target, apart: bool = False) -> Ready:
     """The module with its updates apart from what they share memory with; if asked, with all operations apart."""
     with new_session() as session, session.context:
         module = ir().Module.parse(source, session.context)
-        _keep_apart_in_memory(module, target)
+        _resolve_hazards(module, target)
         if apart:
-            separate(module)
+            disable_fusion(module)
         return Ready.of(module)
 
 
-def _keep_apart_in_memory(module: Any, target: Target, passes: str = "memory, cse") -> None:
+def _resolve_hazards(module: Any, target: Target, passes: str = "memory, cse") -> None:
     # Of updates that stay, the compiler may write results early.
     keep_safe_reuse(module)
     for step in pipeline.parse(passes):

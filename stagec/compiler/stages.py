@@ -16,7 +16,7 @@ from stagec.compiler import diagnostics as diag
 from stagec.compiler.driver import PHASES, prepared, run
 from stagec.compiler.flags import CompileOptions, FlagSet
 from stagec.compiler.mlir import ir
-from stagec.compiler.ready import Ready, rungs, serialize
+from stagec.compiler.ready import Ready, by_flag_set, serialize
 from stagec.compiler.session import new_session
 from stagec.runtime import interruptible
 
@@ -60,11 +60,11 @@ def _stage_text(source: bytes, target: Target, stage: str, options: CompileOptio
         return _printed(_with_kernels(source, target, name, options))
     ready, traits = prepared(source, target, name, options)
     attempts = []
-    for rung, formed in _with_phases(rungs(ready, target, options, traits)):
+    for flag_set, formed in _with_phases(by_flag_set(ready, target, options, traits)):
         if stage == "asm":
-            text, attempt = _assembly(formed.source, rung, target)
+            text, attempt = _assembly(formed.source, flag_set, target)
         else:
-            output, attempt = run(formed.source, rung, until=stage)
+            output, attempt = run(formed.source, flag_set, until=stage)
             text = output.decode(errors="replace")
         if attempt.ok:
             return text
@@ -96,9 +96,9 @@ def _dump_all(source: bytes, target: Target, directory: str, options: CompileOpt
     ready, traits = prepared(source, target, prefix, options)
     os.makedirs(directory, exist_ok=True)
     written = [_write(os.path.join(directory, f"{prefix}.00-stablehlo.mlir"), _printed(source))]
-    for rung, formed in _with_phases(rungs(ready, target, options, traits)):
+    for flag_set, formed in _with_phases(by_flag_set(ready, target, options, traits)):
         texts: dict[str, str] = {}
-        asm, attempt = _assembly(formed.source, rung, target, texts)
+        asm, attempt = _assembly(formed.source, flag_set, target, texts)
         if attempt.ok:
             break
     for number, phase in enumerate(PHASES, start=1):
@@ -110,11 +110,13 @@ def _dump_all(source: bytes, target: Target, directory: str, options: CompileOpt
 
 
 def _assembly(
-    source: bytes, rung: FlagSet, target: Target, texts: dict[str, str] | None = None
+    source: bytes, flag_set: FlagSet, target: Target, texts: dict[str, str] | None = None
 ) -> tuple[str, diag.Attempt]:
     """The kernels in the target's own language: assembly, PTX or SPIR-V's text, whichever is written."""
     with tempfile.TemporaryDirectory(prefix="stagec-asm-") as scratch:
-        dumping = dataclasses.replace(rung, flags=(*rung.flags, f"--iree-hal-dump-executable-files-to={scratch}"))
+        dumping = dataclasses.replace(
+            flag_set, flags=(*flag_set.flags, f"--iree-hal-dump-executable-files-to={scratch}")
+        )
         _, attempt = run(source, dumping, link=target.on.has_linker, texts=texts)
         parts = []
         for extension in (".s", ".rocmasm", ".ptx", ".spvasm", ".spirv.mlir"):
@@ -132,7 +134,7 @@ def _with_phases(found: Iterable[tuple[FlagSet, Ready]]) -> Iterator[tuple[FlagS
 def _with_kernels(source: bytes, target: Target, name: str, options: CompileOptions) -> bytes:
     """The module as the first flag set gets it: with kernels of our own, if there are any."""
     ready, traits = prepared(source, target, name, options)
-    return next(rungs(ready, target, options, traits))[1].source
+    return next(by_flag_set(ready, target, options, traits))[1].source
 
 
 def _natural(path: str) -> list[Any]:

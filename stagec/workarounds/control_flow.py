@@ -8,12 +8,12 @@ WORKAROUNDS = (
     Workaround(
         id="update-after-control-flow",
         backends=("cpu",),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.WRONG,
         fault="IREE runs an update in place before a loop or a conditional that comes first in the program and reads "
         "the same memory",
         guard="forces a copy of what is updated, unless nothing else needs it",
-        hooks=("passes.legalize.control_flow:keep_apart",),
+        hooks=("passes.legalize.control_flow:resolve_hazards",),
         upstream="none found (searched: in-place update scheduled before scf.if that reads the same tensor)",
         shown_by=Program(
             """
@@ -37,11 +37,11 @@ func.func @main(%i: tensor<i32>, %x: tensor<3x4xi32>) -> (tensor<3x4xi32>, tenso
     Workaround(
         id="state-that-a-loop-reads",
         backends=("cpu",),
-        versions=("3.13",),
+        versions=("3.12", "3.13"),
         symptom=Symptom.WRONG,
         fault="IREE does not see that a loop's body reads, from outside, the memory that the loop updates in place",
         guard="forces a copy of each array that a loop updates and that something else reads",
-        hooks=("passes.legalize.control_flow:keep_apart",),
+        hooks=("passes.legalize.control_flow:resolve_hazards",),
         upstream="https://github.com/iree-org/iree/issues/21053 (loops reuse a resource)",
         shown_by=Program(
             """
@@ -73,12 +73,12 @@ func.func @main(%x: tensor<3x4xi32>) -> tensor<3x4xi32> {
     Workaround(
         id="one-result-twice",
         backends=("cpu",),
-        versions=("3.13",),
+        versions=("3.12", "3.13"),
         symptom=Symptom.WRONG,
         fault="IREE takes the place of a value in one branch of a conditional for its place in the other, if a branch "
         "returns one value twice, a constant, or a value from outside",
         guard="makes each result inside the branch or the loop's body, and once",
-        hooks=("passes.legalize.control_flow:keep_apart",),
+        hooks=("passes.legalize.control_flow:resolve_hazards",),
         upstream="none found (searched: scf.if yields the same tensor twice, wrong offset)",
         shown_by=Program(
             """
@@ -118,13 +118,13 @@ func.func @main(%p: tensor<i32>, %x: tensor<5x3xf32>) -> (tensor<5x3xf32>, tenso
     Workaround(
         id="reference-lost-in-branch",
         backends=("cpu", "vulkan", "cuda"),
-        versions=("3.13",),
+        versions=("3.12", "3.13"),
         symptom=Symptom.REFUSED,
         fault="IREE's register allocation moves a reference that a branch passes twice, and loses it: the program "
         "fails "
         "when it runs",
         guard="gives each further operand of a branch a reference of its own, at the end of the compiler's phases",
-        hooks=("stagec.compiler.repairs:own_references",),
+        hooks=("stagec.compiler.phase_workarounds:own_references",),
         upstream="https://github.com/iree-org/iree/pull/24781 (ref ownership in branch remaps)",
         shown_by=Program(
             """
@@ -175,7 +175,7 @@ func.func @main(%x: tensor<5x3xf32>) -> tensor<f32> {
     Workaround(
         id="state-that-is-never-read",
         backends=("cpu", "vulkan", "cuda"),
-        versions=("3.13",),
+        versions=("3.12", "3.13"),
         symptom=Symptom.REFUSED,
         fault="IREE drops a part of a loop's state that the body writes and never reads from the loop's arguments, "
         "keeps "

@@ -8,7 +8,7 @@ WORKAROUNDS = (
     Workaround(
         id="slice-with-step-of-conversion",
         backends=("cpu",),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.WRONG,
         fault="IREE loses the step of a slice that it fuses with a widening conversion before it: "
         "`x.astype(float)[::2]` reads `x[0], x[1], ...`",
@@ -29,7 +29,7 @@ func.func @main(%x: tensor<16xi8>) -> tensor<8xf32> {
     Workaround(
         id="gather-from-gaps",
         backends=("cpu", "vulkan", "cuda"),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.REFUSED,
         fault="IREE fuses a gather or a reversal with a slice that leaves gaps between elements in memory, "
         "and has no code for the result",
@@ -53,7 +53,7 @@ func.func @main(%x: tensor<4x8xf32>, %i: tensor<4x1xi32>) -> tensor<4xf32> {
     Workaround(
         id="one-element-with-more-axes",
         backends=("cpu", "vulkan", "cuda"),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.REFUSED,
         fault="IREE merges a reshape of a slice of one element into the slice, where the array has fewer axes than "
         "the result, and refuses its own program",
@@ -77,7 +77,7 @@ func.func @main(%x: tensor<8xf32>) -> (tensor<1x1xf32>, tensor<1x3xf32>) {
     Workaround(
         id="sort-of-part",
         backends=("cpu", "vulkan"),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.REFUSED,
         fault="IREE fuses a sort with the slice, the padding or the update that it sorts, and then fails",
         guard="puts a barrier between the two",
@@ -114,7 +114,7 @@ func.func @main(%x: tensor<4x8xf32>) -> tensor<4x4xf32> {
     Workaround(
         id="unsigned-conversion-in-product",
         backends=("cpu",),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.WRONG,
         fault="IREE merges a conversion from uint8 or uint16 into the matrix product that reads it, and extends the "
         "numbers as signed ones",
@@ -137,12 +137,12 @@ func.func @main(%x: tensor<3x3xui8>, %y: tensor<3x3xf32>) -> tensor<3x3xf32> {
     Workaround(
         id="lookup-without-loops",
         backends=("cpu",),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.CRASH,
         fault="IREE vectorizes every operation of a dispatch that has loops, and crashes on an index that an operation "
         "without loops computes",
         guard="moves what such an operation computes to the dispatch itself, as scalars",
-        hooks=("stagec.compiler.repairs:inline_lookups",),
+        hooks=("stagec.compiler.phase_workarounds:inline_lookups",),
         upstream="none found (searched: generic vectorization segfault rank 0 linalg.generic tensor.extract)",
         shown_by=Script(
             """
@@ -150,7 +150,7 @@ from stagec.compiler import mlir
 mlir.load()
 from iree.compiler import ir, passmanager
 import stagec.compiler.driver
-from stagec.compiler import repairs
+from stagec.compiler import phase_workarounds
 
 KERNEL = '''
 #scalar = affine_map<() -> ()>
@@ -179,7 +179,7 @@ func.func @kernel(%x: tensor<f64>, %a: tensor<30xf64>, %k: tensor<i64>, %table: 
 with ir.Context():
     module = ir.Module.parse(KERNEL)
     if GUARDED:
-        assert repairs.inline_lookups(module) == 1
+        assert phase_workarounds.inline_lookups(module) == 1
     vectorization = "iree-codegen-generic-vectorization{enable-vector-masking=true vectorize-copies=true}"
     passmanager.PassManager.parse(f"builtin.module(func.func({vectorization}))").run(module.operation)
     code = str(module)

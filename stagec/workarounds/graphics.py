@@ -8,7 +8,7 @@ WORKAROUNDS = (
     Workaround(
         id="missing-barrier",
         backends=("vulkan",),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.WRONG,
         fault="IREE hands an array that several operations read from one half of a kernel to the other in memory that "
         "threads share, and lets none of them wait",
@@ -18,7 +18,7 @@ WORKAROUNDS = (
         hooks=(
             "stagec.compiler.spirv:racing_kernels",
             "passes.legalize.spirv:widen_once",
-            "passes.legalize.separate:separate",
+            "passes.legalize.disable_fusion:disable_fusion",
         ),
         upstream="https://github.com/iree-org/iree/issues/15666 (a missing barrier in a fused dispatch, for LLVMGPU)",
         shown_by=Program(
@@ -80,7 +80,7 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         symptom=Symptom.REFUSED,
         fault="IREE crashes on, or refuses, a sort that moves something along that nobody reads",
         guard="reads it, in a choice that never falls on it",
-        hooks=("passes.legalize.separate:read_sorted",),
+        hooks=("passes.legalize.disable_fusion:read_sorted",),
         upstream="none found (searched: iree_linalg_ext.sort unused result spirv)",
         shown_by="`tests/compiler/test_spirv.py` shows the rewrite",
     ),
@@ -91,7 +91,7 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         symptom=Symptom.CRASH,
         fault="IREE frees what a conditional returns, although it is the memory of something else",
         guard="gives it memory of its own",
-        hooks=("passes.legalize.control_flow:keep_apart",),
+        hooks=("passes.legalize.control_flow:resolve_hazards",),
         upstream="https://github.com/iree-org/iree/pull/24781 (it names #24841, on results of control flow that "
         "share an "
         "allocation)",
@@ -152,7 +152,7 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
     Workaround(
         id="groups-of-convolutions",
         backends=("vulkan",),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.WRONG,
         fault="IREE leaves out a barrier between the threads of convolutions with groups, unless features come last",
         guard="computes one convolution for each group",

@@ -17,7 +17,7 @@ WORKAROUNDS = (
     Workaround(
         id="indices-out-of-range",
         backends=("cpu", "vulkan", "cuda"),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.CRASH,
         fault="IREE reads and writes outside of arrays where an index of a gather or a scatter is out of range",
         guard="writes the clamp or the mask into the program",
@@ -109,7 +109,7 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<2x1xi32>, %u: tensor<2xf32>) -> te
         "products only. The last two, `careful` and `separate`, leave out optimizations, and put every operation "
         "into a "
         "dispatch of its own",
-        hooks=("stagec.compiler.flags:ladder", "passes.legalize.separate:separate"),
+        hooks=("stagec.compiler.flags:ladder", "passes.legalize.disable_fusion:disable_fusion"),
         upstream="none found (searched: large vector sizes data tiling batch matmul fails)",
         shown_by="`tests/compiler/test_driver.py` shows programs that need a later flag set",
     ),

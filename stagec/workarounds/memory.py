@@ -8,7 +8,7 @@ WORKAROUNDS = (
     Workaround(
         id="update-from-the-same-memory",
         backends=("cpu",),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.WRONG,
         fault="IREE updates an array in place while the update, computed from other elements of the array, is still "
         "being read: `x.at[k:].set(x[:-k])` reads elements that it has written",
@@ -32,7 +32,7 @@ func.func @main(%x: tensor<16x64xf32>, %k: tensor<i32>) -> tensor<16x64xf32> {
     Workaround(
         id="sides-of-a-barrier",
         backends=("cpu", "vulkan"),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.WRONG,
         fault="IREE takes the two sides of an `optimization_barrier` for different memory, and updates one of them in "
         "place while the other is still needed",
@@ -57,12 +57,12 @@ func.func @main(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
     Workaround(
         id="update-of-computed-constants",
         backends=("cpu", "vulkan", "cuda"),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.WRONG,
         fault="IREE computes what follows from constants alone, such as `arange(12)`, once for all of its readers, and "
         "lets several updates write into the same memory",
         guard="forces a copy for each such update",
-        hooks=("passes.legalize.control_flow:keep_apart",),
+        hooks=("passes.legalize.control_flow:resolve_hazards",),
         upstream="https://github.com/iree-org/iree/pull/23665 (CSE merges dispatches whose results are updated)",
         shown_by=Program(
             """
@@ -81,12 +81,12 @@ func.func @main(%x: tensor<3xi32>) -> (tensor<12xi32>, tensor<12xi32>) {
     Workaround(
         id="order-of-kernels",
         backends=("cpu",),
-        versions=("3.13",),
+        versions=("3.12", "3.13"),
         symptom=Symptom.WRONG,
         fault="IREE runs dispatches in an order of its own, and an update in place before another dispatch that reads "
         "the same memory",
         guard="asks for the order of the program between the phases `flow` and `stream`",
-        hooks=("stagec.compiler.repairs:before_stream",),
+        hooks=("stagec.compiler.phase_workarounds:before_stream",),
         upstream="https://github.com/iree-org/iree/issues/21053 (wrong result due to resource reuse in the stream "
         "dialect)",
         shown_by=Program(
@@ -109,12 +109,12 @@ func.func @main(%x: tensor<2x1xi32>, %y: tensor<8xf32>) -> (tensor<2x1xi32>, ten
     Workaround(
         id="memory-filled-with-wide-number",
         backends=("cpu",),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.REFUSED,
         fault="IREE fills memory with a 64-bit number in a dispatch, takes two such dispatches for one, and gives two "
         "updates the same memory; its own verifier refuses some of these programs, others have wrong results",
         guard="fills memory anew for each use, between the phases `flow` and `stream`",
-        hooks=("stagec.compiler.repairs:before_stream",),
+        hooks=("stagec.compiler.phase_workarounds:before_stream",),
         upstream="https://github.com/iree-org/iree/pull/23665 (CSE merges dispatches whose results are updated)",
         shown_by=Program(
             """

@@ -8,7 +8,7 @@ WORKAROUNDS = (
     Workaround(
         id="float64-demoted",
         backends=("cpu", "vulkan", "cuda"),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.REFUSED,
         fault="IREE turns float64 into float32 unless told not to, in the signature of the program too",
         guard="tells it not to",
@@ -28,7 +28,7 @@ func.func @main(%x: tensor<3xf64>) -> tensor<3xf64> {
     Workaround(
         id="float-to-integer",
         backends=("cpu", "vulkan", "cuda"),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.WRONG,
         fault="IREE converts floats to integers as the processor does: NaN and numbers out of range give arbitrary "
         "results",
@@ -47,7 +47,7 @@ func.func @main(%x: tensor<5xf32>) -> tensor<5xi32> {
     Workaround(
         id="functions-of-float64",
         backends=("cpu",),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.REFUSED,
         fault="IREE leaves functions of float64 such as `sin` to a C library that it does not link",
         guard="expands them into arithmetic, with what is missing for bfloat16, float16 and complex numbers",
@@ -78,7 +78,7 @@ func.func @main(%x: tensor<3xf64>) -> tensor<3xf64> {
     Workaround(
         id="unsigned-reversed",
         backends=("cpu", "vulkan", "cuda"),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.REFUSED,
         fault="IREE refuses to reverse arrays of unsigned integers",
         guard="reverses the same bits as signed integers",
@@ -97,7 +97,7 @@ func.func @main(%x: tensor<5xui32>) -> tensor<5xui32> {
     Workaround(
         id="unsigned-windows",
         backends=("cpu", "vulkan", "cuda"),
-        versions=("3.13",),
+        versions=("3.12", "3.13"),
         symptom=Symptom.REFUSED,
         fault="IREE refuses running sums of unsigned integers, written as `reduce_window`",
         guard="computes them on the same bits as signed integers",
@@ -122,7 +122,7 @@ func.func @main(%x: tensor<5xui32>) -> tensor<5xui32> {
     Workaround(
         id="unsigned-conversion-in-loop",
         backends=("cpu", "vulkan", "cuda"),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.REFUSED,
         fault="IREE refuses a conversion from signed to unsigned integers inside a loop",
         guard="converts to signed integers of the result's width, and reads their bits as unsigned",
@@ -164,7 +164,7 @@ func.func @main(%n: tensor<i32>) -> tensor<ui32> {
     Workaround(
         id="complex-padding",
         backends=("cpu",),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.CRASH,
         fault="IREE crashes on some paddings of complex numbers, such as one with a number other than zero",
         guard="pads the real and the imaginary parts",
@@ -184,7 +184,7 @@ func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<6xcomplex<f32>> {
     Workaround(
         id="complex128-splat",
         backends=("cpu",),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.REFUSED,
         fault="IREE cannot fill memory with a complex128 number",
         guard="computes such an array from two real numbers",
@@ -202,7 +202,7 @@ func.func @main() -> tensor<4xcomplex<f64>> {
     Workaround(
         id="complex128-constant",
         backends=("cpu",),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.CRASH,
         fault="IREE ends the process on some complex128 constants of several values",
         guard="builds them from two real constants; refuses a module of yours that holds one, with an error",
@@ -230,7 +230,7 @@ func.func @main() -> tensor<2xcomplex<f64>> {
     Workaround(
         id="top-k-of-small-integers",
         backends=("cpu",),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.WRONG,
         fault="IREE's own `top_k` returns equal elements in no defined order, and wrong ones of int8 and uint8",
         guard="sorts pairs of a key and an index",

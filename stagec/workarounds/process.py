@@ -6,7 +6,7 @@ WORKAROUNDS = (
     Workaround(
         id="argument-overwritten",
         backends=("cpu", "vulkan", "cuda"),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.WRONG,
         fault="IREE may overwrite an argument that reaches `sort`, `scatter` or `dynamic_update_slice` with nothing in "
         "between that computes, even if it is the memory of a NumPy array",
@@ -47,7 +47,7 @@ assert np.array_equal(kept, given), "the argument was overwritten"
     Workaround(
         id="result-is-argument",
         backends=("cpu", "vulkan", "cuda"),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.WRONG,
         fault="IREE may return an argument's own memory as a result",
         guard="finds programs that could, compares addresses after the call, and copies",
@@ -81,7 +81,7 @@ assert not shared, "the result is the argument's memory"
     Workaround(
         id="unknown-target",
         backends=("vulkan", "cuda"),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.CRASH,
         fault="IREE ends the process on an unknown name of a target",
         guard="checks [targets](../reference/index.md) against a list before the compiler sees them",
@@ -109,7 +109,7 @@ reproduce.compiled_alone(Program(
     Workaround(
         id="unknown-dialects",
         backends=("cpu", "vulkan", "cuda"),
-        versions=("3.13",),
+        versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.CRASH,
         fault="IREE crashes on operations of unknown dialects, which its contexts let through",
         guard="parses with unknown dialects forbidden, so that a fault in a pass of yours is an error",
@@ -166,7 +166,7 @@ reproduce.compiled_alone(Program(text))
         symptom=Symptom.CRASH,
         fault="IREE's worker threads lose a part of the memory that a loop's rounds allocate, at each call",
         guard="has the host allocate it, after the round before",
-        hooks=("stagec.compiler.repairs:own_memory",),
+        hooks=("stagec.compiler.phase_workarounds:own_memory",),
         upstream="https://github.com/iree-org/iree/pull/23689 (references that branches leak)",
         shown_by="a leak of memory, which `tests/runtime/test_traps.py` measures",
     ),

@@ -27,7 +27,7 @@ PAYLOAD = bytes(range(256)) * 5
 
 def stored(directory) -> bytes:
     cache = DiskCache(directory, 1 << 20)
-    cache.put(KEY, CONTRIBUTORS, {"rung": 1}, PAYLOAD)
+    cache.put(KEY, CONTRIBUTORS, {"flag_set": 1}, PAYLOAD)
     with open(cache._path(KEY), "rb") as file:
         return file.read()
 

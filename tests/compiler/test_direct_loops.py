@@ -171,8 +171,8 @@ def described(f, *args):
     """A program, and its host program."""
     module = stagec.jit(f).lower(*args).as_text("optimized")
     source, traits = driver.prepared(module.encode(), Target.parse("cpu"), "f", CompileOptions())
-    rung, ready = next(driver.rungs(source, Target.parse("cpu"), CompileOptions(), traits))
-    assert rung.direct
+    flag_set, ready = next(driver.by_flag_set(source, Target.parse("cpu"), CompileOptions(), traits))
+    assert flag_set.direct
     with new_session() as session:
         found = reading.read(ir().Module.parse(ready.source, session.context))
     return found, "\n".join(

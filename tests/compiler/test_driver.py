@@ -83,10 +83,10 @@ def test_compiling_twice_gives_the_same_bytes():
 
 def test_a_refused_flag_set_leads_to_the_next_one():
     x = np.arange(4.0, dtype=np.float32)
-    rungs = ladder(CPU)
-    bad = type(rungs[0])("bad", ("--iree-no-such-flag",))
+    flag_sets = ladder(CPU)
+    bad = type(flag_sets[0])("bad", ("--iree-no-such-flag",))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ready, "ladder", lambda *a, **k: (bad, *rungs))
+        patch.setattr(ready, "ladder", lambda *a, **k: (bad, *flag_sets))
         compiled = compile_module(unary("stablehlo.negate", shape="4"), CPU)
     assert compiled.flags == "direct"
     assert "iree-no-such-flag" in compiled.attempts[0].error
@@ -142,7 +142,7 @@ def test_a_refused_operation_names_the_line_and_prints_nothing(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("phase", [*driver.REPAIRS, *driver.IMPROVEMENTS])
+@pytest.mark.parametrize("phase", [*driver.WORKAROUNDS, *driver.IMPROVEMENTS])
 def test_a_module_that_is_malformed_between_two_phases_is_refused(phase, monkeypatch):
     def spoil(module):
         for end in operations_in(module, "util.return", "func.return", "vm.return"):
@@ -151,7 +151,7 @@ def test_a_module_that_is_malformed_between_two_phases_is_refused(phase, monkeyp
     source, _ = prepared(unary("stablehlo.sqrt").encode(), CPU, "main", CompileOptions())
     flags = ladder(CPU)[0]
     assert run(source, flags)[1].ok
-    monkeypatch.setitem(driver.REPAIRS if phase in driver.REPAIRS else driver.IMPROVEMENTS, phase, spoil)
+    monkeypatch.setitem(driver.WORKAROUNDS if phase in driver.WORKAROUNDS else driver.IMPROVEMENTS, phase, spoil)
     output, attempt = run(source, flags)
     assert not output and not attempt.ok
     assert "terminator" in attempt.diagnostics[0].message
@@ -267,8 +267,8 @@ def test_products_that_do_not_fill_whole_tiles_are_packed_too():
 
 
 def test_an_asynchronous_program_takes_fences():
-    rung = ladder(CPU, CompileOptions(asynchronous=True))[0]
-    output, attempt = run(unary("stablehlo.sqrt").encode(), rung, until="abi")
+    flag_set = ladder(CPU, CompileOptions(asynchronous=True))[0]
+    output, attempt = run(unary("stablehlo.sqrt").encode(), flag_set, until="abi")
     assert attempt.ok and output.count(b"!hal.fence") >= 2
 
 
@@ -314,12 +314,12 @@ def test_what_is_computed_from_complex128_constants_alone_is_right():
     a, b, c, d, e, f = (rng.normal(size=2) + 1j * rng.normal(size=2) for _ in range(6))
     wanted = -np.array([0.5 + 0.1j, -0.4 - 0.3j]) * f * a * b - a / c**2 * (d + e)
     np.testing.assert_allclose(execute(compile_module(text, CPU).vmfb, a, b, c, d, e, f), wanted, rtol=1e-12)
-    assert all("--iree-opt-const-expr-hoisting=false" in rung.flags for rung in ladder(CPU, complex128=True))
+    assert all("--iree-opt-const-expr-hoisting=false" in flag_set.flags for flag_set in ladder(CPU, complex128=True))
 
 
 ALLOCATION = """
 import sys
-from stagec.compiler import repairs
+from stagec.compiler import phase_workarounds
 from stagec.compiler.mlir import ir, load_phases
 from stagec.compiler.session import new_session
 
@@ -337,7 +337,7 @@ text = '''util.func public @f(%device: !hal.device) -> !hal.buffer {
 }'''
 with new_session() as session:
     module = ir().Module.parse(text, session.context)
-    assert repairs.own_memory(module) == 1
+    assert phase_workarounds.own_memory(module) == 1
     assert "hal.allocator.allocate" in str(module)
 """
 

@@ -1,4 +1,4 @@
-"""The ladder of flag sets: which rungs a program gets, and that the compiler knows every flag."""
+"""The ladder of flag sets: which ones a program gets, and that the compiler knows every flag."""
 
 import pytest
 
@@ -10,7 +10,7 @@ CPU = Target.parse("cpu")
 
 
 def test_small_programs_start_with_the_plain_set():
-    assert [rung.name for rung in ladder(CPU, matmul_size=64**3)] == [
+    assert [flag_set.name for flag_set in ladder(CPU, matmul_size=64**3)] == [
         "direct",
         "kernels",
         "plain",
@@ -21,7 +21,7 @@ def test_small_programs_start_with_the_plain_set():
 
 
 def test_large_products_start_with_packed_operands_and_end_with_the_careful_ones():
-    names = [rung.name for rung in ladder(CPU, matmul_size=DATA_TILING_SIZE)]
+    names = [flag_set.name for flag_set in ladder(CPU, matmul_size=DATA_TILING_SIZE)]
     assert names == ["direct", "kernels", "microkernels", "packed", "plain", "careful", "separate"]
 
 
@@ -32,17 +32,17 @@ def test_a_hint_replaces_the_measured_size():
 
 @pytest.mark.parametrize("text", ["cpu", "cpu:generic", "cpu:aarch64", "vulkan", "cuda:sm_90"])
 def test_float64_is_never_demoted(text):
-    for rung in ladder(Target.parse(text), matmul_size=1024**3):
-        assert "--iree-input-demote-f64-to-f32=false" in rung.flags
+    for flag_set in ladder(Target.parse(text), matmul_size=1024**3):
+        assert "--iree-input-demote-f64-to-f32=false" in flag_set.flags
 
 
 def test_extra_flags_come_last_so_that_they_win():
-    for rung in ladder(CPU, CompileOptions(extra_flags=("--iree-opt-level=O3",)), matmul_size=1024**3):
-        assert rung.flags[-1] == "--iree-opt-level=O3"
+    for flag_set in ladder(CPU, CompileOptions(extra_flags=("--iree-opt-level=O3",)), matmul_size=1024**3):
+        assert flag_set.flags[-1] == "--iree-opt-level=O3"
 
 
 def test_one_flag_set_can_be_asked_for():
-    assert [rung.name for rung in ladder(CPU, CompileOptions(flag_set="packed"))] == ["packed"]
+    assert [flag_set.name for flag_set in ladder(CPU, CompileOptions(flag_set="packed"))] == ["packed"]
 
 
 def test_an_unknown_flag_set_names_the_known_ones():

@@ -6,7 +6,7 @@ import sys
 # What the compiler makes of `table[k] - x` beside `a @ b`, in one kernel.
 PROGRAM = '''
 import sys
-from stagec.compiler import mlir, repairs
+from stagec.compiler import mlir, phase_workarounds
 mlir.load()
 from iree.compiler import ir, passmanager
 import stagec.compiler.driver
@@ -39,7 +39,7 @@ func.func @kernel(%x: tensor<f64>, %a: tensor<30xf64>, %b: tensor<30xf64>, %k: t
 vectorization = "iree-codegen-generic-vectorization{enable-vector-masking=true vectorize-copies=true}"
 with ir.Context():
     module = ir.Module.parse(kernel)
-    print(repairs.inline_lookups(module))
+    print(phase_workarounds.inline_lookups(module))
     passmanager.PassManager.parse(f"builtin.module(func.func({vectorization}))").run(module.operation)
     print(module)
 '''

@@ -8,8 +8,8 @@ import passes
 import stagec
 import stagec.numpy as snp
 from passes import bindings
-from passes.legalize.separate import read_sorted, separate
-from passes.numeric import interpreter
+from passes.legalize.disable_fusion import disable_fusion, read_sorted
+from passes.numeric.interpreter import interpret
 from stagec import lax
 from stagec.backends import Target
 from stagec.compiler import driver, ready
@@ -44,9 +44,9 @@ UPDATES = """func.func @main(%x: tensor<6xi32>, %i: tensor<i32>) -> (tensor<6xi3
 
 
 def plain(text):
-    rung = ladder(VULKAN)[0]
+    flag_set = ladder(VULKAN)[0]
     source, _ = driver.prepared(text.encode(), VULKAN, "main", CompileOptions())
-    vmfb, _ = driver.run(source, rung)
+    vmfb, _ = driver.run(source, flag_set)
     return vmfb
 
 
@@ -100,16 +100,16 @@ def test_a_race_that_nothing_mends_is_an_error():
 def test_separate_programs_mean_the_same():
     module = parsed(UPDATES)
     arguments = np.array([3, 1, 2, 9, 8, 7], np.int32), np.array(2, np.int32)
-    before = interpreter.interpret(module, *arguments)
+    before = interpret(module, *arguments)
     with module.context:
-        assert separate(module) == 4
+        assert disable_fusion(module) == 4
     assert module.operation.verify()
-    for expected, actual in zip(before, interpreter.interpret(module, *arguments), strict=True):
+    for expected, actual in zip(before, interpret(module, *arguments), strict=True):
         np.testing.assert_array_equal(actual, expected)
 
 
 def test_separate_programs_do_not_write_over_what_others_read(vulkan, monkeypatch):
-    monkeypatch.setattr(ready, "ladder", lambda *a, **k: [r for r in ladder(*a, **k) if r.separate])
+    monkeypatch.setattr(ready, "ladder", lambda *a, **k: [r for r in ladder(*a, **k) if r.disables_fusion])
 
     def program(x):
         y = x // 3
@@ -139,7 +139,7 @@ def test_loops_and_choices_are_separated_inside():
     }"""
     module = parsed(text)
     with module.context:
-        assert separate(module) == 3
+        assert disable_fusion(module) == 3
     assert str(module).count("optimization_barrier") == 3
     compiled = compile_module(text, VULKAN, options=CompileOptions(flag_set="separate"))
     assert compiled.flags == "separate"
@@ -201,7 +201,7 @@ def test_separate_programs_do_not_write_over_donated_memory():
     module = parsed(text)
     assert "iree.abi.output" in str(module)
     with module.context:
-        separate(module)
+        disable_fusion(module)
     assert "iree.abi.output" not in str(module)
 
 
@@ -221,7 +221,7 @@ def test_what_a_sort_moves_along_may_have_any_dtype(ignored):
     assert module.operation.verify()
     x = np.array([3, 1, 2, -5, 0, 9], np.float32)
     kinds = {"complex<f32>": np.complex64, "i1": np.bool_, "f16": np.float16, "ui8": np.uint8}
-    (result,) = interpreter.interpret(module, x, np.ones(6, kinds[ignored]))
+    (result,) = interpret(module, x, np.ones(6, kinds[ignored]))
     np.testing.assert_array_equal(result, np.sort(x))
 
 

@@ -28,34 +28,36 @@ from stagec.runtime import interruptible
 from stagec.runtime.device import worker_count
 
 
-def run(session: Any, module: Any, source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt, bool]:
+def run(session: Any, module: Any, source: bytes, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt, bool]:
     """Compile a module of kernels.
 
     Args:
       session: the compiler's, which gets the flags.
       module: an `ir.Module` of that session, in which kernels have been formed; they are taken from it.
       source: the same as bytes.
-      rung: a name for the attempt, and the compiler's flags.
+      flag_set: a name for the attempt, and the compiler's flags.
       asynchronous: whether results are signalled by a fence.
 
     Returns:
       the program (empty if the module is not one of kernels alone, or the compiler refuses it), a record, and whether
       a result may be the memory of an argument or of another result.
     """
-    return interruptible.call(lambda: _run(session, module, source, rung, asynchronous))
+    return interruptible.call(lambda: _run(session, module, source, flag_set, asynchronous))
 
 
-def _run(session: Any, module: Any, source: bytes, rung: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt, bool]:
+def _run(
+    session: Any, module: Any, source: bytes, flag_set: FlagSet, asynchronous: bool
+) -> tuple[bytes, Attempt, bool]:
     started = time.perf_counter()
     output, reasons, may_alias = b"", [], True
     try:
-        output, may_alias = _compiled(session, module, source, rung.flags, asynchronous)
+        output, may_alias = _compiled(session, module, source, flag_set.flags, asynchronous)
     except NotDirectError as error:
         reasons.append(Diagnostic("error", str(error)))
     except Exception as error:  # a fault of ours, which the long way does not have
         log.event("compile", f"no short way: {type(error).__name__}: {error}")
         reasons.append(Diagnostic("error", "a fault of stagec's"))
-    return output, Attempt(rung.name, time.perf_counter() - started, bool(output), tuple(reasons)), may_alias
+    return output, Attempt(flag_set.name, time.perf_counter() - started, bool(output), tuple(reasons)), may_alias
 
 
 def _compiled(

@@ -1,4 +1,4 @@
-"""What the compiler gets wrong between its kernels, mended from outside it."""
+"""Workarounds for IREE miscompiles, applied between compiler phases; see `stagec.workarounds`."""
 
 from __future__ import annotations
 

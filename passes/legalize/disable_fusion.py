@@ -1,4 +1,4 @@
-"""What the compiler gets wrong when it fuses it, stored: Vulkan's kernels share memory where they should not."""
+"""Operations that are not fused: IREE shares memory between the threads of kernels for Vulkan where it should not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from passes import bindings, build
 from passes.analysis.aliases import is_view, written
-from passes.legalize.memory import apart, bits_as
+from passes.legalize.memory import bits_as, force_copy
 from passes.match import functions, is_static, rank_of, uses
 from passes.operations import CONTROL
 
@@ -16,8 +16,8 @@ _BARRIER = "stablehlo.optimization_barrier"
 _KEPT = ("stablehlo.constant", _BARRIER, "func.call", *CONTROL)
 
 
-def separate(module: Any) -> int:
-    """Give every operation a kernel of its own, by storing its results before anything reads them. Exact.
+def disable_fusion(module: Any) -> int:
+    """Give every operation a dispatch of its own, by storing its results before anything reads them. Exact.
 
     Constants, and what is broadcast from one number, stay parts of the kernels that read them. Results take
     memory of their own, donated or not.
@@ -34,7 +34,7 @@ def separate(module: Any) -> int:
         for i, value in written(op):
             if is_static(value):
                 with bindings.ir.InsertionPoint(op), op.location:
-                    op.operands[i] = build.op(_BARRIER, [apart(value, next(numbers))])
+                    op.operands[i] = build.op(_BARRIER, [force_copy(value, next(numbers))])
         if not all(is_view(result) and op.name != "stablehlo.convert" for result in op.results):
             _store(op, following)
     return len(found)
@@ -62,14 +62,14 @@ def read_sorted(module: Any) -> dict[str, int]:
             made = read
             for i, ignored in enumerate(results):
                 if not uses(ignored):
-                    made = apart(made, i, bits_as(ignored, made))
+                    made = force_copy(made, i, bits_as(ignored, made))
         for use in readers:
             use.owner.operation.operands[use.operand_number] = made
     return {"read_sorted": len(found)} if found else {}
 
 
 def _computing(module: Any) -> Iterator[tuple[Any, Any]]:
-    """The operations whose results can be stored, each with the one behind it."""
+    """The operations whose results can be stored, each with the one after it."""
     for function in functions(module).values():
         for block in function.regions[0].blocks:
             yield from _computing_in(block)
