@@ -12,6 +12,7 @@ from passes.legalize import (
     floats,
     integers,
     loops,
+    many_operands,
     precision,
     scatters,
     slices,
@@ -45,7 +46,7 @@ PATTERNS_SPIRV: list[Pattern] = [*convolutions.PATTERNS_SPIRV, *spirv.PATTERNS, 
 
 
 def _legalize(module: Any, options: PassOptions) -> dict[str, int]:
-    return _apply_laws(module, options) | loops.read_state(module)
+    return _apply_laws(module, options) | loops.read_state(module) | many_operands.divide(module)
 
 
 def _apply_laws(module: Any, options: PassOptions) -> dict[str, int]:

@@ -27,6 +27,8 @@ _CHEAP = 6
 _COUNTED = 40
 # Values that take more are kept even for one reader: code becomes no longer than that.
 _LONGEST = 400
+# Arrays that an expression may read: a dispatch has 32, and some are needed for results.
+MOST_ARRAYS = 24
 # Operations that pass elements on, so that their readers are those of their operand.
 _PASSING = (*operations.where(layout=True), "stablehlo.optimization_barrier")
 # Axes of at most so many elements may be gone through one by one.
@@ -296,6 +298,7 @@ class Reading:
         value = self.k.env[result]
         if op.name == "stablehlo.constant" or op.name in _PASSING or value.function is None:
             return
+        self._divide(op, value)
         readers = _readers(result)
         if value.size == 1:
             if self.k.record(value).cost > _LONGEST:
@@ -310,6 +313,17 @@ class Reading:
         # What follows from indices alone is no memory to wait for.
         if (shared and record.cost > (_CHEAP if record.reads else _COUNTED)) or record.cost > _LONGEST:
             self._kept(result)
+
+    def _divide(self, op: Any, value: Value) -> None:
+        """Store operands of an expression that reads more arrays than one kernel may."""
+        while len(self._arrays(value)) > MOST_ARRAYS:
+            counts = [len(self._arrays(self.k.env[operand])) for operand in op.operands]
+            if max(counts, default=0) < 2:
+                return
+            self._kept(op.operands[counts.index(max(counts))])
+
+    def _arrays(self, value: Value) -> set[Buffer]:
+        return {read.buffer for read in self.k.record(value).reads} if value.splat is None else set()
 
     def _kept(self, value: Any, absorbed: bool = False) -> list[Buffer]:
         """Give a value memory; returns the buffers that hold it, or what it is moved from by operations that stay.

@@ -1,0 +1,82 @@
+"""Expressions over so many arrays that no kernel may read them all, divided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from passes import bindings, build, operations
+from passes.match import functions, splat_of
+from passes.operations import Regions
+
+# The runtime refuses a dispatch of more than 32 buffers when it runs; some are needed for results.
+_MOST = 24
+_BARRIER = "stablehlo.optimization_barrier"
+
+
+def divide(module: Any) -> dict[str, int]:
+    """No expression reads more than 24 arrays: parts of it are stored. Exact.
+
+    The compiler makes one kernel of the sum of 40 arrays, and the runtime refuses to run it.
+
+    Returns:
+      How many parts are stored, by the reason's name; empty if none.
+    """
+    count = 0
+    for function in functions(module).values():
+        for block in function.regions[0].blocks:
+            count += sum(_divide(inner) for inner in _blocks(block))
+    return {"divide_many_operands": count} if count else {}
+
+
+def _blocks(block: Any) -> Iterator[Any]:
+    """A block, and those of the loops and choices in it."""
+    yield block
+    for op in block.operations:
+        if op.operation.name in operations.CONTROL:
+            for region in op.operation.regions:
+                for inner in region.blocks:
+                    yield from _blocks(inner)
+
+
+def _divide(block: Any) -> int:
+    ops = [op.operation for op in block.operations]
+    # Arrays that an expression reads, by its value; values that are not here are arrays themselves.
+    reads: dict[Any, frozenset[Any]] = {}
+    stored = 0
+    for op in ops:
+        if not _is_fused(op):
+            continue
+        operands = list(op.operands)
+        found = [_reads(value, reads) for value in operands]
+        total = frozenset().union(*found)
+        while len(total) > _MOST:
+            largest = max(range(len(found)), key=lambda i: len(found[i]))
+            if len(found[largest]) < 2:
+                break  # its operands alone are too many: it is computed part by part
+            with bindings.ir.InsertionPoint(op), op.location:
+                kept = build.op(_BARRIER, [operands[largest]])
+            for i, value in enumerate(operands):
+                if value == operands[largest]:
+                    op.operands[i] = kept
+                    found[i] = frozenset([kept])
+            stored += 1
+            total = frozenset().union(*found)
+        if len(total) <= _MOST:
+            for result in op.results:
+                reads[result] = total
+    return stored
+
+
+def _reads(value: Any, reads: dict[Any, frozenset[Any]]) -> frozenset[Any]:
+    known = reads.get(value)
+    if known is not None:
+        return known
+    # One number is part of the code.
+    return frozenset() if splat_of(value) is not None else frozenset([value])
+
+
+def _is_fused(op: Any) -> bool:
+    """Whether an operation may be computed in the kernel that reads its results."""
+    row = operations.of(op.name)
+    return row.elementwise or row.moves or row.layout or row.regions is Regions.ELEMENTS
