@@ -1,6 +1,19 @@
 """What IREE refuses, or is slow at."""
 
-from stagec.workarounds.record import Script, Symptom, Workaround
+import numpy as np
+
+from stagec.workarounds.record import Program, Script, Symptom, Workaround
+
+_ARRAYS = 40
+_SUM_OF_ARRAYS = "\n".join(
+    [
+        f"func.func @main({', '.join(f'%a{i}: tensor<4xf32>' for i in range(_ARRAYS))}) -> tensor<4xf32> {{",
+        "  %s1 = stablehlo.add %a0, %a1 : tensor<4xf32>",
+        *(f"  %s{i} = stablehlo.add %s{i - 1}, %a{i} : tensor<4xf32>" for i in range(2, _ARRAYS)),
+        f"  return %s{_ARRAYS - 1} : tensor<4xf32>",
+        "}",
+    ]
+)
 
 WORKAROUNDS = (
     Workaround(
@@ -13,6 +26,20 @@ WORKAROUNDS = (
         hooks=("stagec.primitives.scatter:scatter_p",),
         upstream="none found (searched: expected indices to be equal to batch rank or batch rank + 1)",
         shown_by="stagec's own lowering writes that form; `passes` does not rewrite scatters in other programs",
+    ),
+    Workaround(
+        id="more-than-32-buffers",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE fuses an expression over any number of arrays into one dispatch, and its runtime refuses a "
+        "dispatch of more than 32 buffers",
+        guard="stores parts of an expression over more than 24 arrays",
+        hooks=("passes.legalize.many_operands:divide",),
+        upstream="none found (searched: hal.command_buffer.dispatch OUT_OF_RANGE binding count > 32)",
+        shown_by=Program(
+            _SUM_OF_ARRAYS, tuple(np.full(4, i, np.float32) for i in range(_ARRAYS)), shows="binding count 41 > 32"
+        ),
     ),
     Workaround(
         id="indices-out-of-range",

@@ -64,9 +64,9 @@ def config(name):
 def called(program, vmfb, *inputs):
     """What `main` returns, as arrays of the device."""
     context = iree.runtime.SystemContext(config=config("local-sync"))
-    context.add_vm_module(iree.runtime.VmModule.copy_buffer(context.instance, vmfb))
-    (module,) = [context.modules[name] for name in context.modules if name != "hal"]
     try:
+        context.add_vm_module(iree.runtime.VmModule.copy_buffer(context.instance, vmfb))
+        (module,) = [context.modules[name] for name in context.modules if name != "hal"]
         for _ in range(program.calls):
             found = module["main"](*(inputs or program.inputs))
     except (ValueError, IndexError) as error:
