@@ -16,7 +16,7 @@ WORKAROUNDS = (
         "number that has the sign of another one",
         guard="computes with scalars instead, between the compiler's phases",
         hooks=("stagec.compiler.lanes:scalarize",),
-        upstream="none found (searched: AMDGPU SelectionDAG crash v1f64 fptrunc fcopysign scalarize)",
+        upstream="https://github.com/iree-org/iree/issues/24879 (signs of float64 crash LLVM's instruction selection)",
         shown_by=Program(
             """func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
               %sign = stablehlo.constant dense<-9223372036854775808> : tensor<5xi64>
@@ -40,7 +40,8 @@ WORKAROUNDS = (
         "complex matrices and copies the result between memories",
         guard="multiplies the parts, and stores the products before they are combined",
         hooks=("passes.legalize.complexes:dot_general_complex",),
-        upstream="none found (searched: VectorizeMemrefCopy TileLinalgCopy getCopyTileSizes complex element type)",
+        upstream="none found (searched: VectorizeMemrefCopy TileLinalgCopy getCopyTileSizes complex element type); "
+        "https://github.com/iree-org/iree/pull/17247 is about the same question in code for CPUs",
         shown_by=Program(
             """func.func @main(%x: tensor<3x4xcomplex<f32>>, %y: tensor<4x2xcomplex<f32>>) -> tensor<3x2xcomplex<f32>> {
               %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]

@@ -182,7 +182,9 @@ func.func @main(%x: tensor<5x3xf32>) -> tensor<f32> {
         "it among the results, and fails on the difference, or crashes",
         guard="has a barrier at the end of the body take such a part, beside what is written",
         hooks=("passes.legalize.loops:read_state",),
-        upstream="none found (searched: scf.while unused iter arg written never read crash)",
+        upstream="none found (searched: scf.while unused iter arg written never read crash region branch point has "
+        "operands but; scf.while region branch point has operands, but region successor needs inputs); "
+        "https://github.com/iree-org/iree/issues/24722 is about a crash on loops with more state than results",
         shown_by=Program(
             """
 func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
@@ -213,7 +215,8 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
         fault="IREE refuses a loop whose initial state is read elsewhere too, for a circular dependency",
         guard="puts a barrier before the initial state",
         hooks=("stagec.control.bodies:emit_while",),
-        upstream="none found (searched: circular dependency scf.while initial value used elsewhere)",
+        upstream="none found (searched: circular dependency scf.while initial value used elsewhere); "
+        "https://github.com/iree-org/iree/pull/18217 is about such dependencies between devices",
         shown_by="healed on CPUs, where loops compile without the barrier; not tried on GPUs so far",
     ),
     Workaround(
@@ -224,7 +227,7 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
         fault="IREE refuses loops and conditionals whose results are unsigned integers",
         guard="carries the same bits as signed integers",
         hooks=("stagec.control.bodies:emit_while", "stagec.control.bodies:emit_case"),
-        upstream="none found (searched: unsigned tensor in stablehlo.while failed to legalize)",
+        upstream="https://github.com/iree-org/iree/pull/14858 (unsigned results of loops and conditionals)",
         shown_by="healed on CPUs, where unsigned state compiles as it is; not tried on GPUs so far",
     ),
 )

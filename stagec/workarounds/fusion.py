@@ -14,7 +14,8 @@ WORKAROUNDS = (
         "`x.astype(float)[::2]` reads `x[0], x[1], ...`",
         guard="moves the conversion after the slice, and puts a barrier between other operations and such a slice",
         hooks=("passes.legalize.slices:slice_with_step_of_computed",),
-        upstream="none found (searched: strided slice fused with extension, wrong elements)",
+        upstream="none found (searched: strided slice fused with extension, wrong elements; extract_slice stride lost "
+        "fuse bit extend producer generic wrong result every second element)",
         shown_by=Program(
             """
 func.func @main(%x: tensor<16xi8>) -> tensor<8xf32> {
@@ -35,7 +36,8 @@ func.func @main(%x: tensor<16xi8>) -> tensor<8xf32> {
         "and has no code for the result",
         guard="puts a barrier between the two",
         hooks=("passes.legalize.slices:pick_from_gaps",),
-        upstream="none found (searched: gather of strided slice fails to compile)",
+        upstream="https://github.com/iree-org/iree/issues/15364 (a gather from a column of a matrix does not compile; "
+        "closed)",
         shown_by=Program(
             """
 func.func @main(%x: tensor<4x8xf32>, %i: tensor<4x1xi32>) -> tensor<4xf32> {
@@ -59,7 +61,8 @@ func.func @main(%x: tensor<4x8xf32>, %i: tensor<4x1xi32>) -> tensor<4xf32> {
         "the result, and refuses its own program",
         guard="puts a barrier between the two",
         hooks=("passes.legalize.slices:one_element_with_more_axes",),
-        upstream="none found (searched: tensor.extract_slice rank reduced expand_shape one element)",
+        upstream="none found (searched: tensor.extract_slice rank reduced expand_shape expected rank to be smaller); "
+        "https://github.com/iree-org/iree/issues/23291 is about a cast that is wrong after the same pass",
         shown_by=Program(
             """
 func.func @main(%x: tensor<8xf32>) -> (tensor<1x1xf32>, tensor<1x3xf32>) {
@@ -82,7 +85,8 @@ func.func @main(%x: tensor<8xf32>) -> (tensor<1x1xf32>, tensor<1x3xf32>) {
         fault="IREE fuses a sort with the slice, the padding or the update that it sorts, and then fails",
         guard="puts a barrier between the two",
         hooks=("passes.legalize.slices:sort_of_part",),
-        upstream="none found (searched: iree_linalg_ext.sort of extract_slice fails)",
+        upstream="none found (searched: iree_linalg_ext.sort of extract_slice fails workgroup distribution; "
+        "stablehlo.sort fused with slice write affecting operations restricted to workgroup distributed contexts)",
         shown_by=Program(
             """
 func.func @main(%x: tensor<4x8xf32>) -> tensor<4x4xf32> {
@@ -107,8 +111,9 @@ func.func @main(%x: tensor<4x8xf32>) -> tensor<4x4xf32> {
         "result is another value",
         guard="exchanges commutative operands, and merges such operations",
         hooks=("passes.simplify.commutative:has_exchanged_operands",),
-        upstream="none found (searched: dispatch returns duplicate values wrong result); "
-        "https://github.com/iree-org/iree/pull/20056 is about values that are returned twice",
+        upstream="none found (searched: dispatch returns duplicate values wrong result; 20056 dispatch region returns "
+        "same value multiple times); https://github.com/iree-org/iree/pull/20065 is about values that are returned "
+        "twice",
         shown_by="no small program shows it any more; merging such operations is an optimization anyway",
     ),
     Workaround(
@@ -143,7 +148,8 @@ func.func @main(%x: tensor<3x3xui8>, %y: tensor<3x3xf32>) -> tensor<3x3xf32> {
         "without loops computes",
         guard="moves what such an operation computes to the dispatch itself, as scalars",
         hooks=("stagec.compiler.phase_workarounds:inline_lookups",),
-        upstream="none found (searched: generic vectorization segfault rank 0 linalg.generic tensor.extract)",
+        upstream="none found (searched: generic vectorization segfault rank 0 linalg.generic tensor.extract); "
+        "https://github.com/llvm/llvm-project/issues/63688 is about lookups without indices",
         shown_by=Script(
             """
 from stagec.compiler import mlir

@@ -46,7 +46,8 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         "one: `x / 0` is what the memory held before",
         guard="has such a zero read from memory, and tests for NaN in `x - x`",
         hooks=("passes.legalize.spirv:arithmetic_with_zero", "passes.legalize.spirv:subtract_itself"),
-        upstream="none found in IREE: a fault of the driver",
+        upstream="none found (searched, on GitHub only and without IREE's name: mesa lavapipe llvmpipe multiply by "
+        "zero constant folded NaN fmul fdiv division by zero undefined result): a fault of the driver",
         shown_by="`tests/passes/legalize/test_legalize_spirv.py` runs the programs on a device",
     ),
     Workaround(
@@ -58,7 +59,7 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         "with others",
         guard="has it compute them in each call",
         hooks=("stagec.backends.vulkan:Vulkan.flags",),
-        upstream="https://github.com/iree-org/iree/issues/23408 (updates in place of what is read again)",
+        upstream="https://github.com/iree-org/iree/issues/24665 (a sort overwrites the indices that it moves along)",
         shown_by="it needs a device; the programs are among the cases of `sort`",
     ),
     Workaround(
@@ -70,7 +71,9 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         "group of them",
         guard="adds pairs of each element, which the threads share",
         hooks=("passes.legalize.scatters:scatter_pairs",),
-        upstream="none found (searched: scatter accumulates several times per workgroup unique_indices)",
+        upstream="none found (searched: scatter accumulates several times per workgroup unique_indices wrong result "
+        "SPIR-V; scatter add executed by every thread not distributed accumulates more than once); "
+        "https://github.com/iree-org/iree/issues/20358 is about sorts that every thread does",
         shown_by="`tests/passes/legalize/test_legalize_scatters.py` runs the programs on a device",
     ),
     Workaround(
@@ -81,7 +84,8 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         fault="IREE crashes on, or refuses, a sort that moves something along that nobody reads",
         guard="reads it, in a choice that never falls on it",
         hooks=("passes.legalize.disable_fusion:read_sorted",),
-        upstream="none found (searched: iree_linalg_ext.sort unused result spirv)",
+        upstream="https://github.com/iree-org/iree/issues/20699 (a sort with an unused result fails to bufferize; "
+        "closed)",
         shown_by="`tests/compiler/test_spirv.py` shows the rewrite",
     ),
     Workaround(
@@ -105,7 +109,8 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         fault="Mesa loses the device when threads give it work, or wait, at the same time",
         guard="lets them take turns",
         hooks=("stagec.backends.vulkan:Vulkan.is_exclusive",),
-        upstream="none found in IREE: a fault of the driver",
+        upstream="none found (searched, on GitHub only and without IREE's name: mesa lavapipe device lost "
+        "multithreaded queue submit wait VK_ERROR_DEVICE_LOST threads): a fault of the driver",
         shown_by="a race between threads, which no short test shows every time",
     ),
     Workaround(
@@ -118,7 +123,8 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         "busy while nothing runs",
         guard="keeps such threads to one core",
         hooks=("stagec.runtime.spinning:kept_to_one_core",),
-        upstream="none found (searched: vulkan semaphore wait any busy loop lavapipe)",
+        upstream="none found (searched: vulkan semaphore wait any busy loop lavapipe high CPU usage idle); "
+        "https://github.com/iree-org/iree/issues/19708 is about threads that spin on HIP",
         shown_by="a matter of time",
     ),
     Workaround(
@@ -135,7 +141,8 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
             "passes.legalize.spirv:remainder_by_division",
             "passes.legalize.spirv:remainder_of_floats",
         ),
-        upstream="none found (searched: spirv vector<1> udiv failed to legalize)",
+        upstream="none found (searched: spirv vector<1> udiv failed to legalize divui); "
+        "https://github.com/iree-org/iree/issues/21292 is about roundings of vectors of one element",
         shown_by="`tests/primitives/test_registry.py` runs the cases on a device",
     ),
     Workaround(
@@ -146,7 +153,8 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         fault="IREE refuses its own sort for CUDA where the axis is a multiple of 32",
         guard="sorts by a network of exchanges",
         hooks=("stagec.backends.cuda:Cuda.sorts",),
-        upstream="none found (searched: cuda sort distribution fails multiple of 32)",
+        upstream="none found (searched: cuda sort distribution fails multiple of 32); "
+        "https://github.com/iree-org/iree/issues/20358 is about wrong results of sorts on GPUs",
         shown_by="small sorts compile by now; whether they are right, only a card can show",
     ),
     Workaround(

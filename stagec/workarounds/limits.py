@@ -24,7 +24,7 @@ WORKAROUNDS = (
         fault="IREE takes scatters of rows of a matrix with one index for each row, and refuses many other forms",
         guard="brings every scatter to that form, with 32-bit indices and at least two rows",
         hooks=("stagec.primitives.scatter:scatter_p",),
-        upstream="none found (searched: expected indices to be equal to batch rank or batch rank + 1)",
+        upstream="https://github.com/iree-org/iree/issues/24082 (scatters along other axes than the first)",
         shown_by="stagec's own lowering writes that form; `passes` does not rewrite scatters in other programs",
     ),
     Workaround(
@@ -36,7 +36,7 @@ WORKAROUNDS = (
         "dispatch of more than 32 buffers",
         guard="stores parts of an expression over more than 24 arrays",
         hooks=("passes.legalize.many_operands:divide",),
-        upstream="none found (searched: hal.command_buffer.dispatch OUT_OF_RANGE binding count > 32)",
+        upstream="https://github.com/iree-org/iree/issues/5152 (binding count 37 > 32; closed)",
         shown_by=Program(
             _SUM_OF_ARRAYS, tuple(np.full(4, i, np.float32) for i in range(_ARRAYS)), shows="binding count 41 > 32"
         ),
@@ -49,7 +49,8 @@ WORKAROUNDS = (
         fault="IREE reads and writes outside of arrays where an index of a gather or a scatter is out of range",
         guard="writes the clamp or the mask into the program",
         hooks=("stagec.primitives.gather_parts:clamp_indices",),
-        upstream="none found (searched: gather scatter out of bounds index segfault stablehlo)",
+        upstream="https://github.com/iree-org/iree/issues/24881 (gathers read other memory; none on scatters was "
+        "found)",
         shown_by=Script(
             """
 from tests.workarounds import reproduce
@@ -84,7 +85,8 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<2x1xi32>, %u: tensor<2xf32>) -> te
         "of times as slow",
         guard="turns every convolution into that layout",
         hooks=("passes.legalize.convolutions:features_last",),
-        upstream="none found (searched: conv_2d_nchw slow scalar loop llvm-cpu)",
+        upstream="https://github.com/iree-org/iree/issues/10278 (only convolutions with features last are vectorized; "
+        "closed)",
         shown_by="a matter of time; `tests/passes/legalize/test_legalize_convolutions.py` shows the rewrite",
     ),
     Workaround(
@@ -137,7 +139,7 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<2x1xi32>, %u: tensor<2xf32>) -> te
         "into a "
         "dispatch of its own",
         hooks=("stagec.compiler.flags:ladder", "passes.legalize.disable_fusion:disable_fusion"),
-        upstream="none found (searched: large vector sizes data tiling batch matmul fails)",
+        upstream="https://github.com/iree-org/iree/issues/24876 (large vectors with data tiling; closed)",
         shown_by="`tests/compiler/test_driver.py` shows programs that need a later flag set",
     ),
 )

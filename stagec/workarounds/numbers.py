@@ -13,7 +13,8 @@ WORKAROUNDS = (
         fault="IREE turns float64 into float32 unless told not to, in the signature of the program too",
         guard="tells it not to",
         hooks=("stagec.compiler.flags:ladder",),
-        upstream="none found: the flag `--iree-input-demote-f64-to-f32` is documented, and on by default",
+        upstream="https://github.com/iree-org/iree/issues/20774 (a function of float64 expects float32; closed with a "
+        "warning); https://github.com/iree-org/iree/issues/15830 asks for another default",
         shown_by=Program(
             """
 func.func @main(%x: tensor<3xf64>) -> tensor<3xf64> {
@@ -34,7 +35,8 @@ func.func @main(%x: tensor<3xf64>) -> tensor<3xf64> {
         "results",
         guard="writes the clamp and the test for NaN into the program",
         hooks=("passes.legalize.integers:saturating_convert",),
-        upstream="none found (searched: stablehlo.convert float to int saturation NaN)",
+        upstream="https://github.com/iree-org/iree/issues/24591 (NaN and numbers out of range, which differ between "
+        "backends; closed)",
         shown_by=Program(
             """
 func.func @main(%x: tensor<5xf32>) -> tensor<5xi32> {
@@ -72,7 +74,8 @@ func.func @main(%x: tensor<3xf64>) -> tensor<3xf64> {
         "float16 for zero where the processor has no conversions for it",
         guard="rounds, and converts by integers, in its own kernels; elsewhere it does nothing",
         hooks=("passes.kernels:form",),
-        upstream="none found (searched: bf16 arithmetic fused without intermediate rounding)",
+        upstream="none found (searched: bf16 arithmetic fused without intermediate rounding truncation removed); "
+        "https://github.com/iree-org/iree/pull/14478 leaves products of float16 unrounded on purpose",
         shown_by="stagec's kernels round; the way through IREE's own is left as it is",
     ),
     Workaround(
@@ -83,7 +86,7 @@ func.func @main(%x: tensor<3xf64>) -> tensor<3xf64> {
         fault="IREE refuses to reverse arrays of unsigned integers",
         guard="reverses the same bits as signed integers",
         hooks=("passes.legalize.unsigned:reverse_unsigned",),
-        upstream="none found (searched: stablehlo.reverse ui32 failed to legalize linalg.generic)",
+        upstream="none found (searched: stablehlo.reverse ui32 failed to legalize linalg.generic unsigned)",
         shown_by=Program(
             """
 func.func @main(%x: tensor<5xui32>) -> tensor<5xui32> {
@@ -102,7 +105,8 @@ func.func @main(%x: tensor<5xui32>) -> tensor<5xui32> {
         fault="IREE refuses running sums of unsigned integers, written as `reduce_window`",
         guard="computes them on the same bits as signed integers",
         hooks=("passes.legalize.unsigned:reduce_window_unsigned",),
-        upstream="none found (searched: reduce_window ui32 unresolved target materialization)",
+        upstream="none found (searched: reduce_window ui32 unresolved target materialization; stablehlo unsigned "
+        "integers ui32 convert missing type conversion reduce_window scf.while linalg body)",
         shown_by=Program(
             """
 func.func @main(%x: tensor<5xui32>) -> tensor<5xui32> {
@@ -127,7 +131,8 @@ func.func @main(%x: tensor<5xui32>) -> tensor<5xui32> {
         fault="IREE refuses a conversion from signed to unsigned integers inside a loop",
         guard="converts to signed integers of the result's width, and reads their bits as unsigned",
         hooks=("passes.legalize.unsigned:convert_to_unsigned",),
-        upstream="none found (searched: arith.addi operand must be signless ui32 while)",
+        upstream="none found (searched: arith.addi operand must be signless ui32 while; stablehlo unsigned integers "
+        "ui32 convert missing type conversion reduce_window scf.while linalg body)",
         shown_by=Program(
             """
 func.func @main(%n: tensor<i32>) -> tensor<ui32> {
@@ -158,7 +163,7 @@ func.func @main(%n: tensor<i32>) -> tensor<ui32> {
         fault="IREE refuses running conjunctions and disjunctions, written as `reduce_window` of booleans",
         guard="lowers them on bytes",
         hooks=("stagec.primitives.window:window_reduction",),
-        upstream="none found (searched: reduce_window i1 arith.ori requires the same type)",
+        upstream="none found (searched: reduce_window i1 boolean arith.ori requires the same type)",
         shown_by="stagec's own lowering writes bytes; `passes` does not rewrite the operation in other programs",
     ),
     Workaround(
@@ -169,7 +174,8 @@ func.func @main(%n: tensor<i32>) -> tensor<ui32> {
         fault="IREE crashes on some paddings of complex numbers, such as one with a number other than zero",
         guard="pads the real and the imaginary parts",
         hooks=("passes.legalize.complexes:expand_complex_pad",),
-        upstream="none found (searched: tensor.pad complex<f32> segmentation fault)",
+        upstream="none found (searched: tensor.pad complex<f32> segmentation fault; LLVMCPU complex type pad crash "
+        "getIntOrFloatBitWidth)",
         shown_by=Program(
             """
 func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<6xcomplex<f32>> {
@@ -235,7 +241,7 @@ func.func @main() -> tensor<2xcomplex<f64>> {
         fault="IREE's own `top_k` returns equal elements in no defined order, and wrong ones of int8 and uint8",
         guard="sorts pairs of a key and an index",
         hooks=("passes.legalize.sorting:stable_top_k",),
-        upstream="none found (searched: iree_linalg_ext.topk i8 wrong order)",
+        upstream="none found (searched: iree_linalg_ext.topk i8 wrong order duplicate values stable)",
         shown_by=Program(
             """
 func.func @main(%x: tensor<7xi8>) -> (tensor<4xi8>, tensor<4xi32>) {

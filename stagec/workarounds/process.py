@@ -13,8 +13,8 @@ WORKAROUNDS = (
         guard="finds such arguments before it compiles, and passes copies when the program is called; donated ones "
         "need none",
         hooks=("passes.analysis.aliases:mutated_arguments",),
-        upstream="https://github.com/iree-org/iree/issues/23408 (on updates in place; the mutation of arguments is how "
-        "IREE's ABI works)",
+        upstream="https://github.com/iree-org/iree/issues/16168 (an argument is updated in place; closed, and seen "
+        "again in its comments)",
         shown_by=Script(
             """
 from tests.workarounds import reproduce
@@ -52,7 +52,8 @@ assert np.array_equal(kept, given), "the argument was overwritten"
         fault="IREE may return an argument's own memory as a result",
         guard="finds programs that could, compares addresses after the call, and copies",
         hooks=("passes.analysis.aliases:results_may_share", "passes.analysis.aliases:returned_arguments"),
-        upstream="none found: it is how IREE's ABI works",
+        upstream="none found (searched: result aliases argument buffer returned input same memory ABI copy): it is "
+        "how IREE's ABI works",
         shown_by=Script(
             """
 from tests.workarounds import reproduce
@@ -86,7 +87,7 @@ assert not shared, "the result is the argument's memory"
         fault="IREE ends the process on an unknown name of a target",
         guard="checks [targets](../reference/index.md) against a list before the compiler sees them",
         hooks=("stagec.backends.record:Target.parse",),
-        upstream="none found (searched: iree-vulkan-target unknown exits process API)",
+        upstream="https://github.com/iree-org/iree/issues/21722 (a crash on an unknown Vulkan target; closed)",
         shown_by=Script(
             """
 from tests.workarounds import reproduce
@@ -114,7 +115,8 @@ reproduce.compiled_alone(Program(
         fault="IREE crashes on operations of unknown dialects, which its contexts let through",
         guard="parses with unknown dialects forbidden, so that a fault in a pass of yours is an error",
         hooks=("stagec.compiler.driver:opened",),
-        upstream="none found (searched: unregistered dialect op crash compiler API)",
+        upstream="none found (searched: unregistered dialect op crash compiler API allow unregistered dialects); "
+        "https://github.com/iree-org/iree/pull/16032 fixed another such crash",
         shown_by=Script(
             """
 from tests.workarounds import reproduce
@@ -145,7 +147,8 @@ reproduce.compiled_alone(Program(text))
         fault="IREE's code relies on memory that is aligned to 64 bytes, and NumPy's often is not",
         guard="aligns its own arrays, and copies a NumPy array that is not aligned when it is passed",
         hooks=("stagec.runtime.memory:aligned_empty",),
-        upstream="none found (searched: import_host_allocation unaligned buffer crash vector load)",
+        upstream="none found (searched: import host allocation unaligned numpy buffer crash aligned vector load "
+        "local-task; memref.assume_alignment 64 unaligned input buffer crash llvm-cpu movaps)",
         shown_by="whether it crashes depends on the instructions that LLVM chooses",
     ),
     Workaround(
@@ -156,7 +159,8 @@ reproduce.compiled_alone(Program(text))
         fault="IREE's worker threads may hang on loops over arrays without elements",
         guard="does not compile them: NumPy evaluates the graph",
         hooks=("stagec.compiler.build:obtain",),
-        upstream="none found (searched: zero size dispatch hang local-task)",
+        upstream="https://github.com/iree-org/iree/issues/20166 (a loop over an array without elements hangs on "
+        "`local-task`)",
         shown_by="reported, and not seen here: programs without elements are not compiled",
     ),
     Workaround(
@@ -180,7 +184,7 @@ reproduce.compiled_alone(Program(text))
         "stack",
         guard="looks for room first; endless recursion through a callback is a `RecursionError`",
         hooks=("stagec.runtime.callbacks:CallingContexts",),
-        upstream="none found (searched: PyModuleInterface RecursionError terminate)",
+        upstream="none found (searched: PyModuleInterface RecursionError terminate python exception)",
         shown_by="`tests/control` shows that recursion through a callback ends in an error",
     ),
     Workaround(
@@ -191,7 +195,8 @@ reproduce.compiled_alone(Program(text))
         fault="IREE's runtime may start one worker thread only on processors with two kinds of cores",
         guard="sets the number of workers from the process's own CPU set",
         hooks=("stagec.runtime.device:worker_count",),
-        upstream="none found (searched: local-task hybrid cores one worker topology)",
+        upstream="https://github.com/iree-org/iree/issues/24761 (one thread only on processors with two kinds of "
+        "cores)",
         shown_by="it needs such a processor",
     ),
     Workaround(

@@ -69,7 +69,8 @@ class Workaround:
       fault: what the compiler, the runtime or a driver does; one sentence.
       guard: what stagec does about it; a sentence whose subject is stagec, left out.
       hooks: the objects that apply the workaround, each as `module:name`.
-      upstream: the issue or pull request, or `none found`, with the search that was made.
+      upstream: the issue or pull request, or `none found`, with the words that were searched for in issues on GitHub,
+        together with `iree-org/iree`.
       shown_by: what shows the fault, or why nothing here can.
     """
 
