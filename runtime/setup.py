@@ -26,7 +26,7 @@ FUNCTIONS = "numpy lax nn random scipy".split()
 # Of `passes`, the runtime has a few modules, under another name: those that know nothing of MLIR.
 IMPORT = re.compile(r"^( *from )passes(?=[. ])", re.MULTILINE)
 # Imported inside a function, where the compiler is installed.
-LEFT_OUT = {"stagec.compiler.build"}
+LEFT_OUT = {"stagec.compiler.build", "stagec.commands.foreign"}
 
 
 def source(module: str) -> pathlib.Path | None:

@@ -13,8 +13,8 @@ from typing import Any
 
 from stagec.api.jit import JitFunction, jit
 from stagec.backends import Target
-from stagec.commands.common import failure, usage
-from stagec.commands.foreign import described_module, is_module
+from stagec.commands.common import failure, is_module, usage
+from stagec.commands.foreign import described_module
 from stagec.commands.specs import parse_argument, parse_static
 
 

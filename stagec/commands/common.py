@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 import stagec
+from stagec.artifact.container import MAGIC
 from stagec.core import location
 from stagec.core.errors import StagecError, message
 
@@ -143,3 +144,11 @@ def ago_text(moment: float) -> str:
         if seconds >= length:
             return f"{int(seconds // length)} {unit} ago"
     return "just now" if seconds < 5 else f"{int(seconds)} s ago"
+
+
+def is_module(place: str) -> bool:
+    """Whether a place is a file with a StableHLO module, rather than a function or an artifact."""
+    if place.endswith((".py", ".stagec")) or not os.path.isfile(place):
+        return False
+    with open(place, "rb") as file:
+        return file.read(len(MAGIC)) not in (MAGIC, b"")

@@ -9,8 +9,7 @@ import click
 
 import stagec
 from stagec.commands.calls import described
-from stagec.commands.common import OutputFile, bytes_text, seconds_text, user_output
-from stagec.commands.foreign import is_module
+from stagec.commands.common import OutputFile, bytes_text, is_module, seconds_text, user_output
 from stagec.commands.warm import targets_option
 
 

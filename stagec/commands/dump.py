@@ -7,8 +7,7 @@ import click
 import stagec
 from stagec.backends import Target
 from stagec.commands.calls import described
-from stagec.commands.common import OutputFile, failure, usage, user_output
-from stagec.commands.foreign import is_module
+from stagec.commands.common import OutputFile, failure, is_module, usage, user_output
 from stagec.compiler.stages import STAGES
 from stagec.core.errors import TargetError
 

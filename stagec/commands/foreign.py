@@ -9,17 +9,8 @@ import click
 
 import stagec
 from stagec.api.jit import JitFunction, jit
-from stagec.artifact.container import MAGIC
 from stagec.commands.common import usage
 from stagec.foreign.function import Imported
-
-
-def is_module(place: str) -> bool:
-    """Whether a place is a file with a StableHLO module, rather than a function or an artifact."""
-    if place.endswith((".py", ".stagec")) or not os.path.isfile(place):
-        return False
-    with open(place, "rb") as file:
-        return file.read(len(MAGIC)) not in (MAGIC, b"")
 
 
 def imported(path: str) -> Imported:

@@ -12,11 +12,10 @@ import numpy as np
 
 import stagec
 from stagec.api.load import Loaded
-from stagec.commands.common import OutputFile, failure, usage
-from stagec.commands.foreign import imported, is_module
+from stagec.commands.common import OutputFile, failure, is_module, usage
 from stagec.core import dtypes, pytree
 from stagec.core.aval import ShapedArray
-from stagec.core.errors import StagecError
+from stagec.core.errors import StagecError, not_installed
 
 
 @click.command(epilog="Example: stagec run model.stagec images.npy -o labels.npy")
@@ -50,6 +49,10 @@ def run(
 
 def _run_module(path: str, given: list[Any]) -> Any:
     """A StableHLO module on its arrays, in the order of its parameters."""
+    try:
+        from stagec.commands.foreign import imported  # needs the compiler, which other files do not
+    except ModuleNotFoundError as missing:
+        raise failure(str(not_installed("StableHLO", missing))) from None
     function = imported(path)
     with stagec.config.override(enable_x64=True):
         args, kwargs = function.arguments()

@@ -87,11 +87,18 @@ class Planner:
 
     def _stay(self, stay: Stay) -> None:
         before = self._mask(stay.needs)
-        for value in self.reading.operands(stay.op):
-            # Elements that kernels do not have are in no buffer.
-            other = self.reading.stays.get(getattr(value.owner, "operation", None))
-            if other is not None:
-                before |= self._bits[other] | self._before[other]
+        # What it does not read as memory has to stand before it, too: numbers that its own kernel computes, and
+        # elements that kernels do not have.
+        todo, seen = list(self.reading.operands(stay.op)), set()
+        while todo:
+            value = todo.pop()
+            node, op = self.reading.root(value), getattr(value.owner, "operation", None)
+            unit = self.reading.stays.get(op) if node is None else node.group
+            if unit is not None:
+                before |= self._bits[unit] | self._before[unit]
+            elif op in self.reading.lowered and op not in seen:
+                seen.add(op)
+                todo += self.reading.operands(op)
         if has_effects(stay.op):
             # What may have effects stays in its order.
             if self._last_effect is not None:
