@@ -62,9 +62,12 @@ def steps_apart(x: Any, y: Any) -> Any:
     def ordered(v: Any) -> Any:
         bits = np.ascontiguousarray(v).reshape(v.shape).view(kind).astype(np.int64)
         low = np.int64(np.iinfo(kind).min)
-        return np.where(bits < 0, low - bits, bits).astype(np.float64)
+        return np.where(bits < 0, low - bits, bits)
 
-    return np.abs(ordered(x) - ordered(y))
+    left, right = ordered(x), ordered(y)
+    # In whole numbers, unless zero lies between: float64 holds 53 bits.
+    apart = np.abs(left.astype(np.float64) - right.astype(np.float64))
+    return np.where((left < 0) == (right < 0), np.abs(left - right), apart)
 
 
 def mismatch(expected: Any, actual: Any, ulps: float, atol: float) -> str:
