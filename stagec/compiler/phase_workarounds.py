@@ -12,6 +12,8 @@ _WIDE = ("i64", "f64")
 # The kernels run in the order of the program. Where one reads what a later one updates in place, the
 # compiler's own schedules take the two for independent, and may run the update first.
 _IN_ORDER = "debug"
+# Other shapes of the same memory.
+_RESHAPES = ("flow.tensor.reshape", "flow.tensor.bitcast")
 
 
 def describe(module: Any, target: Target) -> None:
@@ -35,7 +37,57 @@ def describe(module: Any, target: Target) -> None:
 
 
 def before_stream(module: Any) -> int:
-    """Have kernels run in order, and no memory that is filled with one 64-bit number written to twice.
+    """Have kernels run in order, no memory filled once for two that write to it, and no wait lost in a loop.
+
+    Args:
+      module: at the compiler's phase `flow`.
+
+    Returns:
+      How many values were replaced.
+    """
+    with module.context:
+        order = ir().Attribute.parse(f'#stream.partitioning_config<"{_IN_ORDER}">')
+    module.attributes["stream.partitioning"] = order
+    return fill_for_each_use(module) + read_state_itself(module)
+
+
+def read_state_itself(module: Any) -> int:
+    """Have no barrier between a loop's state and what reads it.
+
+    The compiler has what reads the state of a loop that runs on a queue wait until
+    the round before has written it. It does not look across an optimization barrier,
+    and lets what reads the other side run at once. At the phase `flow`, such barriers
+    have kept operations in kernels of their own, and are needed no more.
+
+    Args:
+      module: at the compiler's phase `flow`.
+
+    Returns:
+      How many values were replaced.
+    """
+    count = 0
+    for barrier in operations_in(module, "util.optimization_barrier"):
+        for value, held in zip(list(barrier.operands), list(barrier.results)):
+            # What nothing reads keeps a part of the state that the compiler would drop.
+            if str(value.type).startswith("tensor") and list(held.uses) and _is_state(value):
+                held.replace_all_uses_with(value)
+                count += 1
+                if len(barrier.operands) == 1:
+                    barrier.erase()
+    return count
+
+
+def _is_state(value: Any) -> bool:
+    """Whether a value is an argument of a block, in whatever shape."""
+    while not isinstance(value.owner, ir().Block):
+        if value.owner.name not in _RESHAPES:
+            return False
+        value = value.owner.operands[0]
+    return True
+
+
+def fill_for_each_use(module: Any) -> int:
+    """Have no memory that is filled with one 64-bit number written to twice.
 
     The compiler fills it in a kernel, takes two such kernels for one, and lets
     both of the operations that write into the memory have it.
@@ -59,9 +111,6 @@ def before_stream(module: Any) -> int:
             user.operands[use.operand_number] = own.result
             count += 1
         filling.erase()
-    with module.context:
-        order = ir().Attribute.parse(f'#stream.partitioning_config<"{_IN_ORDER}">')
-    module.attributes["stream.partitioning"] = order
     return count
 
 

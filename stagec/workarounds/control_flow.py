@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stagec.workarounds.record import Program, Symptom, Workaround
+from stagec.workarounds.record import Program, Script, Symptom, Workaround
 
 WORKAROUNDS = (
     Workaround(
@@ -113,6 +113,49 @@ func.func @main(%p: tensor<i32>, %x: tensor<5x3xf32>) -> (tensor<5x3xf32>, tenso
 }""",
             (np.int32(1), np.arange(15, dtype=np.float32).reshape(5, 3)),
             placed=True,
+        ),
+    ),
+    Workaround(
+        id="state-behind-a-barrier",
+        backends=("cpu", "vulkan"),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE does not let what reads a loop's state across an `optimization_barrier` wait for the round that "
+        "writes it, and worker threads or a device read the memory before",
+        guard="has it read the state itself, between the phases `flow` and `stream`",
+        hooks=("stagec.compiler.phase_workarounds:read_state_itself",),
+        upstream="none found (searched: propagate timepoints util.optimization_barrier immediate timepoint loop "
+        "missing wait wrong result)",
+        shown_by=Script(
+            """
+from stagec.backends import Target
+from stagec.compiler import driver
+from stagec.compiler.flags import CompileOptions
+from stagec.compiler.stages import stage_text
+if not GUARDED:
+    driver.WORKAROUNDS = {}
+text = stage_text('''
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<4xf32>
+  cond {
+    %1 = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = stablehlo.optimization_barrier %s : tensor<4xf32>
+    %2 = stablehlo.add %1, %1 : tensor<4xf32>
+    %3 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %3, %2 : tensor<i32>, tensor<4xf32>
+  }
+  return %0#1 : tensor<4xf32>
+}''', Target.parse("vulkan"), "stream", CompileOptions(flag_set="plain"))
+# The memory of a round is allocated when the round before has written what is read.
+allocations = [line for line in text.splitlines() if "stream.resource.alloca" in line]
+assert allocations and all("await(" in line for line in allocations), "a round does not wait"
+""",
+            shows="a round does not wait",
         ),
     ),
     Workaround(

@@ -116,7 +116,7 @@ func.func @main(%x: tensor<2x1xi32>, %y: tensor<8xf32>) -> (tensor<2x1xi32>, ten
         fault="IREE fills memory with a 64-bit number in a dispatch, takes two such dispatches for one, and gives two "
         "updates the same memory; its own verifier refuses some of these programs, others have wrong results",
         guard="fills memory anew for each use, between the phases `flow` and `stream`",
-        hooks=("stagec.compiler.phase_workarounds:before_stream",),
+        hooks=("stagec.compiler.phase_workarounds:fill_for_each_use",),
         upstream="https://github.com/iree-org/iree/pull/23665 (CSE merges dispatches whose results are updated)",
         shown_by=Program(
             """
