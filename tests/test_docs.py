@@ -18,7 +18,70 @@ from stagec.backends import BACKENDS
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _BLOCK = re.compile(r"^```python([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
+_EXAMPLE_FILE = re.compile(r"<doctest (\S+)\[\d+\]>")
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+class ErrorText(str):
+    """The text that an example shows of an error, from the error's type on."""
+
+
+class Checker(doctest.OutputChecker):
+    """Compares outputs as doctest does, and errors line by line.
+
+    The first line is the error's type and headline, and must match whole. Each further line that the example shows
+    must be a later line of the message, in this order; the example may leave out the other ones. The file of an example
+    is called by the page's name.
+    """
+
+    def check_output(self, want, got, optionflags):
+        if not isinstance(want, ErrorText):
+            return super().check_output(want, got, optionflags)
+        first, *later = want.splitlines()
+        headline, *rest = _EXAMPLE_FILE.sub(r"\1", got).splitlines()
+        lines = iter(rest)
+        return self._is_same(first, headline, optionflags) and all(
+            any(self._is_same(shown, line, optionflags) for line in lines) for shown in later if shown.strip() != "..."
+        )
+
+    def _is_same(self, shown, line, optionflags):
+        return super().check_output(shown + "\n", line + "\n", optionflags)
+
+
+def run_examples(test, clear_globs=True):
+    """Run the examples of a `DocTest`; the report of those that failed, empty if none did."""
+    for example in test.examples:
+        if example.exc_msg is not None:
+            example.exc_msg = ErrorText(example.exc_msg)
+    runner = doctest.DocTestRunner(Checker(), optionflags=OPTIONS)
+    report = io.StringIO()
+    runner.run(test, out=report.write, clear_globs=clear_globs)
+    return report.getvalue()
+
+
+_MESSAGE = "add: 2 and 3\n  model.py:4 in f:  x + y\n    x  float32[2]\n  Fix: pad x"
+
+
+@pytest.mark.parametrize(
+    ("shown", "is_right"),
+    [
+        (f"stagec.errors.ShapeError: {_MESSAGE}\n", True),
+        ("stagec.errors.ShapeError: add: 2 and 3\n", True),
+        ("stagec.errors.ShapeError: add: ... and 3\n  ...\n  Fix: pad x\n", True),
+        ("stagec.errors.ShapeError: add: 2\n", False),
+        ("stagec.errors.ShapeError: add: 3 and 2\n", False),
+        ("stagec.errors.DtypeError: add: 2 and 3\n", False),
+        ("ShapeError: add: 2 and 3\n", False),
+        ("stagec.errors.ShapeError: add: 2 and 3\n  Fix: pad y\n", False),
+        ("stagec.errors.ShapeError: add: 2 and 3\n  Fix: pad\n", False),
+        ("stagec.errors.ShapeError: add: 2 and 3\n  Fix: pad x\n    x  float32[2]\n", False),
+        ("stagec.errors.ShapeError: add: 2 and 3\n  Fix: pad x\n  Fix: pad x\n", False),
+    ],
+)
+def test_what_an_example_shows_of_an_error_is_compared(shown, is_right):
+    example = f">>> raise stagec.errors.ShapeError({_MESSAGE!r})\nTraceback (most recent call last):\n  ...\n{shown}"
+    test = doctest.DocTestParser().get_doctest(example, {"stagec": stagec}, "page", "page.md", 0)
+    assert (run_examples(test) == "") is is_right
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -58,11 +121,9 @@ def is_here(name):
 
 def run_session(code, namespace, page, line):
     test = doctest.DocTestParser().get_doctest(code, namespace, page.name, str(page), line)
-    runner = doctest.DocTestRunner(optionflags=OPTIONS)
-    report = io.StringIO()
-    runner.run(test, out=report.write, clear_globs=False)
+    report = run_examples(test, clear_globs=False)
     namespace.update(test.globs)
-    assert runner.failures == 0, report.getvalue()
+    assert not report, report
 
 
 def module_names():
@@ -83,9 +144,8 @@ class Finder(doctest.DocTestFinder):
 @pytest.mark.parametrize("name", list(module_names()))
 def test_the_examples_of_a_module_run(name):
     module = importlib.import_module(name)
-    report = io.StringIO()
-    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    report = ""
     for test in Finder(exclude_empty=True).find(module, name):
         test.globs.setdefault("__name__", "__main__")
-        runner.run(test, out=report.write)
-    assert runner.failures == 0, report.getvalue()
+        report += run_examples(test)
+    assert not report, report
