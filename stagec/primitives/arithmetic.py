@@ -16,7 +16,7 @@ from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, MissingRule, P
 from stagec.core.zero import zero_of
 from stagec.primitives.axes import as_int
 from stagec.primitives.broadcast import spread_to, zeros
-from stagec.primitives.checks import check_dtype
+from stagec.primitives.checks import HALF, check_dtype
 from stagec.primitives.complex import complex_p, conj_p, real_p
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.logic import eq_p, lt_p, select_n_p
@@ -265,9 +265,16 @@ def _integer_pow_eval(x: Any, *, y: int) -> Any:
 
 def _integer_pow_lower(cx: Any, x: Any, *, y: int) -> Any:
     (aval,) = cx.in_avals
-    one = cx.constant(1, aval) if y <= 0 else None
-    out = _power_by_squaring(one, x, _size(y), lambda a, b: cx.emit("stablehlo.multiply", [a, b]))
-    return cx.emit("stablehlo.divide", [one, out]) if y < 0 else out
+    # What takes several operations is rounded to half precision once.
+    wide = aval.dtype in HALF and y not in (-1, 0, 1, 2)
+    work = aval.update(dtype=np.float32) if wide else aval
+    if wide:
+        x = cx.emit("stablehlo.convert", [x], avals=[work])
+    one = cx.constant(1, work) if y <= 0 else None
+    out = _power_by_squaring(one, x, _size(y), lambda a, b: cx.emit("stablehlo.multiply", [a, b], avals=[work]))
+    if y < 0:
+        out = cx.emit("stablehlo.divide", [one, out], avals=[work])
+    return cx.emit("stablehlo.convert", [out]) if wide else out
 
 
 integer_pow_p = SinglePrimitive(
