@@ -14,7 +14,19 @@ import cases as case_package
 import ml_dtypes
 import numpy as np
 import pytest
-from cases import Case
+from cases import BFLOAT16, Case
+from comparison import (
+    ACCUMULATED,
+    HALF,
+    UPDATED,
+    accumulation_error,
+    differences,
+    evaluate,
+    has_half,
+    mismatch,
+    off,
+    steps_apart,
+)
 
 import stagec
 import stagec.primitives
@@ -42,57 +54,10 @@ for module in sorted(pkgutil.iter_modules(case_package.__path__), key=lambda m: 
 BUNDLE = 25
 
 
-def evaluate(case: Case) -> list[Any]:
-    row = Primitive.registry[case.name]
-    with np.errstate(all="ignore"):
-        out = row.eval(*[np.asarray(a) for a in case.args], **case.params)
-    return list(out) if row.multiple else [out]
-
-
 def shapes(case: Case) -> list[ShapedArray]:
     row = Primitive.registry[case.name]
     out = row.shape(*[ShapedArray(np.shape(a), np.asarray(a).dtype) for a in case.args], **case.params)
     return list(out) if row.multiple else [out]
-
-
-def steps_apart(x: Any, y: Any) -> Any:
-    """How many representable numbers lie between two float arrays."""
-    kind = np.dtype(f"int{8 * x.dtype.itemsize}")
-
-    def ordered(v: Any) -> Any:
-        bits = np.ascontiguousarray(v).reshape(v.shape).view(kind).astype(np.int64)
-        low = np.int64(np.iinfo(kind).min)
-        return np.where(bits < 0, low - bits, bits)
-
-    left, right = ordered(x), ordered(y)
-    # In whole numbers, unless zero lies between: float64 holds 53 bits.
-    apart = np.abs(left.astype(np.float64) - right.astype(np.float64))
-    return np.where((left < 0) == (right < 0), np.abs(left - right), apart)
-
-
-def mismatch(expected: Any, actual: Any, ulps: float, atol: float) -> str:
-    """What differs, or nothing."""
-    if expected.dtype != actual.dtype or expected.shape != actual.shape:
-        return f"{expected.dtype}{expected.shape} against {actual.dtype}{actual.shape}"
-    if expected.dtype.kind == "c":
-        parts = [mismatch(np.real(expected), np.real(actual), ulps, atol)]
-        parts.append(mismatch(np.imag(expected), np.imag(actual), ulps, atol))
-        return "; ".join(p for p in parts if p)
-    if expected.dtype.kind in "biu":
-        wrong = expected != actual
-    else:
-        wide = [v.astype(np.float64) for v in (expected, actual)]
-        nan = np.isnan(wide[0]) & np.isnan(wide[1])
-        with np.errstate(all="ignore"):
-            # Compiled code flushes subnormal results to zero.
-            tiny = float(ml_dtypes.finfo(expected.dtype).tiny)
-            near = (wide[0] == wide[1]) | (np.abs(wide[0] - wide[1]) <= max(atol, tiny))
-        near |= (steps_apart(expected, actual) <= ulps) & np.isfinite(wide[0]) & np.isfinite(wide[1])
-        wrong = ~(nan | near)
-    if not wrong.any():
-        return ""
-    at = tuple(int(i[0]) for i in np.nonzero(wrong)) if expected.ndim else ()
-    return f"{int(wrong.sum())} of {expected.size} differ, first at {at}: {expected[at]} against {actual[at]}"
 
 
 def test_every_row_has_a_case() -> None:
@@ -109,6 +74,12 @@ def test_evaluation_agrees_with_the_shape_rule(name: str) -> None:
         for case in (c for c in CASES if c.name == name):
             found = [(np.asarray(v).shape, np.asarray(v).dtype) for v in evaluate(case)]
             assert [(a.shape, a.dtype) for a in shapes(case)] == found, str(case)
+
+
+def test_half_precision_is_evaluated_within_half_a_step_of_the_exact_result() -> None:
+    chosen = [c for c in CASES if has_half(c)]
+    assert {c.name for c in chosen} >= {"exp", "dot_general", "conv_general_dilated", "scatter_add", "zeta"}
+    assert [text for case in chosen for text in differences(case, [np.asarray(v) for v in evaluate(case)])] == []
 
 
 @pytest.mark.parametrize("name", sorted({c.name for c in CASES}))
@@ -137,7 +108,13 @@ def bundles(limit: int, size: int) -> list[list[Case]]:
     return [chosen[i : i + size] for i in range(0, len(chosen), size)]
 
 
-@pytest.mark.parametrize("bundle", bundles(8, BUNDLE), ids=lambda b: f"{b[0].name}..{b[-1].name}")
+def half_sums() -> list[list[Case]]:
+    """The cases in half precision that add or multiply many terms, which `bundles` leaves out for the most part."""
+    chosen = [c for c in CASES if c.name in ACCUMULATED | UPDATED and has_half(c)]
+    return [chosen[i : i + BUNDLE] for i in range(0, len(chosen), BUNDLE)]
+
+
+@pytest.mark.parametrize("bundle", bundles(8, BUNDLE) + half_sums(), ids=lambda b: f"{b[0].name}..{b[-1].name}")
 def test_compiled_results_are_the_evaluated_ones(bundle: list[Case]) -> None:
     @stagec.jit
     def run(arguments: list[list[Any]]) -> list[Any]:
@@ -148,10 +125,7 @@ def test_compiled_results_are_the_evaluated_ones(bundle: list[Case]) -> None:
         wrong = []
         for case, result in zip(bundle, results):
             actual = list(result) if Primitive.registry[case.name].multiple else [result]
-            for i, (e, a) in enumerate(zip(evaluate(case), actual)):
-                text = mismatch(np.asarray(e), a.numpy(), case.ulps, case.atol)
-                if text:
-                    wrong.append(f"{case} result {i}: {text}")
+            wrong += differences(case, [a.numpy() for a in actual])
     assert wrong == []
 
 
@@ -163,3 +137,52 @@ def test_mismatch_sees_small_and_large_differences() -> None:
     assert mismatch(x[:2], off[:2], 0, 0).startswith("1 of 2")
     assert mismatch(x[:2], off[:2], 1, 0) == ""
     assert mismatch(np.float32([1]), np.array([1], ml_dtypes.bfloat16), 1, 1) != ""
+
+
+def test_steps_of_float64_are_counted_one_by_one() -> None:
+    x = np.array([1.0, -1.0, 1.0])
+    assert steps_apart(x, np.array([np.nextafter(1.0, 2.0), -1.0, -1.0])).tolist() == [1, 0, 2 * float(0x3FF << 52)]
+
+
+def test_mismatch_takes_zero_for_a_subnormal_number_and_nothing_else_that_is_small() -> None:
+    subnormal, zero = np.float16([1e-5]), np.float16([0])
+    assert mismatch(subnormal, zero, 0, 0) == ""
+    assert mismatch(zero, subnormal, 0, 0) != ""
+    assert mismatch(subnormal, 2 * subnormal, 0, 0) != ""
+
+
+@pytest.mark.parametrize("dtype", HALF, ids=str)
+@pytest.mark.parametrize(
+    "name", ["dot_general", "conv_general_dilated", "reduce_window_sum", "exp", "cumsum", "scatter_add"]
+)
+def test_a_step_of_half_precision_is_seen(name: str, dtype: Any) -> None:
+    for case in (c for c in CASES if c.name == name and c.args[0].dtype == dtype):
+        (right,) = map(np.asarray, evaluate(case))
+        if right.dtype == dtype:
+            next_but_one = np.nextafter(np.nextafter(right, dtype.type(np.inf)), dtype.type(np.inf))
+            assert differences(case, [right]) == []
+            assert differences(case, [next_but_one]) != []
+
+
+def test_five_is_not_four_in_bfloat16() -> None:
+    numbers = {"dimension_numbers": (((0,), (0,)), ((), ())), "precision": None, "preferred_element_type": None}
+    twos = np.full(1, 2, BFLOAT16)
+    case = Case("dot_general", [twos, twos], numbers)
+    assert differences(case, [np.asarray(4, BFLOAT16)]) == []
+    (text,) = differences(case, [np.asarray(5, BFLOAT16)])
+    assert text.endswith("1 of 1 differ, first at (): 4.0 against 5.0")
+
+
+def test_a_float32_sum_of_half_precision_is_allowed_its_roundings_and_no_more() -> None:
+    case = Case("reduce_sum", [np.float16([2048, 1, -2048])], {"axes": (0,)})
+    assert off(np.float64(1), np.float16(1.002), 0.51, accumulation_error(case)).item() is True
+    assert accumulation_error(case) == 3 * 2.0**-24 * 4097
+
+
+@pytest.mark.parametrize(
+    ("exact", "near", "far"),
+    [(1.0, 1.0, 1 + 2**-10), (1 + 2**-11, 1.0, 1 + 2**-9), (65519.0, 65504, np.inf), (np.inf, np.inf, 65504)],
+)
+def test_half_precision_is_measured_from_the_exact_value(exact: float, near: float, far: float) -> None:
+    assert not off(np.float64(exact), np.float16(near), 0.51)
+    assert off(np.float64(exact), np.float16(far), 0.51)

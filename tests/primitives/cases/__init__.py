@@ -28,8 +28,9 @@ class Case:
       params: its parameters, canonical.
       ulps: how far the compiled result may be from the evaluated one, in units
         in the last place of the result's dtype; 0 asks for equal bits, NaN
-        and the sign of zero apart.
-      atol: an absolute difference that is accepted as well.
+        and the sign of zero apart. Half precision does not ask it: see
+        `comparison`.
+      atol: an absolute difference that is accepted as well, beyond half precision.
       compiled: why the row cannot be compiled, where it cannot.
     """
 
