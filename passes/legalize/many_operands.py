@@ -9,8 +9,9 @@ from passes import bindings, build, operations
 from passes.match import functions, splat_of
 from passes.operations import Regions
 
-# The runtime refuses a dispatch of more than 32 buffers when it runs; some are needed for results.
-_MOST = 24
+# Arrays that an expression may read: the runtime refuses a dispatch of more than 32 buffers when it runs, and some are
+# needed for results.
+MOST_ARRAYS = 24
 _BARRIER = "stablehlo.optimization_barrier"
 
 
@@ -50,7 +51,7 @@ def _divide(block: Any) -> int:
         operands = list(op.operands)
         found = [_reads(value, reads) for value in operands]
         total = frozenset().union(*found)
-        while len(total) > _MOST:
+        while len(total) > MOST_ARRAYS:
             largest = max(range(len(found)), key=lambda i: len(found[i]))
             if len(found[largest]) < 2:
                 break  # its operands alone are too many: it is computed part by part
@@ -62,7 +63,7 @@ def _divide(block: Any) -> int:
                     found[i] = frozenset([kept])
             stored += 1
             total = frozenset().union(*found)
-        if len(total) <= _MOST:
+        if len(total) <= MOST_ARRAYS:
             for result in op.results:
                 reads[result] = total
     return stored

@@ -19,6 +19,7 @@ from passes.kernels.straight.lazy import MOVES, Lazy, captured, is_function, is_
 from passes.kernels.straight.staying import cut_from, is_alone, numbers_of, part_read, spare_row
 from passes.kernels.structure import Bodies
 from passes.kernels.values import Buffer, NotVectorsError, Value, View, row_major
+from passes.legalize.many_operands import MOST_ARRAYS
 from passes.match import combinations, producer, splat_of
 
 # Additions, loads among them, that are done again by each reader.
@@ -27,8 +28,6 @@ _CHEAP = 6
 _COUNTED = 40
 # Values that take more are kept even for one reader: code becomes no longer than that.
 _LONGEST = 400
-# Arrays that an expression may read: a dispatch has 32, and some are needed for results.
-MOST_ARRAYS = 24
 # Operations that pass elements on, so that their readers are those of their operand.
 _PASSING = (*operations.where(layout=True), "stablehlo.optimization_barrier")
 # Axes of at most so many elements may be gone through one by one.
