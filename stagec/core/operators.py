@@ -36,7 +36,7 @@ _implementations = _Functions()
 
 
 def supply_with(load: Callable[[], Mapping[str, Callable[..., Any]]]) -> None:
-    """Name what loads the functions behind the operators and methods, when the first is needed."""
+    """Set the function that loads the implementations of operators and methods. It is called at their first use."""
     _implementations.load = load
 
 

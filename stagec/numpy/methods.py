@@ -1,4 +1,4 @@
-"""The functions behind the operators and methods of arrays and tracers."""
+"""The implementations of the operators and methods of arrays and tracers."""
 
 from __future__ import annotations
 
