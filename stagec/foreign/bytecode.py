@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from stagec.foreign.damaged import Damaged
+
 _STRINGS, _DIALECTS, _ATTRIBUTES, _OFFSETS = 0, 1, 2, 3
 _UNIT = b"unit\0"
-
-
-class Damaged(ValueError):
-    """These are no sections of MLIR bytecode."""
 
 
 class _Bytes:

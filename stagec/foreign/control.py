@@ -61,7 +61,6 @@ def _map(site: Site, *operands: Value) -> Value:
 
 def elementwise(function: Any, *operands: Value) -> list[Value]:
     """A function of numbers on each element of arrays of one shape."""
-
     shape = operands[0].shape
     flat = [lax.reshape(x, (int(np.prod(shape, dtype=np.int64)),)) for x in operands]
     return [lax.reshape(y, shape) for y in vmap(lambda *values: tuple(function(*values)))(*flat)]

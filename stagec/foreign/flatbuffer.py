@@ -8,9 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-
-class Damaged(ValueError):
-    """An offset leads out of the data."""
+from stagec.foreign.damaged import Damaged
 
 
 class Table:

@@ -100,11 +100,6 @@ class Imported:
         run.__name__ = run.__qualname__ = function
         self._jitted = jit(run)
 
-    @property
-    def wide(self) -> bool:
-        """Whether a parameter or a result has 64 bits, so that to trace a call needs `enable_x64`."""
-        return self._wide
-
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Positional and keyword arguments that describe a call, for `stagec.export` or `jit(...).lower`.
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from stagec.backends import BACKENDS
 from stagec.core import errors, location, pytree
-from stagec.foreign.flatbuffer import Damaged, Table
+from stagec.foreign.damaged import Damaged
+from stagec.foreign.flatbuffer import Table
 
 # Fields of the tables, by their numbers in JAX's schema (jax/_src/export/serialization.fbs). Fields keep their numbers.
 _NAME, _IN_TREE, _OUT_TREE, _DEVICES_SHORT, _PLATFORMS, _ORDERED_EFFECTS = 1, 2, 4, 6, 9, 10

@@ -12,14 +12,14 @@ from stagec import lax, numpy as snp
 from stagec.factorizations.pivoted import permuted
 from stagec.factorizations.qr import packed_qr_p
 from stagec.foreign.custom_calls import target
+from stagec.foreign.products import adjoint, hermitian
 from stagec.foreign.site import Site, Value
 from stagec.lax import linalg
 
 
 def routine(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register what stands for LAPACK's routines of these names, for all element types."""
-    kinds = [kind + name if name[0] != "*" else name[1:] for name in names for kind in "sdcz"]
-    return target(*(f"lapack_{kind}_ffi" for kind in kinds))
+    return target(*(f"lapack_{kind}{name}_ffi" for name in names for kind in "sdcz"))
 
 
 def _letter(site: Site, name: str) -> str:
@@ -44,29 +44,33 @@ def _failed(site: Site, index: int, result: Value) -> Value:
 
 
 def _unused(site: Site, index: int) -> Value:
+    """Zeros for a result that nothing reads.
+
+    Raises:
+      UnsupportedError: something reads it.
+    """
+    if list(site.op.results[index].uses):
+        raise site.refusal(f"returns something as result {index} that stagec does not compute")
     return lax.full(site.shape(index), 0, site.dtype(index))
 
 
 @routine("potrf")
 def _potrf(site: Site, a: Value) -> list[Value]:
     lower = _letter(site, "uplo") == "L"
-    triangle = snp.tril(a) if lower else _adjoint(snp.triu(a))
-    strict = snp.tril(triangle, -1)
-    factor = linalg.cholesky(lax.add(triangle, _adjoint(strict)), symmetrize_input=False)
-    factor = factor if lower else _adjoint(factor)
+    factor = linalg.cholesky(hermitian(a, lower=lower), symmetrize_input=False)
+    factor = factor if lower else adjoint(factor)
     return [factor, _failed(site, 1, factor)]
-
-
-def _adjoint(x: Value) -> Value:
-    turned = snp.swapaxes(x, -1, -2)
-    return lax.conj(turned) if x.dtype.kind == "c" else turned
 
 
 @routine("getrf")
 def _getrf(site: Site, a: Value) -> list[Value]:
     packed, pivots, _ = linalg.lu(a)
-    one = lax.full(pivots.shape, 1, pivots.dtype)
-    return [packed, lax.convert_element_type(lax.add(pivots, one), site.dtype(1)), _done(site, 2)]
+    return [packed, _from_one(site, pivots), _done(site, 2)]
+
+
+def _from_one(site: Site, places: Value) -> Value:
+    """Positions as LAPACK counts them, in the type of result 1."""
+    return lax.convert_element_type(lax.add(places, lax.full(places.shape, 1, places.dtype)), site.dtype(1))
 
 
 @routine("geqrf")
@@ -76,14 +80,9 @@ def _geqrf(site: Site, a: Value) -> list[Value]:
 
 @routine("geqp3")
 def _geqp3(site: Site, a: Value, order: Value) -> list[Value]:
-
     moved, taken = permuted("geqp3", a)
-    one = lax.full(taken.shape, 1, taken.dtype)
-    return [
-        *(packed := list(packed_qr_p(moved)))[:1],
-        lax.convert_element_type(lax.add(taken, one), site.dtype(1)),
-        packed[1],
-    ]
+    packed, scales = packed_qr_p(moved)
+    return [packed, _from_one(site, taken), scales]
 
 
 @target(*(f"lapack_{name}_ffi" for name in ("sorgqr", "dorgqr", "cungqr", "zungqr")))

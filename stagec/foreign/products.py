@@ -40,13 +40,11 @@ def _product(x: Value, y: Value, numbers: Any, dtype: np.dtype[Any]) -> Value:
 
 @rule("einsum")
 def _einsum(site: Site, x: Value, y: Value) -> Value:
-
     return snp.einsum(site.text("einsum_config"), x, y)
 
 
 @rule("unary_einsum")
 def _unary_einsum(site: Site, x: Value) -> Value:
-
     return snp.einsum(site.text("einsum_config"), x)
 
 
@@ -106,18 +104,19 @@ def _fft(site: Site, x: Value) -> Value:
 @rule("cholesky")
 def _cholesky(site: Site, x: Value) -> Value:
     if site.boolean("lower", default=False):
-        return lax.linalg.cholesky(_hermitian(x, lower=True), symmetrize_input=False)
-    factor = lax.linalg.cholesky(_hermitian(x, lower=False), symmetrize_input=False)
-    return _adjoint(factor)
+        return lax.linalg.cholesky(hermitian(x, lower=True), symmetrize_input=False)
+    factor = lax.linalg.cholesky(hermitian(x, lower=False), symmetrize_input=False)
+    return adjoint(factor)
 
 
-def _hermitian(x: Value, *, lower: bool) -> Value:
+def hermitian(x: Value, *, lower: bool) -> Value:
     """The Hermitian matrix of which one triangle is given."""
     kept, strict = (snp.tril(x), snp.tril(x, -1)) if lower else (snp.triu(x), snp.triu(x, 1))
-    return lax.add(kept, _adjoint(strict))
+    return lax.add(kept, adjoint(strict))
 
 
-def _adjoint(x: Value) -> Value:
+def adjoint(x: Value) -> Value:
+    """Matrices transposed and conjugated."""
     rank = len(x.shape)
     turned = lax.transpose(x, (*range(rank - 2), rank - 1, rank - 2))
     return lax.conj(turned) if np.issubdtype(x.dtype, np.complexfloating) else turned

@@ -131,29 +131,3 @@ def _select_and_scatter(site: Site, x: Value, source: Value, initial: Value) -> 
     total = int(np.prod(source.shape, dtype=np.int64))
     flat = combine(site, 1, [base], lax.reshape(chosen, (total, 1)), [lax.reshape(source, (total,))], numbers)
     return lax.reshape(flat[0], x.shape)
-
-
-@rule("chlo.scan")
-def _scan(site: Site, *operands: Value) -> list[Value]:
-    """`chlo.scan`: a region over (inputs, carries) along one axis; outputs and last carries are the results."""
-    axis = site.integer("dimension")
-    reverse = site.boolean("is_reverse")
-    block = site.region_block()
-    carries = len(operands) - _inputs_of_scan(site, len(operands))
-    inputs, state = operands[: len(operands) - carries], operands[len(operands) - carries :]
-    region = site.region()
-    del block
-
-    def step(carry: Any, xs: Any) -> Any:
-        found = region(*xs, *carry)
-        return tuple(found[len(found) - carries :]), tuple(found[: len(found) - carries])
-
-    moved = tuple(lax.transpose(x, [axis, *[i for i in range(len(x.shape)) if i != axis]]) for x in inputs)
-    last, outputs = lax.scan(step, tuple(state), moved, reverse=reverse)
-    back = [lax.transpose(y, [*range(1, axis + 1), 0, *range(axis + 1, len(y.shape))]) for y in outputs]
-    return [*back, *last]
-
-
-def _inputs_of_scan(site: Site, operands: int) -> int:
-    sizes = site.ints("operandSegmentSizes") or site.ints("operand_segment_sizes")
-    return sizes[0] if sizes else operands // 2

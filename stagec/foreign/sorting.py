@@ -64,7 +64,6 @@ def _ascending(key: Value, *, descending: bool, total: bool) -> Value:
 
 
 def _word(op: Any, name: str) -> str:
-
     return attributes.word(op, name)
 
 
@@ -186,7 +185,6 @@ def _by_comparison(less: Callable[..., list[Value]], operands: tuple[Value, ...]
 
 
 def _last_axis(x: Value, places: np.ndarray[Any, Any]) -> Value:
-
     return taken(x, places, len(x.shape) - 1)
 
 

@@ -9,7 +9,8 @@ from passes import bindings
 from stagec.core import errors, location
 from stagec.core.errors import brief
 from stagec.foreign import jax_export, trial, vhlo
-from stagec.foreign.bytecode import Damaged, without_unknown
+from stagec.foreign.bytecode import without_unknown
+from stagec.foreign.damaged import Damaged
 
 _BYTECODE = b"ML\xefR"
 

@@ -9,7 +9,8 @@ from test_modules_of_jax import program
 
 import stagec
 from stagec.foreign import jax_export
-from stagec.foreign.bytecode import Damaged, without_unknown
+from stagec.foreign.bytecode import without_unknown
+from stagec.foreign.damaged import Damaged
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,149 @@
+"""Operations that no framework writes often, against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stagec
+
+RNG = np.random.default_rng(0)
+X, A, B = (RNG.standard_normal(shape).astype(np.float32) for shape in ((2, 3, 4), (3, 4), (4, 5)))
+SCALE, OFFSET = RNG.standard_normal((2, 4)).astype(np.float32)
+MEAN, VARIANCE = X.mean((0, 1)), X.var((0, 1))
+NORMAL = (X - MEAN) / np.sqrt(VARIANCE + np.float32(0.001))
+
+
+def run(parameters: str, results: str, operation: str, *arrays: Any) -> list[np.ndarray]:
+    """The results of one operation, `%r`."""
+    count = results.count("tensor<")
+    names = ", ".join(f"%r#{i}" for i in range(count)) if count > 1 else "%r"
+    target = f"%r:{count}" if count > 1 else "%r"
+    text = f"func.func @main({parameters}) -> ({results}) {{\n{target} = {operation}\nreturn {names} : {results}\n}}"
+    return [np.asarray(leaf) for leaf in stagec.tree.leaves(stagec.from_stablehlo(text)(*arrays))]
+
+
+def test_batch_normalization_is_that_of_its_moments() -> None:
+    types = "tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>"
+    options = "{epsilon = 0.001 : f32, feature_index = 2 : i64}"
+    (found,) = run(
+        "%x: tensor<2x3x4xf32>, %s: tensor<4xf32>, %o: tensor<4xf32>, %m: tensor<4xf32>, %v: tensor<4xf32>",
+        "tensor<2x3x4xf32>",
+        f'"stablehlo.batch_norm_inference"(%x, %s, %o, %m, %v) {options} '
+        f": ({types}, tensor<4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>",
+        *(X, SCALE, OFFSET, MEAN, VARIANCE),
+    )
+    np.testing.assert_allclose(found, NORMAL * SCALE + OFFSET, rtol=1e-5, atol=1e-6)
+    trained = run(
+        "%x: tensor<2x3x4xf32>, %s: tensor<4xf32>, %o: tensor<4xf32>",
+        types,
+        f'"stablehlo.batch_norm_training"(%x, %s, %o) {options} : ({types}) -> ({types})',
+        *(X, SCALE, OFFSET),
+    )
+    for result, wanted in zip(trained, (found, MEAN, VARIANCE), strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_the_gradient_of_batch_normalization_is_that_of_its_formula() -> None:
+    grad = X[::-1].copy()
+    types = "tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>"
+    found = run(
+        "%x: tensor<2x3x4xf32>, %s: tensor<4xf32>, %m: tensor<4xf32>, %v: tensor<4xf32>, %g: tensor<2x3x4xf32>",
+        types,
+        '"stablehlo.batch_norm_grad"(%x, %s, %m, %v, %g) {epsilon = 0.001 : f32, feature_index = 2 : i64} '
+        f": ({types}, tensor<4xf32>, tensor<2x3x4xf32>) -> ({types})",
+        *(X, SCALE, MEAN, VARIANCE, grad),
+    )
+
+    def loss(x: Any, scale: Any, offset: Any) -> Any:
+        centered = x - x.mean((0, 1))
+        return ((centered / ((centered**2).mean((0, 1)) + 0.001) ** 0.5 * scale + offset) * grad).sum()
+
+    for result, wanted in zip(found, stagec.grad(loss, (0, 1, 2))(X, SCALE, OFFSET), strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "operation", ['"stablehlo.einsum"(%a, %b) {einsum_config = "ij,jk->ik"}', '"stablehlo.dot"(%a, %b)']
+)
+def test_products_are_those_of_numpy(operation: str) -> None:
+    types = "(tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>"
+    found = run("%a: tensor<3x4xf32>, %b: tensor<4x5xf32>", "tensor<3x5xf32>", f"{operation} : {types}", A, B)
+    np.testing.assert_allclose(found[0], A @ B, rtol=1e-5, atol=1e-6)
+
+
+def test_an_einsum_of_one_operand_sums() -> None:
+    operation = '"stablehlo.unary_einsum"(%a) {einsum_config = "ij->i"} : (tensor<3x4xf32>) -> tensor<3xf32>'
+    (found,) = run("%a: tensor<3x4xf32>", "tensor<3xf32>", operation, A)
+    np.testing.assert_allclose(found, A.sum(1), rtol=1e-5)
+
+
+def test_products_of_groups_of_rows_are_those_of_each_group() -> None:
+    rows, matrices = RNG.standard_normal((5, 3)).astype(np.float32), RNG.standard_normal((2, 3, 4)).astype(np.float32)
+    (found,) = run(
+        "%a: tensor<5x3xf32>, %b: tensor<2x3x4xf32>, %g: tensor<2xi32>",
+        "tensor<5x4xf32>",
+        '"chlo.ragged_dot"(%a, %b, %g) {ragged_dot_dimension_numbers = #chlo.ragged_dot<'
+        "lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], "
+        "rhs_group_dimensions = [0]>} : (tensor<5x3xf32>, tensor<2x3x4xf32>, tensor<2xi32>) -> tensor<5x4xf32>",
+        *(rows, matrices, np.array([2, 3], np.int32)),
+    )
+    wanted = np.concatenate([rows[:2] @ matrices[0], rows[2:] @ matrices[1]])
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("batch", [0, 1])
+def test_selections_by_index_are_those_of_numpy(batch: int) -> None:
+    index = np.array([[3, 0], [1, 1], [0, 2]], np.int32) if batch else np.array([2, 0], np.int32)
+    wanted = np.take_along_axis(A, index, 1) if batch else A[index]
+    kinds = [f"tensor<{'x'.join(map(str, v.shape))}x{kind}>" for v, kind in ((index, "i32"), (wanted, "f32"))]
+    (found,) = run(
+        f"%a: tensor<3x4xf32>, %i: {kinds[0]}",
+        kinds[1],
+        f'"stablehlo.torch_index_select"(%a, %i) {{dim = {batch} : i64, batch_dims = {batch} : i64}} '
+        f": (tensor<3x4xf32>, {kinds[0]}) -> {kinds[1]}",
+        *(A, index),
+    )
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_bits_are_those_of_threefry() -> None:
+    # As jax.lax.rng_bit_generator draws them.
+    with stagec.enable_x64():
+        state, bits = run(
+            "%k: tensor<2xui64>",
+            "tensor<2xui64>, tensor<4xui32>",
+            "stablehlo.rng_bit_generator %k, algorithm = THREE_FRY "
+            ": (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui32>)",
+            np.array([1, 2], np.uint64),
+        )
+    assert state.tolist() == [1, 4]
+    assert bits.tolist() == [43444564, 2150618427, 3979645651, 3745730563]
+
+
+@pytest.mark.parametrize(("kind", "mean", "deviation"), [("UNIFORM", 3, 2 / 12**0.5), ("NORMAL", 2, 4)])
+def test_numbers_have_their_distribution(kind: str, mean: float, deviation: float) -> None:
+    text = f"""func.func @main(%a: tensor<f32>, %b: tensor<f32>) -> tensor<5000xf32> {{
+      %s = stablehlo.constant dense<5000> : tensor<1xi64>
+      %r = stablehlo.rng %a, %b, %s, distribution = {kind}
+        : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<5000xf32>
+      return %r : tensor<5000xf32>
+    }}"""
+    found = np.asarray(stagec.from_stablehlo(text)(np.float32(2), np.float32(4)))
+    assert abs(found.mean() - mean) < 0.2
+    assert abs(found.std() - deviation) < 0.2
+    if kind == "UNIFORM":
+        assert 2 <= found.min() < found.max() < 4
+
+
+def test_what_a_call_does_not_compute_is_refused_where_it_is_read() -> None:
+    text = """func.func @main(%a: tensor<3x3xf32>) -> tensor<3xf32> {
+      %0:6 = stablehlo.custom_call @lapack_sgees_ffi(%a) {mhlo.backend_config = {mode = 86 : ui8, sort = 78 : ui8}}
+        : (tensor<3x3xf32>)
+        -> (tensor<3x3xf32>, tensor<3x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<i32>, tensor<i32>)
+      return %0#2 : tensor<3xf32>
+    }"""
+    with pytest.raises(stagec.errors.UnsupportedError, match="result 2 that stagec does not compute"):
+        stagec.from_stablehlo(text)(np.eye(3, dtype=np.float32))
