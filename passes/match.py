@@ -11,6 +11,9 @@ import numpy as np
 from passes import bindings, operations
 from passes.types import numpy_dtype, spelled
 
+# The ops whose result may repeat one number that `splat_of` knows.
+SPLATS = ("stablehlo.constant", *operations.where(layout=True))
+
 _HEX = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
 _TEXT = re.compile(r"dense<(.*)> : tensor<", re.DOTALL)
 _TOKEN = re.compile(r"[^\s,()\[\]]+")

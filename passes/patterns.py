@@ -18,11 +18,12 @@ import inspect
 import os
 import re
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from passes import bindings, build, guard, operations
 from passes.errors import PatternError, caller, message
+from passes.fast_math import FLAGS, FastMath, flags
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _MAX_ITERATIONS = 64
@@ -36,60 +37,76 @@ class Pattern:
       name: the function's name, shown in reports and errors.
       ops: full op names, such as `"stablehlo.add"`.
       fn: `fn(op)` returns the replacement, or None.
-      exact: whether the program's results keep their bits, or become others that StableHLO allows where it leaves
-        digits or the order of a sum open. Passes apply a law that is not exact under `fast_math` only.
+      of: full op names, one of which has made an operand of each op that the law rewrites; empty for any operands.
+        The driver does not call `fn` for other ops.
+      assumes: what the law takes for granted, by the names of `passes.fast_math.FLAGS`. Passes apply it where
+        `fast_math` grants all of them.
       doc: the law, in the function's docstring.
     """
 
     name: str
     ops: tuple[str, ...]
     fn: Callable[[Any], Any]
-    exact: bool = True
+    of: frozenset[str] = frozenset()
+    assumes: frozenset[str] = frozenset()
     doc: str = ""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the program's results keep their bits.
+
+        Or become others that StableHLO allows where it leaves digits or the order of a sum open.
+        """
+        return not self.assumes
 
     def __call__(self, op: Any) -> Any:
         return self.fn(op)
 
     def fingerprint(self) -> str:
         """A digest of the law that is the same in every process, for cache keys."""
-        return digest(self.name, self.ops, self.exact, code_text(self.fn))
+        return digest(self.name, self.ops, sorted(self.of), sorted(self.assumes), code_text(self.fn))
 
 
-def pattern(*ops: str, exact: bool = True) -> Callable[[Callable[[Any], Any]], Pattern]:
+def pattern(
+    *ops: str, exact: bool = True, of: str | Sequence[str] = (), assumes: FastMath = ()
+) -> Callable[[Callable[[Any], Any]], Pattern]:
     """Make a `Pattern` of a function that rewrites one op.
 
     Args:
       ops: the names of the ops it looks at.
-      exact: False for a law that can change results. `selected` leaves such laws out
-        unless `fast_math` is on; a law that a user passes by itself runs in either case.
+      exact: False for a law that can change results in any way: it assumes all that `fast_math` can grant. A law
+        that a user passes by itself runs in either case.
+      of: the names of ops, one of which makes an operand of each op to rewrite. It saves the call for all others.
+      assumes: the assumptions of a law that can change results, by the names of `passes.fast_math.FLAGS`.
 
     Raises:
       UnknownOpError: StableHLO and CHLO have no op of that name; other dialects are not known here.
 
-    >>> @pattern("stablehlo.negate")
+    >>> @pattern("stablehlo.negate", of="stablehlo.negate")
     ... def double_negation(op):
     ...     '''-(-x) -> x.'''
-    ...     inner = producer(op.operand, "stablehlo.negate")
-    ...     return inner and inner.operand
+    ...     return producer(op.operand, "stablehlo.negate").operand
     >>> double_negation.ops
     ('stablehlo.negate',)
     """
     if not ops or not all(isinstance(name, str) for name in ops):
         raise PatternError(message("pattern: no op named", caller(), fix='write @pattern("stablehlo.add")'))
-    for name in ops:
+    inner = frozenset([of] if isinstance(of, str) else of)
+    for name in (*ops, *inner):
         known = operations.names(name.partition(".")[0])
         if "." not in name or (known and name not in known):
             raise operations.unknown_op(name, "pattern")
+    assumed = flags(assumes) if exact else frozenset(FLAGS)
 
     def wrap(fn: Callable[[Any], Any]) -> Pattern:
-        return Pattern(fn.__name__, ops, fn, exact, inspect.cleandoc(fn.__doc__ or ""))
+        return Pattern(fn.__name__, ops, fn, inner, assumed, inspect.cleandoc(fn.__doc__ or ""))
 
     return wrap
 
 
-def selected(laws: Iterable[Pattern], fast_math: bool) -> tuple[Pattern, ...]:
-    """The laws that may run: the exact ones, and under `fast_math` all of them."""
-    return tuple(law for law in laws if law.exact or fast_math)
+def selected(laws: Iterable[Pattern], fast_math: frozenset[str]) -> tuple[Pattern, ...]:
+    """The laws that may run: those that assume nothing but what `fast_math` grants."""
+    return tuple(law for law in laws if law.assumes <= fast_math)
 
 
 def digest(*parts: Any) -> str:
@@ -210,13 +227,26 @@ def _callback(group: list[Pattern], hits: dict[str, int], failure: list[PatternE
     """The function that MLIR calls: falsy means rewritten, true means no match."""
 
     is_abandoned = guard.is_abandoned()
+    anyhow = [item for item in group if not item.of]
+    by_makers: dict[frozenset[str], list[Pattern]] = {}
+
+    def fitting(operation: Any) -> list[Pattern]:
+        makers = frozenset(_makers(operation))
+        found = by_makers.get(makers)
+        if found is None:
+            found = by_makers[makers] = [item for item in group if not item.of or item.of & makers]
+        return found
 
     def visit(op: Any, rewriter: Any) -> bool:
         if failure or is_abandoned():
             return True
+        operation = op.operation
+        laws = group if len(anyhow) == len(group) else fitting(operation)
+        if not laws:
+            return True
         # An exception must not unwind through the C++ driver: keep it for later.
-        with op.operation.location, rewriter.ip:
-            for item in group:
+        with operation.location, rewriter.ip:
+            for item in laws:
                 try:
                     replacement = item.fn(op)
                     if replacement is None:
@@ -239,6 +269,15 @@ def _callback(group: list[Pattern], hits: dict[str, int], failure: list[PatternE
         return True
 
     return visit
+
+
+def _makers(operation: Any) -> Iterator[str]:
+    """The names of the ops that make an operation's operands."""
+    block = bindings.ir.Block
+    for value in operation.operands:
+        owner = value.owner
+        if not isinstance(owner, block):
+            yield owner.name
 
 
 def _values(replacement: Any) -> list[Any]:

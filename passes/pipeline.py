@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from passes import bindings, guard
 from passes.errors import InvalidModuleError, PassError, PipelineError, message
+from passes.fast_math import FastMath, flags
 from passes.patterns import Pattern, apply, code_text, digest, selected
 
 
@@ -21,22 +22,28 @@ class PassOptions:
     """What a pass may depend on in addition to the module.
 
     Attributes:
-      fast_math: allow laws that can change bits.
+      fast_math: what laws that can change bits may assume, as names of `passes.fast_math.FLAGS`; True for all.
       laws: what the target needs rewritten, by a name in `passes.pipeline.LAWS`; those of `"cpu"` form kernels, too.
       doubles: whether the target computes in float64.
       machine: the architecture of a CPU, as `platform.machine` calls it; empty if unknown.
       features: the CPU's extensions, in the Linux kernel's spelling.
     """
 
-    fast_math: bool = False
+    fast_math: FastMath = frozenset()
     laws: str = "cpu"
     doubles: bool = True
     machine: str = ""
     features: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
+        flags(self.fast_math)  # raises for a name that is not known
         if self.laws not in LAWS:
             raise PipelineError(message(f"there are no laws named {self.laws!r}", fix=f"choose from {', '.join(LAWS)}"))
+
+    @property
+    def granted(self) -> frozenset[str]:
+        """The names in `fast_math`."""
+        return flags(self.fast_math)
 
 
 # For IREE's code generators for processors, for SPIR-V, and for what LLVM compiles for GPUs.
@@ -63,7 +70,7 @@ def pattern_pass(name: str, laws: Sequence[Pattern], doc: str = "") -> Pass:
     """A pass that applies laws, the inexact ones under `fast_math`; without `doc`, their docstrings are its own"""
 
     def run(module: Any, options: PassOptions) -> dict[str, int]:
-        return apply(module, selected(laws, options.fast_math))
+        return apply(module, selected(laws, options.granted))
 
     return Pass(name, run, doc or "\n".join(law.doc for law in laws))
 

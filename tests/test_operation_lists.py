@@ -89,8 +89,12 @@ def lists(text, by_short_names):
             continue
         parent = parents[node]
         is_unpacked = isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Tuple)
-        if not (is_unpacked or isinstance(parent, ast.Expr) or {*map(short, known)} == {"real", "imag"}):
-            yield node.lineno, " ".join(short(name) for name in known)
+        # What a law rewrites, and what must have made an operand, is its own subject.
+        is_subject = isinstance(parent, ast.keyword) and parent.arg == "of"
+        is_subject = is_subject or (isinstance(parent, ast.Call) and getattr(parent.func, "id", "") == "pattern")
+        if is_unpacked or is_subject or isinstance(parent, ast.Expr) or {*map(short, known)} == {"real", "imag"}:
+            continue
+        yield node.lineno, " ".join(short(name) for name in known)
 
 
 @functools.cache

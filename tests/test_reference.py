@@ -163,20 +163,6 @@ def test_every_public_name_of_passes_is_listed():
     assert sorted(set(listed)) == sorted(passes.__all__)
 
 
-def test_every_law_is_listed_once_under_what_it_is():
-    """The page of the passes names each rewrite by its function."""
-    from passes.fusion.dots import TRANSPOSES
-    from passes.simplify import LAWS
-
-    text = page("explanation/passes.md")
-    for heading, laws in (
-        ("Exact laws", [law for law in (*LAWS, *TRANSPOSES) if law.exact]),
-        ("Laws of `fast_math`", [law for law in LAWS if not law.exact]),
-    ):
-        listed = [name for row in rows(section(text, heading)) for name in re.findall(r"`(\w+)`", row[0])]
-        assert sorted(listed) == sorted({law.name for law in laws})
-
-
 def test_the_folders_of_the_architecture_page_exist():
     block = re.search(r"^```text\n(passes/.*?)^```", page("explanation/architecture.md"), re.MULTILINE | re.DOTALL)[1]
     package, listed = "", set()

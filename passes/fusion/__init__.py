@@ -13,7 +13,7 @@ __all__ = ["COMPUTE_ONCE", "DOT_TRANSPOSES", "FUSION", "MERGE_DOTS", "MERGE_REDU
 
 
 def _fusion(module: Any, options: PassOptions) -> dict[str, int]:
-    hits = apply(module, selected(TRANSPOSES, options.fast_math))
+    hits = apply(module, selected(TRANSPOSES, options.granted))
     counts = {"merge_reductions": merge_reductions(module)}
     if options.laws == "cpu":
         counts["compute_once"] = compute_once(module)

@@ -343,7 +343,7 @@ def _law(name: str, fn: Callable[..., Any]) -> Pattern:
         return mapped(body, operands, part if fn is hypot else dtype)
 
     doc = f"{name} of complex numbers in terms of real functions. {(fn.__doc__ or '').strip()}"
-    return Pattern(f"expand_complex_{name.split('.')[1]}", (name,), rewrite, True, doc)
+    return Pattern(f"expand_complex_{name.split('.')[1]}", (name,), rewrite, doc=doc)
 
 
 @pattern("stablehlo.pad")

@@ -71,7 +71,7 @@ def _law(name: str, fn: Callable[..., Tensor], native: Iterable[Any], wider: dic
         return mapped(lambda *x: fn(*(v.to(inner) for v in x)).to(dtype).value, operands, dtype, name)
 
     doc = f"{name} as straight-line arithmetic. {(fn.__doc__ or '').strip()}"
-    return Pattern(f"expand_{name.split('.')[1]}", (name,), rewrite, True, doc)
+    return Pattern(f"expand_{name.split('.')[1]}", (name,), rewrite, doc=doc)
 
 
 @pattern("stablehlo.power")

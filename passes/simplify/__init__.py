@@ -52,7 +52,7 @@ def _merge(module: Any) -> bool:
 
 def _simplify(module: Any, options: PassOptions) -> dict[str, int]:
     """Rewrite, then merge equal ops, until neither changes anything."""
-    laws = selected(LAWS, options.fast_math)
+    laws = selected(LAWS, options.granted)
     _merge(module)
     hits = apply(module, laws)
     total = Counter(hits)

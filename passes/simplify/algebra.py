@@ -12,6 +12,7 @@ import numpy as np
 
 from passes import attributes as attrs, build, operations
 from passes.match import (
+    SPLATS,
     dtype_of,
     is_boolean,
     is_complex,
@@ -25,7 +26,7 @@ from passes.match import (
 from passes.patterns import pattern
 
 
-@pattern("stablehlo.add")
+@pattern("stablehlo.add", of=SPLATS)
 def add_identity(op: Any) -> Any:
     """x + (-0.0) -> x for floats, x + 0 -> x for integers, from either side.
 
@@ -42,7 +43,7 @@ def add_identity(op: Any) -> Any:
     return None
 
 
-@pattern("stablehlo.subtract")
+@pattern("stablehlo.subtract", of=SPLATS)
 def subtract_identity(op: Any) -> Any:
     """x - 0 -> x.
 
@@ -57,7 +58,7 @@ def subtract_itself(op: Any) -> Any:
     return build.full(0, op.lhs) if op.lhs == op.rhs and is_integer(op.lhs) else None
 
 
-@pattern("stablehlo.subtract")
+@pattern("stablehlo.subtract", of=SPLATS)
 def subtract_from_negative_zero(op: Any) -> Any:
     """-0.0 - x -> -x for floats, 0 - x -> -x for integers. Exact."""
     if is_complex(op.lhs):
@@ -66,7 +67,7 @@ def subtract_from_negative_zero(op: Any) -> Any:
     return build.op("stablehlo.negate", [op.rhs]) if is_splat(op.lhs, zero) else None
 
 
-@pattern("stablehlo.multiply")
+@pattern("stablehlo.multiply", of=SPLATS)
 def multiply_identity(op: Any) -> Any:
     """x * 1 -> x. Exact for real numbers; complex ones multiply zeros and infinities."""
     if is_complex(op.lhs):
@@ -78,7 +79,7 @@ def multiply_identity(op: Any) -> Any:
     return None
 
 
-@pattern("stablehlo.multiply")
+@pattern("stablehlo.multiply", of=SPLATS)
 def multiply_zero(op: Any) -> Any:
     """x * 0 -> 0 for integers. Exact; float zero times infinity is NaN."""
     if not is_integer(op.lhs):
@@ -86,7 +87,7 @@ def multiply_zero(op: Any) -> Any:
     return next((side for side in (op.lhs, op.rhs) if is_splat(side, 0)), None)
 
 
-@pattern("stablehlo.multiply")
+@pattern("stablehlo.multiply", of=SPLATS)
 def multiply_minus_one(op: Any) -> Any:
     """x * -1 -> -x for real floats and signed integers. Exact."""
     if not (is_floating(op.lhs) or is_integer(op.lhs)) or dtype_of(op.lhs).kind == "u":
@@ -97,13 +98,13 @@ def multiply_minus_one(op: Any) -> Any:
     return None
 
 
-@pattern("stablehlo.divide")
+@pattern("stablehlo.divide", of=SPLATS)
 def divide_identity(op: Any) -> Any:
     """x / 1 -> x. Exact for real numbers."""
     return op.lhs if not is_complex(op.lhs) and is_splat(op.rhs, 1) else None
 
 
-@pattern("stablehlo.divide")
+@pattern("stablehlo.divide", of=SPLATS)
 def divide_by_power_of_two(op: Any) -> Any:
     """x / 2**k -> x * 2**-k for floats.
 
@@ -122,7 +123,13 @@ def divide_by_power_of_two(op: Any) -> Any:
     return build.op("stablehlo.multiply", [op.lhs, build.full(1 / number, op.lhs)])
 
 
-@pattern("stablehlo.negate", "stablehlo.not", "stablehlo.reverse", "chlo.conj")
+@pattern(
+    "stablehlo.negate",
+    "stablehlo.not",
+    "stablehlo.reverse",
+    "chlo.conj",
+    of=("stablehlo.negate", "stablehlo.not", "stablehlo.reverse", "chlo.conj"),
+)
 def involution(op: Any) -> Any:
     """f(f(x)) -> x for negation, bitwise not, reversal and conjugation. Exact."""
     inner = producer(op.operand, op.operation.name)
@@ -133,7 +140,7 @@ def involution(op: Any) -> Any:
     return inner.operation.operands[0]
 
 
-@pattern("stablehlo.add")
+@pattern("stablehlo.add", of="stablehlo.negate")
 def add_negated(op: Any) -> Any:
     """x + (-y) -> x - y and (-x) + y -> y - x. Exact."""
     if is_complex(op.lhs):
@@ -145,14 +152,14 @@ def add_negated(op: Any) -> Any:
     return None if left is None else build.op("stablehlo.subtract", [op.rhs, left.operand])
 
 
-@pattern("stablehlo.subtract")
+@pattern("stablehlo.subtract", of="stablehlo.negate")
 def subtract_negated(op: Any) -> Any:
     """x - (-y) -> x + y. Exact."""
     inner = producer(op.rhs, "stablehlo.negate")
     return None if inner is None or is_complex(op.lhs) else build.op("stablehlo.add", [op.lhs, inner.operand])
 
 
-@pattern("stablehlo.multiply", "stablehlo.divide")
+@pattern("stablehlo.multiply", "stablehlo.divide", of="stablehlo.negate")
 def negated_factors(op: Any) -> Any:
     """(-x) * (-y) -> x * y, and the same for division of floats. Exact for real numbers.
 
@@ -166,7 +173,7 @@ def negated_factors(op: Any) -> Any:
     return build.op(op.operation.name, [left.operand, right.operand])
 
 
-@pattern("stablehlo.abs")
+@pattern("stablehlo.abs", of=("stablehlo.abs", "stablehlo.negate"))
 def abs_of_same_size(op: Any) -> Any:
     """|-x| -> |x| and ||x|| -> |x|, for real numbers. Exact."""
     inner = producer(op.operand)
@@ -198,7 +205,7 @@ def same_operands(op: Any) -> Any:
     return op.lhs if op.lhs == op.rhs else None
 
 
-@pattern("stablehlo.maximum", "stablehlo.minimum")
+@pattern("stablehlo.maximum", "stablehlo.minimum", of=SPLATS)
 def extreme_identity(op: Any) -> Any:
     """max(x, -inf) -> x and min(x, inf) -> x for floats; with the type's bounds for integers. Exact."""
     largest = op.operation.name == "stablehlo.minimum"
@@ -216,7 +223,7 @@ def extreme_identity(op: Any) -> Any:
     return None
 
 
-@pattern("stablehlo.and", "stablehlo.or", "stablehlo.xor")
+@pattern("stablehlo.and", "stablehlo.or", "stablehlo.xor", of=SPLATS)
 def logic_with_constant(op: Any) -> Any:
     """x & 1s -> x, x & 0 -> 0, x | 0 -> x, x | 1s -> 1s, x ^ 0 -> x, x ^ 1s -> ~x. Exact."""
     name = op.operation.name.split(".")[1]
@@ -241,7 +248,7 @@ def xor_itself(op: Any) -> Any:
     return build.full(0, op.lhs) if op.lhs == op.rhs else None
 
 
-@pattern("stablehlo.shift_left", "stablehlo.shift_right_logical", "stablehlo.shift_right_arithmetic")
+@pattern("stablehlo.shift_left", "stablehlo.shift_right_logical", "stablehlo.shift_right_arithmetic", of=SPLATS)
 def shift_by_zero(op: Any) -> Any:
     """x << 0, x >> 0 -> x. Exact."""
     return op.lhs if is_splat(op.rhs, 0) else None
@@ -253,21 +260,21 @@ def select_same(op: Any) -> Any:
     return op.on_true if op.on_true == op.on_false else None
 
 
-@pattern("stablehlo.select")
+@pattern("stablehlo.select", of=SPLATS)
 def select_constant(op: Any) -> Any:
     """select(true, x, y) -> x and select(false, x, y) -> y. Exact."""
     pred = splat_of(op.pred)
     return None if pred is None else op.on_true if pred else op.on_false
 
 
-@pattern("stablehlo.select")
+@pattern("stablehlo.select", of="stablehlo.not")
 def select_not(op: Any) -> Any:
     """select(!p, x, y) -> select(p, y, x). Exact."""
     inner = producer(op.pred, "stablehlo.not")
     return None if inner is None else build.select(inner.operand, op.on_false, op.on_true)
 
 
-@pattern("stablehlo.select")
+@pattern("stablehlo.select", of=SPLATS)
 def select_booleans(op: Any) -> Any:
     """select(p, true, false) -> p and select(p, false, true) -> !p. Exact."""
     if not is_boolean(op.on_true) or not same_type(op.pred, op.on_true):
@@ -279,7 +286,7 @@ def select_booleans(op: Any) -> Any:
     return None
 
 
-@pattern("stablehlo.select")
+@pattern("stablehlo.select", of="stablehlo.select")
 def select_of_select(op: Any) -> Any:
     """select(p, select(p, x, y), z) -> select(p, x, z), and on the other side. Exact."""
     inner = producer(op.on_true, "stablehlo.select")
@@ -303,7 +310,7 @@ def compare_itself(op: Any) -> Any:
     return build.full(direction in ("EQ", "LE", "GE"), op.operation.results[0].type)
 
 
-@pattern("stablehlo.compare")
+@pattern("stablehlo.compare", of=SPLATS)
 def compare_boolean(op: Any) -> Any:
     """p == true -> p, p == false -> !p, and the same for !=. Exact."""
     direction = attrs.word(op, "comparison_direction")
@@ -316,7 +323,7 @@ def compare_boolean(op: Any) -> Any:
     return None
 
 
-@pattern("stablehlo.compare")
+@pattern("stablehlo.compare", of=SPLATS)
 def compare_unsigned_with_zero(op: Any) -> Any:
     """u >= 0 -> true and u < 0 -> false for unsigned integers. Exact."""
     if not is_integer(op.lhs) or dtype_of(op.lhs).kind != "u" or not is_splat(op.rhs, 0):
@@ -325,7 +332,7 @@ def compare_unsigned_with_zero(op: Any) -> Any:
     return build.full(direction == "GE", op.operation.results[0].type) if direction in ("GE", "LT") else None
 
 
-@pattern("stablehlo.not")
+@pattern("stablehlo.not", of="stablehlo.compare")
 def not_compare(op: Any) -> Any:
     """!(x < y) -> x >= y, for integers and booleans, and == and != for every type.
 
@@ -341,7 +348,7 @@ def not_compare(op: Any) -> Any:
     return build.compare(inner.lhs, inner.rhs, opposite, attrs.word(inner, "compare_type") or None)
 
 
-@pattern("stablehlo.power")
+@pattern("stablehlo.power", of=SPLATS)
 def power_one(op: Any) -> Any:
     """x ** 1 -> x, and x ** 0 -> 1 for floats and integers. Exact: IEEE pow(NaN, 0) is 1."""
     if is_complex(op.lhs):
@@ -351,7 +358,7 @@ def power_one(op: Any) -> Any:
     return build.full(1, op.lhs) if is_splat(op.rhs, 0) or is_splat(op.rhs, -0.0) else None
 
 
-@pattern("stablehlo.power")
+@pattern("stablehlo.power", of=SPLATS)
 def power_two(op: Any) -> Any:
     """x ** 2 -> x * x. The product is correctly rounded, which a pow at best is."""
     if is_complex(op.lhs) or not is_splat(op.rhs, 2):
@@ -359,14 +366,14 @@ def power_two(op: Any) -> Any:
     return build.op("stablehlo.multiply", [op.lhs, op.lhs])
 
 
-@pattern("stablehlo.clamp")
+@pattern("stablehlo.clamp", of="stablehlo.clamp")
 def clamp_of_same_clamp(op: Any) -> Any:
     """clamp(a, clamp(a, x, b), b) -> clamp(a, x, b). Exact."""
     inner = producer(op.operand, "stablehlo.clamp")
     return op.operand if inner is not None and inner.min == op.min and inner.max == op.max else None
 
 
-@pattern("stablehlo.real", "stablehlo.imag")
+@pattern("stablehlo.real", "stablehlo.imag", of="stablehlo.complex")
 def part_of_complex(op: Any) -> Any:
     """real(complex(a, b)) -> a and imag(complex(a, b)) -> b. Exact."""
     inner = producer(op.operand, "stablehlo.complex")
@@ -375,7 +382,7 @@ def part_of_complex(op: Any) -> Any:
     return inner.lhs if op.operation.name == "stablehlo.real" else inner.rhs
 
 
-@pattern("stablehlo.complex")
+@pattern("stablehlo.complex", of="stablehlo.real")
 def complex_of_parts(op: Any) -> Any:
     """complex(real(z), imag(z)) -> z. Exact."""
     real, imag = producer(op.lhs, "stablehlo.real"), producer(op.rhs, "stablehlo.imag")

@@ -10,7 +10,7 @@ from passes.patterns import pattern
 from passes.types import is_lossless
 
 
-@pattern("stablehlo.convert")
+@pattern("stablehlo.convert", of="stablehlo.convert")
 def convert_of_convert(op: Any) -> Any:
     """convert(convert(x, wide), t) -> convert(x, t) where `wide` holds every value of x.
 
@@ -36,7 +36,7 @@ def convert_of_convert(op: Any) -> Any:
     return build.convert(inner.operand, target)
 
 
-@pattern("stablehlo.compare")
+@pattern("stablehlo.compare", of="stablehlo.convert")
 def compare_converted_boolean(op: Any) -> Any:
     """convert(p) != 0 -> p and convert(p) == 0 -> !p for a boolean p. Exact."""
     inner = producer(op.lhs, "stablehlo.convert")
@@ -48,7 +48,7 @@ def compare_converted_boolean(op: Any) -> Any:
     return inner.operand if direction == "NE" else build.op("stablehlo.not", [inner.operand])
 
 
-@pattern("stablehlo.bitcast_convert")
+@pattern("stablehlo.bitcast_convert", of="stablehlo.bitcast_convert")
 def bitcast_of_bitcast(op: Any) -> Any:
     """bitcast(bitcast(x, t), u) -> bitcast(x, u) for types of one width. Exact."""
     inner = producer(op.operand, "stablehlo.bitcast_convert")
@@ -62,7 +62,7 @@ def bitcast_of_bitcast(op: Any) -> Any:
     return build.op("stablehlo.bitcast_convert", [inner.operand], op.operation.results[0].type)
 
 
-@pattern("stablehlo.is_finite")
+@pattern("stablehlo.is_finite", of="stablehlo.convert")
 def is_finite_of_integer(op: Any) -> Any:
     """is_finite(convert(x)) -> true where x is an integer or boolean that the float holds. Exact."""
     inner = producer(op.operand, "stablehlo.convert")

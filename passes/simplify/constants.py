@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from passes import attributes as attrs, build, operations
-from passes.match import constant_of, dtype_of, is_static, producer, shape_of, size_of, splat_of
+from passes.match import SPLATS, constant_of, dtype_of, is_static, producer, shape_of, size_of, splat_of
 from passes.numeric import interpreter
 from passes.numeric.interpreter import evaluate
 from passes.operations import Precision
@@ -51,7 +51,7 @@ def _traps(op: Any, arrays: list[np.ndarray]) -> bool:
     return False
 
 
-@pattern(*_EXACT)
+@pattern(*_EXACT, of=SPLATS)
 def fold_splats(op: Any) -> Any:
     """An exactly rounded op on operands that each repeat one number -> a splat. Exact."""
     numbers = []
@@ -89,7 +89,7 @@ def _arrays(op: Any) -> list[np.ndarray] | None:
     return arrays
 
 
-@pattern(*_EXACT)
+@pattern(*_EXACT, of="stablehlo.constant")
 def fold_small(op: Any) -> Any:
     """An exactly rounded op on small constants -> a constant. Exact."""
     if not all(producer(value, "stablehlo.constant") is not None for value in op.operation.operands):
@@ -102,7 +102,7 @@ def fold_small(op: Any) -> Any:
     return _emit(op, evaluate(op, arrays)[0])
 
 
-@pattern(*_MOVES)
+@pattern(*_MOVES, of="stablehlo.constant")
 def fold_moves(op: Any) -> Any:
     """A small constant, moved, cut, joined or padded -> a constant. Exact."""
     if not all(producer(value, "stablehlo.constant") is not None for value in op.operation.operands):

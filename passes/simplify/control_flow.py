@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from passes import bindings
-from passes.match import splat_of
+from passes.match import SPLATS, splat_of
 from passes.patterns import pattern
 
 
@@ -35,7 +35,7 @@ def _replace_in(operation: Any, old: Any, new: Any) -> None:
                 _replace_in(inner.operation, old, new)
 
 
-@pattern("stablehlo.case", "stablehlo.if")
+@pattern("stablehlo.case", "stablehlo.if", of=SPLATS)
 def known_branch(op: Any) -> Any:
     """case or if with a constant index -> the ops of that branch. Exact."""
     number = splat_of(op.operation.operands[0])

@@ -1,7 +1,6 @@
 """Laws of real numbers that floats follow up to rounding; on under `fast_math` only.
 
-They assume that values are finite and that the sign of zero does not matter.
-Each docstring says what can change.
+Each names what it assumes (`passes.fast_math.FLAGS`), and its docstring says what can change.
 """
 
 from __future__ import annotations
@@ -11,25 +10,25 @@ from typing import Any
 import numpy as np
 
 from passes import build, operations
-from passes.match import dtype_of, is_floating, is_splat, producer, splat_of
+from passes.match import SPLATS, dtype_of, is_floating, is_splat, producer, splat_of
 from passes.patterns import pattern
 
 
-@pattern("stablehlo.log", exact=False)
+@pattern("stablehlo.log", of="stablehlo.exponential", assumes="afn,ninf")
 def log_of_exponential(op: Any) -> Any:
     """log(exp(x)) -> x. Differs where exp overflows or underflows (the law gives the true value), and by rounding."""
     inner = producer(op.operand, "stablehlo.exponential")
     return inner.operand if inner is not None and is_floating(op.operand) else None
 
 
-@pattern("stablehlo.exponential", exact=False)
+@pattern("stablehlo.exponential", of="stablehlo.log", assumes="afn,nnan")
 def exponential_of_log(op: Any) -> Any:
     """exp(log(x)) -> x. Differs by rounding, and for negative x, where it gives x instead of NaN."""
     inner = producer(op.operand, "stablehlo.log")
     return inner.operand if inner is not None and is_floating(op.operand) else None
 
 
-@pattern("stablehlo.log", exact=False)
+@pattern("stablehlo.log", of=("stablehlo.sqrt", "stablehlo.rsqrt"), assumes="afn")
 def log_of_root(op: Any) -> Any:
     """log(sqrt(x)) -> 0.5 * log(x) and log(rsqrt(x)) -> -0.5 * log(x). Differs by rounding."""
     for name, factor in (("stablehlo.sqrt", 0.5), ("stablehlo.rsqrt", -0.5)):
@@ -40,7 +39,7 @@ def log_of_root(op: Any) -> Any:
     return None
 
 
-@pattern("stablehlo.log", exact=False)
+@pattern("stablehlo.log", of="stablehlo.power", assumes="afn,ninf")
 def log_of_power(op: Any) -> Any:
     """log(x ** y) -> y * log(x) for a constant y that is not an even integer.
 
@@ -56,14 +55,14 @@ def log_of_power(op: Any) -> Any:
     return build.op("stablehlo.multiply", [inner.rhs, build.op("stablehlo.log", [inner.lhs])])
 
 
-@pattern("stablehlo.multiply", exact=False)
+@pattern("stablehlo.multiply", of="stablehlo.sqrt", assumes="reassoc,nnan,nsz")
 def square_of_root(op: Any) -> Any:
     """sqrt(x) * sqrt(x) -> x. Differs by rounding, and for negative x, where it gives x instead of NaN."""
     inner = producer(op.lhs, "stablehlo.sqrt")
     return inner.operand if inner is not None and op.lhs == op.rhs and is_floating(op.lhs) else None
 
 
-@pattern("stablehlo.multiply", exact=False)
+@pattern("stablehlo.multiply", of="stablehlo.exponential", assumes="reassoc,afn,nnan")
 def product_of_exponentials(op: Any) -> Any:
     """exp(x) * exp(y) -> exp(x + y). Differs by rounding and where one factor overflows."""
     left, right = producer(op.lhs, "stablehlo.exponential"), producer(op.rhs, "stablehlo.exponential")
@@ -72,7 +71,7 @@ def product_of_exponentials(op: Any) -> Any:
     return build.op("stablehlo.exponential", [build.op("stablehlo.add", [left.operand, right.operand])])
 
 
-@pattern("stablehlo.divide", exact=False)
+@pattern("stablehlo.divide", of=SPLATS, assumes="arcp")
 def divide_by_constant(op: Any) -> Any:
     """x / c -> x * (1 / c). Differs by one rounding."""
     if not is_floating(op.lhs):
@@ -85,7 +84,7 @@ def divide_by_constant(op: Any) -> Any:
     return None
 
 
-@pattern("stablehlo.divide", exact=False)
+@pattern("stablehlo.divide", of=("stablehlo.sqrt", "stablehlo.exponential"), assumes="arcp,afn")
 def divide_by_root(op: Any) -> Any:
     """x / sqrt(y) -> x * rsqrt(y) and x / exp(y) -> x * exp(-y). Differs by rounding."""
     inner = producer(op.rhs)
@@ -100,26 +99,26 @@ def divide_by_root(op: Any) -> Any:
     return build.op("stablehlo.multiply", [op.lhs, factor])
 
 
-@pattern("stablehlo.subtract", exact=False)
+@pattern("stablehlo.subtract", assumes="nnan")
 def subtract_itself(op: Any) -> Any:
     """x - x -> 0 for floats. Differs for infinities and NaN."""
     return build.full(0, op.lhs) if op.lhs == op.rhs and is_floating(op.lhs) else None
 
 
-@pattern("stablehlo.divide", exact=False)
+@pattern("stablehlo.divide", assumes="nnan")
 def divide_by_itself(op: Any) -> Any:
     """x / x -> 1 for floats. Differs for zero, infinities and NaN."""
     return build.full(1, op.lhs) if op.lhs == op.rhs and is_floating(op.lhs) else None
 
 
-@pattern("stablehlo.multiply", exact=False)
+@pattern("stablehlo.multiply", of=SPLATS, assumes="nnan,nsz")
 def multiply_by_zero(op: Any) -> Any:
     """x * 0 -> 0 for floats. Differs for infinities and NaN, and in the sign of zero."""
     zero = is_splat(op.rhs, 0) or is_splat(op.lhs, 0) or is_splat(op.rhs, -0.0) or is_splat(op.lhs, -0.0)
     return build.full(0, op.lhs) if zero and is_floating(op.lhs) else None
 
 
-@pattern("stablehlo.add", exact=False)
+@pattern("stablehlo.add", of=SPLATS, assumes="nsz")
 def add_positive_zero(op: Any) -> Any:
     """x + 0.0 -> x. Differs in the sign of zero."""
     if not is_floating(op.lhs):
@@ -127,7 +126,7 @@ def add_positive_zero(op: Any) -> Any:
     return op.lhs if is_splat(op.rhs, 0.0) else op.rhs if is_splat(op.lhs, 0.0) else None
 
 
-@pattern("stablehlo.add", "stablehlo.multiply", exact=False)
+@pattern("stablehlo.add", "stablehlo.multiply", of=("stablehlo.add", "stablehlo.multiply"), assumes="reassoc,nsz")
 def reassociate_constants(op: Any) -> Any:
     """(x + c) + d -> x + (c + d), and the same for products. Differs by rounding."""
     name = op.operation.name
@@ -141,7 +140,7 @@ def reassociate_constants(op: Any) -> Any:
     return None
 
 
-@pattern("stablehlo.power", exact=False)
+@pattern("stablehlo.power", of=SPLATS, assumes="afn,ninf,nsz")
 def expand_power(op: Any) -> Any:
     """x ** 3, x ** 4, x ** -1, x ** 0.5, x ** -0.5 -> products, a quotient, roots.
 
@@ -162,7 +161,7 @@ def expand_power(op: Any) -> Any:
     return build.op("stablehlo.rsqrt", [x]) if number == -0.5 else None
 
 
-@pattern("stablehlo.sqrt", exact=False)
+@pattern("stablehlo.sqrt", of="stablehlo.multiply", assumes="afn,ninf")
 def root_of_square(op: Any) -> Any:
     """sqrt(x * x) -> |x|. Differs where the square over- or underflows (the law gives the true value)."""
     inner = producer(op.operand, "stablehlo.multiply")
@@ -175,7 +174,7 @@ _OPEN = operations.where(precision=operations.Precision.OPEN)
 _FUNCTIONS = tuple(name for name in _OPEN if operations.of(name).numpy is not None)
 
 
-@pattern(*_FUNCTIONS, exact=False)
+@pattern(*_FUNCTIONS, of=SPLATS, assumes="afn")
 def fold_functions(op: Any) -> Any:
     """A function of constants -> its value. Differs from the compiled function by rounding."""
     numbers = [splat_of(value) for value in op.operation.operands]

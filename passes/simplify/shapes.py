@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from passes import attributes as attrs, build
-from passes.match import is_static, producer, same_type, shape_of, size_of, splat_of
+from passes.match import SPLATS, is_static, producer, same_type, shape_of, size_of, splat_of
 from passes.patterns import pattern
 
 
@@ -19,7 +19,7 @@ def same_type_as_operand(op: Any) -> Any:
     return op.operand if same_type(op.operand, op.operation.results[0]) else None
 
 
-@pattern("stablehlo.reshape")
+@pattern("stablehlo.reshape", of="stablehlo.reshape")
 def reshape_of_reshape(op: Any) -> Any:
     """reshape(reshape(x)) -> reshape(x)."""
     inner = producer(op.operand, "stablehlo.reshape")
@@ -35,7 +35,7 @@ def transpose_identity(op: Any) -> Any:
     return op.operand if order == tuple(range(len(order))) else None
 
 
-@pattern("stablehlo.transpose")
+@pattern("stablehlo.transpose", of="stablehlo.transpose")
 def transpose_of_transpose(op: Any) -> Any:
     """transpose(transpose(x, p), q) -> transpose(x, p[q])."""
     inner = producer(op.operand, "stablehlo.transpose")
@@ -64,7 +64,7 @@ def broadcast_identity(op: Any) -> Any:
     return None
 
 
-@pattern("stablehlo.broadcast_in_dim")
+@pattern("stablehlo.broadcast_in_dim", of="stablehlo.broadcast_in_dim")
 def broadcast_of_broadcast(op: Any) -> Any:
     """broadcast(broadcast(x, p), q) -> broadcast(x, q[p])."""
     inner = producer(op.operand, "stablehlo.broadcast_in_dim")
@@ -87,7 +87,7 @@ def broadcast_that_adds_unit_dimensions(op: Any) -> Any:
     return build.reshape(op.operand, shape_of(result))
 
 
-@pattern("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.transpose")
+@pattern("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.transpose", of=SPLATS)
 def move_splat(op: Any) -> Any:
     """A constant that repeats one number, reshaped, transposed or broadcast -> a constant of the new shape."""
     result = op.operation.results[0]
@@ -106,7 +106,7 @@ def slice_everything(op: Any) -> Any:
     return op.operand if whole else None
 
 
-@pattern("stablehlo.slice")
+@pattern("stablehlo.slice", of="stablehlo.slice")
 def slice_of_slice(op: Any) -> Any:
     """slice(slice(x)) -> one slice of x."""
     inner = producer(op.operand, "stablehlo.slice")
@@ -123,7 +123,7 @@ def slice_of_slice(op: Any) -> Any:
     return build.slice_(inner.operand, start, limit, stride)
 
 
-@pattern("stablehlo.slice")
+@pattern("stablehlo.slice", of="stablehlo.concatenate")
 def slice_of_concatenate(op: Any) -> Any:
     """A slice that lies within one operand of a concatenate -> a slice of that operand."""
     inner = producer(op.operand, "stablehlo.concatenate")
@@ -142,7 +142,7 @@ def slice_of_concatenate(op: Any) -> Any:
     return None
 
 
-@pattern("stablehlo.slice")
+@pattern("stablehlo.slice", of="stablehlo.broadcast_in_dim")
 def slice_of_broadcast(op: Any) -> Any:
     """A slice of a broadcast, whole along the operand's own dimensions -> a smaller broadcast."""
     inner = producer(op.operand, "stablehlo.broadcast_in_dim")
@@ -170,7 +170,7 @@ def concatenate_one(op: Any) -> Any:
     return build.concatenate(kept, dim) if kept else operands[0]
 
 
-@pattern("stablehlo.concatenate")
+@pattern("stablehlo.concatenate", of="stablehlo.slice")
 def concatenate_of_neighbours(op: Any) -> Any:
     """concatenate of adjacent slices of one array -> one slice of it."""
     operands, dim = list(op.operation.operands), attrs.integer(op, "dimension")

@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from law_examples import sample_arguments
 from pass_helpers import parse, same_bits
-from test_pass_laws import sample_arguments
 
 import stagec
 import stagec.numpy as snp

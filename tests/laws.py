@@ -1,0 +1,70 @@
+"""Write docs/reference/laws.md: every law of the passes, with an example before and after.
+
+python -m tests.laws
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import passes
+from passes.fast_math import FLAGS
+
+ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "tests/passes"))  # the modules of tests are not a package
+
+from law_examples import ALL, examples  # noqa: E402
+
+HEADINGS = {
+    "algebra": "Arithmetic, comparison, logic",
+    "constants": "Constants",
+    "casts": "Conversions",
+    "shapes": "Operations that only move elements",
+    "reductions": "Reductions",
+    "products": "Products",
+    "control_flow": "Control flow",
+    "fast_math": "Laws of `fast_math`",
+}
+TOP = """# Laws
+
+Every law that [the passes](../explanation/passes.md) apply, with an example: what a program was, and what the law alone
+makes of it. `python -m tests.laws` writes this page from the laws and from `tests/passes/laws`, and the tests check
+that each example keeps its results.
+
+Laws are exact unless their heading says what they assume: the bits of every result stay, for every input, except where
+StableHLO itself leaves the order of a sum open. The others run where `fast_math` grants all their assumptions:
+
+| Assumption | |
+|---|---|
+"""
+
+
+def page():
+    """The text of the page."""
+    shown = {}
+    for example in examples():
+        if example.leaves is not None:
+            shown.setdefault(example.law, example)
+    parts = [TOP + "".join(f"| `{name}` | {meaning} |\n" for name, meaning in FLAGS.items())]
+    for family, heading in HEADINGS.items():
+        parts.append(f"## {heading}\n")
+        parts += [_section(law, shown[law]) for law in ALL if shown[law].family == family]
+    return "\n".join(parts)
+
+
+def _section(law, example):
+    before, module = example.module(), example.module()
+    passes.apply(module, [law])
+    assumed = ", ".join(f"`{name}`" for name in FLAGS if name in law.assumes)
+    assumes = f" (assumes {'all' if len(law.assumes) == len(FLAGS) else assumed})" if assumed else ""
+    return f"### `{law.name}`{assumes}\n\n{law.doc}\n\n```mlir\n{_body(before)}```\n\n```mlir\n{_body(module)}```\n"
+
+
+def _body(module):
+    """The operations of a module's only function, without its frame."""
+    lines = module.operation.get_asm().splitlines()[2:-2]
+    return re.sub(r"^    ", "", "\n".join(lines), flags=re.MULTILINE) + "\n"
+
+
+if __name__ == "__main__":
+    (ROOT / "docs/reference/laws.md").write_text(page())

@@ -1,0 +1,35 @@
+// leaves convert
+func.func @convert_of_convert(%x: tensor<4xi8>) -> tensor<4xf64> {
+  %0 = stablehlo.convert %x : (tensor<4xi8>) -> tensor<4xf32>
+  %r = stablehlo.convert %0 : (tensor<4xf32>) -> tensor<4xf64>
+  return %r : tensor<4xf64>
+}
+
+// leaves nothing
+func.func @compare_converted_boolean(%p: tensor<4xi1>) -> tensor<4xi1> {
+  %c = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %0 = stablehlo.convert %p : (tensor<4xi1>) -> tensor<4xf32>
+  %r = stablehlo.compare NE, %0, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// leaves nothing
+func.func @bitcast_of_bitcast(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.bitcast_convert %x : (tensor<4xf32>) -> tensor<4xi32>
+  %r = stablehlo.bitcast_convert %0 : (tensor<4xi32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant
+func.func @is_finite_of_integer(%x: tensor<4xi8>) -> tensor<4xi1> {
+  %0 = stablehlo.convert %x : (tensor<4xi8>) -> tensor<4xf32>
+  %r = stablehlo.is_finite %0 : (tensor<4xf32>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// keeps
+func.func @a_narrow_type_between_loses_bits(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4xf16>
+  %r = stablehlo.convert %0 : (tensor<4xf16>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}

@@ -1,0 +1,36 @@
+// leaves constant
+func.func @fold_splats() -> tensor<4xf32> {
+  %a = stablehlo.constant dense<2.0> : tensor<4xf32>
+  %b = stablehlo.constant dense<3.0> : tensor<4xf32>
+  %r = stablehlo.multiply %a, %b : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant
+func.func @fold_small() -> tensor<4xi32> {
+  %a = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+  %b = stablehlo.constant dense<3> : tensor<4xi32>
+  %r = stablehlo.multiply %a, %b : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// leaves constant
+func.func @fold_moves() -> tensor<4xi32> {
+  %a = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+  %r = stablehlo.reverse %a, dims = [0] : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// leaves constant
+func.func @iota_of_one() -> tensor<1x3xi32> {
+  %r = stablehlo.iota dim = 0 : tensor<1x3xi32>
+  return %r : tensor<1x3xi32>
+}
+
+// keeps
+func.func @integer_division_by_zero_is_left_to_the_target() -> tensor<4xi32> {
+  %a = stablehlo.constant dense<1> : tensor<4xi32>
+  %b = stablehlo.constant dense<0> : tensor<4xi32>
+  %r = stablehlo.divide %a, %b : tensor<4xi32>
+  return %r : tensor<4xi32>
+}

@@ -1,0 +1,50 @@
+// leaves constant, reshape, add
+func.func @reduce_of_unit_dimensions(%x: tensor<4x1xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [1] : (tensor<4x1xf32>, tensor<f32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves reshape
+func.func @reduce_of_unit_dimensions__neutral(%x: tensor<4x1xi32>) -> tensor<4xi32> {
+  %c = stablehlo.constant dense<1> : tensor<i32>
+  %r = stablehlo.reduce(%x init: %c) applies stablehlo.multiply across dimensions = [1] : (tensor<4x1xi32>, tensor<i32>) -> tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// leaves constant, negate, reduce
+func.func @reduce_of_pad(%x: tensor<4x2xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<-0.0> : tensor<f32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %c, low = [0, 1], high = [0, 2], interior = [0, 1] : (tensor<4x2xf32>, tensor<f32>) -> tensor<4x6xf32>
+  %1 = stablehlo.negate %0 : tensor<4x6xf32>
+  %r = stablehlo.reduce(%1 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<4x6xf32>, tensor<f32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, reduce, pad
+func.func @reduce_of_pad__kept(%x: tensor<4x2xi32>) -> tensor<5xi32> {
+  %c = stablehlo.constant dense<1> : tensor<i32>
+  %z = stablehlo.constant dense<3> : tensor<i32>
+  %0 = stablehlo.pad %x, %c, low = [1, 1], high = [0, 2], interior = [0, 1] : (tensor<4x2xi32>, tensor<i32>) -> tensor<5x6xi32>
+  %r = stablehlo.reduce(%0 init: %z) applies stablehlo.maximum across dimensions = [1] : (tensor<5x6xi32>, tensor<i32>) -> tensor<5xi32>
+  return %r : tensor<5xi32>
+}
+
+// keeps
+func.func @a_sum_that_begins_with_0_0_is_0_0_with_a_padded_0_0(%x: tensor<4xf32>) -> tensor<f32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %z = stablehlo.constant dense<-0.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %c, low = [0], high = [2], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<6xf32>
+  %r = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<6xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// keeps
+func.func @a_padded_1_takes_part_in_the_largest_element(%x: tensor<4xf32>) -> tensor<f32> {
+  %c = stablehlo.constant dense<1.0> : tensor<f32>
+  %z = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.pad %x, %c, low = [0], high = [2], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<6xf32>
+  %r = stablehlo.reduce(%0 init: %z) applies stablehlo.maximum across dimensions = [0] : (tensor<6xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
