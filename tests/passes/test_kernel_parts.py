@@ -47,3 +47,30 @@ def test_no_memory_is_read_or_written_outside_of_a_part():
     x = np.random.default_rng(0).random((9, 37), np.float32)
     expected = x + np.roll(x, 1, -1) + np.roll(x, -2, 0)
     np.testing.assert_array_equal(np.asarray(stagec.jit(rolled)(guarded(x))), expected)
+
+
+def padded_twice(xp, x):
+    """More pieces than a kernel has, of an array that is put together itself."""
+    inner = xp.pad(xp.exp(x)[:1], [(1, 0)] + [(0, 0)] * (x.ndim - 1), constant_values=0.5)
+    return [xp.pad(inner, 1)]
+
+
+def rolled_often(xp, x):
+    return [sum(xp.roll(x, n, axis) for n in (1, 3, 5, 7) for axis in (0, 1))]
+
+
+def joined_often(xp, x):
+    parts = [x[:, : n + 1] * n for n in range(19)] + [xp.ones_like(x)]
+    return [xp.concatenate(parts, 1), xp.stack([part[:, 0] for part in parts]), xp.stack([x] * 20) + 1]
+
+
+@pytest.mark.parametrize(
+    "function, shape",
+    [(padded_twice, (2, 2, 2, 2, 2)), (rolled_often, (40, 50)), (joined_often, (3, 19)), (joined_often, (60, 3001))],
+)
+def test_what_is_put_together_of_many_parts_is_kernels(function, shape):
+    x = np.random.default_rng(0).random(shape, np.float32)
+    compiled = stagec.jit(lambda x: function(snp, x))
+    assert "stays" not in compiled.lower(x).as_text("kernels")
+    for actual, expected in zip(compiled(guarded(x)), function(np, x)):
+        np.testing.assert_allclose(np.asarray(actual), expected, rtol=1e-5)

@@ -13,11 +13,12 @@ from passes import bindings
 from passes.kernels.dispatch import Kernels
 from passes.kernels.elements import RefusedError
 from passes.kernels.processor import Processor
-from passes.kernels.straight import bits, sorting, updating, windows
+from passes.kernels.straight import bits, joining, sorting, updating, windows
 from passes.kernels.straight.alone import Alone
 
 FORMS: dict[str, Callable[[Alone], None]] = {
     "stablehlo.bitcast_convert": bits.bitcast_convert,
+    "stablehlo.concatenate": joining.concatenate,
     "stablehlo.dynamic_update_slice": updating.dynamic_update_slice,
     "stablehlo.pad": updating.pad,
     "stablehlo.reduce_window": windows.reduce_window,

@@ -9,6 +9,7 @@ from typing import Any
 from passes.kernels.linear import Linear, address
 from passes.kernels.straight.lazy import has_effects
 from passes.kernels.straight.nodes import Node, Reading, Stay, finish
+from passes.kernels.straight.pieces import PIECES, pieces_of
 from passes.kernels.values import Buffer, row_major
 
 # Operands and results of a kernel, of which a dispatch has 32 at most.
@@ -187,7 +188,7 @@ class Planner:
             return False
         if any(n.is_scattered and group.is_full(n) for n in group.nodes):
             return False
-        if node.is_cut != any(n.is_cut for n in group.nodes):
+        if node.is_cut != any(n.is_cut for n in group.nodes) or _pieces([*group.nodes, node]) > PIECES:
             return False
         if not self._fits(node, group, is_reduction):
             return False
@@ -214,3 +215,12 @@ class Planner:
             return full and place == address(index, row_major(group.sizes))
         rows = [index[i] for i in group.kept or ()] if full else index
         return place == address(rows, row_major(group.kept_sizes))
+
+
+def _pieces(nodes: Sequence[Node]) -> int:
+    """How many pieces the space of nodes that are computed together is cut into."""
+    cuts: dict[int, set[int]] = {}
+    for node in nodes:
+        for axis, ends in node.cuts.items():
+            cuts.setdefault(axis, set()).update(ends)
+    return pieces_of(cuts)

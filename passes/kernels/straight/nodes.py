@@ -16,6 +16,7 @@ from passes.kernels.linear import ZERO, Linear
 from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
 from passes.kernels.straight.lazy import MOVES, Lazy, captured, is_function, is_single, operands_of
+from passes.kernels.straight.pieces import PIECES, cuts_of, parts_of, pieces_of
 from passes.kernels.straight.staying import cut_from, is_alone, numbers_of, part_read, spare_row
 from passes.kernels.structure import Bodies
 from passes.kernels.values import Buffer, NotVectorsError, Value, View, row_major
@@ -52,6 +53,7 @@ class Node:
       cost: about how many additions an element takes.
       level: how many reductions of its group come before it.
       is_cut: whether elements come from parts that meet somewhere in the space.
+      cuts: where parts meet, by axis.
       is_scattered: whether elements along the last axis are read one by one.
       is_shared: whether workgroups share a reduction, and each has a partial result.
       source: the node whose partial results this one combines.
@@ -66,6 +68,7 @@ class Node:
         self.cost = 0
         self.level = 0
         self.is_cut = False
+        self.cuts: dict[int, set[int]] = {}
         self.is_scattered = False
         self.is_shared = False
         self.source: Node | None = None
@@ -218,6 +221,8 @@ class Reading:
             element_type(result.type)
         if op.name == "stablehlo.pad" and any(attrs.ints(op, "interior_padding")):
             raise RefusedError("pad between elements")
+        if operations.of(op.name).joins and parts_of(op) > PIECES and is_alone(op):
+            raise RefusedError("many parts that are put together")
 
     def _external(self, value: Any, maker: Stay | None) -> None:
         try:
@@ -314,15 +319,19 @@ class Reading:
             self._kept(result)
 
     def _divide(self, op: Any, value: Value) -> None:
-        """Store operands of an expression that reads more arrays than one kernel may."""
-        while len(self._arrays(value)) > MOST_ARRAYS:
-            counts = [len(self._arrays(self.k.env[operand])) for operand in op.operands]
-            if max(counts, default=0) < 2:
-                return
-            self._kept(op.operands[counts.index(max(counts))])
+        """Store operands of an expression that reads more arrays, or more parts, than one kernel may."""
+        for count, most in ((self._arrays, MOST_ARRAYS), (self._pieces, PIECES)):
+            while count(value) > most:
+                counts = [count(self.k.env[operand]) for operand in op.operands]
+                if max(counts, default=0) < 2:
+                    break
+                self._kept(op.operands[counts.index(max(counts))])
 
-    def _arrays(self, value: Value) -> set[Buffer]:
-        return {read.buffer for read in self.k.record(value).reads} if value.splat is None else set()
+    def _arrays(self, value: Value) -> int:
+        return len({read.buffer for read in self.k.record(value).reads}) if value.splat is None else 0
+
+    def _pieces(self, value: Value) -> int:
+        return pieces_of(cuts_of(self.k.record(value), value.shape, self.k)) if value.splat is None else 0
 
     def _kept(self, value: Any, absorbed: bool = False) -> list[Buffer]:
         """Give a value memory; returns the buffers that hold it, or what it is moved from by operations that stay.
@@ -378,6 +387,7 @@ class Reading:
             node.reads += [(buffer, ZERO) for buffer in self._starts(node)]
         node.cost = recorder.cost + len(values)
         node.is_cut = bool(recorder.choices)
+        node.cuts = cuts_of(recorder, node.shape, self.k)
         node.is_scattered = self._is_scattered(node, values)
 
     def _starts(self, node: Node) -> list[Buffer]:

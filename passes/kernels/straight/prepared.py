@@ -18,6 +18,7 @@ from passes.kernels.straight.equal import BARRIER, Reach
 from passes.kernels.straight.groups import Group
 from passes.kernels.straight.lazy import Lazy
 from passes.kernels.straight.nodes import GATHERED, Node, Reading
+from passes.kernels.straight.pieces import PIECES, pieces_of
 from passes.kernels.straight.sweep import Part
 from passes.kernels.values import Buffer, Index, Item, NotVectorsError, Value, View, row_major
 
@@ -27,8 +28,6 @@ _STACK = 64 << 10
 _LITTLE = 8192
 # Rows of less than a vector are lanes from this much work on, where an element takes more additions than these.
 _MUCH, COSTLY = 1 << 20, 30
-# Parts that a space may be cut into.
-_PIECES = 12
 
 
 class Prepared:
@@ -172,7 +171,7 @@ class Prepared:
         if not set(recorder.cuts) <= set(axes) or (recorder.choices and self.group.kept is not None):
             raise RefusedError("parts that meet within a row")
         cuts = {axes[s]: sorted(at for at in ends if 0 < at < self.sizes[axes[s]]) for s, ends in recorder.cuts.items()}
-        if math.prod(len(ends) + 1 for ends in cuts.values()) > _PIECES:
+        if pieces_of(cuts) > PIECES:
             raise RefusedError("many parts that are put together")
         return {axis: ends for axis, ends in cuts.items() if ends}
 

@@ -10,6 +10,7 @@ from passes.kernels.contractions import kinds_of, neutral
 from passes.kernels.elements import RefusedError
 from passes.kernels.kernel import element_type
 from passes.kernels.updates import check_scatter
+from passes.legalize.many_operands import MOST_ARRAYS
 from passes.match import producer, splat_of
 
 
@@ -135,9 +136,16 @@ def _check_pad(op: Any) -> None:
         raise RefusedError("negative padding")
 
 
+def _check_concatenate(op: Any) -> None:
+    """Refuse concatenations of more arrays than a dispatch has."""
+    if len(set(op.operands)) > MOST_ARRAYS:
+        raise RefusedError("more arrays than a kernel may read")
+
+
 # The operations that have a kernel of their own, each with what refuses those that have none.
 _CHECKS: dict[str, Callable[[Any], None]] = {
     "stablehlo.bitcast_convert": _check_bitcast,
+    "stablehlo.concatenate": _check_concatenate,
     "stablehlo.dynamic_update_slice": lambda op: None,
     "stablehlo.pad": _check_pad,
     "stablehlo.reduce_window": _check_window,

@@ -1,0 +1,34 @@
+"""Into how many pieces a space is cut, so that each reads one part of what was put together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from passes import attributes as attrs
+from passes.kernels.kernel import Lowering
+from passes.kernels.record import Recorder
+
+# Pieces of a space in a kernel: each of them is code of its own.
+PIECES = 12
+
+
+def parts_of(op: Any) -> int:
+    """How many pieces a padded array, or a concatenation, is put together from."""
+    if op.name == "stablehlo.concatenate":
+        return len(op.operands)
+    edges = zip(attrs.ints(op, "edge_padding_low"), attrs.ints(op, "edge_padding_high"))
+    return math.prod(1 + (low > 0) + (high > 0) for low, high in edges)
+
+
+def pieces_of(cuts: Mapping[int, Collection[int]]) -> int:
+    """How many pieces a space is cut into."""
+    return math.prod(len(ends) + 1 for ends in cuts.values())
+
+
+def cuts_of(recorder: Recorder, shape: Sequence[int], k: Lowering) -> dict[int, set[int]]:
+    """Where parts meet along the axes of more than one element, in the order of these."""
+    space, axes = k.space(shape), [axis for axis, n in enumerate(shape) if n > 1]
+    found = [recorder.cuts.get(space.symbol(axis), ()) for axis in axes]
+    return {i: {at for at in ends if 0 < at < shape[axis]} for i, (axis, ends) in enumerate(zip(axes, found)) if ends}
