@@ -6,6 +6,7 @@ Each visit computes an element of every node, or a vector of elements, before an
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from passes.kernels.elements import Element
 from passes.kernels.kernel import Lowering
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.regions import region
+from passes.kernels.straight.blocks import BLOCK, Body, in_blocks
 from passes.kernels.values import Index, Item, Value, View
 
 # The part of each axis that is swept: from the first number up to the second.
@@ -83,6 +85,8 @@ class Sweep:
         self.parts, self.inner, self.width, self.strands = parts, inner, width, strands
         self.reductions = [part for part in parts if part.kinds]
         self.elements = [e for part in self.reductions for e in part.elements]
+        kinds = [(kind, e.kind) for part in self.reductions for kind, e in zip(part.kinds, part.elements)]
+        self.rounds = any(kind == "add" and of in "fc" for kind, of in kinds)
 
     def visit(
         self, at: dict[int, Linear], sums: list[str], seeds: Sequence[tuple[Value, Index, Item]] = ()
@@ -130,6 +134,37 @@ class Sweep:
         kinds = [(kind, e) for part in self.reductions for kind, e in zip(part.kinds, part.elements)]
         return [code.vector(Item(code.constant(neutral(kind, e), e)), e) for kind, e in kinds]
 
+    def _loop(
+        self,
+        low: Linear,
+        high: Linear,
+        step: int,
+        body: Body,
+        state: list[str],
+        types: list[str],
+        start: list[str],
+        vectors: int,
+        before: int = 1,
+    ) -> list[str]:
+        """A loop of whole steps that carries accumulators; sums that are rounded are added up in blocks.
+
+        Args:
+          start: what changes no accumulator; the first `vectors` of them are vectors.
+          before: how many additions a round makes.
+        """
+        if not self.rounds or not state:
+            return self.code.loop(low, high, step, body, state, types, whole=True)
+
+        def added(a: list[str], b: list[str]) -> list[str]:
+            found, count = [], len(self.elements)
+            for i in range(0, len(a), count):
+                with self.code.lanes(self.width if i < vectors else 1):
+                    found += self._merged(a[i : i + count], b[i : i + count], i < vectors)
+            return found
+
+        whole = body if before < BLOCK else lambda i, sums: added(sums, body(i, start))
+        return in_blocks(self.code, low, high, step, whole, state, types, start, added)
+
     # Lanes along the last inner axis.
 
     def rows(self, outer: dict[int, Linear], span: Span | None = None) -> list[str]:
@@ -140,12 +175,15 @@ class Sweep:
             vectors = self.neutrals() * self.strands if self.width > 1 and count else []
             types = [code.type(e, True) for _ in range(self.strands) for e in self.elements] if vectors else []
         types += [e.text for e in self.elements]
+        kinds = [(kind, e) for part in self.reductions for kind, e in zip(part.kinds, part.elements)]
+        start = [*vectors, *(code.constant(neutral(kind, e), e) for kind, e in kinds)]
+        lengths = [stop - start for start, stop in self.inner.values()]
 
         def along(at: dict[int, Linear], state: list[str]) -> list[str]:
             wide, rest = state[: len(vectors)], state[len(vectors) :]
-            (start, size), step = self.inner[lane], self.width * self.strands
+            (begin, size), step = self.inner[lane], self.width * self.strands
             spanned = span is not None and span.axis == lane
-            position = start
+            position, many = begin, len(vectors)
 
             def ahead(i: Linear, sums: list[str]) -> list[str]:
                 found = []
@@ -157,14 +195,14 @@ class Sweep:
                 return found
 
             if self.width > 1:
-                position = start + (size - start) // step * step
-                low, high = (span.low, span.high) if spanned and span is not None else (Linear(start), Linear(position))
-                wide = code.loop(low, high, step, ahead, wide, types[: len(vectors)], whole=True)
+                position = begin + (size - begin) // step * step
+                low, high = (span.low, span.high) if spanned and span is not None else (Linear(begin), Linear(position))
+                wide = self._loop(low, high, step, ahead, wide, types[:many], start[:many], many)
                 while not spanned and size - position >= self.width:
                     with code.lanes(self.width), code.scope():
                         wide[:count] = self.visit({**at, lane: Linear(position).lanes()}, wide[:count])
                     position += self.width
-                if self.repeats and not spanned and start + self.width <= size and position < size:
+                if self.repeats and not spanned and begin + self.width <= size and position < size:
                     with code.lanes(self.width), code.scope():
                         wide[:count] = self._last(at, lane, position, wide[:count])
                     position = size
@@ -174,7 +212,9 @@ class Sweep:
             if self.width > 1 and not count and not spanned:
                 self._narrower(at, lane, position)
                 return []
-            rest = code.loop(low, high, 1, lambda i, v: self.visit({**at, lane: i}, v), rest, types[len(vectors) :])
+            rest = self._loop(
+                low, high, 1, lambda i, v: self.visit({**at, lane: i}, v), rest, types[many:], start[many:], 0
+            )
             return [*wide, *rest]
 
         def level(depth: int, at: dict[int, Linear], state: list[str]) -> list[str]:
@@ -184,7 +224,12 @@ class Sweep:
             low, high = map(Linear, self.inner[axis])
             if span is not None and span.axis == axis:
                 low, high = span.low, span.high
-            return code.loop(low, high, 1, lambda i, v: level(depth + 1, {**at, axis: i}, v), state, types)
+            below = math.prod(lengths[depth + 1 :]) // (self.width * self.strands)
+
+            def inside(i: Linear, sums: list[str]) -> list[str]:
+                return level(depth + 1, {**at, axis: i}, sums)
+
+            return self._loop(low, high, 1, inside, state, types, start, len(vectors), below)
 
         state = level(0, dict(outer), [*vectors, *self.initial()])
         if vectors:
@@ -244,7 +289,9 @@ class Sweep:
         # Few strips are accumulated in several sets, so that additions do not wait for one another.
         sets = max(1, min(self.strands // len(strips), high - low)) if count else 1
         first = [code.vector(Item(name), e) for _ in strips for name, e in zip(self.initial(), self.elements)]
-        first += self.neutrals() * len(strips) * (sets - 1)
+        start = self.neutrals() * len(strips) * sets
+        first += start[len(first) :]
+        lengths = [stop - begin for begin, stop in self.inner.values()]
         types = [code.type(e, True) for _ in range(sets * len(strips)) for e in self.elements]
         middle = low + (high - low) // sets * sets
 
@@ -266,9 +313,18 @@ class Sweep:
         def level(depth: int, at: dict[int, Linear], state: list[str]) -> list[str]:
             if depth < len(before):
                 axis = before[depth]
-                start, stop = map(Linear, self.inner[axis])
-                return code.loop(start, stop, 1, lambda i, v: level(depth + 1, {**at, axis: i}, v), state, types)
-            state = code.loop(Linear(low), Linear(middle), sets, lambda i, v: rows(at, i, v), state, types)
+                begin, stop = map(Linear, self.inner[axis])
+                below = math.prod(lengths[depth + 1 :]) // sets
+
+                def inside(i: Linear, sums: list[str]) -> list[str]:
+                    return level(depth + 1, {**at, axis: i}, sums)
+
+                return self._loop(begin, stop, 1, inside, state, types, start, len(start), below)
+
+            def together(i: Linear, sums: list[str]) -> list[str]:
+                return rows(at, i, sums)
+
+            state = self._loop(Linear(low), Linear(middle), sets, together, state, types, start, len(start))
             size = len(strips) * count
             head = code.loop(
                 Linear(middle), Linear(high), 1, lambda i, v: row({**at, last: i}, v), state[:size], types[:size]
