@@ -29,6 +29,7 @@ __all__ = [
     "dot_general",
     "full",
     "i64_array",
+    "inlined",
     "op",
     "pad",
     "reshape",
@@ -349,3 +350,18 @@ def unary_region(operation: Any, index: int, argument_types: Sequence[Any], body
         if not isinstance(results, (list, tuple)):
             results = [results]
         op("stablehlo.return", results, [], loc=location)
+
+
+def inlined(block: Any, values: Sequence[Any]) -> list[Any]:
+    """Move a block's operations to the insertion point, with `values` for its arguments; what the block returns.
+
+    The block must be nobody's, such as a copy's.
+    """
+    point = bindings.ir.InsertionPoint.current
+    for argument, value in zip(block.arguments, values, strict=True):
+        argument.replace_all_uses_with(value)
+    *inner, end = [op.operation for op in block.operations]
+    returned = list(end.operands)
+    for op in inner:
+        point.insert(op.detach_from_parent())
+    return returned

@@ -139,14 +139,15 @@ _PASSES = {
     "merge_dots": "passes.fusion:MERGE_DOTS",
     "merge_reductions": "passes.fusion:MERGE_REDUCTIONS",
     "compute_once": "passes.fusion:COMPUTE_ONCE",
+    "forms": "passes.legalize:FORMS",
     "legalize": "passes.legalize:LEGALIZE",
     "memory": "passes.legalize:MEMORY",
 }
 # Legalizing repeats constants and subexpressions; merging them is cheap.
 _ALIASES: dict[str, tuple[str, ...]] = {
-    "default": ("simplify", "fusion", "legalize", "memory", "cse"),
+    "default": ("forms", "simplify", "fusion", "legalize", "memory", "cse"),
     # All but what the compiler's own updates in place need: kernels of ours have none of its faults.
-    "values": ("simplify", "fusion", "legalize", "cse"),
+    "values": ("forms", "simplify", "fusion", "legalize", "cse"),
     "none": (),
 }
 

@@ -28,21 +28,31 @@ from passes.legalize.expressions import Arithmetic, arithmetic
 from passes.patterns import Pattern, apply
 from passes.pipeline import Pass, PassOptions
 
-__all__ = ["LEGALIZE", "MEMORY", "PATTERNS_CPU", "PATTERNS_GPU", "PATTERNS_SPIRV"]
+__all__ = ["FORMS", "LEGALIZE", "MEMORY", "PATTERNS_CPU", "PATTERNS_GPU", "PATTERNS_SPIRV"]
+
+# The laws of operations whose form a target does not take. Simplification merges what they write with what surrounds
+# it, so they are applied before it too.
+FORMS_CPU: list[Pattern] = [*sorting.PATTERNS]
+FORMS_SPIRV: list[Pattern] = [*sorting.PATTERNS]
+FORMS_GPU: list[Pattern] = [*sorting.PATTERNS_GPU]
+_FORMS = {"cpu": FORMS_CPU, "spirv": FORMS_SPIRV, "gpu": FORMS_GPU}
 
 _COMMON: list[Pattern] = [
     *integers.PATTERNS,
     *unsigned.PATTERNS,
-    *sorting.PATTERNS,
     *floats.PATTERNS,
     *complexes.PATTERNS,
     *slices.PATTERNS,
     *windows.PATTERNS,
 ]
-PATTERNS_CPU: list[Pattern] = [*convolutions.PATTERNS, *widening.PATTERNS, *precision.PATTERNS, *_COMMON]
+PATTERNS_CPU: list[Pattern] = [*FORMS_CPU, *convolutions.PATTERNS, *widening.PATTERNS, *precision.PATTERNS, *_COMMON]
 _GPUS: list[Pattern] = [*scatters.PATTERNS_GPU, *_COMMON, *complexes.MEMORY, *updates.PATTERNS]
-PATTERNS_GPU: list[Pattern] = [*_GPUS, *complexes.PRODUCTS]
-PATTERNS_SPIRV: list[Pattern] = [*convolutions.PATTERNS_SPIRV, *spirv.PATTERNS, *_GPUS]
+PATTERNS_GPU: list[Pattern] = [*FORMS_GPU, *_GPUS, *complexes.PRODUCTS]
+PATTERNS_SPIRV: list[Pattern] = [*FORMS_SPIRV, *convolutions.PATTERNS_SPIRV, *spirv.PATTERNS, *_GPUS]
+
+
+def _forms(module: Any, options: PassOptions) -> dict[str, int]:
+    return apply(module, _FORMS[options.laws])
 
 
 def _legalize(module: Any, options: PassOptions) -> dict[str, int]:
@@ -78,5 +88,6 @@ def _memory(module: Any, options: PassOptions) -> dict[str, int]:
     }
 
 
+FORMS = Pass("forms", _forms, "Bring operations to the forms that the target takes, before they are simplified.")
 LEGALIZE = Pass("legalize", _legalize, "Rewrite what the target cannot do.")
 MEMORY = Pass("memory", _memory, "Give updates in place memory of their own, where the CPU backend would share it.")

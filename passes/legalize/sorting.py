@@ -1,72 +1,266 @@
-"""top_k with equal elements in the order in which they stand."""
+"""Sorts and top_k: stable, of any length, and of complex numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from passes import build
+import numpy as np
+
+from passes import attributes as attrs, bindings, build, operations
+from passes.analysis import comparators
+from passes.analysis.comparators import Key
+from passes.legalize import sort_network as network
 from passes.legalize.expressions import Tensor, where
-from passes.match import is_static
+from passes.legalize.memory import number_along
+from passes.match import dtype_of, is_complex, is_static, producer, shape_of, splat_of
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
+_SORT = "stablehlo.sort"
 
-def ordered_bits(x: Tensor) -> Tensor:
-    """Signed integers in the order of `x`; NaN above infinity, -0.0 beside 0.0."""
+
+def ordered_bits(x: Tensor, total: bool = False) -> Tensor:
+    """Signed integers in the order of `x`; NaN above infinity, -0.0 beside 0.0.
+
+    Args:
+      total: whether -0.0 is below 0.0, and NaN is placed by its sign.
+    """
     kind, bits = x.dtype.kind, x.dtype.itemsize * 8
+    if kind == "b":
+        return x.to(np.int32)
     if kind == "i":
         return x
     if kind == "u":
         return x.bits() ^ -(1 << (bits - 1))
-    x = where(x.equals(0), abs(x), x)
+    if bits == 16:
+        return ordered_bits(x.to(np.float32), total)
+    if not total:
+        x = where(x.equals(0), x.like(0), x)
+        x = where(x.is_nan(), x.like(float("nan")), x)
     pattern_ = x.bits()
-    ordered = where(pattern_ < 0, pattern_ ^ ((1 << (bits - 1)) - 1), pattern_)
-    return where(x.is_nan(), ordered.like((1 << (bits - 1)) - 1), ordered)
+    return pattern_ ^ ((pattern_ >> (bits - 1)) & ((1 << (bits - 1)) - 1))
+
+
+def _dimension(op: Any) -> int:
+    """The dimension that a sort is along."""
+    given = attrs.integer(op, "dimension") if "dimension" in op.operation.attributes else -1
+    return given % len(shape_of(op.operation.operands[0]))
+
+
+def _region(made: Any, operands: Sequence[Any], compared: Callable[..., Any]) -> None:
+    """Fill a sort's region: `compared` of the scalars says whether the first of each pair comes first."""
+    build.unary_region(made, 0, [tensor_type((), v.type.element_type) for v in operands for _ in range(2)], compared)
+
+
+def _sort(operands: Sequence[Any], dimension: int, is_stable: bool, compared: Callable[..., Any]) -> list[Any]:
+    attributes = {"dimension": build.i64(dimension), "is_stable": "true" if is_stable else "false"}
+    made = build.op(_SORT, operands, [v.type for v in operands], attributes=attributes, regions=1)
+    _region(made, operands, compared)
+    return list(made.results)
+
+
+def _compared_by(op: Any, values: Sequence[Any]) -> Any:
+    """What the comparison of a sort returns for these scalars, written at the insertion point."""
+    copy = op.operation.clone(ip=False)
+    (result,) = build.inlined(copy.regions[0].blocks[0], values)
+    for value in values:
+        _read_parts(value)
+    return result
+
+
+def _read_parts(value: Any) -> None:
+    """Have what reads a part of a complex number that was made of parts read that part itself."""
+    made = producer(value, "stablehlo.complex")
+    if made is not None:
+        for use in list(value.uses):
+            reader = use.owner.operation
+            if reader.name in ("stablehlo.real", "stablehlo.imag"):
+                reader.results[0].replace_all_uses_with(made.operation.operands[reader.name == "stablehlo.imag"])
+
+
+@pattern(_SORT)
+def sort_parts_of_complex(op: Any) -> Any:
+    """A sort that moves complex numbers as one that moves their parts, which not all targets can move as one. Exact."""
+    operands = list(op.operation.operands)
+    if not any(map(is_complex, operands)):
+        return None
+    parts = [_parts(value) if is_complex(value) else [value] for value in operands]
+
+    def compared(*scalars: Any) -> Any:
+        given, rest = [], iter(scalars)
+        for value, columns in zip(operands, parts):
+            # Each part comes for the one element and for the other.
+            pairs = [(next(rest), next(rest)) for _ in columns]
+            given += [_joined(side, value) for side in zip(*pairs)]
+        return _compared_by(op, given)
+
+    flat = [part for columns in parts for part in columns]
+    moved = iter(_sort(flat, _dimension(op), attrs.boolean(op, "is_stable"), compared))
+    return [_joined([next(moved) for _ in columns], value) for value, columns in zip(operands, parts)]
+
+
+def _parts(value: Any) -> list[Any]:
+    half = tensor_type(shape_of(value), np.float32 if dtype_of(value) == np.complex64 else np.float64)
+    return [build.op(f"stablehlo.{name}", [value], half) for name in ("real", "imag")]
+
+
+def _joined(parts: Sequence[Any], like: Any) -> Any:
+    """The complex number of two parts; a part alone is the value."""
+    if len(parts) == 1:
+        return parts[0]
+    return build.op("stablehlo.complex", parts, tensor_type(shape_of(parts[0]), like.type.element_type))
+
+
+@pattern(_SORT)
+def sort_by_position_too(op: Any) -> Any:
+    """A stable sort as one whose last key is the position. Exact.
+
+    IREE swaps equal neighbours. Where the keys are all that is moved, that does not show.
+    """
+    operands = list(op.operation.operands)
+    if not attrs.boolean(op, "is_stable") or not is_static(operands[0]):
+        return None
+    dimension, shape = _dimension(op), shape_of(operands[0])
+    if _hides_order(op, operands):
+        made = op.operation.clone(bindings.ir.InsertionPoint.current)
+        made.operation.attributes["is_stable"] = build.attribute("false")
+        return made
+    # It counts down, because it must not be merged with a position among the operands: IREE refuses to sort one
+    # buffer twice.
+    down = number_along(shape, dimension)
+    place = (Tensor(down).like(shape[dimension]) - Tensor(down)).value
+
+    def compared(*scalars: Any) -> Any:
+        *given, mine, other = scalars
+        before = Tensor(_compared_by(op, given))
+        after = Tensor(_compared_by(op, [v for pair in zip(given[1::2], given[::2]) for v in pair]))
+        return (before | (~after & (Tensor(mine) > Tensor(other)))).value
+
+    return _sort([*operands, place], dimension, False, compared)[:-1]
+
+
+def _hides_order(op: Any, operands: list[Any]) -> bool:
+    """Whether elements that are equal for a sort are the same in every operand."""
+    keys = comparators.keys(op.operation.regions[0].blocks[0])
+    if keys is None or any(dtype_of(v).kind not in "iub" for v in operands):
+        return False
+    block = op.operation.regions[0].blocks[0]
+    return {key.argument for key in keys if key.value == block.arguments[2 * key.argument]} == set(range(len(operands)))
+
+
+@pattern(_SORT)
+def sort_by_network(op: Any) -> Any:
+    """A sort of a long axis, by keys that are seen, as a network that finds positions. Exact."""
+    return _by_network(op) if shape_of(op.operation.operands[0])[_dimension(op)] > network.LONG else None
+
+
+@pattern(_SORT)
+def sort_any_by_network(op: Any) -> Any:
+    """A sort by keys that are seen as a network that finds positions: IREE's own sort cannot be used. Exact."""
+    return _by_network(op)
+
+
+def _by_network(op: Any) -> Any:
+    operands, dimension = list(op.operation.operands), _dimension(op)
+    block = op.operation.regions[0].blocks[0]
+    found = comparators.keys(block)
+    if found is None or not is_static(operands[0]) or shape_of(operands[0])[dimension] < 2:
+        return None
+    counters = [_counts_along(value, dimension) for value in operands]
+    # The network is stable: where the last key counts along the dimension, it is the position in any case.
+    while len(found) > 1 and counters[found[-1].argument] and _is_plain(found[-1], block):
+        found.pop()
+    rows = [network.to_rows(value, dimension) for value in operands]
+    keys = [_on_all_elements(block, key, rows[key.argument]) for key in found]
+    if any(key is None for key in keys):
+        return None
+    positions = network.sorted_positions([_ascending(Tensor(value), key) for value, key in zip(keys, found)])
+    moved = [
+        Tensor(positions).to(dtype_of(value)).value if counts else network.permuted(value, positions)
+        for value, counts in zip(rows, counters)
+    ]
+    return [network.from_rows(found, shape_of(value), dimension) for found, value in zip(moved, operands)]
+
+
+def _counts_along(value: Any, dimension: int) -> bool:
+    """Whether a value is each element's own index along a dimension."""
+    iota = producer(value, "stablehlo.iota")
+    return iota is not None and dtype_of(value).kind in "iu" and attrs.integer(iota, "iota_dimension") == dimension
+
+
+def _is_plain(key: Key, block: Any) -> bool:
+    """Whether a key is an ascending operand itself."""
+    return not key.descending and bool(key.value == block.arguments[2 * key.argument])
+
+
+def _on_all_elements(block: Any, key: Key, operand: Any) -> Any:
+    """A key of all elements of its operand; None where there are no integers in its order, or it cannot be computed."""
+    shape = shape_of(operand)
+    computed: dict[Any, Any] = {block.arguments[2 * key.argument]: operand}
+
+    def on_all(value: Any) -> Any:
+        if value not in computed:
+            computed[value] = _on_all(value)
+        return computed[value]
+
+    def _on_all(value: Any) -> Any:
+        number = splat_of(value)
+        type_ = tensor_type(shape, value.type.element_type)
+        if number is not None:
+            return build.full(number, type_)
+        op = producer(value)
+        if op is None or not operations.of(op.operation.name).elementwise:
+            return None
+        found = [on_all(operand) for operand in op.operation.operands]
+        if any(value is None for value in found):
+            return None
+        return build.op(op.operation.name, found, type_, attributes=attrs.copied(op))
+
+    is_known = dtype_of(key.value).kind in "biuf" or dtype_of(key.value).name == "bfloat16"
+    return on_all(key.value) if is_known and dtype_of(key.value).itemsize <= 8 else None
+
+
+def _ascending(x: Tensor, key: Key) -> Any:
+    """Signed integers in the order of a key."""
+    bits = ordered_bits(x, key.total)
+    return (~bits if key.descending else bits).value
 
 
 @pattern("chlo.top_k")
 def stable_top_k(op: Any) -> Any:
-    """top_k as a sort of (key, index) pairs, the greatest key first.
+    """top_k as a sort of (element, index) pairs; of long rows, as a network that finds the first positions.
 
-    Exact. The backend's own top_k returns equal elements in no defined order; here
+    Exact. IREE's own top_k returns equal elements in no defined order; here
     the lower index comes first and NaN counts as the greatest, as in XLA.
     """
     (operand,) = op.operation.operands
     values, indices = op.operation.results
-    dtype = numpy_dtype(operand.type.element_type)
-    if not is_static(operand) or (dtype.kind not in "iuf" and dtype.name != "bfloat16") or dtype.itemsize > 8:
+    dtype = dtype_of(operand)
+    if not is_static(operand) or 0 in shape_of(values) or (dtype.kind not in "biuf" and dtype.name != "bfloat16"):
         return None
-    if dtype.name in ("int2", "int4", "uint2", "uint4") or dtype.name.startswith("float8"):
-        return None
-    shape, last = list(operand.type.shape), len(operand.type.shape) - 1
+    last, limit = len(shape_of(operand)) - 1, list(shape_of(values))
     index = numpy_dtype(indices.type.element_type)
-    keys = ordered_bits(Tensor(operand))
-    position = build.op("stablehlo.iota", [], tensor_type(shape, index), attributes={"iota_dimension": f"{last} : i64"})
-    # Keys of integers turn back into the integers; floats go along, for the sake of -0.0 and NaN.
-    carried = [keys.value, position, *([] if dtype.kind in "iu" else [operand])]
-    made = build.op(
-        "stablehlo.sort",
-        carried,
-        [value.type for value in carried],
-        attributes={"dimension": f"{last} : i64", "is_stable": "true"},
-        regions=1,
-    )
-    arguments = [tensor_type((), value.type.element_type) for value in carried for _ in range(2)]
+    if shape_of(operand)[last] > network.LONG:
+        best, places = network.first_of_rows(operand, (~ordered_bits(Tensor(operand))).value, limit[last])
+        return best, Tensor(places).to(index).value
+    position = number_along(shape_of(operand), last)
 
-    def before(*pairs: Any) -> Any:
-        a, b, i, j = (Tensor(value) for value in pairs[:4])
-        return ((a > b) | (a.equals(b) & (i < j))).value
+    def compared(*scalars: Any) -> Any:
+        x, y, i, j = (Tensor(value) for value in scalars)
+        return (_is_less(y, x) | (~_is_less(x, y) & (i < j))).value
 
-    build.unary_region(made, 0, arguments, before)
-    limit = list(values.type.shape)
     start = [0] * len(limit)
-    best, order = build.slice_(made.results[-1], start, limit), build.slice_(made.results[1], start, limit)
-    if dtype.kind in "iu":
-        best = build.slice_(made.results[0], start, limit)
-    if dtype.kind == "u":
-        best = (Tensor(best) ^ -(1 << (dtype.itemsize * 8 - 1))).bitcast(dtype).value
-    return best, order
+    best, places = (build.slice_(v, start, limit) for v in _sort([operand, position], last, False, compared))
+    return best, Tensor(places).to(index).value
 
 
-PATTERNS: list[Pattern] = [stable_top_k]
-__all__ = ["PATTERNS", "ordered_bits", "stable_top_k"]
+def _is_less(x: Tensor, y: Tensor) -> Tensor:
+    """Whether a number is before another in ascending order: NaN is last."""
+    return x < y if x.dtype.kind in "biu" else (x < y) | (y.differs(y) & x.equals(x))
+
+
+_OWN_SORT: list[Pattern] = [sort_by_network, sort_parts_of_complex, sort_by_position_too]
+PATTERNS: list[Pattern] = [stable_top_k, *_OWN_SORT]
+PATTERNS_GPU: list[Pattern] = [stable_top_k, sort_any_by_network, *_OWN_SORT]
+__all__ = ["PATTERNS", "PATTERNS_GPU", "ordered_bits", "stable_top_k"]

@@ -194,7 +194,9 @@ def top_k(op: Any, x: Array) -> tuple[Array, Array]:
     k = attrs.integer(op, "k")
     keys = x
     if x.dtype.kind in "fV":
-        keys = total_order(x)
+        # Both zeros are equal, and so is every NaN.
+        keys = np.where(x == 0, np.zeros((), x.dtype), x)
+        keys = total_order(np.where(x != x, np.array(np.nan, x.dtype), keys))
     # Ascending by the bitwise complement: stable, and no overflow at the smallest integer.
     order = np.argsort(~keys, axis=-1, kind="stable")[..., :k]
     return np.take_along_axis(x, order, -1), order.astype(np.int32)

@@ -21,8 +21,6 @@ class Cuda(Backend):
     usage = "'cuda[:sm_NN]'"
     laws = "gpu"
     queues = ("cuda",)
-    # The compiler refuses its own sort where the axis is a multiple of 32.
-    sorts = False
     libraries = ("libcuda.so.1", "nvcuda.dll")
     missing = "install NVIDIA's driver; `nvidia-smi` shows whether it works"
 

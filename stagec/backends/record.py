@@ -148,7 +148,6 @@ class Backend(abc.ABC):
       is_exclusive: whether threads have to take turns to give a device work.
       crashes: whether the compiler may crash: it runs in a process of its own.
       has_races: whether compiled modules are searched for barriers that the compiler left out.
-      sorts: whether the compiler's own sort can be used.
       libraries: the driver's library on Linux, and on Windows.
       missing: what to do where there is no device.
     """
@@ -162,7 +161,6 @@ class Backend(abc.ABC):
     is_exclusive: ClassVar[bool] = False
     crashes: ClassVar[bool] = False
     has_races: ClassVar[bool] = False
-    sorts: ClassVar[bool] = True
     libraries: ClassVar[tuple[str, str]] = ("", "")
     missing: ClassVar[str] = ""
 

@@ -31,8 +31,6 @@ class Rocm(Backend):
     usage = "'rocm[:gfxNNN]'"
     laws = "gpu"
     queues = ("hip",)
-    # The compiler refuses its own sort where the axis is a multiple of 32, as for CUDA.
-    sorts = False
     crashes = True
     libraries = ("libamdhip64.so", "amdhip64.dll")
     missing = "install ROCm, AMD's driver; `rocminfo` shows whether it works"

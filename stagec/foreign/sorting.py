@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes
+from passes.analysis import comparators
 from stagec import lax
 from stagec.foreign.control import elementwise
 from stagec.foreign.elementwise import ordered_bits
@@ -30,106 +30,27 @@ def _sort(site: Site, *operands: Value) -> list[Value]:
 
 
 def _keys(site: Site, operands: tuple[Value, ...]) -> list[Value] | None:
-    """Arrays whose lexicographic order is the comparison's; None if that is not seen.
-
-    A comparison that is seen is `f(x) < f(y)`, or `f(x) < f(y) or (f(x) == f(y) and ...)`, where `f` takes one operand.
-    """
+    """Arrays whose lexicographic order is the comparison's; None if that is not seen."""
     block = site.region_block()
-    found = _chain(block, list(block.operations)[-1].operation.operands[0])
+    found = comparators.keys(block)
     if found is None:
         return None
-    keys = []
-    for compare, value, argument in found:
-        key = _computed(site, block, value, argument, operands)
-        key = _ascending(key, descending=_word(compare, "comparison_direction") == "GT", total=_is_total(compare))
-        keys.append(key)
-    return keys
+    return [_ascending(_computed(site, block, key.value, key.argument, operands), key) for key in found]
 
 
-def _ascending(key: Value, *, descending: bool, total: bool) -> Value:
-    if key.dtype == np.bool_:
-        key = key.astype(np.uint8)
-    if key.dtype.kind not in "iu":
-        if not descending and not total:
-            return key
-        if not total:
-            # Both zeros are equal.
-            key = (
-                lax.add(key, np.zeros((), key.dtype))
-                if key.shape == ()
-                else lax.select(lax.eq(key, lax.full(key.shape, 0, key.dtype)), lax.full(key.shape, 0, key.dtype), key)
-            )
-        key = ordered_bits(key)
-    return lax.bitwise_not(key) if descending else key
-
-
-def _word(op: Any, name: str) -> str:
-    return attributes.word(op, name)
-
-
-def _is_total(op: Any) -> bool:
-    return _word(op, "compare_type") == "TOTALORDER"
-
-
-def _chain(block: Any, value: Any) -> list[tuple[Any, Any, int]] | None:
-    """The comparisons of a lexicographic order: the operation, the key's value for one side, and its operand."""
-    owner = value.owner
-    if owner == block:
-        return None
-    if owner.name == "stablehlo.compare" and _word(owner, "comparison_direction") in ("LT", "GT"):
-        argument = _same_key(block, *owner.operands)
-        return None if argument is None else [(owner, owner.operands[0], argument)]
-    if owner.name != "stablehlo.or":
-        return None
-    for first, second in (tuple(owner.operands), tuple(owner.operands)[::-1]):
-        head = _chain(block, first)
-        if head is None or len(head) != 1 or second.owner == block or second.owner.name != "stablehlo.and":
-            continue
-        for equal, rest in (tuple(second.owner.operands), tuple(second.owner.operands)[::-1]):
-            if equal.owner == block or equal.owner.name != "stablehlo.compare":
-                continue
-            if _word(equal.owner, "comparison_direction") != "EQ":
-                continue
-            sides = list(head[0][0].operands)
-            if not all(_alike(block, a, b, 0) for a, b in zip(equal.owner.operands, sides)):
-                continue
-            tail = _chain(block, rest)
-            if tail is not None:
-                return [*head, *tail]
-    return None
-
-
-def _same_key(block: Any, left: Any, right: Any) -> int | None:
-    """The operand of which both sides are the same function, where `left` takes the first element; else None."""
-    found = _arguments(block, left)
-    if len(found) != 1:
-        return None
-    (argument,) = found
-    return argument // 2 if argument % 2 == 0 and _alike(block, left, right, 1) else None
-
-
-def _arguments(block: Any, value: Any) -> set[int]:
-    if value.owner == block:
-        return {value.arg_number}
-    return set().union(*(_arguments(block, v) for v in value.owner.operands))
-
-
-def _alike(block: Any, left: Any, right: Any, shift: int) -> bool:
-    """Whether two values are the same expression, where arguments of the second have a higher number by `shift`."""
-    if left == right and not shift:
-        return True
-    a, b = left.owner, right.owner
-    if a == block or b == block:
-        return bool(a == block and b == block and right.arg_number == left.arg_number + shift)
-    if a.name != b.name or len(a.regions) or _named(a) != _named(b):
-        return False
-    if len(a.operands) != len(b.operands):
-        return False
-    return all(_alike(block, x, y, shift) for x, y in zip(a.operands, b.operands))
-
-
-def _named(op: Any) -> list[tuple[str, Any]]:
-    return [(name, op.attributes[name]) for name in sorted(op.attributes)]
+def _ascending(x: Value, key: comparators.Key) -> Value:
+    if x.dtype == np.bool_:
+        x = x.astype(np.uint8)
+    if x.dtype.kind not in "iu":
+        if not key.descending and not key.total:
+            return x
+        if not key.total:
+            # Both zeros are equal, and so is every NaN.
+            zero, nan = (lax.full(x.shape, number, x.dtype) for number in (0, np.nan))
+            x = lax.select(lax.eq(x, zero), zero, x)
+            x = lax.select(lax.ne(x, x), nan, x)
+        x = ordered_bits(x)
+    return lax.bitwise_not(x) if key.descending else x
 
 
 def _computed(site: Site, block: Any, value: Any, argument: int, operands: tuple[Value, ...]) -> Value:

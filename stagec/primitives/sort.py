@@ -12,17 +12,15 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_LINEAR, MultiplePrimitive, Primitive
 from stagec.core.zero import is_zero, zero_of
-from stagec.primitives import sort_network as network
 from stagec.primitives.axes import as_int, canonical_axis, shape_error
 from stagec.primitives.broadcast import moveaxis_to_front
-from stagec.primitives.checks import HALF, check_dtype, i64_array
-from stagec.primitives.complex import imag, real
+from stagec.primitives.checks import HALF, check_dtype
+from stagec.primitives.emitter import Emitter
 from stagec.primitives.gather import along_axis
 from stagec.primitives.iota import iota_p
-from stagec.primitives.logic import bitwise_and, bitwise_not, bitwise_or, eq, lt, ne
 from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.reduce import ORDERED
-from stagec.primitives.shape import rev, transpose
+from stagec.primitives.shape import transpose
 from stagec.typing import ArrayLike
 
 
@@ -82,75 +80,53 @@ def _counts_along(x: Any, dimension: int) -> bool:
     return bool(np.count_nonzero(x == index) == x.size)
 
 
-def _before(x: Any, y: Any) -> Any:
-    """Whether `x` sorts before `y`: NaN is last and equals NaN."""
-    dtype = aval_of(x).dtype
-    if dtypes.is_complex(dtype):
-        return _lexicographic([(real(x), real(y)), (imag(x), imag(y))])
-    if dtypes.is_bool(dtype):
-        return bitwise_and(bitwise_not(x), y)
-    if dtypes.is_float(dtype):
-        return bitwise_or(lt(x, y), bitwise_and(ne(y, y), eq(x, x)))
-    return lt(x, y)
+def _is_before(cx: Any, pairs: Sequence[tuple[Any, Any]], avals: Sequence[ShapedArray]) -> Any:
+    """Whether the first of each pair of keys is before the second, lexicographically; NaN is last, and equals NaN."""
+    e, truth = Emitter(cx), ShapedArray.of((), dtypes.bool_)
 
+    def less(x: Any, y: Any, aval: ShapedArray) -> Any:
+        found = e.compare("LT", x, y, aval)
+        if not dtypes.is_float(aval.dtype):
+            return found
+        unordered = e("and", truth, e.compare("NE", y, y, aval), e.compare("EQ", x, x, aval))
+        return e("or", truth, found, unordered)
 
-def _lexicographic(pairs: Sequence[tuple[Any, Any]]) -> Any:
-    result = _before(*pairs[-1])
-    for x, y in pairs[-2::-1]:
-        result = bitwise_or(_before(x, y), bitwise_and(bitwise_not(_before(y, x)), result))
+    result = None
+    for (x, y), aval in list(zip(pairs, avals))[::-1]:
+        found = less(x, y, aval)
+        if result is not None:
+            found = e("or", truth, found, e("and", truth, e("not", truth, less(y, x, aval)), result))
+        result = found
     return result
 
 
 def _sort_lower(cx: Any, *operands: Any, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
     aval = cx.in_avals[0]
-    n = aval.shape[dimension]
-    if aval.size == 0 or n == 1:
+    if aval.size == 0 or aval.shape[dimension] == 1:
         return list(operands)
-    if n > network.LONG or not cx.backend.sorts:
-        rows = [network.to_rows(cx, v, a, dimension) for v, a in zip(operands, cx.in_avals)]
-        # The sort is stable: where the last key counts along the dimension, it is the position in any case.
-        counters = [cx.counts_along(v, dimension) for v in operands]
-        keyed = [row for i, row in enumerate(rows[:num_keys]) if i == 0 or i < num_keys - 1 or not counters[i]]
-        words = [key for v, a in keyed for key in network.ordered_keys(cx, v, a)]
-        positions = network.sorted_positions(cx, words, n)
-        moved = [
-            network.positions_as(cx, positions, a) if counter else network.permuted(cx, v, a, positions)
-            for (v, a), counter in zip(rows, counters)
-        ]
-        return [network.from_rows(cx, v, a, dimension) for v, a in zip(moved, cx.out_avals)]
-    # The compiler's sort swaps equal neighbours: where that shows, the position is the last key. It counts
-    # down, because it must not be merged with a position among the operands: one buffer sorted twice is refused.
-    # Complex numbers go as their two parts, which not all targets can move as one.
-    e = network.Emitter(cx)
-    values, avals, keys = [], [], 0
-    for i, (v, a) in enumerate(zip(operands, cx.out_avals)):
-        part = a.update(dtype=dtypes.real_dtype(a.dtype)) if dtypes.is_complex(a.dtype) else a
-        parts = [v] if part is a else [e("real", part, v), e("imag", part, v)]
-        values += parts
-        avals += [part] * len(parts)
-        keys += len(parts) if i < num_keys else 0
-    shows = is_stable and (keys < len(values) or any(dtypes.is_inexact(a.dtype) for a in avals))
-    if shows:
-        place = ShapedArray.of(aval.shape, dtypes.int32)
-        rest = e("subtract", place, e.fill(n, place), e("iota", place, iota_dimension=f"{dimension} : i64"))
-        values.insert(keys, rest)
-        avals.insert(keys, place)
+    scalars = [ShapedArray.of((), a.dtype) for a in cx.in_avals]
 
-    def before(*scalars: Any) -> list[Any]:
-        pairs = [(scalars[2 * i], scalars[2 * i + 1]) for i in range(keys)]
-        if shows:
-            pairs.append((scalars[2 * keys + 1], scalars[2 * keys]))
-        return [_lexicographic(pairs)]
+    def before(*elements: Any) -> list[Any]:
+        pairs, avals = [], []
+        for aval, x, y in zip(scalars[:num_keys], elements[::2], elements[1::2]):
+            for pair, part in _parts(cx, x.value, y.value, aval):
+                pairs.append(pair)
+                avals.append(part)
+        first: list[Any] = cx.tracers([_is_before(cx, pairs, avals)], [ShapedArray.of((), dtypes.bool_)])
+        return first
 
-    region = cx.region([ShapedArray.of((), a.dtype) for a in avals for _ in (0, 1)], before)
+    region = cx.region([a for a in scalars for _ in (0, 1)], before)
     attributes = {"dimension": f"{dimension} : i64", "is_stable": "true" if is_stable else "false"}
-    out = cx.emit("stablehlo.sort", values, attributes, avals, [region])
-    results = out if isinstance(out, list) else [out]
-    columns = iter([r for i, r in enumerate(results) if not (shows and i == keys)])
-    return [
-        e("complex", a, next(columns), next(columns)) if dtypes.is_complex(a.dtype) else next(columns)
-        for a in cx.out_avals
-    ]
+    results: list[Any] = cx.emit_all("stablehlo.sort", operands, attributes, regions=[region])
+    return results
+
+
+def _parts(cx: Any, x: Any, y: Any, aval: ShapedArray) -> list[tuple[tuple[Any, Any], ShapedArray]]:
+    """The real numbers by which a pair of keys is compared, the most significant first."""
+    if not dtypes.is_complex(aval.dtype):
+        return [((x, y), aval)]
+    e, part = Emitter(cx), aval.update(dtype=dtypes.real_dtype(aval.dtype))
+    return [((e(name, part, x), e(name, part, y)), part) for name in ("real", "imag")]
 
 
 def _sort_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
@@ -241,29 +217,8 @@ def _top_k_eval(x: Any, *, k: int) -> list[Any]:
 
 
 def _top_k_lower(cx: Any, x: Any, *, k: int) -> list[Any]:
-    (aval,) = cx.in_avals
-    e = network.Emitter(cx)
-    axis, n = aval.ndim - 1, aval.shape[-1]
-    if cx.backend.is_host and n > network.LONG and k * aval.size:
-        return network.first_of_rows(cx, x, aval, k, cx.out_avals)
-    count = ShapedArray.of(aval.shape, dtypes.int32)
-    place = e("iota", count, iota_dimension=f"{axis} : i64")
-
-    def descending(v: Any, p: Any) -> list[Any]:
-        # Reversed twice, so that equal elements keep their order.
-        ordered = sort_p(rev(v, (axis,)), p, dimension=axis, is_stable=False, num_keys=2)
-        return [rev(o, (axis,)) for o in ordered]
-
-    values, places = cx.apply(descending, x, place, avals=[aval, count])
-    places = e("subtract", count, e.fill(n - 1, count), places)
-    if k == n:
-        return [values, places]
-    cut = {
-        "start_indices": i64_array([0] * aval.ndim),
-        "limit_indices": i64_array((*aval.shape[:-1], k)),
-        "strides": i64_array([1] * aval.ndim),
-    }
-    return [e("slice", out, v, **cut) for v, out in zip((values, places), cx.out_avals)]
+    results: list[Any] = cx.emit_all("chlo.top_k", [x], {"k": f"{k} : i64"})
+    return results
 
 
 def _top_k_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:

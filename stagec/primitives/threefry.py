@@ -14,7 +14,7 @@ from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, MultiplePrimitive, Primitive
 from stagec.primitives.checks import check_dtype, elementwise_shape
-from stagec.primitives.sort_network import Emitter
+from stagec.primitives.emitter import Emitter
 from stagec.primitives.table import batch_elementwise, spread
 
 # How far each of four rounds rotates the second word; the two rows take turns.

@@ -256,14 +256,60 @@ func.func @main(%x: tensor<7xi8>) -> (tensor<4xi8>, tensor<4xi32>) {
         backends=("cpu", "vulkan", "cuda"),
         versions=("3.13",),
         symptom=Symptom.WRONG,
-        fault="IREE swaps equal elements when it sorts, even if asked for a stable sort, and takes time quadratic "
-        "in the "
-        "length",
-        guard="sorts by kernels of its own on CPUs; elsewhere it sorts by position too, and above 48 elements by a "
-        "network of exchanges",
-        hooks=("stagec.primitives.sort:sort_p",),
+        fault="IREE swaps equal elements when it sorts, even if asked for a stable sort",
+        guard="sorts by position too",
+        hooks=("passes.legalize.sorting:sort_by_position_too",),
         upstream="https://github.com/iree-org/iree/pull/24146 (sorting is a bubble sort; no issue on stability was "
         "found)",
-        shown_by="stagec's own lowering adds the position; `passes` does not rewrite sorts in other programs",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<8xi32>, %y: tensor<8xi32>) -> (tensor<8xi32>, tensor<8xi32>) {
+  %0:2 = "stablehlo.sort"(%x, %y) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>):
+    %1 = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) : (tensor<8xi32>, tensor<8xi32>) -> (tensor<8xi32>, tensor<8xi32>)
+  return %0#0, %0#1 : tensor<8xi32>, tensor<8xi32>
+}""",
+            (np.array([3, 1, 3, 1, 2, 2, 1, 3], np.int32), np.arange(8, dtype=np.int32)),
+        ),
+    ),
+    Workaround(
+        id="sort-of-complex-numbers",
+        backends=("vulkan",),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE has no code for Vulkan that moves complex numbers, as a sort does",
+        guard="sorts the real and the imaginary parts",
+        hooks=("passes.legalize.sorting:sort_parts_of_complex",),
+        upstream="none found (searched: spirv complex failed to legalize arith.select complex sort); "
+        "https://github.com/iree-org/iree/issues/23117 is about products of complex numbers",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>> {
+  %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
+  ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
+    %1 = stablehlo.real %a : (tensor<complex<f32>>) -> tensor<f32>
+    %2 = stablehlo.real %b : (tensor<complex<f32>>) -> tensor<f32>
+    %3 = stablehlo.compare LT, %1, %2 : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %3 : tensor<i1>
+  }) : (tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>>
+  return %0 : tensor<8xcomplex<f32>>
+}""",
+            (np.arange(8).astype(np.complex64),),
+            target="vulkan",
+            shows="failed to legalize operation 'arith.select'",
+        ),
+    ),
+    Workaround(
+        id="sort-of-long-axes",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.SLOW,
+        fault="IREE sorts in time quadratic in the length",
+        guard="sorts more than 48 elements by a network of exchanges, in whose place CPUs have kernels",
+        hooks=("passes.legalize.sorting:sort_by_network", "passes.legalize.sorting:stable_top_k"),
+        upstream="https://github.com/iree-org/iree/pull/24146 (sorting is a bubble sort)",
+        shown_by="a matter of time; `tests/passes/legalize/test_legalize_sorting.py` shows the rewrite",
     ),
 )

@@ -8,8 +8,8 @@ from differential import check
 
 import stagec
 import stagec.numpy as snp
+from passes.legalize import sort_network
 from stagec import lax
-from stagec.primitives import sort_network
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(4, 7)).astype(np.float32)

@@ -1,10 +1,16 @@
-"""top_k: ties, NaN, zeros, and the order of unsigned numbers."""
+"""top_k: ties, NaN, zeros, and the order of unsigned numbers; sorts that other frameworks wrote."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from iree.compiler import ir
 from legalize_harness import Compiled
+
+import passes
+from passes import bindings
+from stagec.workarounds import Program
+from tests.workarounds import reproduce
 
 DTYPES = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 DTYPES |= {f"i{bits}": np.dtype(f"int{bits}").type for bits in (8, 16, 32, 64)}
@@ -50,3 +56,129 @@ def test_top_k_puts_the_lower_index_first_among_equals(compiled, element):
     assert compiled(f"top_{element}_1", x).tolist() == expected
     values = compiled(f"top_{element}_0", x).view(x.dtype)
     np.testing.assert_array_equal(values, np.take_along_axis(x, np.array(expected), 1))
+
+
+def sort(elements, comparison, count, dimension=0, stable="true"):
+    """A module that sorts arrays of `count` rows of two by a comparison of the scalars `%a, %b, %c, %d, ...`."""
+    types = [f"tensor<{count}x2x{element}>" for element in elements]
+    scalars = [f"%{name}: tensor<{e}>" for names, e in zip(("ab", "cd", "ef"), elements) for name in names]
+    arguments = [f"%x{i}: {kind}" for i, kind in enumerate(types)]
+    listed, values = ", ".join(types), ", ".join(f"%x{i}" for i in range(len(types)))
+    results = ", ".join(f"%0#{i}" for i in range(len(types))) if len(types) > 1 else "%0"
+    return f"""
+func.func @main({", ".join(arguments)}) -> ({listed}) {{
+  %0{":" + str(len(types)) if len(types) > 1 else ""} = "stablehlo.sort"({values}) <{{
+    dimension = {dimension} : i64, is_stable = {stable}}}> ({{
+  ^bb0({", ".join(scalars)}):
+    {comparison}
+    stablehlo.return %before : tensor<i1>
+  }}) : ({listed}) -> ({listed})
+  return {results} : {listed}
+}}"""
+
+
+def compare(direction, x, y, element, kind=""):
+    return f"stablehlo.compare {direction}, {x}, {y}{kind} : (tensor<{element}>, tensor<{element}>) -> tensor<i1>"
+
+
+LESS = "%before = " + compare("LT", "%a", "%b", "i32")
+GREATER = "%before = " + compare("GT", "%a", "%b", "f32")
+SWAPPED = "%before = " + compare("LT", "%b", "%a", "i32")
+# As JAX compares floats: -0.0 becomes 0.0, and every NaN the same.
+TOTAL = "\n".join(
+    f"""%zero{v} = stablehlo.constant dense<0.0> : tensor<f32>
+    %nan{v} = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+    %is0{v} = {compare("EQ", f"%{v}", f"%zero{v}", "f32")}
+    %z{v} = stablehlo.select %is0{v}, %zero{v}, %{v} : tensor<i1>, tensor<f32>
+    %isn{v} = {compare("NE", f"%{v}", f"%{v}", "f32")}
+    %k{v} = stablehlo.select %isn{v}, %nan{v}, %z{v} : tensor<i1>, tensor<f32>"""
+    for v in "ab"
+)
+TOTAL += "\n%before = " + compare("LT", "%ka", "%kb", "f32", ", TOTALORDER")
+TWO_KEYS = f"""%l = {compare("LT", "%a", "%b", "i32")}
+    %same = {compare("EQ", "%a", "%b", "i32")}
+    %m = {compare("GT", "%c", "%d", "i32")}
+    %and = stablehlo.and %same, %m : tensor<i1>
+    %before = stablehlo.or %l, %and : tensor<i1>"""
+SQUARES = f"""%p = stablehlo.multiply %a, %a : tensor<i32>
+    %q = stablehlo.multiply %b, %b : tensor<i32>
+    %before = {compare("LT", "%p", "%q", "i32")}"""
+# Of both operands: no key is seen.
+SUMS = f"""%p = stablehlo.add %a, %c : tensor<i32>
+    %q = stablehlo.add %b, %d : tensor<i32>
+    %before = {compare("LT", "%p", "%q", "i32")}"""
+REAL = f"""%p = stablehlo.real %a : (tensor<complex<f32>>) -> tensor<f32>
+    %q = stablehlo.real %b : (tensor<complex<f32>>) -> tensor<f32>
+    %before = {compare("LT", "%p", "%q", "f32")}"""
+
+SORTS = {
+    "numbers": (["i32", "i32"], LESS),
+    "descending": (["f32", "i32"], GREATER),
+    "sides exchanged": (["i32", "f32"], SWAPPED),
+    "total order": (["f32", "i32"], TOTAL),
+    "two keys": (["i32", "i32", "f32"], TWO_KEYS),
+    "squares": (["i32", "i32"], SQUARES),
+    "sums": (["i32", "i32"], SUMS),
+    "complex": (["complex<f32>", "i32"], REAL),
+}
+# Whether the comparison is seen to be by keys.
+SEEN = {name: name != "sums" for name in SORTS}
+
+
+def columns(elements, count):
+    rng = np.random.default_rng(count)
+    made = {
+        "i32": lambda: rng.integers(-4, 5, (count, 2)).astype(np.int32),
+        "f32": lambda: rng.choice(np.float32([-2, -0.0, 0.0, 1.5, np.inf]), (count, 2)),
+        "complex<f32>": lambda: (rng.integers(0, 3, (count, 2)) + 1j * rng.normal(size=(count, 2))).astype("complex64"),
+    }
+    return tuple(made[element]() for element in elements)
+
+
+@pytest.mark.parametrize("count", [9, 60])
+@pytest.mark.parametrize("name", SORTS)
+def test_sorts_that_others_wrote_are_stable(name, count):
+    elements, comparison = SORTS[name]
+    program = Program(sort(elements, comparison, count), columns(elements, count))
+    assert reproduce.outcome(program, reproduce.compiled_with_workarounds) == reproduce.RIGHT
+
+
+@pytest.mark.parametrize("target", ["vulkan", "cuda"])
+@pytest.mark.parametrize("name", ["total order", "complex"])
+def test_sorts_that_others_wrote_compile_for_gpus(name, target):
+    elements, comparison = SORTS[name]
+    program = Program(sort(elements, comparison, 9), columns(elements, 9), target=target)
+    assert reproduce.compiled_with_workarounds(program)
+
+
+def after_forms(text, laws="cpu"):
+    module = ir.Module.parse(text, bindings.new_context())
+    hits = passes.run(module, "forms", options=passes.PassOptions(laws=laws)).hits
+    return str(module), hits
+
+
+@pytest.mark.parametrize("name", SORTS)
+def test_which_sorts_become_networks(name):
+    short, long = (after_forms(sort(*SORTS[name], count))[0] for count in (9, 60))
+    gpu, hits = after_forms(sort(*SORTS[name], 9), "gpu")
+    assert "stablehlo.while" not in short
+    assert ("stablehlo.while" in long) == ("stablehlo.while" in gpu) == SEEN[name]
+    assert ("sort_any_by_network" in hits) == SEEN[name]
+
+
+def test_a_sort_that_need_not_be_stable_stays():
+    text, hits = after_forms(sort(["i32", "f32"], LESS, 9, stable="false"))
+    assert not hits and text.count("stablehlo.sort") == 1
+
+
+def test_a_sort_of_whole_numbers_alone_needs_no_position():
+    text, hits = after_forms(sort(["i32"], LESS, 9))
+    assert hits == {"sort_by_position_too": 1} and "stablehlo.iota" not in text and "is_stable = false" in text
+
+
+def test_a_second_run_changes_nothing():
+    for name, count in (("numbers", 9), ("complex", 9), ("two keys", 60), ("sums", 60)):
+        module = ir.Module.parse(sort(*SORTS[name], count), bindings.new_context())
+        passes.run(module, "forms")
+        before = str(module)
+        assert passes.run(module, "forms").hits == {} and str(module) == before

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cases import ALL, BOOL, FLOATS, INTEGERS, Case, edges, sample
-from stagec.primitives.sort_network import LONG
+from passes.legalize.sort_network import LONG
 
 ONE_KEY = {"dimension": 0, "is_stable": True, "num_keys": 1}
 
