@@ -168,6 +168,29 @@ def test_dump_shows_lines_of_the_users_file_only_when_asked(model):
     assert 'model.py":22' in stagec_command(*arguments, "--locations").output
 
 
+def test_dump_writes_a_portable_artifact(model, tmp_path):
+    path = tmp_path / "affine.mlirbc"
+    arguments = ("dump", f"{model}shapes", "f32[4]", "f32[4]", "--stage", "portable")
+    result = stagec_command(*arguments, "-o", str(path), "--stablehlo-version", "0.14.0")
+    assert result.exit_code == 0, result.output
+    assert b"StableHLO_v0.14.0" in path.read_bytes()
+    x = np.ones(4, np.float32)
+    assert stagec.from_stablehlo(path)(x, x).tolist() == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (("--stage", "portable"), "name a file with -o"),
+        (("--stage", "portable", "-o", "x.mlirbc", "--stablehlo-version", "new"), "is not a version"),
+        (("--stablehlo-version", "1.0.0"), "does not go with --stage stablehlo"),
+    ],
+)
+def test_dump_refuses_versions_of_what_is_no_artifact(model, options, what):
+    result = stagec_command("dump", f"{model}shapes", "f32[4]", "f32[4]", *options)
+    assert result.exit_code == 2 and what in result.output, result.output
+
+
 def test_dump_takes_static_arguments_at_their_place(model):
     for name in ("power", "jitted"):
         result = stagec_command("dump", f"{model}{name}", "f32[2]", "f32[2]", "--static", "n=7", "--stage", "graph")

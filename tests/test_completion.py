@@ -34,7 +34,7 @@ OBJECTS = {
         lambda: JITTED.trace(1.0),
         {"fun_name", "graph", "in_tree", "jaxpr", "lower", "out_info", "out_tree"},
     ),
-    "lowered": (lambda: JITTED.lower(1.0), STAGES | {"compile", "compiler_ir", "out_info"}),
+    "lowered": (lambda: JITTED.lower(1.0), STAGES | {"compile", "compiler_ir", "out_info", "serialize"}),
     "compiled": (lambda: JITTED.lower(1.0).compile(), STAGES | {"export", "save"}),
     "exported": (
         lambda: stagec.export(JITTED)(1.0),

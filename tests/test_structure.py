@@ -275,6 +275,7 @@ LAZY = {
     "stagec.compiler.build": "the compiler",
     "stagec.compiler.driver": "the compiler",
     "stagec.compiler.dump": "the compiler",
+    "stagec.lowering.portable": "the compiler",
     "stagec.compiler.outside": "the compiler",
     "stagec.compiler.ready": "the compiler",
     "stagec.compiler.stages": "the compiler",

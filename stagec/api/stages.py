@@ -8,6 +8,7 @@ from stagec.api.arguments import ShapeDtypeStruct
 from stagec.api.checking import run_checked
 from stagec.api.matching import Call, Form, Problem, refusal
 from stagec.api.parameters import parameters_of
+from stagec.api.portable import serialize
 from stagec.api.program import RunnableGraph
 from stagec.api.settings import JitSettings
 from stagec.api.traces import TracedSignature
@@ -200,6 +201,31 @@ class Lowered(OwnCopy):
         way = outside if outside.is_needed(options.target) else stages
         text: str = way.stage_text(module, options.target, stage, asked, name=self._trace.name)
         return text
+
+    def serialize(self, version: str | None = None, *, locations: bool = False) -> bytes:
+        """The program as a portable artifact of StableHLO, which JAX, XLA and other compilers read.
+
+        Its function `main` takes all leaves of the arguments, and returns those of the results. Closed-over arrays are
+        constants in it, and operations of CHLO are written out.
+
+        Args:
+          version: of StableHLO, from which on readers shall have the program, such as `"0.14.0"`; by default 1.0.0,
+            or the first that has all of its operations.
+          locations: write the user's lines into it.
+
+        Raises:
+          UnsupportedError: the program calls Python, takes or returns elements of up to eight bits that are no
+            integers of eight, or has an operation that is newer than the version.
+          ValueError: this is no version, or older than 0.9.0.
+
+        >>> import stagec, stagec.numpy as snp
+        >>> artifact = stagec.jit(lambda x: snp.sin(x) * 2).lower(snp.ones(3)).serialize()
+        >>> b"StableHLO_v1.0.0" in artifact
+        True
+        >>> stagec.from_stablehlo(artifact)(snp.zeros(3))
+        Array([0., 0., 0.], dtype=float32)
+        """
+        return serialize(self._trace, version, locations)
 
     def compile(self) -> Compiled:
         """Compile, or load from the cache."""

@@ -5,15 +5,18 @@ from __future__ import annotations
 import click
 
 import stagec
+from stagec.api.stages import Lowered
 from stagec.backends import Target
 from stagec.commands.calls import described
-from stagec.commands.common import OutputFile, failure, is_module, usage, user_output
+from stagec.commands.common import OutputFile, bytes_text, failure, is_module, usage, user_output
 from stagec.compiler.stages import STAGES
 from stagec.core.errors import TargetError
 
-_ALL_STAGES = ("graph", *STAGES)
-# The stages whose text can hold the user's lines.
-_WITH_LOCATIONS = ("stablehlo", "optimized")
+# A stage that is no text.
+_PORTABLE = "portable"
+_ALL_STAGES = ("graph", *STAGES, _PORTABLE)
+# The stages that can hold the user's lines.
+_WITH_LOCATIONS = ("stablehlo", "optimized", _PORTABLE)
 
 
 def target_option(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
@@ -33,13 +36,16 @@ def target_option(_: click.Context, __: click.Parameter, value: str | None) -> s
     type=click.Choice(_ALL_STAGES, case_sensitive=False),
     default="stablehlo",
     show_default=True,
-    help="How far to go; `flow` to `vm` are the compiler's phases.",
+    help="How far to go; `flow` to `vm` are the compiler's phases, and `portable` is StableHLO as bytes for other compilers.",
 )
 @click.option("--target", callback=target_option, help="What to compile for, such as cpu:x86-64-v3 or cuda:sm_80.")
 @click.option("--fast-math", is_flag=True, help="Allow rewrites that change rounding.")
 @click.option("--x64", is_flag=True, help="Enable 64-bit dtypes.")
 @click.option("--static", "static", multiple=True, metavar="NAME=VALUE", help="A static argument; may be repeated.")
-@click.option("--locations/--no-locations", default=False, help="Show the user's lines (stablehlo, optimized).")
+@click.option("--stablehlo-version", metavar="VERSION", help="The first StableHLO that shall read it (portable).")
+@click.option(
+    "--locations/--no-locations", default=False, help="Show the user's lines (stablehlo, optimized, portable)."
+)
 @click.option("-o", "--output", type=OutputFile(), help="Write to a file.")
 def dump(
     function: str,
@@ -49,6 +55,7 @@ def dump(
     fast_math: bool,
     x64: bool,
     static: tuple[str, ...],
+    stablehlo_version: str | None,
     locations: bool,
     output: str | None,
 ) -> None:
@@ -65,10 +72,17 @@ def dump(
             f"--locations does not go with --stage {stage}",
             f"leave it out, or use --stage {' or --stage '.join(_WITH_LOCATIONS)}",
         )
+    if stage == _PORTABLE and output is None:
+        raise usage("--stage portable is not text", "name a file with -o")
+    if stage != _PORTABLE and stablehlo_version is not None:
+        raise usage(f"--stablehlo-version does not go with --stage {stage}", "leave it out, or use --stage portable")
     with stagec.config.override(**({"enable_x64": True} if x64 or is_module(function) else {})):
         with user_output():
             chosen, args, kwargs = described(function, arguments, static, target, fast_math)
             lowered = chosen.lower(*args, **kwargs)
+        if stage == _PORTABLE:
+            _write_portable(lowered, stablehlo_version, locations, str(output))
+            return
         text = lowered.as_text(stage, locations=locations)
     if not text.strip():
         raise failure(
@@ -80,3 +94,13 @@ def dump(
     with open(output, "w", encoding="utf-8") as file:
         file.write(text.rstrip("\n") + "\n")
     click.echo(f"wrote {len(text.splitlines())} lines to {output}", err=True)
+
+
+def _write_portable(lowered: Lowered, version: str | None, locations: bool, output: str) -> None:
+    try:
+        artifact = lowered.serialize(version, locations=locations)
+    except ValueError as error:
+        raise usage(str(error)) from None
+    with open(output, "wb") as file:
+        file.write(artifact)
+    click.echo(f"wrote {bytes_text(len(artifact))} to {output}", err=True)

@@ -237,6 +237,25 @@ def lower_graph(graph: Graph, options: ProgramOptions, name: str, argument_names
     return interruptible.call(lambda: lower(graph, name, argument_names, donated, backend))
 
 
+def portable_artifact(
+    graph: Graph,
+    captured: Sequence[Any],
+    name: str,
+    argument_names: Sequence[str],
+    version: str | None,
+    locations: bool,
+) -> bytes:
+    """The portable artifact of a graph, whose first inputs are captured values."""
+    mlir.load()
+    from stagec.lowering import portable
+    from stagec.lowering.lower import lower
+
+    def written() -> bytes:
+        return portable.serialized(lower(graph, name, argument_names, constants=captured), version, locations)
+
+    return interruptible.call(written)
+
+
 def optimize(module: Any, options: ProgramOptions, on_pass: Any = None) -> Any:
     """Run the passes over a module, in place; returns their report."""
     return interruptible.call(lambda: _optimized(module, options, on_pass))

@@ -235,6 +235,7 @@ def lower(
     argument_names: Sequence[str] = (),
     output_of: dict[int, int] | None = None,
     backend: Backend = CPU,
+    constants: Sequence[Any] = (),
 ) -> Any:
     """Emit the module of a graph, with one public function `main`.
 
@@ -243,6 +244,7 @@ def lower(
       argument_names: for the arguments' locations.
       output_of: argument -> result that reuses its buffer.
       backend: what the module will be compiled for.
+      constants: values of the graph's first inputs, which `main` does not take.
 
     Returns:
       A verified `ir.Module`.
@@ -252,7 +254,8 @@ def lower(
     with types.context, types.unknown:
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get(_symbol(name))
-        in_types = [types.tensor(a) for a in graph.in_avals]
+        in_avals = graph.in_avals[len(constants) :]
+        in_types = [types.tensor(a) for a in in_avals]
         out_types = [types.tensor(a) for a in graph.out_avals]
         with ir.InsertionPoint(module.body):
             callbacks = host_callbacks(graph)
@@ -276,9 +279,9 @@ def lower(
         block = function.regions[0].blocks.append(*in_types, arg_locs=locations)
         trace = LowerTrace(types, callbacks, backend)
         with ir.InsertionPoint(block), current(trace):
-            arguments = [LowerTracer(trace, v, a) for v, a in zip(block.arguments, graph.in_avals)]
+            arguments = [LowerTracer(trace, v, a) for v, a in zip(block.arguments, in_avals)]
             cx = Context(trace, [], [])
-            results = [cx.value(o) for o in replay(graph, arguments)]
+            results = [cx.value(o) for o in replay(graph, [*constants, *arguments])]
             ir.Operation.create("func.return", [], results)
         trace.ended = True
         if not module.operation.verify():

@@ -276,12 +276,24 @@ CASES = [
         lambda: command("dump", "model:power", "f32[2]", "--static", "mode='up'"),
     ),
     (
-        "leave it out, or use --stage stablehlo or --stage optimized",
+        "leave it out, or use --stage stablehlo or --stage optimized or --stage portable",
         lambda: command("dump", "model:double", "f32[3]", "--locations", "--stage", "graph"),
         lambda: (
             command("dump", "model:double", "f32[3]", "--stage", "graph"),
             command("dump", "model:double", "f32[3]", "--locations", "--stage", "optimized"),
         ),
+    ),
+    (
+        "leave it out, or use --stage portable",
+        lambda: command("dump", "model:double", "f32[3]", "--stablehlo-version", "1.0.0"),
+        lambda: command(
+            "dump", "model:double", "f32[3]", "--stablehlo-version", "1.0.0", "--stage", "portable", "-o", "x.mlirbc"
+        ),
+    ),
+    (
+        "name a file with -o",
+        lambda: command("dump", "model:double", "f32[3]", "--stage", "portable"),
+        lambda: command("dump", "model:double", "f32[3]", "--stage", "portable", "-o", "x.mlirbc"),
     ),
     (
         "use --stage stablehlo; a function that computes nothing has no kernels",

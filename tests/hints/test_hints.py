@@ -143,6 +143,10 @@ ELSEWHERE = {
     "export a function of tuples, lists and dictionaries": "foreign/test_damaged_modules.py",
     "give it a static shape": "foreign/test_foreign_operations.py",
     "make it a constant in the module": "foreign/test_foreign_operations.py",
+    "serialize for version .* or a newer one": "foreign/test_portable_artifacts.py",
+    "give three numbers, such as '1.0.0'": "foreign/test_portable_artifacts.py",
+    "leave stagec.debug.print and the callbacks out of what is serialized, and call them around it": "foreign/test_portable_artifacts.py",
+    "convert it outside, and take and return a wider dtype": "foreign/test_portable_artifacts.py",
     "give StableHLO as `jax.jit(f).lower(...).as_text()` or `jax.export` write it": "foreign/test_damaged_modules.py",
 }
 

@@ -1,0 +1,265 @@
+"""StableHLO as VHLO, its versioned form: each operation in the oldest version that can say what it does.
+
+Readers upgrade old versions of operations, so such a module is read by every StableHLO from the version that it needs
+on. The versions are those of https://openxla.org/stablehlo/compatibility.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from passes import attributes as attrs, bindings
+from passes.patterns import location_text
+from passes.types import spelled
+from stagec.core import errors, location
+
+Version = tuple[int, int, int]
+OLDEST: Version = (0, 9, 0)
+_LATER: dict[str, Version] = {"tan": (1, 4, 0)}
+_BATCHING: Version = (1, 1, 0)
+# Attributes that VHLO has one by one, in the place of one of StableHLO, and those that came with batching dimensions.
+_GATHER = ("offset_dims", "collapsed_slice_dims", "start_index_map")
+_GATHER_BATCHING = ("operand_batching_dims", "start_indices_batching_dims")
+_SCATTER = ("update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims")
+_SCATTER_BATCHING = ("input_batching_dims", "scatter_indices_batching_dims")
+
+
+class Versioned:
+    """A module of VHLO.
+
+    Args:
+      module: an `ir.Module` in StableHLO, whose operations of CHLO are written out in it.
+      locations: whether operations keep theirs.
+
+    Attributes:
+      module: an `ir.Module` in VHLO, in the same context.
+      needs: the version from which StableHLO reads it.
+      because: the operation that needs that version, or None.
+    """
+
+    def __init__(self, module: Any, locations: bool = False) -> None:
+        self.needs: Version = OLDEST
+        self.because: Any = None
+        ir = bindings.ir
+        with module.context, ir.Location.unknown() as unknown:
+            self._location = None if locations else unknown
+            _expand(module)
+            self._types: dict[str, Any] = {}
+            self.module = ir.Module.create()
+            with ir.InsertionPoint(self.module.body):
+                for op in module.body.operations:
+                    self._function(op.operation)
+            if not self.module.operation.verify():
+                raise AssertionError("the module of VHLO does not verify")
+
+    def _function(self, op: Any) -> None:
+        assert len(op.regions[0].blocks), "a program that calls Python is refused before"
+        type_ = op.attributes["function_type"].value
+        # `(())` stands for no parameters, and there are no parentheses around several results.
+        arguments, results = (", ".join(map(_type, types)) or "()" for types in (type_.inputs, type_.results))
+        made = self._create(
+            "func_v1",
+            op,
+            [],
+            {
+                "sym_name": _string(op.attributes["sym_name"].value),
+                "function_type": f"#vhlo.type_v1<!vhlo.func_v1<({arguments}) -> {results}>>",
+                "sym_visibility": _string(op.attributes["sym_visibility"].value),
+                "arg_attrs": "#vhlo.array_v1<[]>",
+                "res_attrs": "#vhlo.array_v1<[]>",
+            },
+        )
+        self._regions(op, made, {})
+
+    def _regions(self, op: Any, made: Any, values: dict[Any, Any]) -> None:
+        for region, into in zip(op.regions, made.regions):
+            for block in region.blocks:
+                types = [self._parsed(_type(a.type)) for a in block.arguments]
+                copy = into.blocks.append(*types, arg_locs=[self._location or a.location for a in block.arguments])
+                values.update(zip(block.arguments, copy.arguments))
+                with bindings.ir.InsertionPoint(copy):
+                    for inner in block.operations:
+                        self._operation(inner.operation, values)
+
+    def _operation(self, op: Any, values: dict[Any, Any]) -> None:
+        dialect, _, name = op.name.partition(".")
+        if op.name != "func.return" and dialect != "stablehlo":
+            raise refuse(op, "is not an operation of StableHLO")
+        if name in _LATER:
+            self._need(_LATER[name], op)
+        given = {key: _text(op, i) for i, key in enumerate(op.attributes)}
+        attributes, batching = _attributes(op, name, given)
+        if batching:
+            self._need(_BATCHING, op)
+        made = self._create(f"{name}_v{2 if batching else 1}", op, [values[v] for v in op.operands], attributes)
+        values.update(zip(op.results, made.results))
+        self._regions(op, made, values)
+
+    def _create(self, name: str, op: Any, operands: list[Any], attributes: dict[str, str]) -> Any:
+        ir = bindings.ir
+        return ir.Operation.create(
+            f"vhlo.{name}",
+            [self._parsed(_type(v.type)) for v in op.results],
+            operands,
+            {key: ir.Attribute.parse(text) for key, text in attributes.items()},
+            regions=len(op.regions),
+            loc=self._location or op.location,
+        )
+
+    def _parsed(self, text: str) -> Any:
+        found = self._types.get(text)
+        if found is None:
+            found = self._types[text] = bindings.ir.Type.parse(text)
+        return found
+
+    def _need(self, version: Version, op: Any) -> None:
+        if version > self.needs:
+            self.needs, self.because = version, op
+
+
+def _expand(module: Any) -> None:
+    """Write CHLO's operations as several of StableHLO."""
+    passes = "builtin.module(func.func(chlo-legalize-to-stablehlo))"
+    bindings.passmanager.PassManager.parse(passes).run(module.operation)
+
+
+def refuse(op: Any, what: str, fix: str = "") -> errors.UnsupportedError:
+    """The error for an operation that other readers of StableHLO do not have."""
+    where = location_text(op)
+    shown = " ".join(op.get_asm(large_elements_limit=8, skip_regions=True).split())
+    return location.error(
+        errors.UnsupportedError,
+        f"{f'{where}: ' if where else ''}{op.name} {what}",
+        [("operation", shown if len(shown) <= 200 else shown[:197] + "...", "")],
+        fix,
+    )
+
+
+def _type(type_: Any) -> str:
+    """A type's text in VHLO."""
+    shape = "".join(f"{n}x" for n in type_.shape)
+    return f"!vhlo.tensor_v1<{shape}{_element(spelled(type_.element_type))}>"
+
+
+def _element(name: str) -> str:
+    if name.startswith("complex<"):
+        return f"!vhlo.complex_v1<{_element(name[8:-1])}>"
+    return f"!vhlo.{'bool' if name == 'i1' else name}_v1"
+
+
+def _text(op: Any, index: int) -> str:
+    """An attribute's text. The bindings cannot return complex elements, but print them, as `NamedAttribute(name=...)`."""
+    return str(op.attributes[index]).partition("=")[2][:-1]
+
+
+_ENUMERATION = re.compile(r"#stablehlo<(\w+) (\w+)>$")
+_INTEGER = re.compile(r"-?\d+ : i\d+$")
+_ARRAY = re.compile(r"array<(i64|i1)(?:: (.*))?>$")
+
+
+def _attribute(text: str) -> str | None:
+    """An attribute in VHLO; None for a kind that StableHLO's operations do not have."""
+    found = _ENUMERATION.match(text)
+    if found is not None:
+        return f"#vhlo<{found[1]}_v1 {found[2]}>"
+    if _INTEGER.match(text):
+        return f"#vhlo.integer_v1<{text}>"
+    if text in ("true", "false"):
+        return f"#vhlo.bool_v1<{text}>"
+    found = _ARRAY.match(text)
+    if found is not None:
+        return _numbers(found[2].split(", ") if found[2] else [], found[1])
+    if text.startswith("dense<"):
+        return f"#vhlo.tensor_v1<{text}>"
+    if text.startswith("["):
+        items = [_attribute(item) for item in text[1:-1].split(", ") if item]
+        return None if None in items else f"#vhlo.array_v1<[{', '.join(map(str, items))}]>"
+    return None
+
+
+def _string(text: str) -> str:
+    return f'#vhlo.string_v1<"{text}">'
+
+
+def _number(value: int) -> str:
+    return f"#vhlo.integer_v1<{value} : i64>"
+
+
+def _numbers(values: Sequence[Any], element: str = "i64") -> str:
+    return f"#vhlo.tensor_v1<dense<[{', '.join(map(str, values))}]> : tensor<{len(values)}x{element}>>"
+
+
+# What StableHLO leaves out where it has its default, and VHLO does not.
+_PRECISION = {"precision_config": "[#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]"}
+_DEFAULTS = {
+    "compare": {"compare_type": "#stablehlo<comparison_type NOTYPE>"},
+    "dot_general": _PRECISION,
+    "gather": {"indices_are_sorted": "false"},
+    "scatter": {"indices_are_sorted": "false", "unique_indices": "false"},
+    "sort": {"dimension": "-1 : i64", "is_stable": "false"},
+}
+# Left out: hints for stagec's own kernels, groups whose parts stand for themselves, and accuracies that are not asked.
+_HINTS = ("sorts", "first")
+_GROUPS = ("dimension_numbers", "scatter_dimension_numbers", "dot_dimension_numbers")
+_ANY_ACCURACY = "#stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<DEFAULT>>"
+
+
+def _attributes(op: Any, name: str, given: dict[str, str]) -> tuple[dict[str, str], bool]:
+    """The attributes of an operation in VHLO, and whether it has batching dimensions of indices."""
+    made: dict[str, str] = {}
+    batching = False
+    defaults = _DEFAULTS.get(name, {})
+    if name == "gather":
+        made, batching = _indexing(op, "dimension_numbers", _GATHER, _GATHER_BATCHING)
+    elif name == "scatter":
+        made, batching = _indexing(op, "scatter_dimension_numbers", _SCATTER, _SCATTER_BATCHING)
+    elif name == "dot_general":
+        dimensions = attrs.dot_dimensions(op)
+        for side in ("lhs", "rhs"):
+            made[f"{side}_batching_dimensions"] = _numbers(getattr(dimensions, f"{side}_batch"))
+            made[f"{side}_contracting_dimensions"] = _numbers(getattr(dimensions, f"{side}_contract"))
+    elif name == "convolution":
+        made = _convolution(op)
+        rank = len(attrs.convolution_dimensions(op).lhs_spatial)
+        reversal = {"window_reversal": f"dense<false> : tensor<{rank}xi1>"}
+        defaults = _PRECISION | reversal | _window(rank, "lhs_dilation", "rhs_dilation")
+    elif name == "reduce_window":
+        defaults = _window(len(attrs.ints(op, "window_dimensions")), "base_dilations", "window_dilations")
+    for key, text in (defaults | given).items():
+        if key in _GROUPS or key in _HINTS or text == _ANY_ACCURACY:
+            continue
+        found = _attribute(text)
+        if found is None:
+            raise refuse(op, f"has an attribute {key} that a portable artifact does not hold")
+        made[key] = found
+    return made, batching
+
+
+def _window(rank: int, *dilations: str) -> dict[str, str]:
+    """Steps of one and no padding along each dimension."""
+    steps = dict.fromkeys(("window_strides", *dilations), f"dense<1> : tensor<{rank}xi64>")
+    return {"padding": f"dense<0> : tensor<{rank}x2xi64>"} | steps
+
+
+def _indexing(op: Any, name: str, plain: Sequence[str], batching: Sequence[str]) -> tuple[dict[str, str], bool]:
+    fields = attrs.dimension_numbers(op, name)
+    batched = any(fields.get(key) for key in batching)
+    made = {key: _numbers(fields.get(key, ())) for key in (*plain, *(batching if batched else ()))}
+    return made | {"index_vector_dim": _number(fields.get("index_vector_dim", 0))}, batched
+
+
+def _convolution(op: Any) -> dict[str, str]:
+    d = attrs.convolution_dimensions(op)
+    return {
+        "input_batch_dimension": _number(d.lhs_batch),
+        "input_feature_dimension": _number(d.lhs_feature),
+        "input_spatial_dimensions": _numbers(d.lhs_spatial),
+        "kernel_input_feature_dimension": _number(d.rhs_input),
+        "kernel_output_feature_dimension": _number(d.rhs_output),
+        "kernel_spatial_dimensions": _numbers(d.rhs_spatial),
+        "output_batch_dimension": _number(d.out_batch),
+        "output_feature_dimension": _number(d.out_feature),
+        "output_spatial_dimensions": _numbers(d.out_spatial),
+    }
