@@ -36,7 +36,7 @@ def target_option(_: click.Context, __: click.Parameter, value: str | None) -> s
     type=click.Choice(_ALL_STAGES, case_sensitive=False),
     default="stablehlo",
     show_default=True,
-    help="How far to go; `flow` to `vm` are the compiler's phases, and `portable` is StableHLO as bytes for other compilers.",
+    help="How far to go; `flow` to `vm` are the compiler's phases, and `portable` is for other compilers.",
 )
 @click.option("--target", callback=target_option, help="What to compile for, such as cpu:x86-64-v3 or cuda:sm_80.")
 @click.option("--fast-math", is_flag=True, help="Allow rewrites that change rounding.")
@@ -44,7 +44,7 @@ def target_option(_: click.Context, __: click.Parameter, value: str | None) -> s
 @click.option("--static", "static", multiple=True, metavar="NAME=VALUE", help="A static argument; may be repeated.")
 @click.option("--stablehlo-version", metavar="VERSION", help="The first StableHLO that shall read it (portable).")
 @click.option(
-    "--locations/--no-locations", default=False, help="Show the user's lines (stablehlo, optimized, portable)."
+    "--locations/--no-locations", default=False, help="Show the user's lines (not all stages)."
 )
 @click.option("-o", "--output", type=OutputFile(), help="Write to a file.")
 def dump(

@@ -6,7 +6,7 @@ import io
 import re
 from typing import Any
 
-from stagec.core import errors, location
+from stagec.core import location
 from stagec.core.errors import brief
 from stagec.lowering import vhlo
 
@@ -21,7 +21,7 @@ def serialized(module: Any, version: str | None = None, locations: bool = False)
 
     Args:
       module: an `ir.Module` in StableHLO; its operations of CHLO are written out in it.
-      version: of StableHLO, from which on readers can have it; by default 1.0.0, or the first with all of its operations.
+      version: of StableHLO, from which on readers have it; by default 1.0.0, or the first with all its operations.
       locations: keep those of the operations.
 
     Raises:

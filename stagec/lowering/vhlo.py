@@ -150,7 +150,7 @@ def _element(name: str) -> str:
 
 
 def _text(op: Any, index: int) -> str:
-    """An attribute's text. The bindings cannot return complex elements, but print them, as `NamedAttribute(name=...)`."""
+    """An attribute's text. The bindings print what they cannot return, such as complex elements."""
     return str(op.attributes[index]).partition("=")[2][:-1]
 
 
