@@ -200,8 +200,7 @@ _DEFAULTS = {
     "scatter": {"indices_are_sorted": "false", "unique_indices": "false"},
     "sort": {"dimension": "-1 : i64", "is_stable": "false"},
 }
-# Left out: hints for stagec's own kernels, groups whose parts stand for themselves, and accuracies that are not asked.
-_HINTS = ("sorts", "first")
+# Left out: groups whose parts stand for themselves, and accuracies that are not asked.
 _GROUPS = ("dimension_numbers", "scatter_dimension_numbers", "dot_dimension_numbers")
 _ANY_ACCURACY = "#stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<DEFAULT>>"
 
@@ -228,7 +227,7 @@ def _attributes(op: Any, name: str, given: dict[str, str]) -> tuple[dict[str, st
     elif name == "reduce_window":
         defaults = _window(len(attrs.ints(op, "window_dimensions")), "base_dilations", "window_dilations")
     for key, text in (defaults | given).items():
-        if key in _GROUPS or key in _HINTS or text == _ANY_ACCURACY:
+        if key in _GROUPS or text == _ANY_ACCURACY:
             continue
         found = _attribute(text)
         if found is None:
