@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import TypeAlias
 
@@ -17,6 +16,9 @@ FLAGS = {
     "afn": "a function may be replaced by one that is equal for real numbers",
     "reassoc": "sums and products may be formed in another order, and factors taken out",
 }
+
+_SWITCHES = {"": False, **dict.fromkeys(("0", "false", "no", "off"), False)}
+_SWITCHES.update(dict.fromkeys(("1", "true", "yes", "on"), True))
 
 # True for all, False for none, a name, names with commas between them, or several names.
 FastMath: TypeAlias = bool | str | Iterable[str]
@@ -34,9 +36,24 @@ def flags(granted: FastMath) -> frozenset[str]:
     if isinstance(granted, bool):
         return frozenset(FLAGS) if granted else frozenset()
     words = granted.split(",") if isinstance(granted, str) else granted
-    names = frozenset(word.strip() for word in words) - {""}
+    try:
+        names = frozenset(word.strip() for word in words) - {""}
+    except (AttributeError, TypeError):
+        fix = f"give True, False, or names of {', '.join(FLAGS)}"
+        raise PipelineError(message(f"fast_math: {granted!r} is not a setting", fix=fix)) from None
     for name in sorted(names - set(FLAGS)):
-        close = difflib.get_close_matches(name, FLAGS, n=1)
-        fix = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(FLAGS)}, or True for all"
+        fix = f"choose from {', '.join(FLAGS)}, or True for all"
         raise PipelineError(message(f"fast_math: there is no assumption named {name!r}", fix=fix))
     return names
+
+
+def setting(given: FastMath) -> bool | str:
+    """One way to write down a setting of `fast_math`: True, False, or names in alphabetical order.
+
+    >>> setting({"nsz", "nnan"}), setting("1"), setting("off"), setting(()), setting(tuple(FLAGS))
+    ('nnan,nsz', True, False, False, True)
+    """
+    if isinstance(given, str) and given.strip().lower() in _SWITCHES:
+        return _SWITCHES[given.strip().lower()]
+    granted = flags(given)
+    return len(granted) == len(FLAGS) or (bool(granted) and ",".join(sorted(granted)))

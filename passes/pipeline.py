@@ -113,6 +113,16 @@ class Report:
             total.update(record.hits)
         return dict(total)
 
+    @property
+    def ops_before(self) -> int:
+        """How many operations the module had, functions and their terminators included"""
+        return self.records[0].ops_before if self.records else 0
+
+    @property
+    def ops_after(self) -> int:
+        """How many operations are left"""
+        return self.records[-1].ops_after if self.records else 0
+
     def __str__(self) -> str:
         lines = []
         for record in self.records:

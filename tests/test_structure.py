@@ -190,10 +190,10 @@ def test_importing_the_primitives_imports_none_of_scipys_functions():
     assert done.stdout.splitlines() == ["[]", "0.8009 0.6875 1.3218"]
 
 
-def test_the_base_of_errors_needs_nothing_else_of_passes():
+def test_a_start_needs_errors_and_the_names_of_fast_math_alone_of_passes():
     code = "import sys, stagec; print(sorted(m for m in sys.modules if m.split('.')[0] == 'passes'))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['passes', 'passes.errors']"
+    assert done.stdout.strip() == "['passes', 'passes.errors', 'passes.fast_math']"
 
 
 def test_every_public_exception_is_a_stagec_error():

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from passes.errors import PipelineError
+from passes.fast_math import FLAGS, FastMath, setting
 from stagec.api.arguments import ArgumentRules, ShapeDtypeStruct, leaf_aval, leaf_value, leaf_values
 from stagec.api.calls import FastPathDispatch, forget_fast_paths
 from stagec.api.checking import run_checked
@@ -272,7 +274,7 @@ def jit(
     device: Device | str | None = None,
     backend: str | None = None,
     target: str | None = None,
-    fast_math: bool | None = None,
+    fast_math: FastMath | None = None,
     passes: Any = (),
 ) -> JitFunction[P, R]: ...
 @overload
@@ -289,7 +291,7 @@ def jit(
     device: Device | str | None = None,
     backend: str | None = None,
     target: str | None = None,
-    fast_math: bool | None = None,
+    fast_math: FastMath | None = None,
     passes: Any = (),
 ) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 def jit(
@@ -305,7 +307,7 @@ def jit(
     device: Device | str | None = None,
     backend: str | None = None,
     target: str | None = None,
-    fast_math: bool | None = None,
+    fast_math: FastMath | None = None,
     passes: Any = (),
 ) -> Any:
     """Compile a function: it is traced once for each signature, and runs as machine code.
@@ -322,7 +324,8 @@ def jit(
       device, backend: where to run, such as `"vulkan"` or one of `stagec.devices()`; by default,
         where the arguments are.
       target: what to compile for, such as `"cpu:x86-64-v3"` or `"cuda:sm_80"`.
-      fast_math: allow rewrites that change rounding.
+      fast_math: allow rewrites that change rounding; or what they may assume, such as `"nnan,nsz"`, by the names of
+        `passes.fast_math.FLAGS`.
       passes: your own patterns and passes, one or a list of them, run before the built-in ones.
 
     Returns:
@@ -334,7 +337,7 @@ def jit(
       ArgumentTypeError: an argument is not an array, a number, or a pytree of these.
       ConcretizationError: the function needs a value while it is traced.
       DeviceError: arguments are committed to different devices.
-      PipelineError: what `passes` holds is no pass (`passes.PipelineError`).
+      PipelineError: what `passes` holds is no pass, or `fast_math` no setting (`passes.PipelineError`).
 
     >>> import stagec, stagec.numpy as snp
     >>> @stagec.jit
@@ -366,4 +369,16 @@ def jit(
         )
     chosen, place = chosen_target(target, backend, device)
     rules = ArgumentRules(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
-    return JitFunction(fun, JitSettings(rules, keep_unused, inline, chosen, place, fast_math, user_passes(passes)))
+    granted = _granted(fast_math)
+    return JitFunction(fun, JitSettings(rules, keep_unused, inline, chosen, place, granted, user_passes(passes)))
+
+
+def _granted(fast_math: FastMath | None) -> bool | str | None:
+    try:
+        return None if fast_math is None else setting(fast_math)
+    except PipelineError:
+        raise location.error(
+            PipelineError,
+            f"jit: fast_math={errors.brief(fast_math)} is not a setting",
+            fix=f"give True, False, or names of {', '.join(FLAGS)}, such as 'nnan,nsz'",
+        ) from None

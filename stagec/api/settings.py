@@ -27,7 +27,7 @@ class JitSettings:
       keep_unused: programs take the arguments that they do not use.
       inline: a call inside another function becomes the equations of this one.
       target, device: what to compile for, at most one of them; by default, what the arguments and options say.
-      fast_math: whether inexact rewrites are allowed; None leaves it to the option.
+      fast_math: what inexact rewrites may assume, as `passes.fast_math.setting` writes it; None for the option.
       passes: the user's.
     """
 
@@ -36,7 +36,7 @@ class JitSettings:
     inline: bool = False
     target: Target | None = None
     device: Device | None = None
-    fast_math: bool | None = None
+    fast_math: bool | str | None = None
     passes: tuple[Any, ...] = ()
 
     def placement(self, trace: TracedSignature, values: list[Any]) -> tuple[Device, bool]:

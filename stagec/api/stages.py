@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stagec.api.arguments import ShapeDtypeStruct
 from stagec.api.checking import run_checked
@@ -20,6 +20,9 @@ from stagec.core.graph import INSTEAD_OF_A_GRAPH, Graph
 from stagec.core.graph_text import format_graph
 from stagec.runtime.device import Device
 from stagec.runtime.runnable import Runnable
+
+if TYPE_CHECKING:
+    from passes import Report
 
 # The stages that stagec makes; those after them are the compiler's.
 OWN_STAGES = ("graph", "stablehlo", "optimized")
@@ -227,6 +230,20 @@ class Lowered(OwnCopy):
         """
         return serialize(self._trace, version, locations)
 
+    def report(self) -> Report:
+        """What the passes do: the time of each, the operations before and after, and how often each law rewrote one.
+
+        They run for the report, so that a program from the cache has one, too. `as_text("kernels")` shows the CPU
+        kernels, which are formed later.
+
+        >>> import stagec, stagec.numpy as snp
+        >>> report = stagec.jit(lambda x: snp.transpose(snp.transpose(x)) + 0).lower(snp.ones((2, 3), int)).report()
+        >>> report.hits["transpose_of_transpose"], report.ops_before, report.ops_after
+        (1, 6, 2)
+        """
+        report: Report = build.optimize(self.compiler_ir(), self._runnable.code.options)
+        return report
+
     def compile(self) -> Compiled:
         """Compile, or load from the cache."""
         if not self._runnable.trivial:
@@ -261,6 +278,10 @@ class Compiled(OwnCopy):
     def as_text(self, stage: str = "asm", *, locations: bool = False) -> str:
         """As `Lowered.as_text`; assembly by default."""
         return self._lowered.as_text(stage, locations=locations)
+
+    def report(self) -> Report:
+        """As `Lowered.report`."""
+        return self._lowered.report()
 
     def export(self, targets: Any = (), *, weights: bool = True) -> Any:
         """This program as `stagec.export` would return it, by default for the target that it was compiled for."""

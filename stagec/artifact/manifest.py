@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from passes.errors import PipelineError
+from passes.fast_math import setting
 from stagec.artifact import trees
 from stagec.artifact.container import Container, refuse
 from stagec.artifact.parameters import KINDS, Parameter, check_defaults
@@ -122,7 +124,7 @@ class Signature:
     donated: tuple[int, ...]
     reuse: tuple[tuple[int, int], ...]
     results: tuple[ShapedArray, ...]
-    fast_math: bool
+    fast_math: bool | str
     stablehlo: Text | None
     variants: tuple[Variant, ...]
 
@@ -271,7 +273,7 @@ class _Reader:
             _indices(row["donated"], len(in_avals), "donated", increasing=True),
             self._reuse(row["reuse"], [inputs[i] for i in taken], computed),
             computed,
-            _boolean(row["fast_math"], "fast_math"),
+            _fast_math(row["fast_math"]),
             self._text(row["stablehlo"]),
             tuple([self._variant(v, len(taken)) for v in _list(row["variants"], "variants")]),
         )
@@ -352,6 +354,15 @@ class _Reader:
             flags,
             self._section(section),
         )
+
+
+def _fast_math(value: Any) -> bool | str:
+    try:
+        if isinstance(value, (bool, str)) and setting(value) == value:
+            return value
+    except PipelineError:
+        pass
+    raise Malformed("fast_math")
 
 
 def _constant(row: Any) -> tuple[ShapedArray, np.ndarray[Any, Any]]:

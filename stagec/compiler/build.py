@@ -37,7 +37,7 @@ class ProgramOptions:
 
     Args:
       target: where it shall run.
-      fast_math: allow rewrites that change rounding.
+      fast_math: what rewrites may assume that change rounding, as `passes.fast_math.setting` writes it.
       passes: the user's own passes and patterns.
       donated: argument -> result that may take over its memory.
       kernels: whether CPU kernels of our own may take the place of operations.
@@ -47,7 +47,7 @@ class ProgramOptions:
     """
 
     target: Target
-    fast_math: bool = False
+    fast_math: bool | str = False
     passes: tuple[Any, ...] = ()
     donated: tuple[tuple[int, int], ...] = ()
     weights: tuple[int, ...] = ()

@@ -156,6 +156,6 @@ def _resolve_hazards(module: Any, target: Target, passes: str = "memory, cse") -
         step.run(module, pass_options(target))
 
 
-def pass_options(target: Target, *, fast_math: bool = False, doubles: bool = True) -> PassOptions:
+def pass_options(target: Target, *, fast_math: bool | str = False, doubles: bool = True) -> PassOptions:
     """What passes may know of a target."""
     return PassOptions(fast_math, target.on.laws, doubles, target.machine, target.required_features())

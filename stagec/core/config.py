@@ -8,9 +8,19 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from passes.errors import PipelineError
+from passes.fast_math import setting
+
 
 def _flag(text: str) -> bool:
     return text.strip().lower() not in ("", "0", "false", "no", "off")
+
+
+def _fast_math(given: Any) -> bool | str:
+    try:
+        return setting(given)
+    except PipelineError as error:
+        raise ValueError(str(error)) from None
 
 
 # What `log` may ask for; `all` stands for every kind.
@@ -47,7 +57,7 @@ def _one_of(*choices: str, any_case: bool = False) -> Callable[[str], str]:
 _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "enable_x64": ("STAGEC_ENABLE_X64", _flag, False, True),
     "disable_jit": ("STAGEC_DISABLE_JIT", _flag, False, True),
-    "fast_math": ("STAGEC_FAST_MATH", _flag, False, True),
+    "fast_math": ("STAGEC_FAST_MATH", _fast_math, False, True),
     "cpu_kernels": ("STAGEC_CPU_KERNELS", _flag, True, True),
     "straight_kernels": ("STAGEC_STRAIGHT_KERNELS", _flag, True, True),
     "host_libraries": ("STAGEC_HOST_LIBRARIES", _one_of("auto", "always", "never"), "auto", True),
@@ -83,10 +93,10 @@ def _unknown(name: str) -> AttributeError:
 
 
 def _checked(name: str, value: Any) -> Any:
-    """A value for an option; text is read as in the environment."""
+    """A value for an option; text is read as in the environment, and so are the names that `fast_math` may be."""
     if name not in _OPTIONS:
         raise _unknown(name)
-    if not isinstance(value, str):
+    if not isinstance(value, str) and name != "fast_math":
         return value
     try:
         return _OPTIONS[name][1](value)
