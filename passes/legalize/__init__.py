@@ -10,6 +10,7 @@ from passes.legalize import (
     control_flow,
     convolutions,
     floats,
+    indices,
     integers,
     loops,
     many_operands,
@@ -32,9 +33,10 @@ __all__ = ["FORMS", "LEGALIZE", "MEMORY", "PATTERNS_CPU", "PATTERNS_GPU", "PATTE
 
 # The laws of operations whose form a target does not take. Simplification merges what they write with what surrounds
 # it, so they are applied before it too.
-FORMS_CPU: list[Pattern] = [*sorting.PATTERNS]
-FORMS_SPIRV: list[Pattern] = [*sorting.PATTERNS]
-FORMS_GPU: list[Pattern] = [*sorting.PATTERNS_GPU]
+_ALL_FORMS: list[Pattern] = [*scatters.PATTERNS, *indices.PATTERNS]
+FORMS_CPU: list[Pattern] = [*sorting.PATTERNS, *_ALL_FORMS]
+FORMS_SPIRV: list[Pattern] = [*sorting.PATTERNS, *_ALL_FORMS]
+FORMS_GPU: list[Pattern] = [*sorting.PATTERNS_GPU, *_ALL_FORMS]
 _FORMS = {"cpu": FORMS_CPU, "spirv": FORMS_SPIRV, "gpu": FORMS_GPU}
 
 _COMMON: list[Pattern] = [

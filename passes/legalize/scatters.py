@@ -1,15 +1,203 @@
-"""Scatters of single elements, which every thread of a GPU's workgroup would do."""
+"""Scatters as those of the rows of a matrix, within its bounds; and those of single elements, which every thread of a
+GPU's workgroup would do.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
-from passes import attributes as attrs, build
-from passes.match import is_static, shape_of
+import numpy as np
+
+from passes import attributes as attrs, bindings, build
+from passes.legalize import indices as places
+from passes.legalize.indices import IN_RANGE
+from passes.legalize.memory import number_along
+from passes.match import dtype_of, is_static, shape_of, single_op
 from passes.patterns import Pattern, pattern
+from passes.types import tensor_type
 
 _NUMBERS = "scatter_dimension_numbers"
+_ROWS = (
+    "#stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], "
+    "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>"
+)
+
+
+def _no_summand(dtype: np.dtype[Any]) -> Any:
+    # 0.0 would turn -0.0 into 0.0.
+    return complex(-0.0, -0.0) if dtype.kind == "c" else 0 if dtype.kind in "iu" else -0.0
+
+
+def _extreme(dtype: np.dtype[Any], sign: int) -> Any:
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return info.max if sign > 0 else info.min
+    return sign > 0 if dtype.kind == "b" else sign * np.inf
+
+
+# The update that changes nothing, by the operation of a scatter's body; writing has none.
+_IDENTITY: dict[str, Callable[[np.dtype[Any]], Any]] = {
+    "stablehlo.add": _no_summand,
+    "stablehlo.subtract": lambda dtype: 0,
+    "stablehlo.multiply": lambda dtype: 1,
+    "stablehlo.minimum": lambda dtype: _extreme(dtype, 1),
+    "stablehlo.maximum": lambda dtype: _extreme(dtype, -1),
+}
+
+
+def _identity(region: Any) -> Callable[[np.dtype[Any]], Any] | None:
+    """The update that changes nothing, as a function of the dtype; None where there is none."""
+    name, block = single_op(region), region.blocks[0]
+    if name is None or block.operations[0].operation.operands[0] != block.arguments[0]:
+        return None
+    return _IDENTITY.get(name)
+
+
+class _Axes(NamedTuple):
+    """Which axis of a scatter plays which part, where an index's components lie along the last axis.
+
+    Attributes:
+      windows: axes of the updates that run over a window.
+      dropped: axes of the operand where the window has size 1 and is absent from the updates.
+      targets: the operand's axis that each component of an index is for.
+      batches: axes of the operand, and of the indices, that go along together.
+    """
+
+    windows: tuple[int, ...]
+    dropped: tuple[int, ...]
+    targets: tuple[int, ...]
+    batches: dict[int, int]
+
+    @classmethod
+    def of(cls, fields: dict[str, Any]) -> _Axes:
+        along = fields.get("index_vector_dim", 0)
+        outer = [axis - (axis > along) for axis in fields.get("scatter_indices_batching_dims", ())]
+        batches = dict(zip(fields.get("input_batching_dims", ()), outer))
+        return cls(
+            fields.get("update_window_dims", ()),
+            (*fields.get("inserted_window_dims", ()), *batches),
+            fields.get("scatter_dims_to_operand_dims", ()),
+            batches,
+        )
+
+
+@pattern("stablehlo.scatter")
+def scatter_rows(op: Any) -> Any:
+    """A scatter as one of rows of a matrix, with one index for each, and none out of range. Exact.
+
+    IREE refuses other forms, and writes to whatever is at an index that is out of range. Axes that an index runs over
+    are moved to the front and flattened to the matrix's rows, whole axes to its columns. A window that reaches out of
+    the array is left out, as in XLA: it is replaced by what changes nothing, or goes to a row that is cut off again.
+    """
+    operation = op.operation
+    if len(operation.operands) != 3 or IN_RANGE in operation.attributes:
+        return None
+    operand, indices, updates = operation.operands
+    if not all(is_static(v) and 0 not in shape_of(v) for v in (operand, updates)):
+        return None
+    fields = attrs.dimension_numbers(op, _NUMBERS)
+    axes, shape = _Axes.of(fields), shape_of(operand)
+    window = iter([shape_of(updates)[axis] for axis in axes.windows])
+    sizes = [1 if axis in axes.dropped else next(window) for axis in range(len(shape))]
+    indices = places.components_last(places.signed(indices), fields.get("index_vector_dim", 0))
+    limits = [shape[axis] - sizes[axis] for axis in axes.targets]
+    if min(limits, default=0) < 0:
+        return None  # no window fits
+    is_within = not limits or places.are_clamped(indices, limits)
+    mask = None if is_within else places.inside(indices, limits)
+    if mask is not None:
+        indices = places.clamped(indices, len(shape_of(indices)) - 1, limits)
+
+    rows = [a for a in range(len(shape)) if a in axes.targets or a in axes.batches or sizes[a] != shape[a]]
+    columns = [axis for axis in range(len(shape)) if axis not in rows]
+    row_count, width = prod(shape[axis] for axis in rows), prod(shape[axis] for axis in columns)
+
+    # Updates: axes of the indices and windows along row axes first, whole axes last.
+    update_axis = dict(zip([axis for axis in range(len(shape)) if axis not in axes.dropped], axes.windows))
+    outer = [axis for axis in range(len(shape_of(updates))) if axis not in axes.windows]
+    partial = [axis for axis in rows if axis in update_axis]
+    order = [*outer, *[update_axis[axis] for axis in (*partial, *columns) if axis in update_axis]]
+    lead = [shape_of(updates)[axis] for axis in order[: len(outer) + len(partial)]]
+    count = prod(lead)
+    along = {axis: len(outer) + number for number, axis in enumerate(partial)} | axes.batches
+    linear = build.reshape(_row_numbers(indices, rows, shape, lead, len(outer), axes.targets, along), (count,))
+
+    values = build.reshape(build.transpose(updates, order), (count, width))
+    matrix = build.reshape(build.transpose(operand, [*rows, *columns]), (row_count, width))
+    identity, is_unique = _identity(operation.regions[0]), attrs.boolean(op, "unique_indices")
+    # IREE crashes on some scatters to a single row, such as one of a larger array.
+    has_spare_row = row_count == 1
+    if mask is not None:
+        mask = build.reshape(build.broadcast_in_dim(mask, lead, range(len(outer))), (count,))
+        if identity is not None and not is_unique:
+            wide = build.broadcast_in_dim(mask, (count, width), (0,))
+            values = build.select(wide, values, build.full(identity(dtype_of(values)), values))
+        else:
+            # Moved into the array, it could have the index of another one.
+            has_spare_row = True
+            linear = build.select(mask, linear, build.full(row_count, linear))
+    if dtype_of(linear) != np.int32 and row_count < np.iinfo(np.int32).max:
+        # IREE narrows 64-bit indices itself, but fails where two scatters share them.
+        linear = build.convert(linear, np.int32)
+    if has_spare_row:
+        matrix = build.pad(matrix, build.constant(np.zeros((), dtype_of(matrix))), (0, 0), (1, 0))
+    made = _with_body(op, [matrix, build.reshape(linear, (count, 1)), values], _ROWS)
+    made.attributes[IN_RANGE] = bindings.ir.UnitAttr.get()
+    if mask is not None:
+        made.attributes["indices_are_sorted"] = build.attribute("false")
+    found = made.results[0]
+    if has_spare_row:
+        found = build.slice_(found, (0, 0), (row_count, width))
+    moved = [*rows, *columns]
+    found = build.reshape(found, [shape[axis] for axis in moved])
+    return build.transpose(found, [moved.index(axis) for axis in range(len(shape))])
+
+
+def _row_numbers(
+    indices: Any,
+    rows: Sequence[int],
+    shape: Sequence[int],
+    lead: Sequence[int],
+    outer: int,
+    targets: Sequence[int],
+    along: dict[int, int],
+) -> Any:
+    """The number of the row that each row of the updates goes to.
+
+    Args:
+      indices: with their components along the last axis.
+      rows: the axes of the operand that are its matrix's rows.
+      shape: of the operand.
+      lead: the updates' sizes along the axes of the indices and along windows in rows.
+      outer: how many axes of the indices there are.
+      targets: the operand's axis that each component of an index is for.
+      along: the axes of the operand that go along with an axis of `lead`.
+    """
+    dtype = dtype_of(indices)
+    linear = build.full(0, tensor_type(lead, dtype))
+    for number, axis in enumerate(rows):
+        parts = []
+        if axis in targets:
+            k, batch = targets.index(axis), shape_of(indices)[:-1]
+            column = build.slice_(indices, [0] * len(batch) + [k], [*batch, k + 1])
+            parts.append(build.broadcast_in_dim(build.reshape(column, batch), lead, range(outer)))
+        if axis in along and lead[along[axis]] > 1:
+            parts.append(build.convert(number_along(tuple(lead), along[axis]), dtype))
+        stride = prod(shape[other] for other in rows[number + 1 :])
+        for part in parts:
+            scaled = build.op("stablehlo.multiply", [part, build.full(stride, part)])
+            linear = build.op("stablehlo.add", [linear, scaled])
+    return linear
+
+
+def _with_body(op: Any, operands: Sequence[Any], numbers: str) -> Any:
+    """A scatter of other operands with the same body, which is one of scalars, and the same hints."""
+    attributes = {**attrs.copied(op), _NUMBERS: numbers}
+    made = build.op("stablehlo.scatter", operands, operands[0].type, attributes=attributes, regions=1)
+    op.operation.clone(ip=False).regions[0].blocks[0].append_to(made.regions[0])
+    return made
 
 
 @pattern("stablehlo.scatter")
@@ -31,17 +219,7 @@ def scatter_pairs(op: Any) -> Any:
     operand_pairs, update_pairs = (
         build.broadcast_in_dim(value, [*shape_of(value), 2], range(len(shape_of(value)))) for value in (operand, update)
     )
-    made = build.op(
-        "stablehlo.scatter",
-        [operand_pairs, indices, update_pairs],
-        operand_pairs.type,
-        attributes={**attrs.copied(op), _NUMBERS: f"#stablehlo.scatter<{text}>"},
-        regions=1,
-    )
-    # The body is of scalars, and stays what it is.
-    copy = op.operation.clone()
-    copy.operation.regions[0].blocks[0].append_to(made.regions[0])
-    copy.operation.erase()
+    made = _with_body(op, [operand_pairs, indices, update_pairs], f"#stablehlo.scatter<{text}>")
     shape = shape_of(operand)
     first = build.slice_(made.results[0], [0] * (len(shape) + 1), [*shape, 1], [1] * (len(shape) + 1))
     return build.reshape(first, shape)
@@ -53,4 +231,5 @@ def _puts(region: Any) -> bool:
     return block.operations[0].operation.operands[0] == block.arguments[1]
 
 
+PATTERNS: list[Pattern] = [scatter_rows]
 PATTERNS_GPU: list[Pattern] = [scatter_pairs]

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from passes import build
+from passes import bindings, build
 from passes.legalize.expressions import Tensor, where
+from passes.legalize.indices import IN_RANGE
 from passes.match import dtype_of, shape_of
 from passes.types import tensor_type
 
@@ -101,7 +102,11 @@ def _rows_at(x: Any, places: Any) -> Any:
         "stablehlo.gather",
         [x, places],
         tensor_type([shape_of(places)[0], *shape[1:]], x.type.element_type),
-        attributes={"dimension_numbers": _ROWS[len(shape) == 1], "slice_sizes": build.i64_array((1, *shape[1:]))},
+        attributes={
+            "dimension_numbers": _ROWS[len(shape) == 1],
+            "slice_sizes": build.i64_array((1, *shape[1:])),
+            IN_RANGE: bindings.ir.UnitAttr.get(),
+        },
     )
 
 

@@ -115,7 +115,9 @@ def gather(op: Any, x: Array, indices: Array) -> Array:
 
 
 def scatter(op: Any, operands: list[Array], apply: Callable[..., list[Array]]) -> tuple[Array, ...]:
-    """Scatter in row-major order of the updates; those that fall outside are skipped.
+    """Scatter in row-major order of the updates.
+
+    Windows that reach out of the array are skipped, as in XLA; the specification skips single elements.
 
     Args:
       apply: runs the update computation on scalars.
@@ -135,6 +137,9 @@ def scatter(op: Any, operands: list[Array], apply: Callable[..., list[Array]]) -
     rank = results[0].ndim
     kept = [d for d in range(rank) if d not in inserted and d not in batching]
     scatter_dims = [d for d in range(updates[0].ndim) if d not in window]
+    sizes = [1] * rank
+    for dim, d in zip(kept, window):
+        sizes[dim] = updates[0].shape[d]
     for place in np.ndindex(*updates[0].shape):
         where = tuple(place[d] for d in scatter_dims)
         target = [0] * rank
@@ -142,9 +147,9 @@ def scatter(op: Any, operands: list[Array], apply: Callable[..., list[Array]]) -
             target[dim] += int(vectors[where][component])
         for dim, index_dim in zip(batching, index_batching):
             target[dim] += where[index_dims.index(index_dim)]
-        for dim, d in zip(kept, window):
-            target[dim] += place[d]
-        if all(0 <= i < n for i, n in zip(target, results[0].shape)):
+        if all(0 <= i <= n - size for i, n, size in zip(target, results[0].shape, sizes)):
+            for dim, d in zip(kept, window):
+                target[dim] += place[d]
             at = tuple(target)
             new = apply([r[at] for r in results] + [u[place] for u in updates])
             for r, value in zip(results, new):

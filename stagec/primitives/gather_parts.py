@@ -237,10 +237,7 @@ def gather_lower(
     d = dimension_numbers
     operand, index_aval = cx.in_avals
     (out,) = cx.out_avals
-    indices, index_aval = signed_indices(cx, indices, index_aval)
     limits = [operand.shape[i] - slice_sizes[i] for i in d.start_index_map]
-    # The compiled code reads whatever lies out of range, so every index is moved into it, promised or not.
-    clamped = clamp_indices(cx, indices, index_aval, limits)
     numbers = (
         f"#stablehlo.gather<offset_dims = {list(d.offset_dims)}, collapsed_slice_dims = {list(d.collapsed_slice_dims)}"
         f", operand_batching_dims = {list(d.operand_batching_dims)}"
@@ -252,9 +249,11 @@ def gather_lower(
         "slice_sizes": i64_array(slice_sizes),
         "indices_are_sorted": "true" if indices_are_sorted else "false",
     }
-    result = cx.emit("stablehlo.gather", [x, clamped], attributes)
+    # Which moves windows into the operand.
+    result = cx.emit("stablehlo.gather", [x, indices], attributes)
     if mode != GatherScatterMode.FILL_OR_DROP or not limits:
         return result
+    indices, index_aval = signed_indices(cx, indices, index_aval)
     mask = in_range(cx, indices, index_aval, limits)
     batch_axes = [i for i in range(out.ndim) if i not in d.offset_dims]
     mask = cx.broadcast(mask, out.update(dtype=dtypes.bool_), batch_axes)

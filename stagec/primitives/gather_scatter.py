@@ -282,7 +282,7 @@ def _row(
         name,
         shape=shape,
         eval=scatter_eval(write),
-        lower=scatter_lower(name, combine),
+        lower=scatter_lower(combine),
         jvp=jvp,
         transpose=transpose,
         batch=_scatter_batch,

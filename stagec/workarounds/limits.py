@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stagec.workarounds.record import Program, Script, Symptom, Workaround
+from stagec.workarounds.record import Program, Symptom, Workaround
 
 _ARRAYS = 40
 _SUM_OF_ARRAYS = "\n".join(
@@ -23,9 +23,21 @@ WORKAROUNDS = (
         symptom=Symptom.REFUSED,
         fault="IREE takes scatters of rows of a matrix with one index for each row, and refuses many other forms",
         guard="brings every scatter to that form, with 32-bit indices and at least two rows",
-        hooks=("stagec.primitives.scatter:scatter_p",),
+        hooks=("passes.legalize.scatters:scatter_rows",),
         upstream="https://github.com/iree-org/iree/issues/24082 (scatters along other axes than the first)",
-        shown_by="stagec's own lowering writes that form; `passes` does not rewrite scatters in other programs",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<6xf32>, %i: tensor<3x1xi32>, %u: tensor<3x2xf32>) -> tensor<6xf32> {
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1],
+    scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<6xf32>, tensor<3x1xi32>, tensor<3x2xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}""",
+            (np.arange(6, dtype=np.float32), np.array([[4], [0], [2]], np.int32), np.ones((3, 2), np.float32)),
+            shows="mismatch in shape of indices and update value",
+        ),
     ),
     Workaround(
         id="more-than-32-buffers",
@@ -47,22 +59,13 @@ WORKAROUNDS = (
         versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.CRASH,
         fault="IREE reads and writes outside of arrays where an index of a gather or a scatter is out of range",
-        guard="writes the clamp or the mask into the program",
-        hooks=("stagec.primitives.gather_parts:clamp_indices",),
+        guard="clamps the indices of gathers; replaces updates of scatters that are out of range, or gives them a row "
+        "of their own",
+        hooks=("passes.legalize.indices:gather_within_array", "passes.legalize.scatters:scatter_rows"),
         upstream="https://github.com/iree-org/iree/issues/24881 (gathers read other memory; none on scatters was "
         "found)",
-        shown_by=Script(
+        shown_by=Program(
             """
-from tests.workarounds import reproduce
-from stagec.workarounds import Program
-import numpy as np, stagec, stagec.numpy as snp
-
-x, i = np.arange(4, dtype=np.float32), np.array([[900000000], [1]], np.int32)
-if GUARDED:
-    with stagec.config.override(cpu_kernels=False):
-        assert stagec.jit(lambda x, i: x.at[i[:, 0]].set(7.0))(x, i).tolist() == [0, 7, 2, 3]
-else:
-    program = Program('''
 func.func @main(%x: tensor<4xf32>, %i: tensor<2x1xi32>, %u: tensor<2xf32>) -> tensor<4xf32> {
   %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
     scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
@@ -70,9 +73,29 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<2x1xi32>, %u: tensor<2xf32>) -> te
     stablehlo.return %b : tensor<f32>
   }) : (tensor<4xf32>, tensor<2x1xi32>, tensor<2xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
-}''', (x, i, np.float32([7, 7])))
-    reproduce.results(program, reproduce.compiled_alone(program))
-"""
+}""",
+            (np.arange(4, dtype=np.float32), np.array([[900000000], [1]], np.int32), np.full(2, 7, np.float32)),
+        ),
+    ),
+    Workaround(
+        id="unsigned-indices",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE reads unsigned indices of a gather as signed ones: 200 of 8 bits is -56",
+        guard="converts them to a wider signed type",
+        hooks=("passes.legalize.indices:signed",),
+        upstream="none found (searched: stablehlo gather ui8 unsigned indices sign extension wrong element); "
+        "https://github.com/iree-org/iree/pull/14354 is about unsigned numbers that are scattered",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<250xf32>, %i: tensor<2x1xui8>) -> tensor<2xf32> {
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0],
+    start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}>
+    : (tensor<250xf32>, tensor<2x1xui8>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}""",
+            (np.arange(250, dtype=np.float32), np.array([[200], [3]], np.uint8)),
         ),
     ),
     Workaround(

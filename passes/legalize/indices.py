@@ -1,0 +1,90 @@
+"""Indices of gathers and scatters: signed, with their components along the last axis, and within the array."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from passes import attributes as attrs, bindings, build
+from passes.match import constant_of, dtype_of, is_static, producer, shape_of, splat_of
+from passes.patterns import Pattern, pattern
+
+# On a gather or a scatter none of whose windows reaches out of the array, or whose other windows go to a spare row.
+IN_RANGE = "in_range"
+
+
+def signed(indices: Any) -> Any:
+    """The same numbers as int32 or int64, so that they can be compared with 0."""
+    dtype = dtype_of(indices)
+    if dtype in (np.int32, np.int64):
+        return indices
+    if dtype == np.uint64:
+        indices = build.op("stablehlo.minimum", [indices, build.full(np.iinfo(np.int64).max, indices)])
+    return build.convert(indices, np.int64 if dtype.itemsize >= 4 else np.int32)
+
+
+def components_last(indices: Any, axis: int) -> Any:
+    """Indices with components along an axis, or with single ones if there is no such axis, along the last axis."""
+    shape = shape_of(indices)
+    if axis == len(shape):
+        return build.reshape(indices, (*shape, 1))
+    if axis == len(shape) - 1:
+        return indices
+    return build.transpose(indices, [*[i for i in range(len(shape)) if i != axis], axis])
+
+
+def clamped(indices: Any, axis: int, limits: Sequence[int]) -> Any:
+    """Indices with components along an axis, or with single ones if there is no such axis, moved into 0..limit."""
+    shape, high = shape_of(indices), build.full(limits[0], indices)
+    if len(set(limits)) > 1:
+        bounds = np.asarray(limits, dtype_of(indices)).reshape([-1 if i == axis else 1 for i in range(len(shape))])
+        high = build.constant(np.ascontiguousarray(np.broadcast_to(bounds, shape)))
+    return build.op("stablehlo.clamp", [build.full(0, indices), indices, high], indices.type)
+
+
+def are_clamped(indices: Any, limits: Sequence[int]) -> bool:
+    """Whether a clamp, or being constants, keeps the components along the last axis in 0..limit."""
+    clamp = producer(indices, "stablehlo.clamp")
+    low, _, high = clamp.operation.operands if clamp is not None else (indices, None, indices)
+    least, most = (splat_of(value) if constant_of(value) is None else constant_of(value) for value in (low, high))
+    if least is None or most is None:
+        return False
+    return bool(np.all(np.asarray(least) >= 0) and np.all(np.asarray(most) <= np.asarray(limits)))
+
+
+def inside(indices: Any, limits: Sequence[int]) -> Any:
+    """Whether all components along the last axis are in 0..limit: booleans over the other axes."""
+    *outer, _ = shape_of(indices)
+    mask = None
+    for number, limit in enumerate(limits):
+        component = build.reshape(build.slice_(indices, [0] * len(outer) + [number], [*outer, number + 1]), outer)
+        for bound, direction in ((0, "GE"), (limit, "LE")):
+            test = build.compare(component, build.full(bound, component), direction)
+            mask = test if mask is None else build.op("stablehlo.and", [mask, test])
+    return mask
+
+
+@pattern("stablehlo.gather")
+def gather_within_array(op: Any) -> Any:
+    """A gather whose indices are clamped, so that every window is in the array. Exact: gathers clamp them in any case.
+
+    IREE reads whatever is at an index that is out of range.
+    """
+    operation = op.operation
+    operand, indices = operation.operands
+    if IN_RANGE in operation.attributes or not (is_static(operand) and is_static(indices)):
+        return None
+    numbers = attrs.dimension_numbers(op, "dimension_numbers")
+    axes, sizes = numbers.get("start_index_map", ()), attrs.ints(op, "slice_sizes")
+    limits = [shape_of(operand)[axis] - sizes[axis] for axis in axes]
+    made = operation.clone(bindings.ir.InsertionPoint.current).operation
+    made.attributes[IN_RANGE] = bindings.ir.UnitAttr.get()
+    if limits:
+        with bindings.ir.InsertionPoint(made):
+            made.operands[1] = clamped(signed(indices), numbers.get("index_vector_dim", 0), limits)
+    return made
+
+
+PATTERNS: list[Pattern] = [gather_within_array]
