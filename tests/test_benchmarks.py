@@ -47,6 +47,14 @@ def test_rounds_of_loops_are_measured():
     assert all(row["inside"] > 0 and row["outside"] > 0 and row["chosen"] == "inside" for row in rows)
 
 
+def test_programs_with_and_without_laws_agree():
+    rows = json.loads(run("passes", "--tiny", "--json"))
+    assert len(rows) == 10
+    for row in rows:
+        assert row["agree"], row["name"]
+        assert row["hits"] > 0 and row["laws_operations"] < row["operations"] and row["plain_call"] > 0
+
+
 def test_sizes_are_measured():
     rows = json.loads(run(" 1e3", "--tiny", "--json", "--libraries", "stagec"))["rows"]
     assert len(rows) > 10 and all(row["notes"] == [] and row["seconds"]["stagec"] > 0 for row in rows)

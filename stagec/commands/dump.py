@@ -43,9 +43,7 @@ def target_option(_: click.Context, __: click.Parameter, value: str | None) -> s
 @click.option("--x64", is_flag=True, help="Enable 64-bit dtypes.")
 @click.option("--static", "static", multiple=True, metavar="NAME=VALUE", help="A static argument; may be repeated.")
 @click.option("--stablehlo-version", metavar="VERSION", help="The first StableHLO that shall read it (portable).")
-@click.option(
-    "--locations/--no-locations", default=False, help="Show the user's lines (not all stages)."
-)
+@click.option("--locations/--no-locations", default=False, help="Show the user's lines (not all stages).")
 @click.option("-o", "--output", type=OutputFile(), help="Write to a file.")
 def dump(
     function: str,

@@ -125,7 +125,7 @@ def _step(network: Network) -> Callable[[Library, bool], Call]:
     return setup
 
 
-_NETWORKS = {
+NETWORKS = {
     "MLP": Network(_mlp, _mlp_shapes),
     "convolutional network": Network(_convolutional, _convolutional_shapes),
     "transformer": Network(transformer, _transformer_shapes),
@@ -133,5 +133,5 @@ _NETWORKS = {
 }
 # A step may take 0.7 of JAX's time.
 STEPS = [
-    Case("steps", name, _step(network), round(1 / 0.7, 2), ("jax", "stagec")) for name, network in _NETWORKS.items()
+    Case("steps", name, _step(network), round(1 / 0.7, 2), ("jax", "stagec")) for name, network in NETWORKS.items()
 ]
