@@ -8,7 +8,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from passes import build
 from passes.legalize import elementary, special
 from passes.legalize.expressions import Tensor, has_doubles, mapped, where
 from passes.match import is_static, splat_of
@@ -17,10 +16,6 @@ from passes.types import numpy_dtype
 
 F64, F32, F16 = np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.float16)
 BF16 = np.dtype(ml_dtypes.bfloat16)
-
-
-def _erf_inv(x: Tensor) -> Tensor:
-    return Tensor(build.op("chlo.erf_inv", [x.value]))
 
 
 # op: (function, dtypes it is written for, dtypes that are computed in a wider one)
@@ -37,7 +32,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Tensor], tuple[Any, ...], dict[Any, An
     "stablehlo.exponential_minus_one": (elementary.expm1, (F64, F32), {}),
     "stablehlo.log": (elementary.log, (F64,), {}),
     "stablehlo.log_plus_one": (elementary.log1p, (F64, F32), {}),
-    "stablehlo.cbrt": (elementary.cbrt, (F64,), {F32: F64, F16: F64, BF16: F64}),
+    "stablehlo.cbrt": (elementary.cbrt, (F64, F32), {F32: F64, F16: F64, BF16: F64}),
     "stablehlo.remainder": (elementary.remainder, (F64,), {}),
     "stablehlo.tanh": (special.tanh, (F64,), {}),
     "chlo.sinh": (special.sinh, (F64, F32), {}),
@@ -46,7 +41,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Tensor], tuple[Any, ...], dict[Any, An
     "chlo.acosh": (special.acosh, (F64,), {}),
     "chlo.atanh": (special.atanh, (F64,), {}),
     "chlo.erfc": (special.erfc, (F64,), {F32: F64}),
-    "chlo.erf_inv": (_erf_inv, (), {F32: F64}),
+    "chlo.erf_inv": (special.erf_inv, (F64, F32), {F32: F64}),
     "chlo.lgamma": (special.lgamma, (F64,), {F32: F64, F16: F64, BF16: F64}),
     "stablehlo.logistic": (special.logistic, (F64,), {}),
     "chlo.polygamma": (special.polygamma, (F64,), {F32: F64}),
@@ -62,10 +57,10 @@ def _law(name: str, fn: Callable[..., Tensor], native: Iterable[Any], wider: dic
         if not is_static(operands[0]):
             return None
         dtype = numpy_dtype(operands[0].type.element_type)
-        inner = dtype if dtype in direct else wider.get(dtype)
+        inner = wider.get(dtype, dtype if dtype in direct else None)
         if inner == F64 and not has_doubles():
-            # The compiler's own expansion, in float32, is what there is.
-            inner = F32 if fn is elementary.cbrt else None
+            # What is not written for float32 is left to the compiler's own expansion.
+            inner = F32 if F32 in direct and dtype != F64 else None
         if inner is None:
             return None
         return mapped(lambda *x: fn(*(v.to(inner) for v in x)).to(dtype).value, operands, dtype, name)

@@ -216,6 +216,7 @@ ERRORS = [
     Row("scipy.special.erfcx", _erfcx, (logs(-5, 3),), "10^-5 to 1000"),
     Row("scipy.special.erfcx", _erfcx, (uniform(-5, 0),), "-5 to 0"),
     Row("scipy.special.erfinv", mpmath.erfinv, (uniform(-0.999, 0.999),), "-0.999 to 0.999"),
+    Row("scipy.special.erfinv", mpmath.erfinv, (lambda rng, n: 1 - 10 ** rng.uniform(-15, -1, n),), "near 1"),
     Row("scipy.special.dawsn", _dawsn, (logs(-5, 1.3, True),), "10^-5 to 20, both signs"),
     Row("scipy.special.ndtr", mpmath.ncdf, (uniform(-10, 5),), "-10 to 5"),
     Row("scipy.special.log_ndtr", lambda x: mpmath.log(mpmath.ncdf(x)), (uniform(-30, 5),), "-30 to 5"),

@@ -2,52 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import iree.runtime as runtime
 import numpy as np
-from iree.compiler import ir
-from iree.compiler.api import Output, Session
 
-import passes
 from passes import bindings
-from passes.legalize import PATTERNS_CPU
-
-_FLAGS = (
-    "--iree-hal-target-device=local",
-    "--iree-hal-local-target-device-backends=llvm-cpu",
-    "--iree-llvmcpu-target-cpu=host",
-    "--iree-input-type=stablehlo",
-    "--iree-input-demote-f64-to-f32=false",
-    "--iree-llvmcpu-stack-allocation-limit=1048576",
-)
+from passes.types import numpy_dtype
+from stagec.backends import Target
+from stagec.compiler import build, driver
+from stagec.core.aval import ShapedArray
+from stagec.runtime.executable import Executable
 
 
 class Compiled:
-    """The functions of a module, after `PATTERNS_CPU`, each called by name."""
+    """Functions of tensors, each called by name.
 
-    def __init__(self, functions: Mapping[str, str]) -> None:
-        session = Session()
-        session.set_flags(*_FLAGS)
-        bindings.prepare(session.context)
-        with session.context:
-            module = ir.Module.parse("module @module {\n" + "\n".join(functions.values()) + "\n}")
-            passes.apply(module, PATTERNS_CPU)
-        assert module.operation.verify()
+    They are one program: a call of one computes the others too, from zeros.
+
+    Args:
+      functions: their texts. They are called by the names in the texts.
+      kernels: whether CPU kernels of stagec's own may take the place of operations.
+    """
+
+    def __init__(self, functions: Mapping[str, str], kernels: bool = True) -> None:
+        module = bindings.ir.Module.parse("\n".join(functions.values()), bindings.new_context())
+        found = {f.attributes["sym_name"].value: f.attributes["function_type"].value for f in module.body.operations}
+        self._inputs = {name: [_aval(type_) for type_ in f.inputs] for name, f in found.items()}
+        results = [_aval(type_) for f in found.values() for type_ in f.results]
+        module = bindings.ir.Module.parse(_main(found) + _private(functions.values()), module.context)
+        bindings.passmanager.PassManager.parse("builtin.module(inline)", module.context).run(module.operation)
+        options = build.ProgramOptions(Target.parse("cpu"), kernels=kernels)
+        build.optimize(module, options)
         self.text = str(module)
-        invocation = session.invocation()
-        invocation.import_module(module.operation)
-        assert invocation.execute(), "the compiler refused a legalized module"
-        output = Output.open_membuffer()
-        invocation.output_vm_bytecode(output)
-        config = runtime.Config("local-sync")
-        self.context = runtime.SystemContext(config=config)
-        self.context.add_vm_module(runtime.VmModule.copy_buffer(self.context.instance, bytes(output.map_memory())))
+        compiled = driver.compile_module(module, options.target, options=options.of_compiler())
+        self._program = Executable(
+            np.frombuffer(compiled.vmfb, np.uint8),
+            [aval for avals in self._inputs.values() for aval in avals],
+            results,
+            clobbered=compiled.memory.clobbered,
+            may_alias=compiled.memory.may_alias,
+        )
 
     def __call__(self, name: str, *arrays: np.ndarray) -> np.ndarray:
-        result = self.context.modules.module[name](*arrays)
-        return np.array(result.to_host())
+        zeros = {each: [np.zeros(aval.shape, aval.dtype) for aval in avals] for each, avals in self._inputs.items()}
+        results = self._program.run([array for given in (zeros | {name: arrays}).values() for array in given])
+        return np.array(results[list(self._inputs).index(name)])
+
+
+def _aval(type_: Any) -> ShapedArray:
+    return ShapedArray(tuple(type_.shape), numpy_dtype(type_.element_type))
+
+
+def _private(functions: Iterable[str]) -> str:
+    return "\n".join(text.replace("func.func @", "func.func private @") for text in functions)
+
+
+def _main(functions: Mapping[str, Any]) -> str:
+    """A function that calls all the others, with the operands and results of all."""
+    parameters, lines, returned = [], [], []
+    for number, (name, type_) in enumerate(functions.items()):
+        values = [f"%a{number}_{k}" for k in range(len(type_.inputs))]
+        parameters += [f"{value}: {each}" for value, each in zip(values, type_.inputs)]
+        lines.append(f"%r{number} = func.call @{name}({', '.join(values)}) : {type_}")
+        returned.append((f"%r{number}", str(type_.results[0])))
+    names, types = (", ".join(column) for column in zip(*returned))
+    body = "\n".join(lines)
+    return f"func.func @main({', '.join(parameters)}) -> ({types}) {{\n{body}\nreturn {names} : {types} }}\n"
 
 
 def unary(name: str, op: str, source: str, target: str, size: int, attributes: str = "") -> str:

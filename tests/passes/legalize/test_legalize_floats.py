@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import exact_angles
+import mpmath
 import numpy as np
 import pytest
 import scipy.special
@@ -14,6 +15,7 @@ import stagec.numpy as snp
 from passes import bindings
 from passes.legalize import PATTERNS_CPU, expressions
 from passes.match import operations_in
+from passes.numeric.interpreter import interpret
 
 # The reference must have more bits than float64.
 EXTENDED = np.finfo(np.longdouble).nmant > 60
@@ -67,13 +69,14 @@ def two_samples(dtype):
     return first.astype(dtype), second.astype(dtype)
 
 
-@pytest.fixture(scope="module", params=DTYPES)
+@pytest.fixture(scope="module", params=[(name, kernels) for name in DTYPES for kernels in (True, False)], ids=str)
 def compiled(request):
-    name, dtype = request.param, DTYPES[request.param]
+    name, kernels = request.param
+    dtype = DTYPES[name]
     size, size2 = len(real_sample(dtype)), len(two_samples(dtype)[0])
     functions = {op: unary(short(op), op, name, name, size) for op in UNARY | SPECIAL}
     functions |= {op: binary(short(op), op, name, size2) for op in BINARY}
-    return Compiled(functions), dtype
+    return Compiled(functions, kernels), dtype
 
 
 @pytest.mark.skipif(not EXTENDED, reason="long double is no wider than float64 here")
@@ -147,6 +150,40 @@ def test_lgamma_keeps_its_digits_beside_its_zero_at_one(compiled):
     below = x == 1 - eps
     assert below.any()
     np.testing.assert_allclose(program("lgamma", x)[below], np.euler_gamma * eps, rtol=4 * eps)
+
+
+NEAR_ONE = 2.0 ** -np.arange(1, 24, 0.25)
+ERF_INV = np.concatenate([1 - NEAR_ONE, NEAR_ONE**2 - 1, [0.99999, -0.9996, 1e-30], np.linspace(-0.99, 0.99, 40)])
+
+
+def _error_of_erf_inv(x, found):
+    """The largest distance from mpmath's values, in units in their last place."""
+    with mpmath.workprec(200):
+        wanted = [mpmath.erfinv(float(v)) for v in x]
+        units = np.spacing(np.abs([float(w) for w in wanted]).astype(x.dtype))
+        return max(abs(float(f) - w) / float(unit) for f, w, unit in zip(found, wanted, units))
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+@pytest.mark.parametrize(("name", "bound"), [("f32", 0.51), ("f64", 2.0)])
+def test_the_inverse_error_function_keeps_its_digits_near_one(name, bound, kernels):
+    x = ERF_INV.astype(DTYPES[name])
+    x = np.concatenate([x[np.abs(x) < 1], np.array([0, -0.0, 1, -1, 1.5, -2, np.nan], x.dtype)])
+    found = Compiled({"f": unary("f", "chlo.erf_inv", name, name, len(x))}, kernels)("f", x)
+    assert _error_of_erf_inv(x[:-7], found[:-7]) <= bound
+    np.testing.assert_array_equal(found[-7:], [0, 0, np.inf, -np.inf, np.nan, np.nan, np.nan])
+    assert np.signbit(found[-7:-5]).tolist() == [False, True]
+
+
+def test_the_inverse_error_function_keeps_its_digits_near_one_without_float64():
+    x = ERF_INV.astype(np.float32)
+    x = x[np.abs(x) < 1]
+    module = bindings.ir.Module.parse(unary("main", "chlo.erf_inv", "f32", "f32", len(x)), bindings.new_context())
+    with expressions.arithmetic(expressions.Arithmetic(doubles=False)):
+        passes.apply(module, PATTERNS_CPU)
+    assert "f64" not in str(module)
+    (found,) = interpret(module, x)
+    assert _error_of_erf_inv(x, found) <= 3
 
 
 @pytest.mark.parametrize("target", ["cpu:x86-64", "cpu:x86-64-v2"])

@@ -77,7 +77,6 @@ def test_integer_arithmetic_is_defined_everywhere(arithmetic, op):
 
 
 def test_a_legalized_conversion_is_left_alone():
-    text = unary("main", "stablehlo.convert", "f32", "i32", 4)
-    program = Compiled({"main": text})
+    program = Compiled({"convert": unary("f", "stablehlo.convert", "f32", "i32", 4)})
     assert program.text.count("stablehlo.convert") == 1
     assert program.text.count("stablehlo.clamp") == 1
