@@ -17,6 +17,7 @@ from law_examples import ALL, examples  # noqa: E402
 
 HEADINGS = {
     "algebra": "Arithmetic, comparison, logic",
+    "ranges": "What ranges decide",
     "constants": "Constants",
     "casts": "Conversions",
     "shapes": "Operations that only move elements",

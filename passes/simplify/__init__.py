@@ -8,7 +8,7 @@ from typing import Any
 from passes import bindings
 from passes.patterns import apply, selected
 from passes.pipeline import Pass, PassOptions, count_ops, pattern_pass
-from passes.simplify import algebra, casts, commutative, constants, control_flow, fast_math, reductions, shapes
+from passes.simplify import algebra, casts, commutative, constants, control_flow, fast_math, ranges, reductions, shapes
 
 __all__ = [
     "ALGEBRA",
@@ -27,6 +27,7 @@ LAWS = (
     *control_flow.PATTERNS,
     *constants.PATTERNS,
     *algebra.PATTERNS,
+    *ranges.PATTERNS,
     *casts.PATTERNS,
     *shapes.PATTERNS,
     *reductions.PATTERNS,
@@ -66,7 +67,9 @@ def _simplify(module: Any, options: PassOptions) -> dict[str, int]:
     return dict(total)
 
 
-ALGEBRA = pattern_pass("algebra", algebra.PATTERNS, "Exact laws of arithmetic, comparison and logic.")
+ALGEBRA = pattern_pass(
+    "algebra", (*algebra.PATTERNS, *ranges.PATTERNS), "Exact laws of arithmetic, comparison and logic."
+)
 CONSTANTS = pattern_pass("constants", constants.PATTERNS, "Fold ops on constants, where the result is exact.")
 SHAPES = pattern_pass("shapes", shapes.PATTERNS, "Exact laws of ops that only move elements.")
 REDUCTIONS = pattern_pass("reductions", reductions.PATTERNS, "Laws of reductions: fewer elements to combine, or none.")

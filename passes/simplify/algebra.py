@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs, build, operations
+from passes import attributes as attrs, build
 from passes.match import (
     SPLATS,
     dtype_of,
@@ -186,41 +186,17 @@ def abs_of_same_size(op: Any) -> Any:
     return None
 
 
-@pattern(
-    "stablehlo.floor", "stablehlo.ceil", "stablehlo.round_nearest_even", "stablehlo.round_nearest_afz", "stablehlo.sign"
-)
-def idempotent(op: Any) -> Any:
-    """f(f(x)) -> f(x) for roundings and the sign. Exact; any rounding of a rounded number is that number."""
-    inner = producer(op.operand)
-    if inner is None:
-        return None
-    if op.operation.name == "stablehlo.sign":
-        return op.operand if inner.operation.name == "stablehlo.sign" and not is_complex(op.operand) else None
-    return op.operand if operations.of(inner.operation.name).integral else None
+@pattern("stablehlo.sign", of="stablehlo.sign")
+def sign_of_sign(op: Any) -> Any:
+    """sign(sign(x)) -> sign(x) for real numbers. Exact."""
+    inner = producer(op.operand, "stablehlo.sign")
+    return None if inner is None or is_complex(op.operand) else op.operand
 
 
 @pattern("stablehlo.maximum", "stablehlo.minimum", "stablehlo.and", "stablehlo.or")
 def same_operands(op: Any) -> Any:
     """max(x, x), min(x, x), x & x, x | x -> x. Exact; NaN stays NaN."""
     return op.lhs if op.lhs == op.rhs else None
-
-
-@pattern("stablehlo.maximum", "stablehlo.minimum", of=SPLATS)
-def extreme_identity(op: Any) -> Any:
-    """max(x, -inf) -> x and min(x, inf) -> x for floats; with the type's bounds for integers. Exact."""
-    largest = op.operation.name == "stablehlo.minimum"
-    dtype = dtype_of(op.lhs)
-    if is_floating(op.lhs) and dtype.isbuiltin == 1:
-        bound: Any = np.inf if largest else -np.inf
-    elif is_integer(op.lhs) and dtype.isbuiltin == 1:
-        bound = int(np.iinfo(dtype).max if largest else np.iinfo(dtype).min)
-    else:
-        return None
-    for side, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
-        number = splat_of(side)
-        if number is not None and number == bound:
-            return other
-    return None
 
 
 @pattern("stablehlo.and", "stablehlo.or", "stablehlo.xor", of=SPLATS)
@@ -323,15 +299,6 @@ def compare_boolean(op: Any) -> Any:
     return None
 
 
-@pattern("stablehlo.compare", of=SPLATS)
-def compare_unsigned_with_zero(op: Any) -> Any:
-    """u >= 0 -> true and u < 0 -> false for unsigned integers. Exact."""
-    if not is_integer(op.lhs) or dtype_of(op.lhs).kind != "u" or not is_splat(op.rhs, 0):
-        return None
-    direction = attrs.word(op, "comparison_direction")
-    return build.full(direction == "GE", op.operation.results[0].type) if direction in ("GE", "LT") else None
-
-
 @pattern("stablehlo.not", of="stablehlo.compare")
 def not_compare(op: Any) -> Any:
     """!(x < y) -> x >= y, for integers and booleans, and == and != for every type.
@@ -406,9 +373,8 @@ PATTERNS = (
     subtract_negated,
     negated_factors,
     abs_of_same_size,
-    idempotent,
+    sign_of_sign,
     same_operands,
-    extreme_identity,
     logic_with_constant,
     xor_itself,
     shift_by_zero,
@@ -419,7 +385,6 @@ PATTERNS = (
     select_of_select,
     compare_itself,
     compare_boolean,
-    compare_unsigned_with_zero,
     not_compare,
     power_one,
     power_two,

@@ -62,15 +62,4 @@ def bitcast_of_bitcast(op: Any) -> Any:
     return build.op("stablehlo.bitcast_convert", [inner.operand], op.operation.results[0].type)
 
 
-@pattern("stablehlo.is_finite", of="stablehlo.convert")
-def is_finite_of_integer(op: Any) -> Any:
-    """is_finite(convert(x)) -> true where x is an integer or boolean that the float holds. Exact."""
-    inner = producer(op.operand, "stablehlo.convert")
-    if inner is None or not (is_integer(inner.operand) or is_boolean(inner.operand)):
-        return None
-    if not is_lossless(dtype_of(inner.operand), dtype_of(op.operand)):
-        return None
-    return build.full(True, op.operation.results[0].type)
-
-
-PATTERNS = (convert_of_convert, compare_converted_boolean, bitcast_of_bitcast, is_finite_of_integer)
+PATTERNS = (convert_of_convert, compare_converted_boolean, bitcast_of_bitcast)

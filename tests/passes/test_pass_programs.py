@@ -18,10 +18,26 @@ CONSTANTS = {
     FLOAT: ["0.0", "-0.0", "1.0", "-1.0", "2.0", "4.0", "0x7F800000", "0xFF800000", "0x7FC00000", "3.5"],
     INT: ["0", "1", "-1", "2", "7", "-2147483648"],
     BOOL: ["true", "false"],
+    "i8": ["0", "1", "-1", "2", "7", "-128", "127"],
+    "ui8": ["0", "1", "2", "4", "7", "255", "128"],
 }
-FLOAT_UNARY = ["negate", "abs", "floor", "ceil", "sign", "sqrt", "round_nearest_even", "sine"]
-FLOAT_BINARY = ["add", "subtract", "multiply", "divide", "maximum", "minimum"]
-INT_UNARY = ["negate", "not", "abs", "sign", "popcnt"]
+FLOAT_UNARY = [
+    "negate",
+    "abs",
+    "floor",
+    "ceil",
+    "sign",
+    "sqrt",
+    "round_nearest_even",
+    "round_nearest_afz",
+    "sine",
+    "cosine",
+    "exponential",
+    "logistic",
+    "tanh",
+]
+FLOAT_BINARY = ["add", "subtract", "multiply", "divide", "maximum", "minimum", "remainder"]
+INT_UNARY = ["negate", "not", "abs", "sign", "popcnt", "count_leading_zeros"]
 INT_BINARY = ["add", "subtract", "multiply", "maximum", "minimum", "and", "or", "xor", "divide", "remainder",
               "shift_left", "shift_right_logical", "shift_right_arithmetic"]  # fmt: skip
 
@@ -32,8 +48,10 @@ def tensor(kind, shape=SHAPE):
 
 @st.composite
 def programs(draw):
-    """MLIR text of a function of two float, one integer and one boolean argument."""
-    values = {FLOAT: ["%x", "%y"], INT: ["%i"], BOOL: ["%p"]}
+    """MLIR text of a function of two float, two integer and two boolean arguments."""
+    integer = draw(st.sampled_from([INT, INT, "i8", "ui8"]))
+    values = {FLOAT: ["%x", "%y"], integer: ["%i", "%j"], BOOL: ["%p", "%q"]}
+    int_unary = [name for name in INT_UNARY if integer != "ui8" or name not in ("abs", "sign", "negate")]
     lines = []
 
     def emit(kind, text):
@@ -42,22 +60,32 @@ def programs(draw):
         values[kind].append(name)
 
     for _ in range(draw(st.integers(1, 14))):
-        kind = draw(st.sampled_from([FLOAT, FLOAT, INT, BOOL]))
+        kind = draw(st.sampled_from([FLOAT, FLOAT, integer, BOOL]))
         t = tensor(kind)
 
         def pick(kind=kind):
             return draw(st.sampled_from(values[kind][-5:] + values[kind][:2]))
 
-        form = draw(st.sampled_from(["constant", "unary", "binary", "binary", "select", "convert", "move", "case"]))
+        form = draw(
+            st.sampled_from(
+                ["constant", "unary", "binary", "binary", "select", "convert", "clamp", "iota", "move", "case"]
+            )
+        )
         if form == "constant":
             emit(kind, f"stablehlo.constant dense<{draw(st.sampled_from(CONSTANTS[kind]))}> : {t}")
         elif form == "unary" and kind != BOOL:
-            name = draw(st.sampled_from(FLOAT_UNARY if kind == FLOAT else INT_UNARY))
+            name = draw(st.sampled_from(FLOAT_UNARY if kind == FLOAT else int_unary))
             emit(kind, f"stablehlo.{name} {pick()} : {t}")
-        elif form == "unary":
+        elif form == "iota" and kind != BOOL:
+            emit(kind, f"stablehlo.iota dim = {draw(st.integers(0, 1))} : {t}")
+        elif form == "clamp" and kind != BOOL:
+            emit(kind, f"stablehlo.clamp {pick()}, {pick()}, {pick()} : ({t}, {t}, {t}) -> {t}")
+        elif form == "binary" and kind == BOOL and draw(st.booleans()):
+            emit(kind, f"stablehlo.{draw(st.sampled_from(['and', 'or', 'xor']))} {pick()}, {pick()} : {t}")
+        elif form in ("unary", "iota", "clamp"):
             emit(kind, f"stablehlo.not {pick()} : {t}")
         elif form == "binary" and kind == BOOL:
-            source = draw(st.sampled_from([FLOAT, INT]))
+            source = draw(st.sampled_from([FLOAT, integer]))
             direction = draw(st.sampled_from(["EQ", "NE", "LT", "LE", "GT", "GE"]))
             s = tensor(source)
             emit(kind, f"stablehlo.compare {direction}, {pick(source)}, {pick(source)} : ({s}, {s}) -> {t}")
@@ -67,7 +95,7 @@ def programs(draw):
         elif form == "select":
             emit(kind, f"stablehlo.select {pick(BOOL)}, {pick()}, {pick()} : {tensor(BOOL)}, {t}")
         elif form == "convert":
-            source = draw(st.sampled_from([FLOAT, INT, BOOL]))
+            source = draw(st.sampled_from([FLOAT, integer, BOOL]))
             emit(kind, f"stablehlo.convert {pick(source)} : ({tensor(source)}) -> {t}")
         elif form == "case":
             index = draw(st.integers(-1, 2))
@@ -106,12 +134,12 @@ def programs(draw):
                 one = tensor(kind, (1, 2, 3))
                 lines.append(f"{middle} = stablehlo.slice {middle}a [1:2, 0:2, 0:3] : ({deep}) -> {one}")
                 emit(kind, f"stablehlo.reshape {middle} : ({one}) -> {t}")
-    results = [(values[kind][-1], tensor(kind)) for kind in (FLOAT, INT, BOOL)]
+    results = [(values[kind][-1], tensor(kind)) for kind in (FLOAT, integer, BOOL)]
     types = ", ".join(t for _, t in results)
-    f, i, b = (tensor(kind) for kind in (FLOAT, INT, BOOL))
+    f, i, b = (tensor(kind) for kind in (FLOAT, integer, BOOL))
     body = "\n  ".join(lines)
     return (
-        f"func.func @main(%x: {f}, %y: {f}, %i: {i}, %p: {b}) -> ({types}) {{\n  {body}\n"
+        f"func.func @main(%x: {f}, %y: {f}, %i: {i}, %j: {i}, %p: {b}, %q: {b}) -> ({types}) {{\n  {body}\n"
         f"  return {', '.join(v for v, _ in results)} : {types}\n}}"
     )
 

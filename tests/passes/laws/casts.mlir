@@ -20,13 +20,6 @@ func.func @bitcast_of_bitcast(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// leaves constant
-func.func @is_finite_of_integer(%x: tensor<4xi8>) -> tensor<4xi1> {
-  %0 = stablehlo.convert %x : (tensor<4xi8>) -> tensor<4xf32>
-  %r = stablehlo.is_finite %0 : (tensor<4xf32>) -> tensor<4xi1>
-  return %r : tensor<4xi1>
-}
-
 // keeps
 func.func @a_narrow_type_between_loses_bits(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4xf16>

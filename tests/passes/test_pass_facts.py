@@ -1,0 +1,78 @@
+"""What is known of a value holds for what it is."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from law_examples import sample_arguments
+from pass_helpers import parse
+from test_pass_programs import programs
+
+from passes.analysis.facts import Facts, of
+from passes.match import functions
+from passes.numeric.interpreter import interpret
+
+
+def returning_all(text):
+    """The program, which returns every value that it computes."""
+    head, _, body = text.partition("{\n")
+    lines = [line.strip() for line in body.splitlines() if " = " in line and not line.strip().startswith("return")]
+    module = parse(text)
+    operations = [op.operation for op in functions(module)["main"].regions[0].blocks[0].operations][:-1]
+    names = [line.split(" = ")[0] for line in lines]
+    types = ", ".join(str(op.results[0].type) for op in operations)
+    assert len(names) == len(operations)
+    return f"{head.rpartition('->')[0]}-> ({types}) {{\n{chr(10).join(lines)}\nreturn {', '.join(names)} : {types}\n}}"
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=programs(), seed=st.integers(0, 1 << 16))
+def test_every_value_is_what_is_known_of_it(text, seed):
+    module = parse(returning_all(text))
+    arrays = sample_arguments(module, seed)
+    *_, end = functions(module)["main"].regions[0].blocks[0].operations
+    for value, array in zip(end.operation.operands, interpret(module, *arrays)):
+        assert agrees(of(value), array), f"{value}\n{of(value)}\n{array}\n{module}"
+
+
+def agrees(facts, array):
+    floating = array.dtype.kind == "f"
+    nan = np.isnan(array) if floating else np.zeros(array.shape, bool)
+    numbers = array[~nan]
+    if not floating:
+        return all(facts.low <= int(n) <= facts.high for n in numbers)
+    return (
+        (facts.nan or not nan.any())
+        and bool(((numbers >= facts.low) & (numbers <= facts.high)).all())
+        and (facts.minus_zero or not ((numbers == 0) & np.signbit(numbers)).any())
+        and (not facts.whole or bool((np.trunc(numbers) == numbers).all()))
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "facts"),
+    [
+        ("stablehlo.iota dim = 0", "i32", Facts(0, 3)),
+        ("stablehlo.iota dim = 0", "f32", Facts(0, 3)),
+        ("stablehlo.exponential %x", "f32", Facts(0, math.inf, True, False, False)),
+        ("stablehlo.multiply %x, %x", "f32", Facts(0, math.inf, True, False, False)),
+        ("stablehlo.multiply %x, %x", "i8", Facts(-128, 127)),
+        ("stablehlo.sine %x", "f16", Facts(-2, 2, True, True, False)),
+        ("stablehlo.popcnt %x", "ui8", Facts(0, 8)),
+        ("stablehlo.constant dense<[1, 2, 3, 9]>", "i32", Facts(1, 9)),
+    ],
+)
+def test_known_of_one_operation(line, kind, facts):
+    t = f"tensor<4x{kind}>"
+    module = parse(f"func.func @main(%x: {t}) -> {t} {{\n%r = {line} : {t}\nreturn %r : {t}\n}}")
+    *_, end = functions(module)["main"].regions[0].blocks[0].operations
+    assert facts == of(end.operation.operands[0])
+
+
+@pytest.mark.parametrize("kind", ["complex<f32>", "f8E4M3FN"])
+def test_nothing_is_known_of_other_types(kind):
+    t = f"tensor<4x{kind}>"
+    module = parse(f"func.func @main(%x: {t}) -> {t} {{\nreturn %x : {t}\n}}")
+    *_, end = functions(module)["main"].regions[0].blocks[0].operations
+    assert of(end.operation.operands[0]) is None
