@@ -380,8 +380,8 @@ def _amount(equation: Equation) -> int:
         # A vectorised multiply-add is several times cheaper than an elementwise step.
         return out * _terms(equation) * equation.outputs[0].aval.dtype.itemsize // 64
     if name.startswith("reduce_"):
-        # It takes as long as reading the array.
-        return size * equation.inputs[0].aval.dtype.itemsize // 4
+        # It takes as long as reading the array, and writes next to nothing.
+        return size * equation.inputs[0].aval.dtype.itemsize // 8
     if name in ("transpose", "argmax", "argmin"):
         return 2 * size
     if dtypes.is_inexact(equation.outputs[0].aval.dtype) and _is_costly(equation.primitive):

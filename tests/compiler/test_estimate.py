@@ -7,6 +7,8 @@ import pytest
 import stagec
 import stagec.numpy as snp
 from stagec import lax
+from stagec.backends import Target
+from stagec.compiler.build import choose_driver
 from stagec.compiler.estimate import operations
 
 X = snp.ones((100, 100))
@@ -30,3 +32,19 @@ def of(function, *args):
 )
 def test_the_estimate_counts_what_is_computed(function, least, most):
     assert least <= of(function, X) <= most
+
+
+@pytest.mark.parametrize(
+    ("function", "size", "queue"),
+    [
+        (snp.sum, 1_000_000, "local-sync"),
+        (snp.max, 1_000_000, "local-sync"),
+        (snp.sum, 4_000_000, "local-task"),
+        (lambda x: x * 2 + 1, 1_100_000, "local-task"),
+        (snp.exp, 1_000_000, "local-task"),
+        (lambda x: x[:500_000].reshape(500, -1) @ x[500_000:].reshape(-1, 500), 1_000_000, "local-task"),
+    ],
+)
+def test_sums_are_shared_from_more_elements_on_than_what_writes_as_much_as_it_reads(function, size, queue):
+    graph = stagec.jit(function).trace(stagec.ShapeDtypeStruct((size,), "float32"))._trace.graph
+    assert choose_driver(graph, Target.parse("cpu")) == queue
