@@ -88,6 +88,7 @@ if _typing.TYPE_CHECKING:
     from stagec.core.array import Array
     from stagec.core.dtypes import float0
     from stagec.core.trace import ensure_compile_time_eval
+    from stagec.differential.check import check
     from stagec.foreign.function import from_stablehlo
     from stagec.numpy.dynamic_slices import ds
     from stagec.primitives.references import Ref, freeze, new_ref
@@ -112,6 +113,7 @@ __all__ = [
     "StagecError",
     "ad_checkpoint",
     "block_until_ready",
+    "check",
     "check_tracer_leaks",
     "checking_leaks",
     "checkpoint",
@@ -259,6 +261,7 @@ _LAZY = {
         ("stagec.api.environment", "{}"),
     ),
     "ensure_compile_time_eval": ("stagec.core.trace", "{}"),
+    "check": ("stagec.differential.check", "{}"),
     "explain": ("stagec.api.explain", "{}"),
     "pure_callback": ("stagec.control.callback", "{}"),
     "ds": ("stagec.numpy.dynamic_slices", "{}"),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from stagec.api import program
-from stagec.api.jit import JitFunction, jit
+from stagec.api.jit import JitFunction, as_jitted
 from stagec.api.program import RunnableGraph
 from stagec.api.traces import TracedSignature
 from stagec.compiler import cache, key
@@ -118,7 +117,7 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
             "explain was called inside a function that is being traced",
             fix="call it from outside; a jitted function inside another one is part of the outer program",
         )
-    function, args = _as_jitted(fun, args)
+    function, args = as_jitted(fun, args)
     known = dict(function._cache.traces)
     traced = function.trace(*args, **kwargs)
     trace = traced._trace
@@ -165,14 +164,6 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
     if not nearest:
         notes.append("no program of this function is known, here or on disk")
     return Explanation("miss", digest, nearest, rows, trace.name, tuple(notes))
-
-
-def _as_jitted(fun: Any, args: tuple[Any, ...]) -> tuple[JitFunction[..., Any], tuple[Any, ...]]:
-    if isinstance(fun, types.MethodType) and isinstance(fun.__func__, JitFunction):
-        return fun.__func__, (fun.__self__, *args)
-    if isinstance(fun, JitFunction):
-        return fun, args
-    return jit(fun), args
 
 
 def _on_disk(store: cache.DiskCache, digest: str, notes: list[str]) -> Entry | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
+import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -250,6 +251,15 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
 def _jitted(function: Any, arguments: dict[str, Any]) -> Any:
     """What `pickle` makes of a jitted function that was pickled by value."""
     return jit(function, **arguments)
+
+
+def as_jitted(fun: Any, args: tuple[Any, ...]) -> tuple[JitFunction[..., Any], tuple[Any, ...]]:
+    """A function as a jitted one, and its arguments with the object that a method is bound to."""
+    if isinstance(fun, types.MethodType) and isinstance(fun.__func__, JitFunction):
+        return fun.__func__, (fun.__self__, *args)
+    if isinstance(fun, JitFunction):
+        return fun, args
+    return jit(fun), args
 
 
 def clear_caches() -> None:

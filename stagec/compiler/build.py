@@ -44,6 +44,7 @@ class ProgramOptions:
       straight: whether of elementwise operations and reductions, too.
       weights: inputs that are the same at each call, of which the program may take packed copies.
       libraries: whether NumPy and SciPy may compute operations, in this process: `auto`, `always` or `never`.
+      simplify: whether the laws run that are not needed to compile.
     """
 
     target: Target
@@ -54,6 +55,7 @@ class ProgramOptions:
     kernels: bool = field(default_factory=lambda: config.cpu_kernels)
     straight: bool = field(default_factory=lambda: config.straight_kernels)
     libraries: str = field(default_factory=lambda: config.host_libraries)
+    simplify: bool = True
 
     def of_compiler(self) -> CompileOptions:
         """What of these the compiler is asked."""
@@ -77,6 +79,8 @@ class ProgramOptions:
             "donated": repr(self.donated),
             "cpu_kernels": f"{self.kernels}{', straight' if self.straight else ''}",
         }
+        if not self.simplify:
+            found["simplify"] = "False"
         if self.weights:
             found["weights"] = repr(self.weights)
         found.update(self.target.contributors())
@@ -271,6 +275,8 @@ def _optimized(module: Any, options: ProgramOptions, on_pass: Any) -> Any:
     settings = ready.pass_options(target, fast_math=options.fast_math, doubles=doubles)
     # On the CPU, the driver decides on memory after kernels of our own have been formed.
     pipeline = "values" if target.on.is_host else "default"
+    if not options.simplify:
+        pipeline = "legalize, cse" if target.on.is_host else "legalize, memory, cse"
     report = passes.run(module, pipeline, options=settings, extra=options.passes, on_pass=on_pass)
     if options.donated:
         keep_safe_reuse(module, updates=target.on.is_host)

@@ -1,0 +1,192 @@
+"""`stagec.check`: does a function compute the same in every way, and if not, which operation does not?"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.api.jit import as_jitted
+from stagec.control.checkpoint import inlined
+from stagec.control.expansion import expanded
+from stagec.core import errors, location, pytree
+from stagec.core.config import state
+from stagec.core.graph import Graph, Var, has_users_callbacks, prune
+from stagec.differential.compare import Distance, distance
+from stagec.differential.report import Reproduction
+from stagec.differential.smallest import smallest
+from stagec.differential.ways import Way, by_numpy, ways
+from stagec.runtime.array import Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What one way of computing gave.
+
+    Attributes:
+      way: its name.
+      result: which result of the function this is about, such as `"result['loss']"`; empty for a failure.
+      distance: how far it is from NumPy's; None for a failure.
+      failure: the first line of the error, where it could not be compiled or run.
+    """
+
+    way: str
+    result: str = ""
+    distance: Distance | None = None
+    failure: str = ""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the result is NumPy's, but for rounding."""
+        return self.distance is not None and self.distance.agrees
+
+    def __str__(self) -> str:
+        if self.distance is None:
+            return f"{self.way}: failed: {self.failure}"
+        if self.agrees:
+            return f"{self.way}: {self.result} agrees, error {self.distance.error:.2g}"
+        at = f"[{', '.join(map(str, self.distance.where))}]" if self.distance.where else ""
+        return (
+            f"{self.way}: {self.result} DIFFERS in {self.distance.wrong} elements, most at {self.result}{at}: error "
+            f"{self.distance.error:.2g}, where {self.distance.allowed:.2g} may be rounding"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """What `check` found.
+
+    Attributes:
+      name: the function's.
+      outcomes: of each way of computing and each result.
+      smallest: for each way that differs, the smallest program that was found to.
+    """
+
+    name: str
+    outcomes: tuple[Outcome, ...]
+    smallest: tuple[Reproduction, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything agrees, and nothing failed."""
+        return all(outcome.agrees for outcome in self.outcomes)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {'all ways agree with NumPy' if self.ok else 'not all ways agree with NumPy'}"]
+        lines += [f"  {outcome}" for outcome in self.outcomes]
+        for found in self.smallest:
+            lines += ["", *str(found).splitlines()]
+        if self.smallest:
+            lines += ["", "check(...).save('report.py') writes what a bug report needs."]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def save(self, path: Any) -> None:
+        """Write a Python file that has the smallest program and its inputs, and checks them when it is run.
+
+        Raises:
+          ValueError: all ways agree.
+          OSError: the file cannot be written.
+        """
+        if not self.smallest:
+            raise location.error(
+                ValueError, f"check of {self.name}: nothing differs, so there is nothing to report", fix="test `ok`"
+            )
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.smallest[0].script())
+
+
+def check(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Check:
+    """Compute a function in every way that there is here, and compare the results with NumPy's.
+
+    The ways are the program as `jit` compiles it, the same without the passes' laws and without stagec's own kernels,
+    and the program for one device of each other platform that is present. Where a way differs by more than rounding,
+    the program is cut down: parts of it are compiled and run on NumPy's values, until a few operations are left.
+
+    Rounding means 1000 steps of float32 at the largest element of a result, 10,000 of float64, and 8 of half precision.
+    A program that enlarges small errors, such as a long simulation, may differ by more without a fault; then no small
+    part of it differs, and the report says so.
+
+    Args:
+      fun: a function, jitted or not; its `fast_math` and `passes` count.
+      args, kwargs: the arguments of a call. Donated ones are kept.
+
+    Returns:
+      A `Check`: true if all agree; print it, or `save` what a bug report needs.
+
+    Raises:
+      UnsupportedError: called while a function is traced, or `fun` calls Python functions, which would run many times.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> found = stagec.check(lambda x: snp.sin(x) * 2, snp.ones(3))
+    >>> found.ok, found.outcomes[0].way, found.outcomes[0].result
+    (True, 'compiled', 'result')
+    """
+    if state.trace is not None:
+        raise location.error(
+            errors.UnsupportedError, "check was called inside a function that is being traced", fix="call it outside"
+        )
+    function, args = as_jitted(fun, args)
+    traced = function.trace(*args, **kwargs)
+    trace, settings = traced._trace, traced._settings
+    if has_users_callbacks(trace.graph):
+        raise location.error(
+            errors.UnsupportedError,
+            f"check: {trace.name} calls Python functions, which would run once for each way to compute it",
+            fix="check the parts of the function before and after the calls",
+        )
+    _, values = function._traced(args, kwargs)
+    graph, used = prune(inlined(expanded(trace.graph), trace.name))
+    inputs = [v for v, u in zip([*trace.captured, *values], used) if u]
+    known = _known(graph, inputs)
+    paths, _ = pytree.flatten_with_path(trace.out_tree.unflatten(list(range(len(graph.outputs)))))
+    names = [f"result{pytree.keystr(path)}" for path, _ in paths]
+    outcomes: list[Outcome] = []
+    found: list[Reproduction] = []
+    for way in ways(settings, traced._device):
+        some = _compared(way, graph, known, names, trace.name)
+        outcomes += some
+        if not all(o.agrees for o in some):
+            part = smallest(graph, lambda g, way=way: not _agrees(way, g, known, trace.name))  # type: ignore[misc]
+            found.append(_reproduction(way, part, known, trace.name, len(graph.equations)))
+    return Check(trace.name, tuple(outcomes), tuple(found))
+
+
+Known = dict[Var, Any]
+
+
+def _known(graph: Graph, inputs: Sequence[Any]) -> Known:
+    """NumPy's value of everything in a graph."""
+    every = [v for e in graph.equations for v in e.outputs]
+    values = by_numpy(Graph(graph.inputs, graph.equations, list(every)), inputs)
+    return dict(zip([*graph.inputs, *every], [*inputs, *values]))
+
+
+def _expected(graph: Graph, known: Known) -> list[np.ndarray[Any, Any]]:
+    return [np.asarray(known[a] if isinstance(a, Var) else a.value) for a in graph.outputs]
+
+
+def _compared(way: Way, graph: Graph, known: Known, names: Sequence[str], name: str) -> list[Outcome]:
+    try:
+        results = way.run(graph, [known[v] for v in graph.inputs], name)
+    except errors.StagecError as error:
+        return [Outcome(way.name, failure=str(error).splitlines()[0])]
+    pairs = zip(names, _expected(graph, known), results, strict=True)
+    return [Outcome(way.name, result, distance(expected, got)) for result, expected, got in pairs]
+
+
+def _agrees(way: Way, graph: Graph, known: Known, name: str) -> bool:
+    return all(outcome.agrees for outcome in _compared(way, graph, known, [""] * len(graph.outputs), name))
+
+
+def _reproduction(way: Way, graph: Graph, known: Known, name: str, whole: int) -> Reproduction:
+    inputs = [known[v] for v in graph.inputs]
+    arrays = [np.asarray(value) if type(value) is Array else value for value in inputs]
+    outcomes = _compared(way, graph, known, [f"result {i}" for i in range(len(graph.outputs))], name)
+    return Reproduction(way, graph, arrays, tuple(map(str, outcomes)), name, whole)

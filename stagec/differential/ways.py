@@ -1,0 +1,63 @@
+"""The ways in which a graph can be computed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.api.program import runnable_graph
+from stagec.api.settings import JitSettings
+from stagec.backends import BACKENDS
+from stagec.compiler.build import ProgramOptions
+from stagec.core import errors
+from stagec.core.graph import Graph, replay
+from stagec.runtime.array import Array, from_literal
+from stagec.runtime.device import Device, cpu, devices, platforms
+from stagec.runtime.placement import target_for
+
+
+@dataclasses.dataclass(frozen=True)
+class Way:
+    """One way to compute a graph: what it is compiled with, and where it runs."""
+
+    name: str
+    options: ProgramOptions
+    device: Device
+
+    def run(self, graph: Graph, values: Sequence[Any], name: str) -> list[np.ndarray[Any, Any]]:
+        """The results as NumPy arrays.
+
+        Raises:
+          StagecError: it cannot be compiled, or cannot run.
+        """
+        runnable = runnable_graph(graph, (), self.options, name=name, device=self.device, packs=False)
+        if not runnable.trivial:
+            runnable.executable()  # a program that the compiler refuses is no evidence, though NumPy could run it
+        return [np.array(result) for result in runnable.run(list(values), True)]
+
+
+def ways(settings: JitSettings, device: Device | None) -> Iterator[Way]:
+    """Those of this process: as asked for, without laws and kernels, and on the devices of other platforms."""
+    options = settings.options(device)
+    here = device or (cpu() if options.target.on.is_host else devices(options.target.backend)[0])
+    plain = dataclasses.replace(
+        options, passes=(), fast_math=False, simplify=False, kernels=False, straight=False, libraries="never"
+    )
+    yield Way("compiled", options, here)
+    yield Way("compiled without laws and kernels", plain, here)
+    for platform in BACKENDS:
+        if platform == options.target.backend or platform not in platforms():
+            continue
+        try:
+            other = devices(platform)[0]
+        except errors.DeviceError:
+            continue
+        yield Way(f"compiled for {platform}", dataclasses.replace(options, target=target_for(other)), other)
+
+
+def by_numpy(graph: Graph, values: Sequence[Any]) -> list[Array]:
+    """The results, by NumPy, one operation after the other."""
+    return [r if type(r) is Array else from_literal(r) for r in replay(graph, values)]

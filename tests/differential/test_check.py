@@ -1,0 +1,155 @@
+"""`stagec.check` sees wrong results, cuts the program down to what makes them, and writes a file that shows it."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import passes
+import stagec
+import stagec.numpy as snp
+from passes import build
+from passes.match import producer
+from stagec.differential.compare import distance
+
+X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
+
+
+@pytest.fixture(autouse=True)
+def on_the_cpu():
+    with stagec.config.override(platforms="cpu"):
+        yield
+
+
+@passes.pattern("stablehlo.tanh", exact=False)
+def wrong_tanh(op):
+    """tanh(x) -> sin(x), which is wrong."""
+    return build.op("stablehlo.sine", [op.operand])
+
+
+@passes.pattern("stablehlo.add", of="stablehlo.multiply", exact=False)
+def wrong_sum(op):
+    """x * y + z -> x * y - z, which is wrong, and needs two operations."""
+    return build.op("stablehlo.subtract", [op.lhs, op.rhs]) if producer(op.lhs, "stablehlo.multiply") else None
+
+
+def layers(x, y):
+    h = snp.cumsum(x, axis=0) @ y.T
+    h = snp.tanh(h)
+    return {"loss": snp.sum(h * h), "rows": [snp.sort(h, axis=1), snp.argmax(h, axis=1)]}
+
+
+def test_a_right_program_agrees_in_every_way_and_result():
+    found = stagec.check(layers, X, X)
+    assert found and found.ok and not found.smallest
+    ways = {outcome.way for outcome in found.outcomes}
+    assert ways == {"compiled", "compiled without laws and kernels"}
+    assert {o.result for o in found.outcomes} == {"result['loss']", "result['rows'][0]", "result['rows'][1]"}
+    assert "all ways agree" in str(found)
+    with pytest.raises(ValueError, match="nothing to report"):
+        found.save("unused.py")
+
+
+def test_a_wrong_law_is_found_and_the_operation_that_it_broke():
+    found = stagec.check(stagec.jit(layers, passes=[wrong_tanh]), X, X)
+    assert not found
+    assert {o.way for o in found.outcomes if not o.agrees} == {"compiled"}
+    (part,) = found.smallest
+    assert [str(e.primitive) for e in part.graph.equations] == ["tanh"]
+    assert "h = snp.tanh(h)" in str(found) and "DIFFERS in" in str(found)
+
+
+def test_a_fault_that_needs_two_operations_keeps_both():
+    def function(x, y):
+        z = snp.exp(x) * y + x
+        return snp.sqrt(snp.abs(z)) + 1.0
+
+    (part,) = stagec.check(stagec.jit(function, passes=[wrong_sum]), X, X).smallest
+    assert [str(e.primitive) for e in part.graph.equations] == ["mul", "add"]
+
+
+def test_the_parts_of_jitted_functions_inside_are_looked_at():
+    (part,) = stagec.check(stagec.jit(lambda x: stagec.jit(snp.tanh)(x) + 1, passes=[wrong_tanh]), X).smallest
+    assert [str(e.primitive) for e in part.graph.equations] == ["tanh"]
+
+
+def test_a_failure_is_an_outcome():
+    @passes.pattern("stablehlo.sine")
+    def raises(op):
+        raise ZeroDivisionError("no sine")
+
+    found = stagec.check(stagec.jit(snp.sin, passes=[raises]), X)
+    failed = [o for o in found.outcomes if o.failure]
+    assert not found.ok and [o.way for o in failed] == ["compiled"]
+    assert "pattern raises raised ZeroDivisionError" in str(found)
+
+
+def test_closed_over_donated_and_static_arguments():
+    weights = snp.asarray(X)
+
+    def function(x, power):
+        return (x + weights) ** power
+
+    jitted = stagec.jit(function, static_argnames="power", donate_argnums=0)
+    x = snp.asarray(X)
+    assert stagec.check(jitted, x, power=3).ok
+    np.testing.assert_array_equal(np.asarray(x), X)  # not given up
+
+
+def test_results_that_are_arguments_and_constants():
+    assert stagec.check(lambda x: (x, snp.float32(2.0), snp.negative(x)), X).ok
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int8", "bool", "complex64"])
+def test_other_dtypes(dtype):
+    x = snp.asarray(X * 3).astype(dtype)
+    assert stagec.check(lambda x: (snp.roll(x, 1), x[::-1] == x, snp.sum(x, axis=0)), x).ok
+
+
+def test_the_file_has_the_program_and_its_inputs(tmp_path):
+    found = stagec.check(stagec.jit(layers, passes=[wrong_tanh]), X, X)
+    found.save(tmp_path / "report.py")
+    text = (tmp_path / "report.py").read_text()
+    assert "stablehlo.tanh" in text and "passes of the user's own" in text and "iree-base-compiler" in text
+    # Without the wrong law, the program is computed rightly.
+    done = subprocess.run([sys.executable, tmp_path / "report.py"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "all ways agree with NumPy" in done.stdout
+
+
+def test_functions_that_call_python_are_refused():
+    def function(x):
+        stagec.debug.print("{}", x)
+        return x + 1
+
+    with pytest.raises(stagec.errors.UnsupportedError, match="calls Python functions"):
+        stagec.check(function, X)
+
+
+def test_a_check_inside_of_a_traced_function_is_refused():
+    with pytest.raises(stagec.errors.UnsupportedError, match="being traced"):
+        stagec.jit(lambda x: stagec.check(snp.sin, x))(X)
+
+
+@pytest.mark.parametrize(
+    "expected, found, count",
+    [
+        ([1.0, np.nan], [1.0, np.nan], 0),
+        ([1.0, np.nan], [1.0, 2.0], 1),
+        ([np.inf, 1.0], [np.inf, 1.0], 0),
+        ([np.inf, 1.0], [-np.inf, 1.0], 1),
+        ([1e6, 1.0], [1e6, 1.5], 0),  # a rounding of the largest element
+        ([1.0, 1.0], [1.0, 1.01], 1),
+        ([0.0, 0.0], [0.0, 1e-6], 0),
+    ],
+)
+def test_distances_of_floats(expected, found, count):
+    assert distance(np.float32(expected), np.float32(found)).wrong == count
+
+
+def test_distances_of_exact_and_complex_numbers():
+    assert distance(np.array([1, 2]), np.array([1, 3])).where == (1,)
+    assert distance(np.array([True]), np.array([True])).agrees
+    assert not distance(np.array([1 + 1j]), np.array([1 - 1j])).agrees
+    assert distance(np.zeros((0, 3)), np.zeros((0, 3))).agrees
