@@ -33,7 +33,13 @@ __all__ = ["FORMS", "LEGALIZE", "MEMORY", "PATTERNS_CPU", "PATTERNS_GPU", "PATTE
 
 # The laws of operations whose form a target does not take. Simplification merges what they write with what surrounds
 # it, so they are applied before it too.
-_ALL_FORMS: list[Pattern] = [*scatters.PATTERNS, *indices.PATTERNS]
+_ALL_FORMS: list[Pattern] = [
+    *scatters.PATTERNS,
+    *indices.PATTERNS,
+    *windows.FORMS,
+    *unsigned.FORMS,
+    *complexes.FORMS,
+]
 FORMS_CPU: list[Pattern] = [*sorting.PATTERNS, *_ALL_FORMS]
 FORMS_SPIRV: list[Pattern] = [*sorting.PATTERNS, *_ALL_FORMS]
 FORMS_GPU: list[Pattern] = [*sorting.PATTERNS_GPU, *_ALL_FORMS]
@@ -54,7 +60,7 @@ PATTERNS_SPIRV: list[Pattern] = [*FORMS_SPIRV, *convolutions.PATTERNS_SPIRV, *sp
 
 
 def _forms(module: Any, options: PassOptions) -> dict[str, int]:
-    return apply(module, _FORMS[options.laws])
+    return apply(module, _FORMS[options.laws]) | loops.hold_state(module)
 
 
 def _legalize(module: Any, options: PassOptions) -> dict[str, int]:

@@ -366,6 +366,39 @@ def expand_complex_pad(op: Any) -> Any:
     return build.op("stablehlo.complex", parts, op.operation.results[0].type)
 
 
+@pattern("stablehlo.pad")
+def pad_parts_of_complex128(op: Any) -> Any:
+    """Padding of complex numbers of 128 bits pads the parts. Exact.
+
+    The compiler cannot fill memory with so wide elements.
+    """
+    return expand_complex_pad(op) if dtype_of(op.operation.operands[0]) == np.complex128 else None
+
+
+@pattern("stablehlo.convolution")
+def convolve_parts_of_complex(op: Any) -> Any:
+    """A convolution of complex numbers as four of their parts. Exact up to the order of sums, as for real numbers.
+
+    The compiler crashes on it.
+    """
+    operands, result = list(op.operation.operands), op.operation.results[0].type
+    if any(dtype_of(value).kind != "c" for value in (*operands, *op.operation.results)):
+        return None
+    half = np.float32 if numpy_dtype(result.element_type) == np.complex64 else np.float64
+    (a, b), (c, d) = (
+        [build.op(name, [v], tensor_type(v.type.shape, half)) for name in ("stablehlo.real", "stablehlo.imag")]
+        for v in operands
+    )
+
+    def product(x: Any, y: Any) -> Any:
+        type_ = tensor_type(result.shape, half)
+        return build.op("stablehlo.convolution", [x, y], type_, attributes=attrs.copied(op))
+
+    real = build.op("stablehlo.subtract", [product(a, c), product(b, d)])
+    imaginary = build.op("stablehlo.add", [product(a, d), product(b, c)])
+    return build.op("stablehlo.complex", [real, imaginary], result)
+
+
 @pattern("stablehlo.constant", "stablehlo.broadcast_in_dim")
 def complex_constant(op: Any) -> Any:
     """An array of one complex number is computed from its parts. Exact.
@@ -447,3 +480,4 @@ PATTERNS = [_law(name, fn) for name, fn in _FUNCTIONS.items()]
 MEMORY = [expand_complex_pad, complex_constant, scatter_complex_parts]
 # What the compiler crashes on for GPUs that LLVM compiles for.
 PRODUCTS = [dot_general_complex]
+FORMS = [pad_parts_of_complex128, convolve_parts_of_complex]

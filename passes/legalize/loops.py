@@ -7,6 +7,39 @@ from typing import Any
 from passes import bindings
 from passes.match import functions, operations_in, uses
 
+_BARRIER = "stablehlo.optimization_barrier"
+
+
+def hold_state(module: Any) -> dict[str, int]:
+    """Have what a loop begins with come from a barrier. Exact.
+
+    The compiler refuses loops whose initial state is read elsewhere too, for a circular dependency. Constants stay as
+    they are, so that a counter is known and the loop a plain `for`; so do loops that are sorts, which read only what
+    they are given.
+
+    Returns:
+      In how many loops a barrier was put before the state, by the reason's name; empty if none.
+    """
+    count = 0
+    for function in functions(module).values():
+        for loop in operations_in(function, "stablehlo.while"):
+            count += "sorts" not in loop.attributes and _hold(loop)
+    return {"hold_state": count} if count else {}
+
+
+def _hold(loop: Any) -> bool:
+    ir = bindings.ir
+    operands = list(loop.operands)
+    makers = [None if isinstance(value.owner, ir.Block) else value.owner.name for value in operands]
+    bare = [i for i, maker in enumerate(makers) if maker not in ("stablehlo.constant", _BARRIER)]
+    if bare:
+        values = [operands[i] for i in bare]
+        with ir.InsertionPoint(loop), loop.location:
+            held = ir.Operation.create(_BARRIER, [value.type for value in values], values)
+        for i, result in zip(bare, held.results):
+            loop.operands[i] = result
+    return bool(bare)
+
 
 def read_state(module: Any) -> dict[str, int]:
     """Have the body of a loop read all of its state. Exact.
@@ -31,7 +64,7 @@ def _read(body: Any) -> int:
         end = list(body.operations)[-1].operation
         operands = [end.operands[i] for i in unread] + [body.arguments[i] for i in unread]
         with ir.InsertionPoint(end), end.location:
-            held = ir.Operation.create("stablehlo.optimization_barrier", [v.type for v in operands], operands)
+            held = ir.Operation.create(_BARRIER, [v.type for v in operands], operands)
         for i, result in zip(unread, held.results):
             end.operands[i] = result
     return len(unread)

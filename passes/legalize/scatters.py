@@ -4,7 +4,7 @@ GPU's workgroup would do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -12,9 +12,10 @@ import numpy as np
 
 from passes import attributes as attrs, bindings, build
 from passes.legalize import indices as places
+from passes.legalize.identities import identity as identity_of
 from passes.legalize.indices import IN_RANGE
 from passes.legalize.memory import number_along
-from passes.match import dtype_of, is_static, shape_of, single_op
+from passes.match import dtype_of, is_static, shape_of
 from passes.patterns import Pattern, pattern
 from passes.types import tensor_type
 
@@ -23,36 +24,6 @@ _ROWS = (
     "#stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], "
     "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>"
 )
-
-
-def _no_summand(dtype: np.dtype[Any]) -> Any:
-    # 0.0 would turn -0.0 into 0.0.
-    return complex(-0.0, -0.0) if dtype.kind == "c" else 0 if dtype.kind in "iu" else -0.0
-
-
-def _extreme(dtype: np.dtype[Any], sign: int) -> Any:
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        return info.max if sign > 0 else info.min
-    return sign > 0 if dtype.kind == "b" else sign * np.inf
-
-
-# The update that changes nothing, by the operation of a scatter's body; writing has none.
-_IDENTITY: dict[str, Callable[[np.dtype[Any]], Any]] = {
-    "stablehlo.add": _no_summand,
-    "stablehlo.subtract": lambda dtype: 0,
-    "stablehlo.multiply": lambda dtype: 1,
-    "stablehlo.minimum": lambda dtype: _extreme(dtype, 1),
-    "stablehlo.maximum": lambda dtype: _extreme(dtype, -1),
-}
-
-
-def _identity(region: Any) -> Callable[[np.dtype[Any]], Any] | None:
-    """The update that changes nothing, as a function of the dtype; None where there is none."""
-    name, block = single_op(region), region.blocks[0]
-    if name is None or block.operations[0].operation.operands[0] != block.arguments[0]:
-        return None
-    return _IDENTITY.get(name)
 
 
 class _Axes(NamedTuple):
@@ -126,7 +97,7 @@ def scatter_rows(op: Any) -> Any:
 
     values = build.reshape(build.transpose(updates, order), (count, width))
     matrix = build.reshape(build.transpose(operand, [*rows, *columns]), (row_count, width))
-    identity, is_unique = _identity(operation.regions[0]), attrs.boolean(op, "unique_indices")
+    identity, is_unique = identity_of(operation.regions[0]), attrs.boolean(op, "unique_indices")
     # IREE crashes on some scatters to a single row, such as one of a larger array.
     has_spare_row = row_count == 1
     if mask is not None:

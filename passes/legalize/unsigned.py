@@ -8,7 +8,7 @@ import numpy as np
 
 from passes import attributes as attrs, build, operations
 from passes.legalize.expressions import Tensor
-from passes.match import is_boolean, is_static, producer, single_op
+from passes.match import is_boolean, is_static, producer, single_op, splat_of
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
@@ -55,10 +55,16 @@ def reduce_window_unsigned(op: Any) -> Any:
         return (number ^ top if row.chooses else number).value
 
     signed = np.dtype(f"int{dtype.itemsize * 8}")
+    number = splat_of(operands[1])
+    if number is None:
+        first = encode(operands[1])
+    else:  # a number that is known to change nothing stays known
+        bits = number.view(signed) ^ (top if row.chooses else 0)
+        first = build.full(bits, tensor_type((), signed))
     result_type = tensor_type(operation.results[0].type.shape, signed)
     made = build.op(
         "stablehlo.reduce_window",
-        [encode(value) for value in operands],
+        [encode(operands[0]), first],
         result_type,
         attributes=attrs.copied(op),
         regions=1,
@@ -111,4 +117,5 @@ def _behind_barrier(value: Any, wanted: Any) -> Any:
     return build.op("stablehlo.optimization_barrier", [value])
 
 
-PATTERNS: list[Pattern] = [reverse_unsigned, reduce_window_unsigned, convert_to_unsigned, dot_general_unsigned]
+PATTERNS: list[Pattern] = [convert_to_unsigned, dot_general_unsigned]
+FORMS: list[Pattern] = [reverse_unsigned, reduce_window_unsigned]

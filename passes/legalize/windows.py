@@ -1,12 +1,17 @@
-"""Windows that leave elements at the end of an axis out, or whose array has others between or around its own."""
+"""Windows: of booleans, of running reductions, and those that read less or more than their array has."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from passes import attributes as attrs, bindings, build
-from passes.match import is_static, shape_of
+import numpy as np
+
+from passes import attributes as attrs, bindings, build, operations
+from passes.legalize.expressions import Tensor
+from passes.legalize.identities import identity
+from passes.match import dtype_of, is_boolean, is_static, shape_of, single_op, splat_of
 from passes.patterns import Pattern, pattern
+from passes.types import tensor_type
 
 
 @pattern("stablehlo.reduce_window")
@@ -52,7 +57,9 @@ def pad_before_windows(op: Any) -> Any:
 
     What is put between them and around them is the initial value. The compiler
     miscounts the windows over dilated arrays, ends the process at dilated windows
-    over padded complex numbers, and has no code for negative padding.
+    over padded complex numbers and at windows over padded complex numbers of 128
+    bits, and has no code for negative padding. It takes windows that end at each
+    element for running reductions, and leaves out their initial value.
     """
     operation = op.operation
     count = len(operation.results)
@@ -64,7 +71,11 @@ def pad_before_windows(op: Any) -> Any:
     between, dilations = attrs.ints(op, "base_dilations", ones), attrs.ints(op, "window_dilations", ones)
     padding = attrs.pairs(op, "padding", rank)
     is_dilated = max(dilations, default=1) > 1 and any(low or high for low, high in padding)
-    if set(between) <= {1} and not is_dilated and all(min(ends) >= 0 for ends in padding):
+    starts = any(low or high for low, high in padding) and not _starts_from_nothing(operation, first)
+    is_wide = any(map(any, padding)) and any(dtype_of(value) == np.complex128 for value in values)
+    is_wide = is_wide and _running_axis(op) is None
+    plain = all(min(ends) >= 0 for ends in padding) and not (is_dilated or starts or is_wide)
+    if set(between) <= {1} and plain:
         return None
     low, high = [ends[0] for ends in padding], [ends[1] for ends in padding]
     ir = bindings.ir
@@ -78,4 +89,84 @@ def pad_before_windows(op: Any) -> Any:
     return made
 
 
-PATTERNS: list[Pattern] = [pad_before_windows, read_no_more_than_windows]
+def _starts_from_nothing(operation: Any, first: list[Any]) -> bool:
+    """Whether the initial value changes nothing."""
+    found, number = identity(operation.regions[0]), splat_of(first[0])
+    if len(first) > 1 or found is None or number is None:
+        return False
+    return bool(number == np.asarray(found(number.dtype)).astype(number.dtype))
+
+
+# What conjunctions and disjunctions are on zeros and ones.
+_ON_BYTES = {"stablehlo.and": "stablehlo.minimum", "stablehlo.or": "stablehlo.maximum"}
+
+
+@pattern("stablehlo.reduce_window")
+def running_over_booleans(op: Any) -> Any:
+    """A running reduction of booleans as one of zeros and ones in 8 bits. Exact.
+
+    The compiler has no code for it.
+    """
+    operation = op.operation
+    name = single_op(operation.regions[0])
+    wide = _ON_BYTES.get(operations.of(name).of_booleans) if name is not None else None
+    if wide is None or not is_boolean(operation.operands[0]) or _running_axis(op) is None:
+        return None
+    bytes_ = np.dtype(np.int8)
+    value, first = operation.operands
+    start = Tensor(first).to(bytes_).value
+    if _starts_from_nothing(operation, [first]):
+        # Among bytes, another number changes nothing.
+        limits = np.iinfo(bytes_)
+        start = build.full(limits.min if wide == "stablehlo.maximum" else limits.max, tensor_type((), bytes_))
+    made = build.op(
+        "stablehlo.reduce_window",
+        [Tensor(value).to(bytes_).value, start],
+        tensor_type(shape_of(value), bytes_),
+        attributes=attrs.copied(op),
+        regions=1,
+    )
+    build.unary_region(made, 0, [tensor_type((), bytes_)] * 2, lambda a, b: build.op(wide, [a, b]))
+    return Tensor(made.results[0]).differs(0).value
+
+
+def _running_axis(op: Any, backwards: bool = False) -> int | None:
+    """The axis along which a reduction of one array combines all elements up to each, or from each on; None if none."""
+    operation = op.operation
+    if len(operation.operands) != 2 or not is_static(operation.operands[0]):
+        return None
+    shape = shape_of(operation.operands[0])
+    ones = (1,) * len(shape)
+    names = ("window_strides", "base_dilations", "window_dilations")
+    sizes, padding = attrs.ints(op, "window_dimensions"), attrs.pairs(op, "padding", len(shape))
+    long = [axis for axis, size in enumerate(sizes) if size != 1]
+    if len(long) != 1 or any(attrs.ints(op, name, ones) != ones for name in names):
+        return None
+    (axis,) = long
+    ends = [(0, 0)] * len(shape)
+    ends[axis] = (0, shape[axis] - 1) if backwards else (shape[axis] - 1, 0)
+    return axis if sizes[axis] == shape[axis] and padding == ends else None
+
+
+@pattern("stablehlo.reduce_window")
+def running_backwards(op: Any) -> Any:
+    """A running reduction from the end of an axis as one from its beginning, between reversals. Exact.
+
+    The compiler, and the kernels, have a loop for the latter only: each window of the former is reduced by itself.
+    """
+    axis = _running_axis(op, backwards=True)
+    if axis is None:
+        return None
+    operation = op.operation
+    padding = attrs.pairs(op, "padding", len(shape_of(operation.operands[0])))
+    dimensions = {"dimensions": build.i64_array([axis])}
+    made = operation.clone(bindings.ir.InsertionPoint.current).operation
+    with bindings.ir.InsertionPoint(made):
+        made.operands[0] = build.op("stablehlo.reverse", [operation.operands[0]], attributes=dimensions)
+    pairs = ", ".join(f"[{high}, {low}]" for low, high in padding)
+    made.attributes["padding"] = build.attribute(f"dense<[{pairs}]> : tensor<{len(padding)}x2xi64>")
+    return build.op("stablehlo.reverse", [made.results[0]], attributes=dimensions)
+
+
+PATTERNS: list[Pattern] = [read_no_more_than_windows]
+FORMS: list[Pattern] = [running_over_booleans, pad_before_windows, running_backwards]

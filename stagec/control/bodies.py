@@ -17,7 +17,7 @@ from stagec.core.functions import Role, call
 from stagec.core.graph import Graph, Literal, Var, replay, trace_flat
 from stagec.core.pytree import PyTreeDef
 from stagec.core.trace import Tracer
-from stagec.primitives.convert import bitcast_convert_type_p, convert_element_type
+from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.references import Ref, returned
 
@@ -205,58 +205,12 @@ def emit_while(
     body: Callable[..., Sequence[Any]],
 ) -> list[Any]:
     """`stablehlo.while` over `values`; `condition` and `body` are stagec functions of the state."""
-    carried = [_bits_aval(a) for a in avals]
-    values = [_bitcast(cx, v, b, a) for v, a, b in zip(values, avals, carried)]
-    # A loop whose initial state is read elsewhere too is refused by the compiler (a circular dependency).
-    # Constants stay bare, so that a counter is known and the loop a plain `for`.
-    held = [i for i, v in enumerate(values) if not _is_constant(v)]
-    if held:
-        bound = cx.emit_all(
-            "stablehlo.optimization_barrier", [values[i] for i in held], avals=[carried[i] for i in held]
-        )
-        for i, value in zip(held, bound):
-            values[i] = value
-    regions = [
-        cx.region(carried, lambda *state: condition(*_from_bits(state, avals))),
-        cx.region(carried, lambda *state: _to_bits(body(*_from_bits(state, avals)))),
-    ]
-    results = cx.emit_all("stablehlo.while", values, avals=carried, regions=regions)
-    return [_bitcast(cx, r, a, b) for r, a, b in zip(results, avals, carried)]
-
-
-def _is_constant(value: Any) -> bool:
-    """Whether an `ir.Value` is a `stablehlo.constant`."""
-    return getattr(value.owner, "name", "") == "stablehlo.constant"
-
-
-# The compiler refuses some regions whose results are unsigned; the same bits, read as signed, always pass.
-
-
-def _bits_aval(aval: ShapedArray) -> ShapedArray:
-    # Small ones are signed bytes in any case.
-    carries_bits = dtypes.is_unsigned(aval.dtype) and not aval.small
-    return aval.update(dtype=np.dtype(f"int{8 * aval.dtype.itemsize}")) if carries_bits else aval
-
-
-def _bitcast(cx: Any, value: Any, aval: ShapedArray, before: ShapedArray) -> Any:
-    return value if aval.dtype == before.dtype else cx.emit("stablehlo.bitcast_convert", [value], avals=[aval])
-
-
-def _from_bits(values: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
-    return [
-        v if v.aval.dtype == a.dtype else bitcast_convert_type_p(v, new_dtype=a.dtype) for v, a in zip(values, avals)
-    ]
-
-
-def _to_bits(values: Sequence[Any]) -> list[Any]:
-    """What a region returns instead of `values`: unsigned ones read as signed."""
-    found = [(v, _bits_aval(v.aval).dtype) for v in values]
-    return [v if v.aval.dtype == dtype else bitcast_convert_type_p(v, new_dtype=dtype) for v, dtype in found]
+    regions = [cx.region(avals, condition), cx.region(avals, body)]
+    results: list[Any] = cx.emit_all("stablehlo.while", values, avals=avals, regions=regions)
+    return results
 
 
 def emit_case(cx: Any, index: Any, branches: Sequence[Callable[[], Sequence[Any]]]) -> list[Any]:
     """`stablehlo.case`; `branches` are stagec functions of nothing."""
-    carried = [_bits_aval(a) for a in cx.out_avals]
-    regions = [cx.region([], lambda branch=branch: _to_bits(branch())) for branch in branches]
-    results = cx.emit_all("stablehlo.case", [index], avals=carried, regions=regions)
-    return [_bitcast(cx, r, a, b) for r, a, b in zip(results, cx.out_avals, carried)]
+    results: list[Any] = cx.emit_all("stablehlo.case", [index], regions=[cx.region([], branch) for branch in branches])
+    return results

@@ -27,9 +27,7 @@ from stagec.primitives.shape import broadcast_in_dim
 from stagec.primitives.window import (
     Pairs,
     dilated,
-    emit_edges,
     explicit_padding,
-    has_edges,
     padded,
     reduce_window_max_p,
     reduce_window_min_p,
@@ -39,7 +37,6 @@ from stagec.primitives.window import (
     window_attributes,
     window_shape,
     windows,
-    without_edges,
 )
 from stagec.primitives.window_rules import with_batch
 from stagec.typing import ArrayLike
@@ -68,10 +65,6 @@ def _general_eval(
 def _general_lower(cx: Any, x: Any, init: Any, *, computation: Graph, **window: Any) -> Any:
     if cx.in_avals[0].size == 0 or cx.out_avals[0].size == 0:
         return cx.broadcast(init, cx.out_avals[0], ())
-    # Edges are written out: the compiler takes a one-sided window for a running sum, and drops `init` there.
-    if has_edges(window):
-        x, _ = emit_edges(cx, x, init, cx.in_avals[0], window)
-        window = without_edges(window)
     return cx.emit(
         "stablehlo.reduce_window", [x, init], window_attributes(**window), None, [cx.graph_region(computation)]
     )

@@ -243,28 +243,8 @@ def _lower(
     if any(low or high for low, high in padding):
         attributes["padding"] = f"dense<{[list(p) for p in padding]}> : tensor<{rank}x2xi64>"
     wide = out.update(dtype=work)
-    if dtypes.is_complex(work):
-        return _emit_by_parts(cx, lhs, rhs, attributes, wide)
     result = cx.emit("stablehlo.convolution", [lhs, rhs], attributes, [wide])
     return result if wide is out else cx.emit("stablehlo.convert", [result])
-
-
-def _emit_by_parts(cx: Any, lhs: Any, rhs: Any, attributes: dict[str, str], out: ShapedArray) -> Any:
-    # The compiler crashes on grouped convolutions of complex numbers.
-    real = out.update(dtype=dtypes.real_dtype(out.dtype))
-    left, right = [
-        [cx.emit(f"stablehlo.{part}", [x], avals=[a.update(dtype=real.dtype)]) for part in ("real", "imag")]
-        for x, a in zip((lhs, rhs), cx.in_avals)
-    ]
-
-    def product(x: Any, y: Any) -> Any:
-        return cx.emit("stablehlo.convolution", [x, y], attributes, [real])
-
-    parts = [
-        cx.emit("stablehlo.subtract", [product(left[0], right[0]), product(left[1], right[1])], avals=[real]),
-        cx.emit("stablehlo.add", [product(left[0], right[1]), product(left[1], right[0])], avals=[real]),
-    ]
-    return cx.emit("stablehlo.complex", parts, avals=[out])
 
 
 conv_general_dilated_p: SinglePrimitive = SinglePrimitive(

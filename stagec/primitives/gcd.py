@@ -36,8 +36,6 @@ def _gcd_lower(cx: Any, x: Any, y: Any) -> Any:
         left = arithmetic.rem(a, logic.select(done, a, b))
         return [arithmetic.add(i, 1), logic.select(done, a, b), logic.select(done, b, left)]
 
-    # A loop whose initial state is read elsewhere too is refused by the compiler (a circular dependency).
-    x, y = cx.emit("stablehlo.optimization_barrier", [x, y], avals=[out, out])
     start = cx.constant(np.zeros((), np.int32))
     results = cx.emit(
         "stablehlo.while", [start, x, y], avals=avals, regions=[cx.region(avals, unfinished), cx.region(avals, step)]

@@ -125,18 +125,7 @@ def _pad_lower(cx: Any, x: Any, value: Any, *, padding_config: PaddingConfig) ->
         "edge_padding_high": i64_array(high),
         "interior_padding": i64_array(interior),
     }
-    (out,) = cx.out_avals
-    if out.dtype != dtypes.complex128:
-        return cx.emit("stablehlo.pad", [x, value], attributes)
-    # The compiler cannot fill memory with elements of 128 bits.
-    avals = [a.update(dtype=dtypes.float64) for a in (*cx.in_avals, out)]
-    parts = [
-        cx.emit(
-            "stablehlo.pad", [cx.emit(name, [v], avals=[a]) for v, a in zip((x, value), avals)], attributes, avals[2:]
-        )
-        for name in ("stablehlo.real", "stablehlo.imag")
-    ]
-    return cx.emit("stablehlo.complex", parts)
+    return cx.emit("stablehlo.pad", [x, value], attributes)
 
 
 def _pad_transpose(ct: Any, x: Any, value: Any, *, padding_config: PaddingConfig) -> list[Any]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import SinglePrimitive
@@ -186,23 +184,11 @@ def transpose(operand: ArrayLike, permutation: Sequence[int]) -> Array:
     return transpose_p(operand, permutation=permutation)
 
 
-def _rev_lower(cx: Any, x: Any, *, dimensions: tuple[int, ...]) -> Any:
-    (aval,) = cx.out_avals
-    attributes = {"dimensions": i64_array(dimensions)}
-    if not dtypes.is_unsigned(aval.dtype) or aval.small:
-        return cx.emit("stablehlo.reverse", [x], attributes)
-    # The compiler does not legalize a reversal of unsigned integers; the order needs no sign.
-    bits = aval.update(dtype=np.dtype(f"int{8 * aval.dtype.itemsize}"))
-    x = cx.emit("stablehlo.bitcast_convert", [x], avals=[bits])
-    x = cx.emit("stablehlo.reverse", [x], attributes, [bits])
-    return cx.emit("stablehlo.bitcast_convert", [x])
-
-
 rev_p: SinglePrimitive = SinglePrimitive(
     "rev",
     shape=lambda x, *, dimensions: x,
     eval=lambda x, *, dimensions: np.flip(x, dimensions),
-    lower=_rev_lower,
+    lower=lambda cx, x, *, dimensions: cx.emit("stablehlo.reverse", [x], {"dimensions": i64_array(dimensions)}),
     jvp=linear(),
     transpose=lambda ct, x, *, dimensions: [rev_p(ct, dimensions=dimensions)],
     batch=lambda row, args, dims, size, params: (

@@ -16,7 +16,6 @@ from stagec.primitives.axes import as_int, shape_error
 from stagec.primitives.broadcast import linear
 from stagec.primitives.checks import HALF, check_dtype, i64_array
 from stagec.primitives.combining import pair_of
-from stagec.primitives.cumulative import flip_sign
 from stagec.primitives.reduce import ORDERED, highest, lowest
 from stagec.primitives.rules import add_p
 
@@ -149,41 +148,6 @@ def window_attributes(
     return out
 
 
-def without_edges(window: dict[str, Any]) -> dict[str, Any]:
-    rank = len(window["padding"])
-    return {**window, "padding": ((0, 0),) * rank, "base_dilation": (1,) * rank}
-
-
-def emit_edges(cx: Any, x: Any, value: Any, aval: ShapedArray, window: dict[str, Any]) -> tuple[Any, ShapedArray]:
-    """`x` with the window's edges and holes written out, and its aval."""
-    pads, holes = window["padding"], window["base_dilation"]
-    shape = [dilated(n, b) + lo + hi for n, b, (lo, hi) in zip(aval.shape, holes, pads)]
-    aval = aval.update(shape=shape, weak_type=False)
-    attributes = {
-        "edge_padding_low": i64_array([lo for lo, _ in pads]),
-        "edge_padding_high": i64_array([hi for _, hi in pads]),
-        "interior_padding": i64_array([b - 1 for b in holes]),
-    }
-    return cx.emit("stablehlo.pad", [x, value], attributes, [aval]), aval
-
-
-def has_edges(window: dict[str, Any]) -> bool:
-    """Whether anything is put around or between the elements."""
-    return any(low or high for low, high in window["padding"]) or any(b > 1 for b in window["base_dilation"])
-
-
-def _pad_parts(cx: Any, x: Any, aval: ShapedArray, value: Any, window: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The edges of complex128 arrays written out part by part: the compiler fills with 8 bytes at most."""
-    if not has_edges(window):
-        return x, window
-    part = aval.update(dtype=np.float64)
-    fills = [cx.constant(v, ShapedArray.of((), part.dtype)) for v in (np.real(value), np.imag(value))]
-    parts = [cx.emit(f"stablehlo.{name}", [x], avals=[part]) for name in ("real", "imag")]
-    wide = [emit_edges(cx, p, f, part, window) for p, f in zip(parts, fills)]
-    result = wide[0][1].update(dtype=aval.dtype)
-    return cx.emit("stablehlo.complex", [w for w, _ in wide], avals=[result]), without_edges(window)
-
-
 def window_reduction(
     name: str,
     *,
@@ -218,35 +182,14 @@ def window_reduction(
         dtype = aval.dtype
         if aval.size == 0 or out.size == 0 or aval.ndim == 0:
             return x if aval.ndim == 0 else cx.constant(identity(dtype), out)
-        work = dtype
-        if dtype in HALF:
-            work = np.dtype(np.float32)
-        elif dtypes.is_bool(dtype):
-            work = np.dtype(np.int8)
-        elif dtypes.is_unsigned(dtype):
-            work = np.dtype(f"int{8 * dtype.itemsize}")
-        flip = dtypes.is_unsigned(dtype) and not rounds
-        aval, out = aval.update(dtype=work), out.update(dtype=work)
-        kind = "stablehlo.bitcast_convert" if dtypes.is_unsigned(dtype) else "stablehlo.convert"
+        work = np.dtype(np.float32) if dtype in HALF else dtype
         if work != dtype:
-            x = cx.emit(kind, [x], avals=[aval])
-        if flip:
-            x = flip_sign(cx, x, aval)
-        if work == dtypes.complex128:
-            x, window = _pad_parts(cx, x, aval, identity(work), window)
+            x = cx.emit("stablehlo.convert", [x], avals=[aval.update(dtype=work)])
         scalar = ShapedArray.of((), work)
         region = cx.region([scalar, scalar], lambda a, b: [combine(a, b)])
-        start = cx.constant(identity(work), scalar)
-        y = cx.emit("stablehlo.reduce_window", [x, start], window_attributes(**window), [out], [region])
-        if flip:
-            y = flip_sign(cx, y, out)
-        if dtypes.is_bool(dtype):
-            return cx.emit(
-                "stablehlo.compare",
-                [y, cx.constant(1, out)],
-                {"comparison_direction": "#stablehlo<comparison_direction EQ>"},
-            )
-        return cx.emit(kind, [y]) if work != dtype else y
+        start, wide = cx.constant(identity(work), scalar), out.update(dtype=work)
+        y = cx.emit("stablehlo.reduce_window", [x, start], window_attributes(**window), [wide], [region])
+        return cx.emit("stablehlo.convert", [y]) if work != dtype else y
 
     return SinglePrimitive(
         name, shape=shape, eval=evaluate, lower=lower, jvp=jvp, transpose=transpose, batch=rules.window_batch

@@ -257,20 +257,9 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
         symptom=Symptom.REFUSED,
         fault="IREE refuses a loop whose initial state is read elsewhere too, for a circular dependency",
         guard="puts a barrier before the initial state",
-        hooks=("stagec.control.bodies:emit_while",),
+        hooks=("passes.legalize.loops:hold_state",),
         upstream="none found (searched: circular dependency scf.while initial value used elsewhere); "
         "https://github.com/iree-org/iree/pull/18217 is about such dependencies between devices",
         shown_by="healed on CPUs, where loops compile without the barrier; not tried on GPUs so far",
-    ),
-    Workaround(
-        id="unsigned-state",
-        backends=("cpu", "vulkan", "cuda"),
-        versions=("3.13",),
-        symptom=Symptom.REFUSED,
-        fault="IREE refuses loops and conditionals whose results are unsigned integers",
-        guard="carries the same bits as signed integers",
-        hooks=("stagec.control.bodies:emit_while", "stagec.control.bodies:emit_case"),
-        upstream="https://github.com/iree-org/iree/pull/14858 (unsigned results of loops and conditionals)",
-        shown_by="healed on CPUs, where unsigned state compiles as it is; not tried on GPUs so far",
     ),
 )

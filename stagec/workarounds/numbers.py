@@ -157,14 +157,97 @@ func.func @main(%n: tensor<i32>) -> tensor<ui32> {
     ),
     Workaround(
         id="booleans-in-windows",
-        backends=("cpu",),
+        backends=("cpu", "vulkan", "cuda"),
         versions=("3.13",),
         symptom=Symptom.REFUSED,
         fault="IREE refuses running conjunctions and disjunctions, written as `reduce_window` of booleans",
-        guard="lowers them on bytes",
-        hooks=("stagec.primitives.window:window_reduction",),
+        guard="computes them on bytes",
+        hooks=("passes.legalize.windows:running_over_booleans",),
         upstream="none found (searched: reduce_window i1 boolean arith.ori requires the same type)",
-        shown_by="stagec's own lowering writes bytes; `passes` does not rewrite the operation in other programs",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<5xi1>) -> tensor<5xi1> {
+  %z = stablehlo.constant dense<false> : tensor<i1>
+  %0 = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 5>,
+    padding = dense<[[4, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<i1>, %b: tensor<i1>):
+    %1 = stablehlo.or %a, %b : tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) : (tensor<5xi1>, tensor<i1>) -> tensor<5xi1>
+  return %0 : tensor<5xi1>
+}""",
+            (np.array([False, True, False, False, True]),),
+            shows="requires the same type for all operands and results",
+        ),
+    ),
+    Workaround(
+        id="start-of-running-reductions",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE leaves out the initial value of a running reduction, written as `reduce_window`",
+        guard="pads the array with it, unless it changes nothing",
+        hooks=("passes.legalize.windows:pad_before_windows",),
+        upstream="none found (searched: reduce_window cumulative sum init value ignored wrong result); "
+        "https://github.com/iree-org/iree/pull/14938 made running sums an operation of their own",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
+  %z = stablehlo.constant dense<2.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 5>,
+    padding = dense<[[4, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<5xf32>, tensor<f32>) -> tensor<5xf32>
+  return %0 : tensor<5xf32>
+}""",
+            (np.arange(5, dtype=np.float32),),
+        ),
+    ),
+    Workaround(
+        id="convolution-of-complex-numbers",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.CRASH,
+        fault="IREE crashes on convolutions of complex numbers",
+        guard="computes four convolutions of the parts",
+        hooks=("passes.legalize.complexes:convolve_parts_of_complex",),
+        upstream="https://github.com/iree-org/iree/issues/7621 (a crash on a convolution of complex numbers)",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<1x4x5xcomplex<f32>>, %k: tensor<4x2x3xcomplex<f32>>) -> tensor<1x4x5xcomplex<f32>> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {pad = [[1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 2 : i64}
+    : (tensor<1x4x5xcomplex<f32>>, tensor<4x2x3xcomplex<f32>>) -> tensor<1x4x5xcomplex<f32>>
+  return %0 : tensor<1x4x5xcomplex<f32>>
+}""",
+            (np.arange(20).reshape(1, 4, 5).astype(np.complex64), np.full((4, 2, 3), 1 + 2j, np.complex64)),
+        ),
+    ),
+    Workaround(
+        id="windows-over-complex128",
+        backends=("cpu", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.CRASH,
+        fault="IREE cannot fill memory with complex128 numbers, and crashes on windows over a padded array",
+        guard="pads the real and the imaginary parts before",
+        hooks=("passes.legalize.windows:pad_before_windows", "passes.legalize.complexes:pad_parts_of_complex128"),
+        upstream="https://github.com/iree-org/iree/pull/13363 (splats of complex64; complex128 is left out)",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<5xcomplex<f64>>) -> tensor<5xcomplex<f64>> {
+  %z = stablehlo.constant dense<(0.0,0.0)> : tensor<complex<f64>>
+  %0 = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 2>,
+    padding = dense<[[1, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<complex<f64>>, %b: tensor<complex<f64>>):
+    %1 = stablehlo.add %a, %b : tensor<complex<f64>>
+    stablehlo.return %1 : tensor<complex<f64>>
+  }) : (tensor<5xcomplex<f64>>, tensor<complex<f64>>) -> tensor<5xcomplex<f64>>
+  return %0 : tensor<5xcomplex<f64>>
+}""",
+            (np.arange(5).astype(complex),),
+        ),
     ),
     Workaround(
         id="complex-padding",

@@ -1,0 +1,45 @@
+"""Numbers that change nothing where they are combined with others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from passes.match import single_op
+
+Identity = Callable[["np.dtype[Any]"], Any]
+
+
+def _no_summand(dtype: np.dtype[Any]) -> Any:
+    # 0.0 would turn -0.0 into 0.0.
+    return complex(-0.0, -0.0) if dtype.kind == "c" else 0 if dtype.kind in "iu" else -0.0
+
+
+def _extreme(dtype: np.dtype[Any], sign: int) -> Any:
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return info.max if sign > 0 else info.min
+    return sign > 0 if dtype.kind == "b" else sign * np.inf
+
+
+# By the operation, whose second operand it is.
+_IDENTITY: dict[str, Identity] = {
+    "stablehlo.add": _no_summand,
+    "stablehlo.subtract": lambda dtype: 0,
+    "stablehlo.multiply": lambda dtype: 1,
+    "stablehlo.minimum": lambda dtype: _extreme(dtype, 1),
+    "stablehlo.maximum": lambda dtype: _extreme(dtype, -1),
+    "stablehlo.and": lambda dtype: True if dtype.kind == "b" else np.array(-1).astype(dtype),
+    "stablehlo.or": lambda dtype: 0,
+    "stablehlo.xor": lambda dtype: 0,
+}
+
+
+def identity(region: Any) -> Identity | None:
+    """The second operand with which a body of one operation returns the first one, by dtype; None if there is none."""
+    name, block = single_op(region), region.blocks[0]
+    if name is None or block.operations[0].operation.operands[0] != block.arguments[0]:
+        return None
+    return _IDENTITY.get(name)
