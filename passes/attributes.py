@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-import re
 from typing import Any, NamedTuple
 
 import numpy as np
 
-_LIST = re.compile(r"(\w+) = \[([-\d, ]*)\]")
-_NUMBER = re.compile(r"(\w+) = (-?\d+)")
-_WORD = re.compile(r"(\w+)>?$")
+from passes import printed
 
 
 def copied(op: Any) -> dict[str, Any]:
@@ -46,10 +42,7 @@ def text(op: Any, name: str, default: str = "") -> str:
 def word(op: Any, name: str, default: str = "") -> str:
     """The case of an enumeration: `#stablehlo<comparison_direction LT>` gives `LT`."""
     attributes = op.operation.attributes
-    if name not in attributes:
-        return default
-    match = _WORD.search(str(attributes[name]))
-    return match.group(1) if match else default
+    return printed.enumeration(attributes[name]) if name in attributes else default
 
 
 def pairs(op: Any, name: str, rank: int) -> list[tuple[int, int]]:
@@ -65,17 +58,7 @@ def dimension_numbers(op: Any, name: str) -> dict[str, Any]:
 
     Lists come as tuples and numbers as ints.
     """
-    return _fields(str(op.operation.attributes[name]))
-
-
-@functools.lru_cache(maxsize=512)
-def _fields(source: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, items in _LIST.findall(source):
-        found[key] = tuple(int(item) for item in items.split(",") if item.strip())
-    for key, number in _NUMBER.findall(source):
-        found[key] = int(number)
-    return found
+    return printed.dimension_numbers(op.operation.attributes[name])
 
 
 class DotDimensions(NamedTuple):
@@ -114,15 +97,7 @@ class ConvolutionDimensions(NamedTuple):
 
 def convolution_dimensions(op: Any) -> ConvolutionDimensions:
     """The dimension numbers of a `stablehlo.convolution`."""
-    return _convolution(str(op.operation.attributes["dimension_numbers"]))
-
-
-@functools.lru_cache(maxsize=128)
-def _convolution(source: str) -> ConvolutionDimensions:
-    match = re.search(r"\[([^\]]*)\]x\[([^\]]*)\]->\[([^\]]*)\]", source)
-    if match is None:
-        raise ValueError(f"not convolution dimension numbers: {source}")
-    lhs, rhs, out = ([item.strip() for item in group.split(",")] for group in match.groups())
+    lhs, rhs, out = printed.convolution(op.operation.attributes["dimension_numbers"])
 
     def spatial(items: list[str]) -> tuple[int, ...]:
         return tuple(items.index(str(i)) for i in range(len(items) - 2))

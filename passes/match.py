@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import numpy as np
 
-from passes import bindings, operations
+from passes import bindings, operations, printed
 from passes.types import numpy_dtype, spelled
 
 # The ops whose result may repeat one number that `splat_of` knows.
 SPLATS = ("stablehlo.constant", *operations.where(layout=True))
-
-_HEX = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
-_TEXT = re.compile(r"dense<(.*)> : tensor<", re.DOTALL)
-_TOKEN = re.compile(r"[^\s,()\[\]]+")
 
 
 def producer(value: Any, name: str | None = None) -> Any | None:
@@ -105,34 +100,7 @@ def _array_of(op: Any) -> np.ndarray:
     if dtype.kind in "biuf" and dtype.itemsize * 8 >= 8 and dtype.isbuiltin == 1:
         return np.asarray(op.operation.attributes["value"]).astype(dtype, copy=False).reshape(shape)
     # The bindings cannot return complex, bf16 or 4-bit elements: read the text.
-    text = op.operation.get_asm()
-    return parse_dense(text, dtype, shape)
-
-
-def parse_dense(text: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray:
-    """Read MLIR's `dense<...>` form into an array.
-
-    >>> parse_dense("dense<[1.0, 0x7F80]> : tensor<2xbf16>", np.dtype("bfloat16"), (2,))
-    array([1, inf], dtype=bfloat16)
-    """
-    match = _HEX.search(text)
-    if match:
-        flat = np.frombuffer(bytes.fromhex(match.group(1)), dtype)
-        return np.full(shape, flat[0]) if flat.size == 1 else flat.reshape(shape).copy()
-    match = _TEXT.search(text)
-    if match is None:
-        raise ValueError(f"not a dense constant: {text[:80]}")
-    parts = np.dtype({"c": f"f{dtype.itemsize // 2}"}[dtype.kind]) if dtype.kind == "c" else dtype
-    unsigned = np.dtype(f"u{parts.itemsize}")
-
-    def number(token: str) -> Any:
-        if token.startswith("0x") and parts.kind in "fV":
-            return np.array(int(token, 16), unsigned).view(parts)
-        return np.array(float(token) if parts.kind in "fV" else int(token)).astype(parts)
-
-    tokens = _TOKEN.findall(match.group(1))
-    flat = np.array([number(token) for token in tokens], parts).view(dtype)
-    return np.full(shape, flat[0]) if flat.size == 1 else flat.reshape(shape).copy()
+    return printed.dense(op.operation.get_asm(), dtype, shape)
 
 
 def constant_of(value: Any) -> np.ndarray | None:

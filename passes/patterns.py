@@ -21,7 +21,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from passes import bindings, build, guard, operations
+from passes import bindings, build, guard, operations, printed
 from passes.errors import PatternError, caller, message
 from passes.fast_math import FLAGS, FastMath, flags
 
@@ -343,6 +343,4 @@ def _raised(item: Pattern, op: Any, error: Exception) -> PatternError:
 
 def location_text(op: Any) -> str:
     """An op's location as `file.py:12:5`, or empty when it is unknown."""
-    text = str(op.operation.location)
-    match = re.search(r'"([^"]*)":(\d+):(\d+)', text)
-    return f"{match.group(1)}:{match.group(2)}:{match.group(3)}" if match else ""
+    return str(printed.location(op.operation.location) or "")

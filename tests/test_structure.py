@@ -261,6 +261,31 @@ def test_nobody_asks_for_a_backend_by_its_name():
             assert not asked, f"{name}:{node.lineno} compares with {asked[0]!r}: make it an attribute of Backend"
 
 
+# Modules that know of MLIR and use regular expressions, with what they read by them.
+EXPRESSIONS = {
+    "passes.patterns": "addresses in the representations of Python's objects",
+    "passes.printed": "what MLIR prints",
+    "stagec.compiler.cache_directory": "names of files",
+    "stagec.compiler.cache_file": "digests",
+    "stagec.compiler.diagnostics": "messages of the compiler, and names of files",
+    "stagec.compiler.key": "the version of IREE in its package",
+    "stagec.compiler.stages": "names of files",
+    "stagec.foreign.vhlo": "VHLO, whose text belongs to a version; what is unknown is refused",
+    "stagec.lowering.portable": "a version of StableHLO that a user gives",
+    "stagec.lowering.vhlo": "attributes to be written as VHLO; what is unknown is refused",
+}
+
+
+def test_what_mlir_prints_is_read_in_one_module():
+    found = set()
+    for name, path in modules():
+        used = list(imports(path))
+        knows_mlir = name.startswith(("passes", "stagec.compiler", "stagec.lowering", "stagec.foreign"))
+        if "re" in used and (knows_mlir or "passes.bindings" in used or "stagec.compiler.mlir" in used):
+            found.add(name)
+    assert found == set(EXPRESSIONS)
+
+
 NAMES = {name for name, _ in modules()}
 # Modules that functions import, where they are first needed, with the reason. Everything else is imported at the top.
 LAZY = {

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from passes import bindings
+from passes import bindings, printed
 
 ATTRIBUTE = "stagec.plan"
-_PLACE = re.compile(r'"([^"]*)":(\d+)')
 
 
 class Plan:
@@ -44,5 +42,5 @@ def comments(module: Any) -> str:
 
 
 def _at(location: Any) -> str:
-    found = _PLACE.search(str(location))
-    return f" ({found[1].rpartition('/')[2]}:{found[2]})" if found else ""
+    found = printed.location(location)
+    return f" ({found.file.rpartition('/')[2]}:{found.line})" if found else ""

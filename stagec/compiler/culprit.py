@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib
 import pathlib
-import re
 from typing import Any
 
+from passes import printed
 from passes.match import operations_in
 from passes.operations import TABLE
 from stagec.backends import Target
@@ -44,8 +44,8 @@ def search(source: bytes, target: Target, path: str) -> None:
 def found(path: str, crash: str) -> Diagnostic:
     """What `search` wrote before it crashed: the crash, with the operation and the user's line."""
     name, _, location = pathlib.Path(path).read_text(encoding="utf-8").partition("\n")
-    line = re.search(r'"([^"]+\.py)":(\d+)', location)
-    file, number = (line[1], int(line[2])) if line else ("", 0)
+    line = printed.location(location)
+    file, number = (line.file, line.line) if line and line.file.endswith(".py") else ("", 0)
     return Diagnostic("error", f"{crash} on {name}", file, number)
 
 

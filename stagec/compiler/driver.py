@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from passes.attributes import dot_dimensions
-from passes.match import operations_in
+from passes.match import operations_in, splat_of
+from passes.patterns import location_text
 from stagec.backends import Target
 from stagec.compiler import diagnostics as diag, direct, lanes, log, phase_workarounds, rare
 from stagec.compiler.diagnostics import Attempt, Diagnostic
@@ -284,10 +285,9 @@ def _check_constant(operation: Any, source: bytes, name: str, options: CompileOp
     type_text = str(operation.results[0].type)
     if "complex<f64>" not in type_text:
         return
-    # A splat prints as dense<(re,im)>; the bindings cannot read a complex attribute otherwise.
-    if "dense<(" in operation.get_asm(large_elements_limit=16):
+    if splat_of(operation.results[0]) is not None:
         return
-    line = diag.parse(2, str(operation.location).removeprefix("loc(").removesuffix(")").replace('"', "") + ": ")
+    line = diag.parse(2, f"{location_text(operation)}: ")
     raise CompileError(
         message(
             f"{name} was not compiled: it holds a complex128 constant of several values, which ends the compiler",

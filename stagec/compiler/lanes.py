@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from passes import printed
 from passes.match import operations_in
 from stagec.compiler.mlir import ir
 
@@ -13,6 +14,8 @@ _NOT_ELEMENTWISE = tuple(
     for name in "mlir. load store call inline_asm extractelement insertelement shufflevector intr.vector "
     "intr.masked atomicrmw cmpxchg".split()
 )
+# The name of the backend in the compiler.
+_AMD = "rocm"
 
 
 def scalarize(module: Any) -> int:
@@ -27,7 +30,8 @@ def scalarize(module: Any) -> int:
     Returns:
       The number of operations replaced.
     """
-    kernels = [v for v in operations_in(module, "hal.executable.variant") if '"rocm"' in str(v.attributes["target"])]
+    variants = operations_in(module, "hal.executable.variant")
+    kernels = [v for v in variants if printed.executable_target(v.attributes["target"]).backend == _AMD]
     # The scalar that each vector is made of.
     scalars: dict[Any, Any] = {}
     found = [op for kernel in kernels for op in operations_in(kernel) if _is_elementwise(op)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from passes import printed
 from passes.match import operations_in
 from stagec.backends import Target
 from stagec.compiler.mlir import ir
@@ -130,8 +131,10 @@ def inline_lookups(module: Any) -> int:
     """
     count = 0
     for function in operations_in(module, "func.func"):
-        info = str(function.attributes["translation_info"]) if "translation_info" in function.attributes else ""
-        nests = operations_in(function, "linalg.generic") if "#iree_cpu" in info else []
+        if "translation_info" not in function.attributes:
+            continue
+        dialect = printed.pipeline_dialect(function.attributes["translation_info"])
+        nests = operations_in(function, "linalg.generic") if dialect == "iree_cpu" else []
         for op in nests if len(nests) > 1 else ():
             if len(op.attributes["iterator_types"]) == 0 and operations_in(op, "tensor.extract"):
                 _inline(op)

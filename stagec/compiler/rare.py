@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from passes import printed
 from passes.legalize.angles import RARE_FROM
 from passes.match import operations_in
 from stagec.compiler.mlir import ir
@@ -38,9 +39,8 @@ def branch(module: Any) -> int:
     Returns:
       How many choices became branches.
     """
-    kernels = [
-        v for v in operations_in(module, "hal.executable.variant") if '"llvm-cpu"' in str(v.attributes["target"])
-    ]
+    variants = operations_in(module, "hal.executable.variant")
+    kernels = [v for v in variants if printed.executable_target(v.attributes["target"]).backend == "llvm-cpu"]
     bounds = [c.result for kernel in kernels for c in operations_in(kernel, "llvm.mlir.constant") if _is_bound(c)]
     names = (f"rarely_{i}" for i in itertools.count())
     known: dict[tuple[Any, str], str] = {}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from passes import attributes as attrs
 from stagec import lax, numpy as snp, random
 from stagec.foreign.site import Site, Value, rule
 
@@ -79,21 +79,14 @@ def _convolved(site: Site, x: Value, kernel: Value, padding: list[tuple[int, int
     )
 
 
-_CONVOLUTION = re.compile(r"\[([^\]]*)\]x\[([^\]]*)\]->\[([^\]]*)\]")
-
-
 def _convolution_numbers(site: Site) -> Any:
-    """`[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]` as axes: batch or output features, features, then space."""
-    printed = str(site.op.attributes["dimension_numbers"])
-    found = _CONVOLUTION.search(printed)
-    if found is None:
-        raise site.refusal(f"has dimension numbers that are not understood: {printed}")
-    specs = []
-    for text, (first, second) in zip(found.groups(), (("b", "f"), ("o", "i"), ("b", "f"))):
-        names = [name.strip() for name in text.split(",")]
-        space = [names.index(str(i)) for i in range(len(names) - 2)]
-        specs.append((names.index(first), names.index(second), *space))
-    return lax.ConvDimensionNumbers(*specs)
+    """The dimensions as axes: batch or output features, features, then space."""
+    d = attrs.convolution_dimensions(site.op)
+    return lax.ConvDimensionNumbers(
+        (d.lhs_batch, d.lhs_feature, *d.lhs_spatial),
+        (d.rhs_output, d.rhs_input, *d.rhs_spatial),
+        (d.out_batch, d.out_feature, *d.out_spatial),
+    )
 
 
 @rule("fft")

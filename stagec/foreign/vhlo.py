@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import bindings
+from passes import bindings, printed
 from stagec.foreign.site import refuse
 
 _VERSION = re.compile(r"_v\d+$")
@@ -91,8 +91,8 @@ class _Writer:
 
 
 def _location(location: Any) -> str:
-    found = re.search(r'"([^"\\]*)":(\d+):(\d+)', str(location))
-    return f'loc("{found[1]}":{found[2]}:{found[3]})' if found else "loc(unknown)"
+    found = printed.location(location)
+    return f'loc("{found.file}":{found.line}:{found.column})' if found else "loc(unknown)"
 
 
 class _Unknown(Exception):

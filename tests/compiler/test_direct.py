@@ -1,6 +1,7 @@
 """The short way through the compiler: the same results as the long one, or the long one."""
 
 import random
+import re
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from guarded import guarded
 
 import stagec
 import stagec.numpy as snp
-from passes import bindings
+from passes import bindings, printed
 from stagec import lax
 from stagec.backends import Target
 from stagec.compiler import build, direct, driver, log, session
@@ -378,3 +379,11 @@ def test_a_program_of_kernels_has_one_session_of_the_compiler(monkeypatch):
         monkeypatch.setattr(session.api(), "Session", lambda: made.append(sessions()) or made[-1])
         lowered.compile()
     assert len(made) == 1
+
+
+def test_a_target_printed_in_another_form_is_an_error_and_no_detour(monkeypatch):
+    monkeypatch.setattr(printed, "_TARGET", re.compile("#hal.executable.other"))
+    library._description.cache_clear()
+    with stagec.config.override(enable_cache=False), pytest.raises(printed.PrintedError, match="executable.target"):
+        stagec.jit(lambda x: snp.exp(x) * 3)(np.ones(5, np.float32))
+    library._description.cache_clear()

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from passes.printed import PrintedError
 from stagec.compiler import log
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.direct import host, library, linker, reading
@@ -54,6 +55,8 @@ def _run(
         output, may_alias = _compiled(session, module, source, flag_set.flags, asynchronous)
     except NotDirectError as error:
         reasons.append(Diagnostic("error", str(error)))
+    except PrintedError:  # the release of the compiler is not the one that stagec knows
+        raise
     except Exception as error:  # a fault of ours, which the long way does not have
         log.event("compile", f"no short way: {type(error).__name__}: {error}")
         reasons.append(Diagnostic("error", "a fault of stagec's"))

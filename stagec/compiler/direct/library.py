@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from passes import bindings
+from passes import bindings, printed
 from passes.kernels.dispatch import NO_PIPELINE
 from passes.match import operations_in
 from stagec.compiler.direct.program import NotDirectError, Program
 from stagec.compiler.invocation import invocation
 
-# What any module has, once it knows its target.
-_TARGET = re.compile(r'#hal\.executable\.target<"llvm-cpu", "embedded-elf-x86_64", \{(.*?)\}>')
 _KEPT = ("cpu", "cpu_features", "data_layout", "native_vector_size", "max_stack_allocation_size", "target_triple")
 
 # A library of so many operations takes as long as one with none.
@@ -63,11 +60,10 @@ def description(flags: tuple[str, ...]) -> str:
 def _description(flags: tuple[str, ...]) -> str:
     with invocation(*flags) as run:
         ok = run.parse(b"module {}") and run.execute(CompileToPhase="preprocessing")
-        found = _TARGET.search(run.text().decode()) if ok else None
-    if found is None:
+        found = printed.executable_target(run.text().decode()) if ok else None
+    if found is None or (found.backend, found.format) != ("llvm-cpu", "embedded-elf-x86_64"):
         return ""
-    fields = dict(re.findall(r'(\w+) = ("[^"]*"|\d+ : i64)', found[1]))
-    return ", ".join(f"{name} = {fields[name]}" for name in _KEPT if name in fields)
+    return ", ".join(f"{name} = {found.attributes[name]}" for name in _KEPT if name in found.attributes)
 
 
 def describe(module: Any, program: Program) -> list[Kernel]:

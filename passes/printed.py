@@ -1,0 +1,228 @@
+"""What MLIR's Python bindings can only print, read from that text: every such reader of the passes and of stagec.
+
+The text is no interface of MLIR, so it may change with a release. Each reader knows the whole form of what it reads,
+and raises `PrintedError` for another one, instead of missing what it looks for.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import re
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from passes.errors import PassError, message
+
+
+class PrintedError(PassError, RuntimeError):
+    """MLIR prints something in another form than this version of stagec reads."""
+
+
+def _refuse(what: str, expected: str, printed: str) -> NoReturn:
+    try:
+        release = importlib.metadata.version("iree-base-compiler")
+    except importlib.metadata.PackageNotFoundError:
+        release = "of unknown version"
+    raise PrintedError(
+        message(
+            f"iree-base-compiler {release} prints {what} in a form that stagec does not read",
+            values=[("expected", expected), ("printed", printed if len(printed) <= 200 else printed[:197] + "...")],
+            fix="install the release that stagec requires, or correct the reader in passes/printed.py",
+        )
+    )
+
+
+_ENUMERATION = re.compile(r"#(?:stablehlo|chlo)<\w+ (\w+)>")
+
+
+def enumeration(attribute: Any) -> str:
+    """The case of an enumeration.
+
+    >>> enumeration("#stablehlo<comparison_direction LT>")
+    'LT'
+    """
+    return _case(str(attribute))
+
+
+@functools.lru_cache(maxsize=256)
+def _case(text: str) -> str:
+    found = _ENUMERATION.fullmatch(text)
+    return found[1] if found else _refuse("an enumeration", "#stablehlo<comparison_direction LT>", text)
+
+
+_NUMBERS = re.compile(r"#(?:stablehlo|chlo)\.(\w+)<(.*)>", re.DOTALL)
+_FIELD = re.compile(r"\s*(\w+) = (?:\[((?:-?\d+(?:, )?)*)\]|(-?\d+))\s*(?:,|$)")
+_DOT = frozenset(f"{side}_{kind}_dimensions" for side in ("lhs", "rhs") for kind in ("batching", "contracting"))
+_FIELDS = {
+    "dot": _DOT,
+    "ragged_dot": _DOT | {"lhs_ragged_dimensions", "rhs_group_dimensions"},
+    "gather": frozenset(
+        "offset_dims collapsed_slice_dims operand_batching_dims start_indices_batching_dims start_index_map "
+        "index_vector_dim".split()
+    ),
+    "scatter": frozenset(
+        "update_window_dims inserted_window_dims input_batching_dims scatter_indices_batching_dims "
+        "scatter_dims_to_operand_dims index_vector_dim".split()
+    ),
+}
+
+
+def dimension_numbers(attribute: Any) -> dict[str, Any]:
+    """The fields of `#stablehlo.dot<...>`, `gather<...>` or `scatter<...>`: lists as tuples; absent ones are missing.
+
+    >>> dimension_numbers("#stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>")
+    {'lhs_contracting_dimensions': (1,), 'rhs_contracting_dimensions': (0,)}
+    """
+    return _fields(str(attribute))
+
+
+@functools.lru_cache(maxsize=512)
+def _fields(text: str) -> dict[str, Any]:
+    found = _NUMBERS.fullmatch(text)
+    rest, fields = (found[2], {}) if found else (text, {})
+    while found and rest:
+        field = _FIELD.match(rest)
+        if field is None or field[1] not in _FIELDS.get(found[1], ()):
+            found = None
+            break
+        listed, number = field[2], field[3]
+        fields[field[1]] = int(number) if listed is None else tuple(int(n) for n in listed.split(", ") if n)
+        rest = rest[field.end() :]
+    if found is None:
+        known = ", ".join(f"{kind}<{', '.join(sorted(names))}>" for kind, names in _FIELDS.items())
+        _refuse("dimension numbers", f"name = number, or name = [numbers], of {known}", text)
+    return fields
+
+
+_CONVOLUTION = re.compile(r"#stablehlo\.conv<\[([^\]]*)\]x\[([^\]]*)\]->\[([^\]]*)\]>")
+
+
+def convolution(attribute: Any) -> tuple[list[str], list[str], list[str]]:
+    """The names of the dimensions of a convolution's operands and of its result.
+
+    >>> convolution("#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>")
+    (['b', '0', 'f'], ['0', 'i', 'o'], ['b', '0', 'f'])
+    """
+    found = _CONVOLUTION.fullmatch(str(attribute))
+    sides = [[name.strip() for name in side.split(",")] for side in found.groups()] if found else []
+    if [_spaceless(side) for side in sides] != [["b", "f"], ["i", "o"], ["b", "f"]]:
+        _refuse("the dimensions of a convolution", "#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>", str(attribute))
+    lhs, rhs, out = sides
+    return lhs, rhs, out
+
+
+def _spaceless(side: list[str]) -> list[str] | None:
+    """The names that are no numbers, sorted; None where the numbers are not 0, 1, ..."""
+    named = sorted(name for name in side if not name.isdigit())
+    spatial = sorted(int(name) for name in side if name.isdigit())
+    return named if spatial == list(range(len(spatial))) else None
+
+
+_HEX = re.compile(r'dense<"0x([0-9A-Fa-f]*)"> : tensor<')
+_DENSE = re.compile(r"dense<([^<>]*)> : tensor<")
+_NUMBER = re.compile(r"[^\s,()\[\]]+")
+
+
+def dense(text: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray:
+    """The elements of `dense<...>` in the text of an attribute, or of an operation with one such attribute.
+
+    >>> dense("dense<[1.0, 0x7F80]> : tensor<2xbf16>", np.dtype("bfloat16"), (2,))
+    array([1, inf], dtype=bfloat16)
+    """
+    size = int(np.prod(shape))
+    try:
+        flat = _elements(text, dtype)
+    except ValueError:  # a number in another form
+        flat = None
+    if flat is None or flat.size not in (size, 1) or (flat.size == 0) != (size == 0):
+        _refuse("a constant", f"dense<one number, or {size} of them> : tensor<...>", text)
+    return np.full(shape, flat[0]) if flat.size == 1 else flat.reshape(shape).copy()
+
+
+def _elements(text: str, dtype: np.dtype[Any]) -> np.ndarray | None:
+    found = _HEX.search(text)
+    if found:
+        return np.frombuffer(bytes.fromhex(found[1]), dtype)
+    found = _DENSE.search(text)
+    if found is None:
+        return None
+    parts = np.dtype({"c": f"f{dtype.itemsize // 2}"}[dtype.kind]) if dtype.kind == "c" else dtype
+    unsigned = np.dtype(f"u{parts.itemsize}")
+
+    def number(token: str) -> Any:
+        if token.startswith("0x") and parts.kind in "fV":
+            return np.array(int(token, 16), unsigned).view(parts)
+        return np.array(float(token) if parts.kind in "fV" else int(token)).astype(parts)
+
+    return np.array([number(token) for token in _NUMBER.findall(found[1])], parts).view(dtype)
+
+
+class Line(NamedTuple):
+    """A place in a file."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+_LINE = re.compile(r'"([^"]*)":(\d+):(\d+)')
+_LOCATION = re.compile(r'loc\((?:"[^"]*"|unknown|callsite|fused(?:<.*?>)?|at|to|[\d:,()\[\]\s])+\)', re.DOTALL)
+
+
+def location(value: Any) -> Line | None:
+    """The first line of a file that a location names, or None where it names none.
+
+    >>> location('loc(callsite("f"("user.py":3:1) at "user.py":9:1))')
+    Line(file='user.py', line=3, column=1)
+    >>> location("loc(unknown)")
+    """
+    text = str(value)
+    found = _LINE.search(text)
+    if found is None and not _LOCATION.fullmatch(text):
+        _refuse("a location", 'loc("file":line:column), loc("name") or loc(unknown)', text)
+    return Line(found[1], int(found[2]), int(found[3])) if found else None
+
+
+class ExecutableTarget(NamedTuple):
+    """What kernels are compiled for: a backend of the compiler, a format of executables, and attributes as texts."""
+
+    backend: str
+    format: str
+    attributes: dict[str, str]
+
+
+_TARGET = re.compile(r'#hal\.executable\.target<"([^"]*)", "([^"]*)"(?:, \{(.*?)\})?>', re.DOTALL)
+_TEXT_OR_INTEGER = re.compile(r'(\w+) = ("[^"]*"|-?\d+ : i\d+)')
+
+
+def executable_target(value: Any) -> ExecutableTarget:
+    """The first `#hal.executable.target<...>` in a text, with those of its attributes that are texts or integers.
+
+    >>> executable_target('#hal.executable.target<"llvm-cpu", "static", {cpu = "generic", size = 8 : i64}>').attributes
+    {'cpu': '"generic"', 'size': '8 : i64'}
+    """
+    text = str(value)
+    found = _TARGET.search(text)
+    if found is None:
+        _refuse("what kernels are compiled for", '#hal.executable.target<"backend", "format", {name = value}>', text)
+    return ExecutableTarget(found[1], found[2], dict(_TEXT_OR_INTEGER.findall(found[3] or "")))
+
+
+_PIPELINE = re.compile(r"#iree_codegen\.translation_info<pipeline = #?(\w+)(?:[ .<>,].*)?", re.DOTALL)
+
+
+def pipeline_dialect(attribute: Any) -> str:
+    """The dialect of the pipeline with which a kernel is compiled, such as `iree_cpu`.
+
+    >>> pipeline_dialect("#iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<Default>>")
+    'iree_cpu'
+    """
+    found = _PIPELINE.fullmatch(str(attribute))
+    if found is None:
+        _refuse("the pipeline of a kernel", "#iree_codegen.translation_info<pipeline = #dialect.name>", str(attribute))
+    return found[1]
