@@ -14,6 +14,7 @@ from passes.legalize import sort_network as network
 from passes.legalize.expressions import Tensor, where
 from passes.legalize.memory import number_along
 from passes.match import dtype_of, is_complex, is_static, producer, shape_of, splat_of
+from passes.numeric.elementwise import order_of_bits
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
@@ -38,8 +39,7 @@ def ordered_bits(x: Tensor, total: bool = False) -> Tensor:
     if not total:
         x = where(x.equals(0), x.like(0), x)
         x = where(x.is_nan(), x.like(float("nan")), x)
-    pattern_ = x.bits()
-    return pattern_ ^ ((pattern_ >> (bits - 1)) & ((1 << (bits - 1)) - 1))
+    return order_of_bits(x.bits())
 
 
 def _dimension(op: Any) -> int:

@@ -237,8 +237,17 @@ def compare(x: Array, y: Array, direction: str, kind: str) -> Array:
 
 def total_order(x: Array) -> Array:
     """Integers that sort as IEEE 754's total order sorts the floats `x`."""
-    bits = x.view(f"i{x.dtype.itemsize}")
-    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+    return order_of_bits(x.view(f"i{x.dtype.itemsize}"))
+
+
+def order_of_bits(bits: Any) -> Any:
+    """Integers in the total order of the floats whose patterns are these signed integers.
+
+    Args:
+      bits: an array, or what has a dtype and the operators of one.
+    """
+    top = bits.dtype.itemsize * 8 - 1
+    return bits ^ ((bits >> bits.dtype.type(top)) & bits.dtype.type((1 << top) - 1))
 
 
 def reduce_precision(x: Array, exponent_bits: int, mantissa_bits: int) -> Array:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from passes.numeric.elementwise import order_of_bits
 from stagec import lax
 from stagec.foreign.site import RULES, Site, Value, rule
 
@@ -130,13 +131,7 @@ def compare(site: Site, x: Value, y: Value) -> Value:
 
 def ordered_bits(x: Value) -> Value:
     """Floats as signed integers whose order is the total order of IEEE 754."""
-    signed = np.dtype(f"int{x.dtype.itemsize * 8}")
-    bits = lax.bitcast_convert_type(x, signed)
-    last = np.asarray(x.dtype.itemsize * 8 - 1, signed)
-    rest = np.asarray(np.iinfo(signed).max, signed)
-    shape = tuple(x.shape)
-    negative = lax.shift_right_arithmetic(bits, lax.full(shape, last, signed))
-    return lax.bitwise_xor(bits, lax.bitwise_and(negative, lax.full(shape, rest, signed)))
+    return order_of_bits(lax.bitcast_convert_type(x, np.dtype(f"int{x.dtype.itemsize * 8}")))
 
 
 @rule("optimization_barrier")
