@@ -31,18 +31,18 @@ from passes.pipeline import Pass, PassOptions
 
 __all__ = ["FORMS", "LEGALIZE", "MEMORY", "PATTERNS_CPU", "PATTERNS_GPU", "PATTERNS_SPIRV"]
 
-# The laws of operations whose form a target does not take. Simplification merges what they write with what surrounds
-# it, so they are applied before it too.
-_ALL_FORMS: list[Pattern] = [
+# The laws of operations whose form a target does not take. They are applied before simplification, which merges what
+# they write with what surrounds it, and again after it.
+_COMMON_FORMS: list[Pattern] = [
     *scatters.PATTERNS,
     *indices.PATTERNS,
     *windows.FORMS,
     *unsigned.FORMS,
     *complexes.FORMS,
 ]
-FORMS_CPU: list[Pattern] = [*sorting.PATTERNS, *_ALL_FORMS]
-FORMS_SPIRV: list[Pattern] = [*sorting.PATTERNS, *_ALL_FORMS]
-FORMS_GPU: list[Pattern] = [*sorting.PATTERNS_GPU, *_ALL_FORMS]
+FORMS_CPU: list[Pattern] = [*sorting.PATTERNS, *_COMMON_FORMS]
+FORMS_SPIRV: list[Pattern] = [*sorting.PATTERNS, *_COMMON_FORMS]
+FORMS_GPU: list[Pattern] = [*sorting.PATTERNS_GPU, *_COMMON_FORMS]
 _FORMS = {"cpu": FORMS_CPU, "spirv": FORMS_SPIRV, "gpu": FORMS_GPU}
 
 _COMMON: list[Pattern] = [

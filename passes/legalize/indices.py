@@ -12,7 +12,7 @@ from passes.match import constant_of, dtype_of, is_static, producer, shape_of, s
 from passes.patterns import Pattern, pattern
 
 # On a gather or a scatter none of whose windows reaches out of the array, or whose other windows go to a spare row.
-IN_RANGE = "in_range"
+IN_RANGE = "stagec.in_range"
 
 
 def signed(indices: Any) -> Any:

@@ -276,7 +276,7 @@ def _optimized(module: Any, options: ProgramOptions, on_pass: Any) -> Any:
     # On the CPU, the driver decides on memory after kernels of our own have been formed.
     pipeline = "values" if target.on.is_host else "default"
     if not options.simplify:
-        pipeline = "legalize, cse" if target.on.is_host else "legalize, memory, cse"
+        pipeline = "forms, legalize, cse" if target.on.is_host else "forms, legalize, memory, cse"
     report = passes.run(module, pipeline, options=settings, extra=options.passes, on_pass=on_pass)
     if options.donated:
         keep_safe_reuse(module, updates=target.on.is_host)

@@ -25,7 +25,7 @@ def scattered(shape, unique=True, put=False):
             scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}> ({{
             ^bb0(%a: tensor<f32>, %b: tensor<f32>):
               {body}stablehlo.return {"%c" if body else "%b"} : tensor<f32>
-          }}) {{in_range}} : (tensor<{whole}xf32>, tensor<4x1xi32>, tensor<{part}xf32>) -> tensor<{whole}xf32>
+          }}) {{stagec.in_range}} : (tensor<{whole}xf32>, tensor<4x1xi32>, tensor<{part}xf32>) -> tensor<{whole}xf32>
           return %0 : tensor<{whole}xf32> }}""",
         bindings.new_context(),
     )
