@@ -11,6 +11,8 @@ from stagec.core.host import LibraryCall
 _QUICK = 1 << 22
 # What the launch of a kernel costs, in element operations.
 _LAUNCH = 1 << 10
+# Operations that read no more of an array than they return.
+_PARTS = ("slice", "dynamic_slice", "gather")
 # What the host waits for, or repeats.
 _HOST = ("cond", "while", "scan", "sort", "top_k", "gcd")
 
@@ -48,8 +50,9 @@ def _of_equation(equation: Equation) -> float:
     if name == "cond":
         return max(inner) + _LAUNCH
     out = sum(v.aval.size for v in equation.outputs)
-    size = max([out] + [a.aval.size for a in equation.inputs])
-    return _LAUNCH + size * _steps(equation, out) + sum(inner)
+    size = out if name in _PARTS else max([out] + [a.aval.size for a in equation.inputs])
+    # Single numbers, such as counters and places, are computed with what else is: each round of a loop is a launch.
+    return (_LAUNCH if size > 1 else 0) + size * _steps(equation, out) + sum(inner)
 
 
 def _steps(equation: Equation, out: int) -> float:

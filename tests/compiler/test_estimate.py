@@ -25,6 +25,7 @@ def of(function, *args):
         (lambda x: x @ x, 1e6, 1.1e6),
         (lambda x: lax.fori_loop(0, 1000, lambda i, x: x + 1, x), 1e7, 2e7),
         (lambda x: stagec.jit(lambda x: x @ x)(x), 1e6, 1.1e6),
+        (lambda x: lax.fori_loop(0, 100, lambda i, y: y.at[i].set(x[i] @ y / x[i, i]), x[0]), 1e5, 1e6),
         (lambda x: lax.cond(x[0, 0] > 0, lambda: x, lambda: x @ x), 1e6, 1.1e6),
         (lambda x: lax.while_loop(lambda x: x[0, 0] < 9, lambda x: x + 1, x), math.inf, math.inf),
         (lambda x: (x[:, :, None] * x[:, None, :]).sum(), 1e6, 1e7),
