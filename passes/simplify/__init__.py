@@ -8,7 +8,18 @@ from typing import Any
 from passes import bindings
 from passes.patterns import apply, selected
 from passes.pipeline import Pass, PassOptions, count_ops, pattern_pass
-from passes.simplify import algebra, casts, commutative, constants, control_flow, fast_math, ranges, reductions, shapes
+from passes.simplify import (
+    algebra,
+    casts,
+    commutative,
+    constants,
+    control_flow,
+    fast_math,
+    loops,
+    ranges,
+    reductions,
+    shapes,
+)
 
 __all__ = [
     "ALGEBRA",
@@ -25,6 +36,7 @@ __all__ = [
 
 LAWS = (
     *control_flow.PATTERNS,
+    *loops.PATTERNS,
     *constants.PATTERNS,
     *algebra.PATTERNS,
     *ranges.PATTERNS,
@@ -74,7 +86,10 @@ CONSTANTS = pattern_pass("constants", constants.PATTERNS, "Fold ops on constants
 SHAPES = pattern_pass("shapes", shapes.PATTERNS, "Exact laws of ops that only move elements.")
 REDUCTIONS = pattern_pass("reductions", reductions.PATTERNS, "Laws of reductions: fewer elements to combine, or none.")
 CASTS = pattern_pass("casts", casts.PATTERNS, "Exact laws of conversions.")
-CONTROL_FLOW = pattern_pass("control_flow", control_flow.PATTERNS, "Take branches that are known.")
+_FLOW = (*control_flow.PATTERNS, *loops.PATTERNS)
+CONTROL_FLOW = pattern_pass(
+    "control_flow", _FLOW, "Laws of choices and loops: branches that are known, state that is not needed."
+)
 CSE = Pass("cse", _cse, "Merge equal ops.")
 DCE = pattern_pass("dce", (), "Drop ops without side effects that nothing reads.")
 SIMPLIFY = Pass("simplify", _simplify, "All of the above, until nothing changes.")

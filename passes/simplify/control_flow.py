@@ -1,74 +1,186 @@
-"""Branches that are known, and loops that never run."""
+"""Branches that are known, that agree, or that choose between values that are there."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from passes import bindings
-from passes.match import SPLATS, splat_of
+from passes import attributes as attrs, bindings, build, operations
+from passes.match import SPLATS, is_static, operations_in, size_of, splat_of, uses, yielded
+from passes.operations import Cost
 from passes.patterns import pattern
+from passes.simplify.regions import has_effects, hoisted, inlined_region, is_function, with_results
+
+# A select reads both of its operands, a choice only one.
+_SELECTED_ELEMENTS = 1 << 16
 
 
-def inline_block(block: Any, arguments: list[Any]) -> list[Any]:
-    """Clone a block's ops at the insertion point and return what it would have yielded."""
-    ir = bindings.ir
-    mapping: list[tuple[Any, Any]] = list(zip(block.arguments, arguments))
-    point = ir.InsertionPoint.current
-    for op in block.operations:
-        operation = op.operation
-        if operation.name == "stablehlo.return":
-            found = dict(mapping)
-            return [found.get(value, value) for value in operation.operands]
-        clone = operation.clone(point).operation
-        for old, new in mapping:
-            _replace_in(clone, old, new)
-        mapping += zip(operation.results, clone.results)
-    raise AssertionError("invariant: a StableHLO region ends in stablehlo.return")
+def _returned(op: Any) -> list[list[Any]]:
+    """What each branch returns."""
+    return [yielded(region.blocks[0]) for region in op.operation.regions]
 
 
-def _replace_in(operation: Any, old: Any, new: Any) -> None:
-    """Replace `old` in an op and in its regions."""
-    operation.replace_uses_of_with(old, new)
-    for region in operation.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                _replace_in(inner.operation, old, new)
-
-
-@pattern("stablehlo.case", "stablehlo.if", of=SPLATS)
+@pattern(*operations.CHOICES, of=SPLATS)
 def known_branch(op: Any) -> Any:
     """case or if with a constant index -> the ops of that branch. Exact."""
     number = splat_of(op.operation.operands[0])
     if number is None:
         return None
-    regions = op.operation.regions
+    count = len(op.operation.regions)
     if op.operation.name == "stablehlo.if":
         index = 0 if bool(number) else 1
     else:
-        index = int(number) if 0 <= int(number) < len(regions) else len(regions) - 1
-    return inline_block(regions[index].blocks[0], [])
+        index = int(number) if 0 <= int(number) < count else count - 1
+    return inlined_region(op, index, [])
 
 
 @pattern("stablehlo.case")
 def single_branch(op: Any) -> Any:
     """case of one branch -> its ops. Exact."""
-    return inline_block(op.operation.regions[0].blocks[0], []) if len(op.operation.regions) == 1 else None
+    return inlined_region(op, 0, []) if len(op.operation.regions) == 1 else None
 
 
-@pattern("stablehlo.while")
-def loop_that_never_runs(op: Any) -> Any:
-    """while whose condition is the constant false -> its initial values. Exact.
+@pattern(*operations.CHOICES)
+def index_inside_branch(op: Any) -> Any:
+    """The index of a choice, read inside a branch -> the constant that selects the branch. Exact.
 
-    The condition's ops run once, for those that call the host.
+    The last branch of a case runs for other indices, too.
     """
-    condition = op.operation.regions[0].blocks[0]
-    last = list(condition.operations)[-1].operation
-    number = splat_of(last.operands[0])
-    if number is None or bool(number):
+    operation = op.operation
+    index = operation.operands[0]
+    is_case = operation.name == "stablehlo.case"
+    known = list(operation.regions)[:-1] if is_case else list(operation.regions)
+    readers = [use.owner.operation for use in index.uses]
+    inside = [n for n, region in enumerate(known) if any(_is_in_region(r, region, operation) for r in readers)]
+    if not inside:
         return None
-    initial = list(op.operation.operands)
-    inline_block(condition, initial)
-    return initial
+    constants = {number: build.full(number if is_case else number == 0, index) for number in inside}
+    copy = operation.clone(bindings.ir.InsertionPoint.current).operation
+    for inner in operations_in(copy):
+        for number, constant in constants.items():
+            if _is_in_region(inner, copy.regions[number], copy):
+                inner.replace_uses_of_with(index, constant)
+    return copy
 
 
-PATTERNS = (known_branch, single_branch, loop_that_never_runs)
+def _is_in_region(inner: Any, region: Any, operation: Any) -> bool:
+    """Whether an op is in a region of an operation, at any depth."""
+    first, block = region.blocks[0], inner.block
+    while block != first:
+        owner = block.owner.operation
+        if owner == operation or owner.name in ("func.func", "builtin.module"):
+            return False
+        block = owner.block
+    return True
+
+
+@pattern(*operations.CHOICES)
+def unused_results(op: Any) -> Any:
+    """case or if, some results of which nothing reads -> one that returns the others. Exact."""
+    results = list(op.operation.results)
+    kept = [i for i, result in enumerate(results) if uses(result) or not is_static(result)]
+    if len(kept) == len(results) or not kept:
+        return None
+    made = dict(zip(kept, with_results(op, kept)))
+    return [made[i] if i in made else build.full(0, result) for i, result in enumerate(results)]
+
+
+@pattern(*operations.CHOICES)
+def equal_results(op: Any) -> Any:
+    """case or if, two results of which are equal in each branch -> one that returns them once. Exact."""
+    columns = list(zip(*_returned(op)))
+    first = {column: i for i, column in reversed(list(enumerate(columns)))}
+    if len(first) == len(columns):
+        return None
+    kept = sorted(first.values())
+    made = dict(zip(kept, with_results(op, kept)))
+    return [made[first[column]] for column in columns]
+
+
+@pattern(*operations.CHOICES)
+def branches_that_agree(op: Any) -> Any:
+    """case or if, all branches of which return the same value from outside -> that value. Exact.
+
+    Branches that call the host still do.
+    """
+    results = op.operation.results
+    columns = [set(column) for column in zip(*_returned(op))]
+    agreed = {i: next(iter(c)) for i, c in enumerate(columns) if len(c) == 1 and uses(results[i])}
+    if not agreed:
+        return None
+    kept = [i for i in range(len(columns)) if i not in agreed]
+    if not kept and any(has_effects(inner) for inner in operations_in(op)):
+        kept = [0]
+    made = dict(zip(kept, with_results(op, kept))) if kept else {}
+    return [agreed[i] if i in agreed else made[i] for i in range(len(columns))]
+
+
+@pattern(*operations.CHOICES)
+def op_of_all_branches(op: Any) -> Any:
+    """An op that each branch computes from the same values -> the op before the choice. Exact: it runs in any case."""
+    blocks = [[o.operation for o in region.blocks[0].operations] for region in op.operation.regions]
+    shared = set.intersection(*({o.name for o in ops if is_function(o)} for ops in blocks))
+    if all(operations.of(name).cost is Cost.FREE for name in shared):
+        return None
+    numbers: dict[Any, int] = {}
+    found = [_numbered(ops, shared, numbers) for ops in blocks]
+    common = set.intersection(*(set(each) for each in found))
+    keys = {result: number for number, at in found[0].items() for result in blocks[0][at].results}
+    wanted: set[int] = set()
+    # An op that takes no code of its own is better made where it is read.
+    for number in sorted(common, reverse=True):
+        made = blocks[0][found[0][number]]
+        if operations.of(made.name).cost is not Cost.FREE or number in wanted:
+            wanted.add(number)
+            wanted.update(keys[value] for value in made.operands if value in keys)
+    if not wanted:
+        return None
+    return hoisted(op, [[each[number] for number in sorted(wanted)] for each in found])
+
+
+def _numbered(ops: list[Any], names: set[str], numbers: dict[Any, int]) -> dict[int, int]:
+    """The places of ops of a branch that depend on nothing else in it, by what they compute.
+
+    Args:
+      numbers: what is known to be computed, as name, attributes, types and operands; added to.
+    """
+    inside = {result for o in ops for result in o.results}
+    known: dict[Any, Any] = {}
+    found: dict[int, int] = {}
+    for place, o in enumerate(ops):
+        if o.name not in names or not is_function(o) or any(v in inside and v not in known for v in o.operands):
+            continue
+        operands = tuple(known.get(v, v) for v in o.operands)
+        types = tuple(result.type for result in o.results)
+        number = numbers.setdefault((o.name, tuple(attrs.copied(o).items()), types, operands), len(numbers))
+        if number not in found:
+            found[number] = place
+            known.update((result, (number, i)) for i, result in enumerate(o.results))
+    return found
+
+
+@pattern(*operations.CHOICES)
+def choice_of_values(op: Any) -> Any:
+    """if or case of two branches without ops -> select. Exact."""
+    regions, results = op.operation.regions, list(op.operation.results)
+    if len(regions) != 2 or not results or not all(map(is_static, results)):
+        return None
+    has_ops = any(len(region.blocks[0].operations) > 1 for region in regions)
+    if has_ops or sum(map(size_of, results)) > _SELECTED_ELEMENTS:
+        return None
+    condition = op.operation.operands[0]
+    if op.operation.name == "stablehlo.case":
+        condition = build.compare(condition, build.full(0, condition), "EQ", "SIGNED")
+    first, second = _returned(op)
+    return [build.select(condition, a, b) for a, b in zip(first, second)]
+
+
+PATTERNS = (
+    known_branch,
+    single_branch,
+    index_inside_branch,
+    unused_results,
+    equal_results,
+    branches_that_agree,
+    op_of_all_branches,
+    choice_of_values,
+)

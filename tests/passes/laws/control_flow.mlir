@@ -13,6 +13,137 @@ func.func @single_branch(%i: tensor<i32>, %x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
+// leaves if
+func.func @index_inside_branch(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = "stablehlo.if"(%p) ({
+    %s = "stablehlo.if"(%p) ({
+      %0 = stablehlo.sine %x : tensor<4xf32>
+      stablehlo.return %0 : tensor<4xf32>
+    }, {
+      stablehlo.return %x : tensor<4xf32>
+    }) : (tensor<i1>) -> tensor<4xf32>
+    stablehlo.return %s : tensor<4xf32>
+  }, {
+    stablehlo.return %x : tensor<4xf32>
+  }) : (tensor<i1>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, case
+func.func @index_inside_branch__of_case(%i: tensor<i32>, %x: tensor<4xi32>) -> tensor<4xi32> {
+  %r = "stablehlo.case"(%i) ({
+    stablehlo.return %x : tensor<4xi32>
+  }, {
+    %0 = stablehlo.broadcast_in_dim %i, dims = [] : (tensor<i32>) -> tensor<4xi32>
+    %1 = stablehlo.add %0, %x : tensor<4xi32>
+    stablehlo.return %1 : tensor<4xi32>
+  }, {
+    %0 = stablehlo.multiply %x, %x : tensor<4xi32>
+    stablehlo.return %0 : tensor<4xi32>
+  }) : (tensor<i32>) -> tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// keeps
+func.func @index_inside_last_branch(%i: tensor<i32>, %x: tensor<4xi32>) -> tensor<4xi32> {
+  %r = "stablehlo.case"(%i) ({
+    stablehlo.return %x : tensor<4xi32>
+  }, {
+    %0 = stablehlo.broadcast_in_dim %i, dims = [] : (tensor<i32>) -> tensor<4xi32>
+    %1 = stablehlo.add %0, %x : tensor<4xi32>
+    stablehlo.return %1 : tensor<4xi32>
+  }) : (tensor<i32>) -> tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// leaves if
+func.func @unused_results(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %r:2 = "stablehlo.if"(%p) ({
+    %0 = stablehlo.sine %x : tensor<4xf32>
+    %1 = stablehlo.cosine %x : tensor<4xf32>
+    stablehlo.return %0, %1 : tensor<4xf32>, tensor<4xf32>
+  }, {
+    stablehlo.return %x, %x : tensor<4xf32>, tensor<4xf32>
+  }) : (tensor<i1>) -> (tensor<4xf32>, tensor<4xf32>)
+  return %r#0 : tensor<4xf32>
+}
+
+// leaves if
+func.func @equal_results(%p: tensor<i1>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %r:2 = "stablehlo.if"(%p) ({
+    %0 = stablehlo.sine %x : tensor<4xf32>
+    stablehlo.return %0, %0 : tensor<4xf32>, tensor<4xf32>
+  }, {
+    stablehlo.return %x, %x : tensor<4xf32>, tensor<4xf32>
+  }) : (tensor<i1>) -> (tensor<4xf32>, tensor<4xf32>)
+  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// leaves if
+func.func @branches_that_agree(%p: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %r:2 = "stablehlo.if"(%p) ({
+    %0 = stablehlo.sine %x : tensor<4xf32>
+    stablehlo.return %0, %y : tensor<4xf32>, tensor<4xf32>
+  }, {
+    stablehlo.return %x, %y : tensor<4xf32>, tensor<4xf32>
+  }) : (tensor<i1>) -> (tensor<4xf32>, tensor<4xf32>)
+  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// leaves sine, if
+func.func @op_of_all_branches(%p: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %r = "stablehlo.if"(%p) ({
+    %0 = stablehlo.sine %x : tensor<4xf32>
+    %1 = stablehlo.add %0, %y : tensor<4xf32>
+    stablehlo.return %1 : tensor<4xf32>
+  }, {
+    %0 = stablehlo.sine %x : tensor<4xf32>
+    %1 = stablehlo.multiply %0, %y : tensor<4xf32>
+    stablehlo.return %1 : tensor<4xf32>
+  }) : (tensor<i1>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// keeps
+func.func @op_of_one_branch_of_three(%i: tensor<i32>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = "stablehlo.case"(%i) ({
+    %0 = stablehlo.sine %x : tensor<4xf32>
+    stablehlo.return %0 : tensor<4xf32>
+  }, {
+    %0 = stablehlo.sine %x : tensor<4xf32>
+    %1 = stablehlo.negate %0 : tensor<4xf32>
+    stablehlo.return %1 : tensor<4xf32>
+  }, {
+    stablehlo.return %x : tensor<4xf32>
+  }) : (tensor<i32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// keeps
+func.func @calls_of_the_host_in_all_branches(%i: tensor<i32>) {
+  "stablehlo.case"(%i) ({
+    stablehlo.custom_call @host() {has_side_effect = true} : () -> ()
+    stablehlo.return
+  }, {
+    stablehlo.custom_call @host() {has_side_effect = true} : () -> ()
+    stablehlo.custom_call @host() {has_side_effect = true} : () -> ()
+    stablehlo.return
+  }) : (tensor<i32>) -> ()
+  return
+}
+
+// leaves select
+func.func @choice_of_values(%p: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %r = "stablehlo.if"(%p) ({ stablehlo.return %x : tensor<4xf32> }, { stablehlo.return %y : tensor<4xf32> }) : (tensor<i1>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, compare, select
+func.func @choice_of_values__of_case(%i: tensor<i32>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %r = "stablehlo.case"(%i) ({ stablehlo.return %x : tensor<4xf32> }, { stablehlo.return %y : tensor<4xf32> }) : (tensor<i32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
 // leaves nothing
 func.func @loop_that_never_runs(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = stablehlo.while(%s = %x) : tensor<4xf32>
@@ -20,4 +151,69 @@ func.func @loop_that_never_runs(%x: tensor<4xf32>) -> tensor<4xf32> {
   stablehlo.return %p : tensor<i1> } do { %n = stablehlo.sine %s : tensor<4xf32>
   stablehlo.return %n : tensor<4xf32> }
   return %r : tensor<4xf32>
+}
+
+// leaves constant, constant, constant, and, while
+func.func @unchanged_state(%n: tensor<i32>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %seven = stablehlo.constant dense<7> : tensor<i32>
+  %m = stablehlo.and %n, %seven : tensor<i32>
+  %r:4 = stablehlo.while(%i = %zero, %l = %m, %s = %x, %c = %y) : tensor<i32>, tensor<i32>, tensor<4xf32>, tensor<4xf32>
+  cond { %p = stablehlo.compare LT, %i, %l : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do { %one = stablehlo.constant dense<1> : tensor<i32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  %t = stablehlo.multiply %s, %c : tensor<4xf32>
+  stablehlo.return %j, %l, %t, %c : tensor<i32>, tensor<i32>, tensor<4xf32>, tensor<4xf32> }
+  return %r#2, %r#3 : tensor<4xf32>, tensor<4xf32>
+}
+
+// leaves constant, constant, constant, while
+func.func @equal_state(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:4 = stablehlo.while(%i = %zero, %k = %zero, %s = %x, %t = %x) : tensor<i32>, tensor<i32>, tensor<4xf32>, tensor<4xf32>
+  cond { %n = stablehlo.constant dense<9> : tensor<i32>
+  %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do { %one = stablehlo.constant dense<1> : tensor<i32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  %l = stablehlo.add %k, %one : tensor<i32>
+  %e = stablehlo.convert %k : (tensor<i32>) -> tensor<f32>
+  %f = stablehlo.broadcast_in_dim %e, dims = [] : (tensor<f32>) -> tensor<4xf32>
+  %0 = stablehlo.add %s, %f : tensor<4xf32>
+  %1 = stablehlo.add %t, %f : tensor<4xf32>
+  stablehlo.return %j, %l, %1, %0 : tensor<i32>, tensor<i32>, tensor<4xf32>, tensor<4xf32> }
+  return %r#2, %r#3 : tensor<4xf32>, tensor<4xf32>
+}
+
+// keeps
+func.func @state_that_parts(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:4 = stablehlo.while(%i = %zero, %a = %x, %b = %x, %c = %x) : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %j = stablehlo.add %i, %one : tensor<i32>
+  %0 = stablehlo.sine %c : tensor<4xf32>
+  stablehlo.return %j, %b, %c, %0 : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32> }
+  return %r#1, %r#2 : tensor<4xf32>, tensor<4xf32>
+}
+
+// leaves constant, constant, constant, constant, while
+func.func @dead_state(%x: tensor<5xf32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %start = stablehlo.constant dense<1.0> : tensor<f32>
+  %stack = stablehlo.constant dense<0.0> : tensor<5xf32>
+  %r:4 = stablehlo.while(%i = %zero, %c = %start, %s = %stack, %t = %stack) : tensor<i32>, tensor<f32>, tensor<5xf32>, tensor<5xf32>
+  cond { %n = stablehlo.constant dense<5> : tensor<i32>
+  %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do { %one = stablehlo.constant dense<1> : tensor<i32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  %y = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<5xf32>, tensor<i32>) -> tensor<1xf32>
+  %e = stablehlo.reshape %y : (tensor<1xf32>) -> tensor<f32>
+  %d = stablehlo.multiply %c, %e : tensor<f32>
+  %u = stablehlo.dynamic_update_slice %s, %y, %i : (tensor<5xf32>, tensor<1xf32>, tensor<i32>) -> tensor<5xf32>
+  %w = stablehlo.multiply %t, %s : tensor<5xf32>
+  %v = stablehlo.dynamic_update_slice %w, %y, %i : (tensor<5xf32>, tensor<1xf32>, tensor<i32>) -> tensor<5xf32>
+  stablehlo.return %j, %d, %u, %v : tensor<i32>, tensor<f32>, tensor<5xf32>, tensor<5xf32> }
+  return %r#1 : tensor<f32>
 }

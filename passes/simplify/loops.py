@@ -1,0 +1,129 @@
+"""State of loops that nothing reads, that never changes, or that equals other state; loops that hardly run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from passes import bindings
+from passes.match import before_barriers, operations_in, outside, splat_of, uses, yielded
+from passes.operations import CHOICES
+from passes.patterns import pattern
+from passes.simplify.regions import Congruence, has_effects, inlined_region, without_state
+
+_LOOP = "stablehlo.while"
+
+
+@pattern(_LOOP)
+def loop_that_never_runs(op: Any) -> Any:
+    """while whose condition is false at once -> its initial values. Exact.
+
+    The condition's ops run once, for those that call the host.
+    """
+    condition = op.operation.regions[0].blocks[0]
+    number = splat_of(yielded(condition)[0])
+    if number is None or bool(number):
+        return None
+    initial = list(op.operation.operands)
+    inlined_region(op, 0, initial)
+    return initial
+
+
+@pattern(_LOOP)
+def unchanged_state(op: Any) -> Any:
+    """State that the body returns as it was -> its initial value. Exact."""
+    body = op.operation.regions[1].blocks[0]
+    columns = zip(op.operation.operands, body.arguments, yielded(body))
+    instead = {i: initial for i, (initial, argument, value) in enumerate(columns) if value in (argument, initial)}
+    return without_state(op, instead) if 0 < len(instead) < len(op.operation.operands) else None
+
+
+@pattern(_LOOP)
+def equal_state(op: Any) -> Any:
+    """Two parts of a loop's state that begin equal and are updated alike -> one. Exact.
+
+    They are taken to be equal until the update of one is found to differ from that of the other.
+    """
+    initial = [before_barriers(value) for value in op.operation.operands]
+    if len(set(initial)) == len(initial):
+        return None
+    body = op.operation.regions[1].blocks[0]
+    arguments, updates = list(body.arguments), yielded(body)
+    classes: dict[Any, list[int]] = {}
+    for i, value in enumerate(initial):
+        classes.setdefault(value, []).append(i)
+    groups: list[list[int]] = []
+    found = list(classes.values())
+    while len(found) != len(groups):
+        groups, found = found, []
+        same = Congruence({(arguments[i], arguments[j]) for group in groups for i in group for j in group})
+        for group in groups:
+            parts: list[list[int]] = []
+            for i in group:
+                part = next((p for p in parts if same(updates[p[0]], updates[i])), None)
+                parts.append([i]) if part is None else part.append(i)
+            found += parts
+    instead = {i: group[0] for group in found for i in group[1:]}
+    return without_state(op, instead) if instead else None
+
+
+@pattern(_LOOP)
+def dead_state(op: Any) -> Any:
+    """State that is read for nothing but its own update -> none. Exact.
+
+    Neither the results that are read, nor the condition, nor calls of the host depend on it.
+    """
+    operation = op.operation
+    arguments, unread = list(operation.regions[0].blocks[0].arguments), []
+    for i, result in enumerate(operation.results):
+        if not uses(result) and not uses(arguments[i]):
+            unread.append(i)
+    if not unread:
+        return None
+    needed = _needed(operation)
+    dead = [i for i in unread if operation.results[i] not in needed]
+    if not dead or len(dead) == len(arguments):
+        return None
+    return without_state(op, {i: operation.operands[i] for i in dead})
+
+
+def _needed(loop: Any) -> set[Any]:
+    """The values of a loop that its effects, its condition, and its results that are read depend on."""
+    inside = [loop, *operations_in(loop)]
+    made = {result for op in inside for result in op.results}
+    found: set[Any] = set()
+    stack: list[Any] = []
+
+    def need(*values: Any) -> None:
+        new = [value for value in values if value not in found]
+        found.update(new)
+        stack.extend(new)
+
+    def reach(op: Any) -> None:
+        """What decides whether an op runs."""
+        while op != loop:
+            op = op.parent.operation
+            need(*(yielded(op.regions[0].blocks[0]) if op.name == _LOOP else op.operands if op.name in CHOICES else ()))
+
+    need(*(result for result in loop.results if uses(result)), *yielded(loop.regions[0].blocks[0]))
+    for op in inside:
+        if has_effects(op):
+            need(*op.operands, *outside(op))
+            reach(op)
+    while stack:
+        value = stack.pop()
+        owner = value.owner
+        if isinstance(owner, bindings.ir.Block):
+            if owner.owner.operation.name == _LOOP:
+                need(owner.owner.operation.results[value.arg_number])
+        elif value in made:
+            op, i = owner.operation, value.result_number
+            if op.name == _LOOP:
+                need(op.operands[i], yielded(op.regions[1].blocks[0])[i], *yielded(op.regions[0].blocks[0]))
+            elif op.name in CHOICES:
+                need(op.operands[0], *(yielded(region.blocks[0])[i] for region in op.regions))
+            else:
+                need(*op.operands, *outside(op))
+    return found
+
+
+PATTERNS = (loop_that_never_runs, unchanged_state, equal_state, dead_state)
