@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stagec import lax
+from passes import bindings
+from stagec import lax, numpy as snp
 from stagec.foreign.site import Site, Value, rule
 
 TARGETS: dict[str, Callable[..., Any]] = {}
@@ -30,7 +31,8 @@ def _custom_call(site: Site, *operands: Value) -> Any:
     return found(site, *operands)
 
 
-@target("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "LayoutConstraint")
+@target("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "xla.sdy.FuncResultSharding")
+@target("annotate_device_placement", "LayoutConstraint")
 def _same(site: Site, *operands: Value) -> list[Value]:
     return list(operands)
 
@@ -39,6 +41,28 @@ def _same(site: Site, *operands: Value) -> list[Value]:
 def _top_k(site: Site, x: Value) -> list[Value]:
     values, places = lax.top_k(x, site.shape()[-1])
     return [values, lax.convert_element_type(places, site.dtype(1))]
+
+
+@target("stablehlo.dynamic_top_k")
+def _dynamic_top_k(site: Site, x: Value, count: Value) -> list[Value]:
+    values, places = lax.top_k(x, int(site.known(count, "count")))
+    return [values, lax.convert_element_type(places, site.dtype(1))]
+
+
+@target("ApproxTopK")
+def _approximate_top_k(site: Site, x: Value, places: Value, *initial: Value) -> list[Value]:
+    """The exact largest or smallest elements, which any recall allows, and what stands at their places."""
+    options = bindings.ir.DictAttr(site.op.attributes["mhlo.backend_config"])
+    axis = int(options["reduction_dim"].value)
+    count = int(options["top_k"].value)
+    if site.shape()[axis] != count:
+        raise site.refusal("returns more candidates than asked for", "aggregate to the top k in the call")
+    comparator = site.op.attributes["called_computations"][0].value
+    descending = site.compares(comparator) == "GT"
+    keys = x if descending else lax.neg(x)
+    _, order = lax.top_k(snp.moveaxis(keys, axis, -1), count)
+    order = snp.moveaxis(order, -1, axis)
+    return [snp.take_along_axis(v, order, axis) for v in (x, places)]
 
 
 @target("shape_assertion")

@@ -114,7 +114,7 @@ def _convert(site: Site, x: Value) -> Value:
 
 @rule("bitcast_convert")
 def _bitcast_convert(site: Site, x: Value) -> Value:
-    return lax.bitcast_convert_type(x, site.dtype())
+    return x if x.dtype == site.dtype() else lax.bitcast_convert_type(x, site.dtype())
 
 
 @rule("reduce_precision")

@@ -75,7 +75,7 @@ class Imported:
 
     def __init__(self, found: source.Source, function: str) -> None:
         self._source = found
-        replay = Replay(found.module)
+        replay = Replay(found.module, found.name)
         if function not in replay.functions:
             names = ", ".join(replay.functions) or "none"
             raise location.error(

@@ -58,8 +58,10 @@ def _unused(site: Site, index: int) -> Value:
 def _potrf(site: Site, a: Value) -> list[Value]:
     lower = _letter(site, "uplo") == "L"
     factor = linalg.cholesky(hermitian(a, lower=lower), symmetrize_input=False)
-    factor = factor if lower else adjoint(factor)
-    return [factor, _failed(site, 1, factor)]
+    info = _failed(site, 1, factor)
+    # LAPACK leaves the other triangle as it is.
+    factor, rest = (factor, snp.triu(a, 1)) if lower else (adjoint(factor), snp.tril(a, -1))
+    return [lax.add(factor, rest), info]
 
 
 @routine("getrf")

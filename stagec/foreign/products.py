@@ -118,7 +118,9 @@ def adjoint(x: Value) -> Value:
 @rule("triangular_solve")
 def _triangular_solve(site: Site, a: Value, b: Value) -> Value:
     transpose = site.word("transpose_a")
-    return lax.linalg.triangular_solve(
+    if a.dtype.itemsize == 2:
+        a, b = (lax.convert_element_type(v, np.float32) for v in (a, b))
+    solved = lax.linalg.triangular_solve(
         a,
         b,
         left_side=site.boolean("left_side"),
@@ -127,6 +129,7 @@ def _triangular_solve(site: Site, a: Value, b: Value) -> Value:
         conjugate_a=transpose == "ADJOINT",
         unit_diagonal=site.boolean("unit_diagonal"),
     )
+    return lax.convert_element_type(solved, site.dtype())
 
 
 @rule("chlo.ragged_dot")

@@ -10,6 +10,9 @@ import numpy as np
 from passes import match
 from passes.errors import InterpretError
 from passes.numeric.interpreter import evaluate
+from passes.patterns import location_text
+from stagec.core import location
+from stagec.core.location import Location
 from stagec.foreign.site import RULES, Site, Value, refuse
 
 # Shapes and the like are computed while tracing; larger arrays are left to the program.
@@ -27,10 +30,13 @@ class Replay:
 
     Args:
       module: an `ir.Module` in StableHLO.
+      name: how messages call it.
     """
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, name: str = "the module") -> None:
         self.functions: dict[str, Any] = dict(match.functions(module))
+        self._name = name
+        self._places: dict[str, Location] = {}
 
     def call(self, name: str, values: Sequence[Value]) -> list[Value]:
         """Run a function of the module.
@@ -61,6 +67,22 @@ class Replay:
         return env[value]
 
     def _results(self, op: Any, operands: list[Value], env: dict[Any, Value]) -> list[Value]:
+        before = location.ambient.location
+        location.ambient.location = self._place(op) or before
+        try:
+            return self._recorded(op, operands, env)
+        finally:
+            location.ambient.location = before
+
+    def _place(self, op: Any) -> Location | None:
+        """The line of an operation, in the module's text or in what it was made from; None if it is not known."""
+        text = location_text(op)
+        if text and text not in self._places:
+            file, line, _ = text.rsplit(":", 2)
+            self._places[text] = Location(self._name if file == "-" else file, int(line), "StableHLO")
+        return self._places.get(text)
+
+    def _recorded(self, op: Any, operands: list[Value], env: dict[Any, Value]) -> list[Value]:
         known = _folded(op, operands)
         if known is not None:
             return known

@@ -69,6 +69,11 @@ class Site:
         found: list[Value] = self._replay.call(name, values)
         return found
 
+    def compares(self, name: str) -> str:
+        """The direction of the comparison that a function of the module returns."""
+        block = self._replay.functions[name].regions[0].blocks[0]
+        return attrs.word(list(block.operations)[-1].operation.operands[0].owner, "comparison_direction")
+
     def ints(self, name: str, default: tuple[int, ...] = ()) -> tuple[int, ...]:
         return attrs.ints(self.op, name, default)
 

@@ -40,10 +40,11 @@ def read(given: Any) -> Source:
       ArtifactError: it is none of these, or damaged.
       FileNotFoundError: there is no such file.
     """
-    name = "the module"
+    name, path = "the module", ""
     if isinstance(given, os.PathLike) or (isinstance(given, str) and "\n" not in given and "(" not in given):
-        name = os.path.basename(os.fspath(given))
-        with open(given, "rb") as file:
+        path = os.fspath(given)
+        name = os.path.basename(path)
+        with open(path, "rb") as file:
             given = file.read()
     if isinstance(given, (bytearray, memoryview)):
         given = bytes(given)
@@ -56,10 +57,10 @@ def read(given: Any) -> Source:
     if isinstance(given, bytes) and not given.startswith(_BYTECODE):
         exported = jax_export.read(given, name)
         given = given.decode("utf-8", "replace") if exported is None else exported.module
-    return Source(_parsed(given, name), name, exported)
+    return Source(_parsed(given, name, path), name, exported)
 
 
-def _parsed(given: str | bytes, name: str) -> Any:
+def _parsed(given: str | bytes, name: str, path: str) -> Any:
     context = bindings.new_context()
     # Attributes of other dialects may stand in a module; their operations are refused one by one.
     context.allow_unregistered_dialects = True
@@ -69,7 +70,12 @@ def _parsed(given: str | bytes, name: str) -> Any:
             fault = trial.fault(given)
             if fault:
                 raise _unreadable(name, fault)
-        module = bindings.ir.Module.parse(given, context)
+            module = bindings.ir.Module.parse(given, context)
+        elif path:
+            # Operations then know the file, besides their lines.
+            module = bindings.ir.Module.parseFile(path, context)
+        else:
+            module = bindings.ir.Module.parse(given, context)
     except (bindings.ir.MLIRError, Damaged) as error:
         raise _unreadable(name, str(error)) from None
     if any(op.operation.name.startswith("vhlo.") for op in module.body.operations):

@@ -16,6 +16,8 @@ import numpy as np
 from passes import bindings, printed
 from stagec.foreign.site import refuse
 
+# Declarations of devices, and values as they lie on them, for attributes that are left out.
+_OF_DEVICES = ("sdy.mesh", "sdy.sharding_constraint", "builtin.unrealized_conversion_cast")
 _VERSION = re.compile(r"_v\d+$")
 
 
@@ -47,7 +49,12 @@ class _Writer:
 
     def operations(self, block: Any, parent: str) -> None:
         for op in block.operations:
-            self._operation(op.operation, parent)
+            op = op.operation
+            if op.name in _OF_DEVICES:
+                # What leads to it and from it keeps its value.
+                self._names.update((result, self._name(op.operands[0])) for result in op.results)
+            else:
+                self._operation(op, parent)
 
     def _name(self, value: Any) -> str:
         return self._names.setdefault(value, f"%v{len(self._names)}")
@@ -150,6 +157,8 @@ def _attributes(op: str, given: dict[str, str], read: Callable[[str], str | None
     """The attributes of an operation, in StableHLO's terms."""
     found: dict[str, str] = {}
     given = {k: v for k, v in given.items() if k not in _LEFT_OUT and not _EMPTY.match(v)}
+    if op == "func" and read(given.get("sym_visibility", "")) == '""':
+        del given["sym_visibility"]
     if op == "dot_general":
         given = {k: v for k, v in given.items() if k not in _ALGORITHM}
     if op in _GROUPS:
@@ -167,7 +176,9 @@ def _attributes(op: str, given: dict[str, str], read: Callable[[str], str | None
         if name == "value":
             value = read(text)
         elif name in _SYMBOLS:
-            value = "@" + str(read(text))
+            value = f"@{read(text)}"
+        elif name == "called_computations":
+            value = str(read(text)).replace('"', '@"', 1).replace(', "', ', @"')
         elif name == "api_version":
             value = f"{_INTERFACES[_Reader(text).word()]} : i32"
         else:

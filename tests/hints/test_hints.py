@@ -141,6 +141,7 @@ ELSEWHERE = {
     "convert it with `astype`, or reshape it": "foreign/test_foreign_operations.py",
     "export it for one": "foreign/test_damaged_modules.py",
     "export a function of tuples, lists and dictionaries": "foreign/test_damaged_modules.py",
+    "aggregate to the top k in the call": "foreign/test_module_forms.py",
     "give it a static shape": "foreign/test_foreign_operations.py",
     "make it a constant in the module": "foreign/test_foreign_operations.py",
     "serialize for version .* or a newer one": "foreign/test_portable_artifacts.py",
