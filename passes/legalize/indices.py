@@ -87,4 +87,15 @@ def gather_within_array(op: Any) -> Any:
     return made
 
 
-PATTERNS: list[Pattern] = [gather_within_array]
+@pattern("stablehlo.dynamic_gather")
+def gather_of_known_size(op: Any) -> Any:
+    """A dynamic_gather of windows whose size is known -> gather. Exact."""
+    operand, indices, sizes = op.operation.operands
+    known = constant_of(sizes)
+    if known is None or not is_static(op.operation.results[0]):
+        return None
+    attributes = {**attrs.copied(op), "slice_sizes": build.i64_array(known.tolist())}
+    return build.op("stablehlo.gather", [operand, indices], op.operation.results[0].type, attributes=attributes)
+
+
+PATTERNS: list[Pattern] = [gather_of_known_size, gather_within_array]

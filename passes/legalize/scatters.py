@@ -17,7 +17,7 @@ from passes.legalize.indices import IN_RANGE
 from passes.legalize.memory import number_along
 from passes.match import dtype_of, is_static, shape_of
 from passes.patterns import Pattern, pattern
-from passes.types import tensor_type
+from passes.types import numpy_dtype, tensor_type
 
 _NUMBERS = "scatter_dimension_numbers"
 _ROWS = (
@@ -126,6 +126,55 @@ def scatter_rows(op: Any) -> Any:
     return build.transpose(found, [moved.index(axis) for axis in range(len(shape))])
 
 
+@pattern("stablehlo.scatter")
+def scatter_each_array(op: Any) -> Any:
+    """A scatter of several arrays as one for each, where none of them decides on another. Exact.
+
+    IREE takes one array only.
+    """
+    operation = op.operation
+    count = len(operation.results)
+    if count == 1:
+        return None
+    operands, block = list(operation.operands), operation.regions[0].blocks[0]
+    returned = list(list(block.operations)[-1].operation.operands)
+    needed = [_arguments(block, value) for value in returned]
+    if any(found is None or not found <= {k, count + k} for k, found in enumerate(needed)):
+        return None
+    results = []
+    for k in range(count):
+        old, new = operands[k], operands[count + 1 + k]
+        made = build.op(
+            "stablehlo.scatter", [old, operands[count], new], old.type, attributes=attrs.copied(op), regions=1
+        )
+
+        def body(a: Any, b: Any, k: int = k) -> Any:
+            # What the other arrays have does not matter: it is dead.
+            scalars = [value.type for value in block.arguments]
+            others = [build.constant(np.zeros((), numpy_dtype(type_.element_type))) for type_ in scalars]
+            others[k], others[count + k] = a, b
+            return build.inlined(operation.clone(ip=False).regions[0].blocks[0], others)[k]
+
+        build.unary_region(made, 0, [tensor_type((), old.type.element_type)] * 2, body)
+        results.append(made.results[0])
+    return results
+
+
+def _arguments(block: Any, value: Any) -> set[int] | None:
+    """The arguments of a block that a value is computed from, by their numbers; None if that is not seen."""
+    if value.owner == block:
+        return {value.arg_number}
+    if isinstance(value.owner, bindings.ir.Block) or len(value.owner.operation.regions):
+        return None
+    found: set[int] = set()
+    for operand in value.owner.operation.operands:
+        inner = _arguments(block, operand)
+        if inner is None:
+            return None
+        found |= inner
+    return found
+
+
 def _row_numbers(
     indices: Any,
     rows: Sequence[int],
@@ -202,5 +251,5 @@ def _puts(region: Any) -> bool:
     return block.operations[0].operation.operands[0] == block.arguments[1]
 
 
-PATTERNS: list[Pattern] = [scatter_rows]
+PATTERNS: list[Pattern] = [scatter_each_array, scatter_rows]
 PATTERNS_GPU: list[Pattern] = [scatter_pairs]

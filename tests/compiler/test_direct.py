@@ -384,6 +384,9 @@ def test_a_program_of_kernels_has_one_session_of_the_compiler(monkeypatch):
 def test_a_target_printed_in_another_form_is_an_error_and_no_detour(monkeypatch):
     monkeypatch.setattr(printed, "_TARGET", re.compile("#hal.executable.other"))
     library._description.cache_clear()
-    with stagec.config.override(enable_cache=False), pytest.raises(printed.PrintedError, match="what kernels are compiled for"):
+    with (
+        stagec.config.override(enable_cache=False),
+        pytest.raises(printed.PrintedError, match="what kernels are compiled for"),
+    ):
         stagec.jit(lambda x: snp.exp(x) * 3)(np.ones(5, np.float32))
     library._description.cache_clear()

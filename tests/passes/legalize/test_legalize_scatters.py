@@ -245,3 +245,44 @@ def test_promised_places_are_not_shared_with_windows_that_are_left_out():
     module = bindings.ir.Module.parse(text, bindings.new_context())
     passes.run(module, "forms")
     assert "tensor<7x1xf32>" in str(module)  # with a spare row
+
+
+TWO = """
+func.func @main(%x: tensor<8xf32>, %y: tensor<8xi32>, %i: tensor<3x1xi32>, %u: tensor<3xf32>, %v: tensor<3xi32>)
+    -> (tensor<8xf32>, tensor<8xi32>) {
+  %0:2 = "stablehlo.scatter"(%x, %y, %i, %u, %v) <{scatter_dimension_numbers = #stablehlo.scatter<
+    inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<i32>, %c: tensor<f32>, %d: tensor<i32>):
+    %1 = stablehlo.add %a, %c : tensor<f32>
+    stablehlo.return %1, %d : tensor<f32>, tensor<i32>
+  }) : (tensor<8xf32>, tensor<8xi32>, tensor<3x1xi32>, tensor<3xf32>, tensor<3xi32>) -> (tensor<8xf32>, tensor<8xi32>)
+  return %0#0, %0#1 : tensor<8xf32>, tensor<8xi32>
+}"""
+
+
+def test_two_arrays_are_scattered_one_after_the_other():
+    x, places = np.arange(8, dtype=np.float32), np.array([[1], [99], [2]], np.int32)
+    program = Program(TWO, (x, x.astype(np.int32), places, np.ones(3, np.float32), np.array([5, 6, 7], np.int32)))
+    assert reproduce.outcome(program, reproduce.compiled_with_workarounds) == reproduce.RIGHT
+
+
+def test_arrays_that_decide_on_each_other_stay_together():
+    text = TWO.replace(
+        "stablehlo.return %1, %d", "%2 = stablehlo.convert %c : (tensor<f32>) -> tensor<i32>\nstablehlo.return %1, %2"
+    )
+    module = bindings.ir.Module.parse(text, bindings.new_context())
+    assert passes.run(module, "forms").hits == {}
+
+
+def test_a_dynamic_gather_of_known_size_is_within_the_array():
+    text = """
+func.func @main(%x: tensor<8xf32>, %i: tensor<3x1xi32>) -> tensor<3xf32> {
+  %s = stablehlo.constant dense<1> : tensor<1xi32>
+  %0 = "stablehlo.dynamic_gather"(%x, %i, %s) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0],
+    start_index_map = [0], index_vector_dim = 1>}> : (tensor<8xf32>, tensor<3x1xi32>, tensor<1xi32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}"""
+    module = bindings.ir.Module.parse(text, bindings.new_context())
+    assert passes.run(module, "forms").hits == {"gather_of_known_size": 1, "gather_within_array": 1}
+    found = interpret(str(module), np.arange(8, dtype=np.float32), np.array([[1], [99], [2]], np.int32))
+    np.testing.assert_array_equal(found[0], [1, 7, 2])
