@@ -15,10 +15,13 @@ from passes.simplify import (
     constants,
     control_flow,
     fast_math,
+    joins,
+    layouts,
     loops,
     ranges,
     reductions,
     shapes,
+    slices,
 )
 
 __all__ = [
@@ -34,6 +37,9 @@ __all__ = [
     "SIMPLIFY",
 ]
 
+# Laws of ops that move elements.
+MOVES = (*shapes.PATTERNS, *slices.PATTERNS, *layouts.PATTERNS, *joins.PATTERNS)
+
 LAWS = (
     *control_flow.PATTERNS,
     *loops.PATTERNS,
@@ -41,7 +47,7 @@ LAWS = (
     *algebra.PATTERNS,
     *ranges.PATTERNS,
     *casts.PATTERNS,
-    *shapes.PATTERNS,
+    *MOVES,
     *reductions.PATTERNS,
     *fast_math.PATTERNS,
 )
@@ -83,7 +89,7 @@ ALGEBRA = pattern_pass(
     "algebra", (*algebra.PATTERNS, *ranges.PATTERNS), "Exact laws of arithmetic, comparison and logic."
 )
 CONSTANTS = pattern_pass("constants", constants.PATTERNS, "Fold ops on constants, where the result is exact.")
-SHAPES = pattern_pass("shapes", shapes.PATTERNS, "Exact laws of ops that only move elements.")
+SHAPES = pattern_pass("shapes", MOVES, "Exact laws of ops that only move elements.")
 REDUCTIONS = pattern_pass("reductions", reductions.PATTERNS, "Laws of reductions: fewer elements to combine, or none.")
 CASTS = pattern_pass("casts", casts.PATTERNS, "Exact laws of conversions.")
 _FLOW = (*control_flow.PATTERNS, *loops.PATTERNS)

@@ -142,19 +142,6 @@ def slice_of_concatenate(op: Any) -> Any:
     return None
 
 
-@pattern("stablehlo.slice", of="stablehlo.broadcast_in_dim")
-def slice_of_broadcast(op: Any) -> Any:
-    """A slice of a broadcast, whole along the operand's own dimensions -> a smaller broadcast."""
-    inner = producer(op.operand, "stablehlo.broadcast_in_dim")
-    result = op.operation.results[0]
-    if inner is None or not _static(inner.operand, result):
-        return None
-    dims, source, after = attrs.ints(inner, "broadcast_dimensions"), shape_of(inner.operand), shape_of(result)
-    if any(n != 1 and (n != after[d] or attrs.ints(op, "strides")[d] != 1) for n, d in zip(source, dims)):
-        return None
-    return build.broadcast_in_dim(inner.operand, after, dims)
-
-
 @pattern("stablehlo.concatenate")
 def concatenate_one(op: Any) -> Any:
     """concatenate(x) -> x, and operands of size 0 are dropped."""
@@ -168,27 +155,6 @@ def concatenate_one(op: Any) -> Any:
     if len(kept) == 1 and same_type(kept[0], op.operation.results[0]):
         return kept[0]
     return build.concatenate(kept, dim) if kept else operands[0]
-
-
-@pattern("stablehlo.concatenate", of="stablehlo.slice")
-def concatenate_of_neighbours(op: Any) -> Any:
-    """concatenate of adjacent slices of one array -> one slice of it."""
-    operands, dim = list(op.operation.operands), attrs.integer(op, "dimension")
-    parts = [part for value in operands if (part := producer(value, "stablehlo.slice")) is not None]
-    if len(parts) != len(operands) or not _static(op.operation.results[0]):
-        return None
-    source = parts[0].operand
-    starts, limits = list(attrs.ints(parts[0], "start_indices")), list(attrs.ints(parts[0], "limit_indices"))
-    for part in parts:
-        if part.operand != source or any(step != 1 for step in attrs.ints(part, "strides")):
-            return None
-    for part in parts[1:]:
-        begin, end = list(attrs.ints(part, "start_indices")), list(attrs.ints(part, "limit_indices"))
-        others = [i for i in range(len(begin)) if i != dim]
-        if begin[dim] != limits[dim] or any(begin[i] != starts[i] or end[i] != limits[i] for i in others):
-            return None
-        limits[dim] = end[dim]
-    return build.slice_(source, starts, limits)
 
 
 @pattern("stablehlo.pad")
@@ -261,9 +227,7 @@ PATTERNS = (
     slice_everything,
     slice_of_slice,
     slice_of_concatenate,
-    slice_of_broadcast,
     concatenate_one,
-    concatenate_of_neighbours,
     pad_by_less_than_nothing,
     pad_by_nothing,
     reverse_of_unit_dimensions,

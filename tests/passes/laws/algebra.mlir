@@ -284,9 +284,3 @@ func.func @log_undoes_exp_only_up_to_rounding(%x: tensor<4xf32>) -> tensor<4xf32
   return %r : tensor<4xf32>
 }
 
-// keeps
-func.func @reversals_along_different_dimensions_do_not_cancel(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
-  %0 = stablehlo.reverse %x, dims = [0] : tensor<2x3xf32>
-  %r = stablehlo.reverse %0, dims = [1] : tensor<2x3xf32>
-  return %r : tensor<2x3xf32>
-}

@@ -77,25 +77,10 @@ func.func @slice_of_concatenate(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// leaves broadcast_in_dim
-func.func @slice_of_broadcast(%x: tensor<4xf32>) -> tensor<2x4xf32> {
-  %0 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<4xf32>) -> tensor<5x4xf32>
-  %r = stablehlo.slice %0 [1:3, 0:4] : (tensor<5x4xf32>) -> tensor<2x4xf32>
-  return %r : tensor<2x4xf32>
-}
-
 // leaves nothing
 func.func @concatenate_one(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = stablehlo.concatenate %x, dim = 0 : (tensor<4xf32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
-}
-
-// leaves slice
-func.func @concatenate_of_neighbours(%x: tensor<4xf32>) -> tensor<3xf32> {
-  %0 = stablehlo.slice %x [0:1] : (tensor<4xf32>) -> tensor<1xf32>
-  %1 = stablehlo.slice %x [1:3] : (tensor<4xf32>) -> tensor<2xf32>
-  %r = stablehlo.concatenate %0, %1, dim = 0 : (tensor<1xf32>, tensor<2xf32>) -> tensor<3xf32>
-  return %r : tensor<3xf32>
 }
 
 // leaves nothing
@@ -151,9 +136,3 @@ func.func @a_broadcast_that_permutes_is_not_a_reshape(%x: tensor<2x3xf32>) -> te
   return %r : tensor<3x2xf32>
 }
 
-// keeps
-func.func @a_slice_across_two_parts_keeps_them_joined(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = stablehlo.concatenate %x, %x, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
-  %r = stablehlo.slice %0 [2:6] : (tensor<8xf32>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
-}

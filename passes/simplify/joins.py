@@ -1,0 +1,308 @@
+"""Concatenations and pads: fewer of them, and arithmetic before them rather than after. Exact."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from passes import attributes as attrs, build
+from passes.match import dtype_of, producer, shape_of, size_of, splat_of
+from passes.patterns import pattern
+from passes.simplify.places import (
+    ELEMENTWISE,
+    all_static,
+    elementwise,
+    is_elementwise,
+    is_static_op,
+    makers_of,
+    spread,
+    used_once,
+)
+
+_PADDING = ("edge_padding_low", "edge_padding_high", "interior_padding")
+
+
+def _padding(op: Any) -> list[list[int]]:
+    return [list(attrs.ints(op, name)) for name in _PADDING]
+
+
+def same_number(a: Any, b: Any) -> bool:
+    """Whether two values repeat one number, bit for bit, or are one value."""
+    if a == b:
+        return True
+    first, second = splat_of(a), splat_of(b)
+    return first is not None and second is not None and first.tobytes() == second.tobytes()
+
+
+@pattern("stablehlo.pad", of="stablehlo.pad")
+def pad_of_pad(op: Any) -> Any:
+    """pad(pad(x, c), c) -> one pad. Exact."""
+    inner = producer(op.operand, "stablehlo.pad")
+    if inner is None or not is_static_op(inner) or not same_number(inner.padding_value, op.padding_value):
+        return None
+    (low, high, between), (low_2, high_2, between_2) = _padding(inner), _padding(op)
+    if any(between_2) or min((*low, *high, *low_2, *high_2)) < 0 or size_of(inner.operand) == 0:
+        return None
+    return build.pad(
+        inner.operand,
+        op.padding_value,
+        [a + b for a, b in zip(low, low_2)],
+        [a + b for a, b in zip(high, high_2)],
+        between,
+    )
+
+
+@pattern("stablehlo.pad", of="stablehlo.constant")
+def pad_of_splat(op: Any) -> Any:
+    """pad(c, c), where all elements are equal -> a larger constant; so is the pad of no elements. Exact."""
+    result = op.operation.results[0]
+    if not is_static_op(op) or dtype_of(result).kind == "c" or size_of(result) == 0:
+        return None
+    if size_of(op.operand) and not same_number(op.operand, op.padding_value):
+        return None
+    return build.broadcast_in_dim(op.padding_value, shape_of(result), ())
+
+
+@pattern(*ELEMENTWISE, of="stablehlo.pad")
+def elementwise_of_pads(op: Any) -> Any:
+    """f(pad(x, c), pad(y, d)) -> pad(f(x, y), f(c, d)) for equal padding by constants. Exact: less is computed."""
+    if not is_elementwise(op) or not is_static_op(op):
+        return None
+    values = spread(op)
+    pads = makers_of(values, "stablehlo.pad")
+    makers = dict(zip(values, pads))
+    if not pads or not all(used_once(pad) for pad in pads) or (len(pads) > 1 and not _alike(pads)):
+        return None
+    shape = shape_of(pads[0].operand)
+    if size_of(pads[0].operand) >= size_of(op.operation.results[0]):
+        return None
+    if any(splat_of(pad.padding_value) is None for pad in pads):
+        return None
+    if any(len(v.type.shape) == 0 and splat_of(v) is None for v in op.operation.operands):
+        return None
+    number = elementwise(op, (), lambda v: makers[v].padding_value)
+    return build.pad(elementwise(op, shape, lambda v: makers[v].operand), number, *_padding(pads[0]))
+
+
+def _alike(pads: list[Any]) -> bool:
+    first = pads[0]
+    return all(shape_of(p.operand) == shape_of(first.operand) and _padding(p) == _padding(first) for p in pads[1:])
+
+
+@pattern("stablehlo.concatenate", of="stablehlo.concatenate")
+def concatenate_of_concatenates(op: Any) -> Any:
+    """concatenate(concatenate(x, y), z) along one dimension -> concatenate(x, y, z). Exact."""
+    dim, changed = attrs.integer(op, "dimension"), False
+    parts: list[Any] = []
+    for value in op.operation.operands:
+        inner = producer(value, "stablehlo.concatenate")
+        if inner is not None and used_once(inner) and attrs.integer(inner, "dimension") == dim:
+            parts += list(inner.operation.operands)
+            changed = True
+        else:
+            parts.append(value)
+    return build.concatenate(parts, dim) if changed and all_static(op.operation.results[0], *parts) else None
+
+
+@pattern("stablehlo.concatenate", of="stablehlo.slice")
+def concatenate_of_neighbors(op: Any) -> Any:
+    """Adjacent slices of one array among the parts of a concatenate -> one slice of it. Exact."""
+    dim, changed = attrs.integer(op, "dimension"), False
+    parts: list[Any] = []
+    if not is_static_op(op):
+        return None
+    for value in op.operation.operands:
+        joined = _joined(parts[-1], value, dim) if parts else None
+        changed = changed or joined is not None
+        parts[-1:] = [joined] if joined is not None else [*parts[-1:], value]
+    if not changed:
+        return None
+    return parts[0] if len(parts) == 1 else build.concatenate(parts, dim)
+
+
+def _joined(a: Any, b: Any, dim: int) -> Any:
+    """One slice for two that are adjacent along `dim`, or None."""
+    first, second = producer(a, "stablehlo.slice"), producer(b, "stablehlo.slice")
+    if first is None or second is None or first.operand != second.operand:
+        return None
+    starts, limits, strides = (list(attrs.ints(first, n)) for n in ("start_indices", "limit_indices", "strides"))
+    begin, end, steps = (list(attrs.ints(second, n)) for n in ("start_indices", "limit_indices", "strides"))
+    step, count = strides[dim], shape_of(a)[dim]
+    if shape_of(b)[dim] == 1:
+        steps[dim] = step  # one element has any stride
+    if strides != steps or count == 0 or shape_of(b)[dim] == 0:
+        return None
+    if begin[dim] != starts[dim] + count * step:
+        return None
+    starts[dim], limits[dim], begin[dim], end[dim] = 0, 0, 0, 0
+    if starts != begin or limits != end:
+        return None
+    starts[dim] = attrs.ints(first, "start_indices")[dim]
+    limits[dim] = attrs.ints(second, "limit_indices")[dim]
+    return build.slice_(first.operand, starts, limits, strides)
+
+
+@pattern("stablehlo.concatenate")
+def concatenate_of_equal_parts(op: Any) -> Any:
+    """concatenate(x, x, x) -> broadcast(x), and a reshape where x has several elements along the dimension. Exact."""
+    values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
+    if len(values) < 2 or any(value != values[0] for value in values[1:]) or not is_static_op(op):
+        return None
+    x, result = values[0], op.operation.results[0]
+    shape = shape_of(x)
+    if size_of(x) == 0:
+        return None
+    if shape[dim] == 1:
+        return build.broadcast_in_dim(x, shape_of(result), range(len(shape)))
+    wide = [*shape[:dim], len(values), *shape[dim:]]
+    repeated = build.broadcast_in_dim(x, wide, [d + (d >= dim) for d in range(len(shape))])
+    return build.reshape(repeated, shape_of(result))
+
+
+@pattern("stablehlo.concatenate", of="stablehlo.broadcast_in_dim")
+def concatenate_of_broadcasts(op: Any) -> Any:
+    """concatenate of broadcasts of one array along a dimension that it is repeated in -> one broadcast. Exact."""
+    values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
+    makers = makers_of(values, "stablehlo.broadcast_in_dim")
+    if len(values) < 2 or not makers or not is_static_op(op):
+        return None
+    x, dims = makers[0].operand, attrs.ints(makers[0], "broadcast_dimensions")
+    if any(maker.operand != x or attrs.ints(maker, "broadcast_dimensions") != dims for maker in makers):
+        return None
+    if dim in dims and shape_of(x)[dims.index(dim)] != 1:
+        return None
+    return build.broadcast_in_dim(x, shape_of(op.operation.results[0]), dims)
+
+
+@pattern("stablehlo.concatenate", of="stablehlo.constant")
+def concatenate_of_splats(op: Any) -> Any:
+    """Neighbors in a concatenate that repeat one number -> one constant. Exact."""
+    if not is_static_op(op) or dtype_of(op.operation.results[0]).kind == "c":
+        return None
+    dim, changed = attrs.integer(op, "dimension"), False
+    parts: list[Any] = []
+    for value in op.operation.operands:
+        number = splat_of(value)
+        if parts and number is not None and producer(value, "stablehlo.constant") and same_number(parts[-1], value):
+            shape = list(shape_of(value))
+            shape[dim] += shape_of(parts[-1])[dim]
+            parts[-1] = build.full(number, build.tensor_type(shape, value.type.element_type))
+            changed = True
+        else:
+            parts.append(value)
+    if not changed:
+        return None
+    return parts[0] if len(parts) == 1 else build.concatenate(parts, dim)
+
+
+@pattern("stablehlo.concatenate", of="stablehlo.constant")
+def concatenate_that_pads(op: Any) -> Any:
+    """concatenate(c, x) for a constant of equal numbers -> pad(x), the form that other laws look for. Exact."""
+    values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
+    if not 2 <= len(values) <= 3 or not is_static_op(op) or dtype_of(values[0]).kind == "c":
+        return None
+    others = [i for i, value in enumerate(values) if splat_of(value) is None]
+    if len(others) != 1:
+        return None
+    (middle,) = others
+    around = [value for i, value in enumerate(values) if i != middle]
+    if (len(values) == 3 and (middle != 1 or not same_number(*around))) or size_of(values[middle]) == 0:
+        return None
+    low, high = [0] * len(shape_of(values[0])), [0] * len(shape_of(values[0]))
+    for i, value in enumerate(values):
+        if i != middle:
+            (low if i < middle else high)[dim] = shape_of(value)[dim]
+    number = build.full(splat_of(around[0]), build.tensor_type((), around[0].type.element_type))
+    return build.pad(values[middle], number, low, high)
+
+
+@pattern("stablehlo.concatenate", of=ELEMENTWISE)
+def concatenate_of_batches(op: Any) -> Any:
+    """f(x[0:2]) ++ f(x[2:4]) -> f(x[0:4]): equal operations on the parts of arrays are done once, on the whole. Exact.
+
+    The operands must be adjacent parts of one array, one number, or repeated; through several operations, too.
+    """
+    values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
+    if len(values) < 2 or not is_static_op(op) or size_of(op.operation.results[0]) == 0:
+        return None
+    plan = _batch(values, dim)
+    return plan() if plan is not None else None
+
+
+def _batch(values: list[Any], dim: int) -> Callable[[], Any] | None:
+    """What makes the concatenation of `values` from whole arrays, or None if they must be joined one by one."""
+    first = producer(values[0])
+    if first is None:
+        return None
+    shape = list(shape_of(values[0]))
+    shape[dim] = sum(shape_of(value)[dim] for value in values)
+    number = splat_of(values[0])
+    if number is not None:
+        type_ = build.tensor_type(shape, values[0].type.element_type)
+        return (lambda: build.full(number, type_)) if all(same_number(values[0], v) for v in values) else None
+    makers = makers_of(values, first.operation.name)
+    if not makers:
+        return None
+    if first.operation.name == "stablehlo.slice":
+        return _whole(values, dim)
+    if first.operation.name == "stablehlo.broadcast_in_dim":
+        dims = attrs.ints(first, "broadcast_dimensions")
+        equal = all(m.operand == first.operand and attrs.ints(m, "broadcast_dimensions") == dims for m in makers)
+        repeated = dim not in dims or shape_of(first.operand)[dims.index(dim)] == 1
+        return (lambda: build.broadcast_in_dim(first.operand, shape, dims)) if equal and repeated else None
+    if not is_elementwise(first) or not all(used_once(maker) for maker in makers):
+        return None
+    if any(attrs.copied(maker) != attrs.copied(first) for maker in makers):
+        return None
+    columns = list(zip(*(maker.operation.operands for maker in makers)))
+    rank = len(shape)
+    plans: list[Callable[[], Any]] = []
+    for column in columns:
+        if len(column[0].type.shape) != rank:
+            if any(value != column[0] for value in column):
+                return None
+            plans.append(functools.partial(_itself, column[0]))
+            continue
+        plan = _batch(list(column), dim)
+        if plan is None:
+            return None
+        plans.append(plan)
+    type_ = build.tensor_type(shape, values[0].type.element_type)
+    return lambda: build.op(first.operation.name, [p() for p in plans], type_, attributes=attrs.copied(first))
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _whole(values: list[Any], dim: int) -> Callable[[], Any] | None:
+    """One slice for adjacent slices of one array."""
+    parts = makers_of(values, "stablehlo.slice")
+    x = parts[0].operand
+    bounds = [list(zip(attrs.ints(p, "start_indices"), attrs.ints(p, "limit_indices"))) for p in parts]
+    if any(part.operand != x or any(step != 1 for step in attrs.ints(part, "strides")) for part in parts):
+        return None
+    if any(here[dim][0] != before[dim][1] for before, here in itertools.pairwise(bounds)):
+        return None
+    whole = bounds[0][dim][0], bounds[-1][dim][1]
+    for bound in bounds:
+        bound[dim] = whole
+    if any(bound != bounds[0] for bound in bounds):
+        return None
+    return lambda: build.slice_(x, *zip(*bounds[0]))
+
+
+PATTERNS = (
+    pad_of_pad,
+    pad_of_splat,
+    elementwise_of_pads,
+    concatenate_of_concatenates,
+    concatenate_of_neighbors,
+    concatenate_of_equal_parts,
+    concatenate_of_broadcasts,
+    concatenate_of_splats,
+    concatenate_that_pads,
+    concatenate_of_batches,
+)

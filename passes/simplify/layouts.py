@@ -1,0 +1,282 @@
+"""Broadcasts, transposes, reshapes and reversals moved through one another and through arithmetic. Exact.
+
+Broadcasts move down: what is equal is computed once. The others move only where a pair of them becomes one or none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from passes import attributes as attrs, build
+from passes.match import producer, shape_of, size_of
+from passes.patterns import pattern
+from passes.simplify.places import (
+    ELEMENTWISE,
+    again,
+    all_static,
+    elementwise,
+    groups,
+    is_elementwise,
+    is_static_op,
+    makers_of,
+    spread,
+    unit_map,
+    used_once,
+)
+
+_PERMUTING = ("stablehlo.transpose", "stablehlo.reshape", "stablehlo.reverse")
+
+
+@pattern(*ELEMENTWISE, of="stablehlo.broadcast_in_dim")
+def elementwise_of_broadcasts(op: Any) -> Any:
+    """f(broadcast(x), broadcast(y)) -> broadcast(f(x, y)) for equal broadcasts, or where x is one number. Exact."""
+    if not is_elementwise(op) or not is_static_op(op):
+        return None
+    makers = makers_of(spread(op), "stablehlo.broadcast_in_dim")
+    if not makers:
+        return None
+    widest = max(makers, key=lambda maker: size_of(maker.operand))
+    source, dims = shape_of(widest.operand), attrs.ints(widest, "broadcast_dimensions")
+    result = op.operation.results[0]
+    if size_of(result) <= size_of(widest.operand) or size_of(result) == 0:
+        return None
+    for maker in makers:
+        same = attrs.ints(maker, "broadcast_dimensions") == dims and shape_of(maker.operand) == source
+        if not same and shape_of(maker.operand) != ():
+            return None
+    values = dict(zip(spread(op), makers))
+
+    def before(value: Any) -> Any:
+        inner = values[value].operand
+        return inner if shape_of(inner) == source else build.broadcast_in_dim(inner, source, ())
+
+    return build.broadcast_in_dim(elementwise(op, source, before), shape_of(result), dims)
+
+
+def _same_move(makers: list[Any]) -> bool:
+    """Whether all makers are one transpose, reshape or reversal of arrays of one shape."""
+    if not makers:
+        return False
+    first = makers[0]
+    name = first.operation.name
+    if name not in _PERMUTING or any(maker.operation.name != name for maker in makers):
+        return False
+    shape, attributes = shape_of(first.operand), attrs.copied(first)
+    return all(shape_of(maker.operand) == shape and attrs.copied(maker) == attributes for maker in makers[1:])
+
+
+@pattern(*ELEMENTWISE, of=_PERMUTING)
+def elementwise_of_equal_moves(op: Any) -> Any:
+    """f(transpose(x), transpose(y)) -> transpose(f(x, y)), and the same for equal reshapes and reversals. Exact."""
+    values = spread(op)
+    if len(values) < 2 or not is_elementwise(op) or not is_static_op(op):
+        return None
+    makers = makers_of(values)
+    if not _same_move(makers) or not all(used_once(maker) for maker in makers):
+        return None
+    inner = {value: maker.operand for value, maker in zip(values, makers)}
+    value = elementwise(op, shape_of(makers[0].operand), lambda v: inner[v])
+    type_ = op.operation.results[0].type
+    return build.op(makers[0].operation.name, [value], type_, attributes=attrs.copied(makers[0]))
+
+
+def _undoes(op: Any, maker: Any) -> bool:
+    """Whether a transpose, reshape or reversal leads back to what `maker` was given."""
+    if maker is None or maker.operation.name != op.operation.name:
+        return False
+    if shape_of(maker.operand) != shape_of(op.operation.results[0]):
+        return False
+    if op.operation.name == "stablehlo.transpose":
+        first, second = attrs.ints(maker, "permutation"), attrs.ints(op, "permutation")
+        return all(first[i] == d for d, i in enumerate(second))
+    if op.operation.name == "stablehlo.reverse":
+        return set(attrs.ints(maker, "dimensions")) == set(attrs.ints(op, "dimensions"))
+    return True
+
+
+@pattern(*_PERMUTING, of=ELEMENTWISE)
+def move_back_after_elementwise(op: Any) -> Any:
+    """transpose(f(transpose(x), y)) -> f(x, transpose(y)), where two cancel and at most one is new. Exact.
+
+    The same for reshapes and reversals that undo each other.
+    """
+    inner = producer(op.operand)
+    if inner is None or not is_elementwise(inner) or not used_once(inner) or not is_static_op(inner):
+        return None
+    if not all_static(op.operation.results[0]):
+        return None
+    values = spread(inner)
+    back: dict[Any, Any] = {value: maker for value in values if _undoes(op, maker := producer(value))}
+    if not back or len(values) - len(back) > sum(used_once(maker) for maker in back.values()):
+        return None
+    shape = shape_of(op.operation.results[0])
+    return elementwise(inner, shape, lambda v: back[v].operand if v in back else again_of(op, v))
+
+
+def again_of(op: Any, value: Any) -> Any:
+    """An op of one operand once more, for another operand of the same shape."""
+    type_ = build.tensor_type(shape_of(op.operation.results[0]), value.type.element_type)
+    return build.op(op.operation.name, [value], type_, attributes=attrs.copied(op))
+
+
+@pattern("stablehlo.transpose", of="stablehlo.broadcast_in_dim")
+def transpose_of_broadcast(op: Any) -> Any:
+    """transpose(broadcast(x)) -> broadcast(x) to other dimensions. Exact."""
+    inner = producer(op.operand, "stablehlo.broadcast_in_dim")
+    result = op.operation.results[0]
+    if inner is None or not all_static(inner.operand, result):
+        return None
+    order = attrs.ints(op, "permutation")
+    dims = [order.index(d) for d in attrs.ints(inner, "broadcast_dimensions")]
+    if dims != sorted(dims):
+        return None  # the broadcast would transpose
+    return build.broadcast_in_dim(inner.operand, shape_of(result), dims)
+
+
+@pattern("stablehlo.transpose", of="stablehlo.iota")
+def transpose_of_iota(op: Any) -> Any:
+    """transpose(iota) -> iota along another dimension. Exact."""
+    inner = producer(op.operand, "stablehlo.iota")
+    result = op.operation.results[0]
+    if inner is None or not all_static(result):
+        return None
+    return _iota(result, attrs.ints(op, "permutation").index(attrs.integer(inner, "iota_dimension")))
+
+
+def _iota(like: Any, dim: int) -> Any:
+    return build.op("stablehlo.iota", [], like.type, attributes={"iota_dimension": build.i64(dim)})
+
+
+@pattern("stablehlo.transpose", of="stablehlo.pad")
+def transpose_of_pad(op: Any) -> Any:
+    """transpose(pad(x)) -> pad(transpose(x)). Exact: fewer elements are transposed."""
+    inner = producer(op.operand, "stablehlo.pad")
+    if inner is None or not is_static_op(inner) or not used_once(inner):
+        return None
+    if size_of(inner.operand) >= size_of(op.operand):
+        return None
+    order = attrs.ints(op, "permutation")
+    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    low, high, between = ([attrs.ints(inner, name)[d] for d in order] for name in names)
+    return build.pad(build.transpose(inner.operand, order), inner.padding_value, low, high, between)
+
+
+@pattern("stablehlo.reshape", of="stablehlo.iota")
+def reshape_of_iota(op: Any) -> Any:
+    """reshape(iota) -> iota, where only dimensions of size 1, or ones not counted along, change. Exact."""
+    inner = producer(op.operand, "stablehlo.iota")
+    result = op.operation.results[0]
+    if inner is None or not all_static(op.operand, result):
+        return None
+    dim, found = attrs.integer(inner, "iota_dimension"), groups(shape_of(op.operand), shape_of(result))
+    for left, right in found or ():
+        if left == [dim] and len(right) == 1:
+            return _iota(result, right[0])
+    return None
+
+
+@pattern("stablehlo.reshape", of="stablehlo.broadcast_in_dim")
+def reshape_of_broadcast(op: Any) -> Any:
+    """reshape(broadcast(x)) -> broadcast(x), where the dimensions of x are neither split nor merged. Exact."""
+    inner = producer(op.operand, "stablehlo.broadcast_in_dim")
+    result = op.operation.results[0]
+    if inner is None or not all_static(inner.operand, result):
+        return None
+    dims, source = attrs.ints(inner, "broadcast_dimensions"), shape_of(inner.operand)
+    kept = [i for i, n in enumerate(source) if n != 1]
+    places = []
+    for left, right in groups(shape_of(op.operand), shape_of(result)) or ():
+        own = [i for i in kept if dims[i] in left]
+        if own and (len(left) != 1 or len(right) != 1):
+            return None
+        places += [(i, right[0]) for i in own]
+    if 0 in shape_of(result) or len(places) != len(kept):
+        return None
+    value = build.reshape(inner.operand, [source[i] for i in kept]) if len(kept) != len(source) else inner.operand
+    return build.broadcast_in_dim(value, shape_of(result), [d for _, d in sorted(places)])
+
+
+@pattern("stablehlo.broadcast_in_dim", of="stablehlo.reshape")
+def broadcast_of_reshape(op: Any) -> Any:
+    """broadcast(reshape(x)) -> broadcast(x), where the reshape only adds dimensions of size 1. Exact."""
+    inner = producer(op.operand, "stablehlo.reshape")
+    result = op.operation.results[0]
+    if inner is None or not all_static(inner.operand, result):
+        return None
+    before, after = shape_of(inner.operand), shape_of(op.operand)
+    places = unit_map(before, after)
+    if places is None or len(places) != len(before):
+        return None
+    dims = attrs.ints(op, "broadcast_dimensions")
+    return build.broadcast_in_dim(inner.operand, shape_of(result), [dims[places[d]] for d in range(len(before))])
+
+
+@pattern("stablehlo.reverse", of="stablehlo.reverse")
+def reverse_of_reverse(op: Any) -> Any:
+    """reverse(reverse(x)) -> one reversal of the dimensions that only one of them reverses, or x. Exact."""
+    inner = producer(op.operand, "stablehlo.reverse")
+    if inner is None:
+        return None
+    dims = sorted(set(attrs.ints(op, "dimensions")) ^ set(attrs.ints(inner, "dimensions")))
+    return _reverse(inner.operand, dims) if dims else inner.operand
+
+
+def _reverse(value: Any, dims: list[int]) -> Any:
+    return build.op("stablehlo.reverse", [value], attributes={"dimensions": build.i64_array(dims)})
+
+
+@pattern("stablehlo.reverse", of="stablehlo.broadcast_in_dim")
+def reverse_of_broadcast(op: Any) -> Any:
+    """reverse(broadcast(x)) -> broadcast(reverse(x)); along repeated dimensions, all is equal. Exact."""
+    inner = producer(op.operand, "stablehlo.broadcast_in_dim")
+    if inner is None or not all_static(inner.operand, op.operand):
+        return None
+    source, reversed_dims = shape_of(inner.operand), attrs.ints(op, "dimensions")
+    own = [i for i, d in enumerate(attrs.ints(inner, "broadcast_dimensions")) if d in reversed_dims and source[i] != 1]
+    value = _reverse(inner.operand, own) if own else inner.operand
+    return again(inner, [value], shape_of(op.operand))
+
+
+@pattern("stablehlo.reverse", of="stablehlo.pad")
+def reverse_of_pad(op: Any) -> Any:
+    """reverse(pad(x)) -> pad(reverse(x)) with its sides exchanged. Exact: fewer elements are reversed."""
+    inner = producer(op.operand, "stablehlo.pad")
+    if inner is None or not is_static_op(inner) or not used_once(inner):
+        return None
+    if size_of(inner.operand) >= size_of(op.operand):
+        return None
+    dims = attrs.ints(op, "dimensions")
+    low, high = list(attrs.ints(inner, "edge_padding_low")), list(attrs.ints(inner, "edge_padding_high"))
+    for d in dims:
+        low[d], high[d] = high[d], low[d]
+    value = _reverse(inner.operand, list(dims))
+    return build.pad(value, inner.padding_value, low, high, attrs.ints(inner, "interior_padding"))
+
+
+@pattern("stablehlo.transpose", of="stablehlo.reverse")
+def transpose_of_reversed_transpose(op: Any) -> Any:
+    """transpose(reverse(transpose(x))) -> reverse(transpose(x)), with one transpose or none. Exact."""
+    inner = producer(op.operand, "stablehlo.reverse")
+    first = producer(inner.operand, "stablehlo.transpose") if inner is not None and used_once(inner) else None
+    if first is None or not used_once(first):
+        return None
+    order, outer = attrs.ints(first, "permutation"), attrs.ints(op, "permutation")
+    value = build.transpose(first.operand, [order[i] for i in outer])
+    return _reverse(value, sorted(outer.index(d) for d in attrs.ints(inner, "dimensions")))
+
+
+PATTERNS = (
+    elementwise_of_broadcasts,
+    elementwise_of_equal_moves,
+    move_back_after_elementwise,
+    transpose_of_broadcast,
+    transpose_of_iota,
+    transpose_of_pad,
+    transpose_of_reversed_transpose,
+    reshape_of_iota,
+    reshape_of_broadcast,
+    broadcast_of_reshape,
+    reverse_of_reverse,
+    reverse_of_broadcast,
+    reverse_of_pad,
+)

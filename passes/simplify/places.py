@@ -1,0 +1,146 @@
+"""Helpers of the laws that move operations through one another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from passes import attributes as attrs, bindings, build, operations
+from passes.match import is_static, producer, size_of, splat_of
+
+ELEMENTWISE = operations.where(elementwise=True)
+_WEIGHT = {
+    operations.Cost.FREE: 0,
+    operations.Cost.CHEAP: 1,
+    operations.Cost.MODERATE: 2,
+    operations.Cost.COSTLY: 8,
+}
+
+
+def all_static(*values: Any) -> bool:
+    """Whether all values are ranked tensors of static shapes."""
+    return all(is_static(value) for value in values)
+
+
+def is_static_op(op: Any) -> bool:
+    """Whether all operands and results are ranked tensors of static shapes."""
+    return all_static(*op.operation.operands, *op.operation.results)
+
+
+def used_once(op: Any) -> bool:
+    """Whether one operand, of all of the program, reads what an op of one result makes."""
+    results = op.operation.results
+    if len(results) != 1:
+        return False
+    found = iter(results[0].uses)
+    return next(found, None) is not None and next(found, None) is None
+
+
+def makers_of(values: Iterable[Any], name: str | None = None) -> list[Any]:
+    """The ops that make the values, or none at all where a value is an argument, or made by an op of another name."""
+    found: list[Any] = [producer(value, name) for value in values]
+    return found if all(op is not None for op in found) else []
+
+
+def is_elementwise(op: Any) -> bool:
+    """Whether each element of the only result follows from the same elements of the operands."""
+    return operations.of(op.operation.name).elementwise and len(op.operation.results) == 1
+
+
+def spread(op: Any) -> list[Any]:
+    """The distinct operands of an elementwise op that have an element for each of the result, and are no splats."""
+    rank = len(op.operation.results[0].type.shape)
+    found = dict.fromkeys(value for value in op.operation.operands if len(value.type.shape) == rank)
+    return [value for value in found if splat_of(value) is None]
+
+
+def again(op: Any, operands: Sequence[Any], shape: Sequence[int]) -> Any:
+    """An op without regions once more, with the same attributes, for other operands and a result of another shape."""
+    element = op.operation.results[0].type.element_type
+    type_ = build.tensor_type(shape, element)
+    return build.op(op.operation.name, operands, type_, attributes=attrs.copied(op))
+
+
+def elementwise(op: Any, shape: Sequence[int], move: Callable[[Any], Any]) -> Any:
+    """An elementwise op for arrays of another shape; `move` returns the operand in the place of one in `spread`."""
+    result = op.operation.results[0]
+    moved = {value: move(value) for value in spread(op)}
+
+    def operand(value: Any) -> Any:
+        if value in moved:
+            return moved[value]
+        if len(value.type.shape) != len(result.type.shape):
+            return value  # one number for all elements
+        number = splat_of(value)
+        assert number is not None, "operands that are not spread are splats"
+        return build.full(number, build.tensor_type(shape, value.type.element_type))
+
+    return again(op, [operand(value) for value in op.operation.operands], shape)
+
+
+def cloned(op: Any, operands: Sequence[Any], types: Sequence[Any]) -> list[Any]:
+    """An op with its regions and attributes once more, for other operands and results of other types; its results."""
+    copy = op.operation.clone(ip=bindings.ir.InsertionPoint.current).operation
+    for position, value in enumerate(operands):
+        copy.operands[position] = value
+    for result, type_ in zip(copy.results, types):
+        result.set_type(type_)
+    return list(copy.results)
+
+
+def work(op: Any) -> int:
+    """What computing and writing the first result of an op costs, roughly."""
+    row = operations.of(op.operation.name)
+    return size_of(op.operation.results[0]) * (_WEIGHT[row.cost] + 1)
+
+
+def saves_work(op: Any, kept: int, moves: int) -> bool:
+    """Whether an elementwise op of `kept` elements, after so many moves of as many, is cheaper than `op` and one."""
+    size = size_of(op.operation.results[0])
+    weight = _WEIGHT[operations.of(op.operation.name).cost] + 1
+    return kept * (weight + moves) < size * weight + kept
+
+
+def groups(first: Sequence[int], second: Sequence[int]) -> list[tuple[list[int], list[int]]] | None:
+    """The smallest runs of dimensions of two shapes of one size that hold equally many elements; None for no elements.
+
+    >>> groups((2, 3, 1, 5), (6, 5))
+    [([0, 1], [0]), ([2], []), ([3], [1])]
+    """
+    if 0 in first or math.prod(first) != math.prod(second):
+        return None
+    found: list[tuple[list[int], list[int]]] = []
+    i = j = 0
+    while i < len(first) or j < len(second):
+        if i < len(first) and first[i] == 1 and (j >= len(second) or second[j] != 1):
+            found.append(([i], []))
+            i += 1
+            continue
+        if j < len(second) and second[j] == 1 and (i >= len(first) or first[i] != 1):
+            found.append(([], [j]))
+            j += 1
+            continue
+        left, right = [i], [j]
+        a, b = first[i], second[j]
+        i, j = i + 1, j + 1
+        while a != b:
+            if a < b:
+                a, i = a * first[i], i + 1
+                left.append(i - 1)
+            else:
+                b, j = b * second[j], j + 1
+                right.append(j - 1)
+        found.append((left, right))
+    return found
+
+
+def unit_map(first: Sequence[int], second: Sequence[int]) -> dict[int, int] | None:
+    """Where each dimension of `first` is in `second`, if the two differ in dimensions of size 1 only.
+
+    Dimensions of size 1 that `second` lacks are left out.
+    """
+    found = groups(first, second)
+    if found is None or any(len(a) > 1 or len(b) > 1 for a, b in found):
+        return None
+    return {a[0]: b[0] for a, b in found if a and b}

@@ -1,0 +1,411 @@
+"""Slices move up, towards what is sliced: less is computed and moved. Exact."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from passes import attributes as attrs, build
+from passes.match import dtype_of, producer, shape_of, size_of, splat_of
+from passes.patterns import pattern
+from passes.simplify.places import (
+    ELEMENTWISE,
+    again,
+    all_static,
+    cloned,
+    elementwise,
+    groups,
+    is_elementwise,
+    is_static_op,
+    saves_work,
+    spread,
+    used_once,
+)
+
+_SLICES = ("stablehlo.slice", "stablehlo.dynamic_slice")
+
+
+def _parts(op: Any) -> tuple[list[int], list[int], list[int]]:
+    """The starts, limits and strides of a slice."""
+    return (
+        list(attrs.ints(op, "start_indices")),
+        list(attrs.ints(op, "limit_indices")),
+        list(attrs.ints(op, "strides")),
+    )
+
+
+def _is_whole(op: Any, dim: int) -> bool:
+    """Whether a slice, dynamic or not, takes all of a dimension."""
+    return bool(shape_of(op.operand)[dim] == shape_of(op.operation.results[0])[dim])
+
+
+@pattern(*_SLICES, of=ELEMENTWISE)
+def slice_of_elementwise(op: Any) -> Any:
+    """slice(f(x, y)) -> f(slice(x), slice(y)), where nothing else reads f(x, y). Exact: fewer elements are computed."""
+    inner = producer(op.operand)
+    if inner is None or not is_elementwise(inner) or not used_once(inner) or not is_static_op(inner):
+        return None
+    shape = shape_of(op.operation.results[0])
+    if not saves_work(inner, math.prod(shape), len(spread(inner))):
+        return None
+    rest = list(op.operation.operands)[1:]
+    return elementwise(inner, shape, lambda value: _sliced(op, value, rest, shape))
+
+
+def _sliced(op: Any, value: Any, rest: list[Any], shape: Any) -> Any:
+    type_ = build.tensor_type(shape, value.type.element_type)
+    return build.op(op.operation.name, [value, *rest], type_, attributes=attrs.copied(op))
+
+
+@pattern("stablehlo.slice", of="stablehlo.broadcast_in_dim")
+def slice_of_broadcast(op: Any) -> Any:
+    """slice(broadcast(x)) -> broadcast(slice(x)): what is repeated is cut first. Exact."""
+    inner = producer(op.operand, "stablehlo.broadcast_in_dim")
+    result = op.operation.results[0]
+    if inner is None or not all_static(inner.operand, result):
+        return None
+    dims, source = attrs.ints(inner, "broadcast_dimensions"), shape_of(inner.operand)
+    starts, limits, strides = _parts(op)
+    own = [(0, 1, 1) if n == 1 else (starts[d], limits[d], strides[d]) for n, d in zip(source, dims)]
+    value = build.slice_(inner.operand, *zip(*own)) if own else inner.operand
+    return build.broadcast_in_dim(value, shape_of(result), dims)
+
+
+@pattern("stablehlo.slice", of="stablehlo.transpose")
+def slice_of_transpose(op: Any) -> Any:
+    """slice(transpose(x)) -> transpose(slice(x)). Exact: fewer elements are transposed."""
+    inner = producer(op.operand, "stablehlo.transpose")
+    if inner is None or not is_static_op(inner) or not used_once(inner):
+        return None
+    order = attrs.ints(inner, "permutation")
+    back = [order.index(d) for d in range(len(order))]
+    starts, limits, strides = ([values[d] for d in back] for values in _parts(op))
+    return build.transpose(build.slice_(inner.operand, starts, limits, strides), order)
+
+
+@pattern("stablehlo.slice", of="stablehlo.reverse")
+def slice_of_reverse(op: Any) -> Any:
+    """slice(reverse(x)) -> reverse(slice(x)) of the mirrored part. Exact: fewer elements are reversed."""
+    inner = producer(op.operand, "stablehlo.reverse")
+    result = op.operation.results[0]
+    if inner is None or not is_static_op(inner) or not used_once(inner) or size_of(result) == 0:
+        return None
+    shape, sizes = shape_of(op.operand), shape_of(result)
+    starts, limits, strides = _parts(op)
+    for d in attrs.ints(inner, "dimensions"):
+        last = starts[d] + (sizes[d] - 1) * strides[d]
+        starts[d], limits[d] = shape[d] - 1 - last, shape[d] - starts[d]
+    return again(inner, [build.slice_(inner.operand, starts, limits, strides)], sizes)
+
+
+@pattern("stablehlo.slice", of="stablehlo.pad")
+def slice_of_pad(op: Any) -> Any:
+    """slice(pad(x)) -> pad(slice(x)), slice(x), or the padding repeated: what is cut off is not padded first. Exact."""
+    inner = producer(op.operand, "stablehlo.pad")
+    result = op.operation.results[0]
+    if inner is None or not is_static_op(inner) or size_of(inner.operand) == 0 or size_of(result) == 0:
+        return None
+    shape, sizes = shape_of(inner.operand), shape_of(result)
+    low, between = attrs.ints(inner, "edge_padding_low"), attrs.ints(inner, "interior_padding")
+    if min((*low, *attrs.ints(inner, "edge_padding_high"))) < 0:
+        return None
+    found = [
+        _within_padding(*place)
+        for place in zip(*_parts(op), sizes, shape, low, attrs.ints(inner, "edge_padding_high"), between)
+    ]
+    if "padding" in found:
+        return build.broadcast_in_dim(inner.padding_value, sizes, ())
+    if None in found:
+        return None
+    starts, limits, strides, lows, highs, gaps = zip(*found)
+    if any((*lows, *highs, *gaps)) and not used_once(inner):
+        return None
+    return build.pad(build.slice_(inner.operand, starts, limits, strides), inner.padding_value, lows, highs, gaps)
+
+
+def _within_padding(start: int, limit: int, stride: int, count: int, n: int, low: int, high: int, gap: int) -> Any:
+    """What a slice of one padded dimension is: slice and pad parameters, "padding" for nothing else, or None."""
+    period = gap + 1
+    last = start + (count - 1) * stride
+    end = low + (n - 1) * period  # where the last element is
+    if last < low or start > end:
+        return "padding"
+    if stride == 1 and last - start + 1 == low + (n - 1) * period + 1 + high:
+        return 0, n, 1, low, high, gap
+    if stride % period == 0:
+        if (start - low) % period:
+            return "padding"
+        step = stride // period
+        if start >= low and last <= end:
+            return (start - low) // period, (last - low) // period + 1, step, 0, 0, 0
+        if step != 1:
+            return None
+        # One element of x in each period: the part that lies within x, and padding on both sides.
+        first, final = max(0, (start - low) // period), min(n - 1, (last - low) // period)
+        return first, final + 1, 1, max(0, (low - start) // period), max(0, (last - end) // period), 0
+    if stride != 1:
+        return None
+    first, final = max(0, -(-(start - low) // period)), min(n - 1, (last - low) // period)
+    if first > final:
+        return "padding"
+    return first, final + 1, 1, low + first * period - start, last - (low + final * period), gap
+
+
+@pattern("stablehlo.slice", of="stablehlo.reshape")
+def slice_of_reshape(op: Any) -> Any:
+    """slice(reshape(x)) -> reshape(slice(x)), where the part is a slice of x as well. Exact."""
+    inner = producer(op.operand, "stablehlo.reshape")
+    result = op.operation.results[0]
+    if inner is None or not all_static(inner.operand, result) or size_of(result) == 0:
+        return None
+    before, after = shape_of(inner.operand), shape_of(op.operand)
+    starts, limits, strides = _parts(op)
+    found = groups(before, after)
+    if found is None:
+        return None
+    part = [(0, n, 1) for n in before]
+    for left, right in found:
+        cut = [d for d in right if limits[d] - starts[d] != after[d] or strides[d] != 1]
+        if not cut:
+            continue
+        if len(left) == len(right) == 1:
+            (d,) = right
+            part[left[0]] = (starts[d], limits[d], strides[d])
+            continue
+        # A run of neighbors, if only the outermost dimension is cut.
+        outer = next(d for d in right if after[d] != 1)
+        row = next(d for d in left if before[d] != 1)
+        mine = math.prod(before[d] for d in left if d > row)
+        begin, end = (k * math.prod(after[d] for d in right if d > outer) for k in (starts[outer], limits[outer]))
+        if cut != [outer] or strides[outer] != 1 or begin % mine or end % mine:
+            return None
+        part[row] = (begin // mine, end // mine, 1)
+    return build.reshape(build.slice_(inner.operand, *zip(*part)), shape_of(result))
+
+
+@pattern("stablehlo.slice", "stablehlo.dynamic_slice", of="stablehlo.iota")
+def slice_of_iota(op: Any) -> Any:
+    """A slice of an iota that takes the beginning of the dimension counted along -> a smaller iota. Exact."""
+    inner = producer(op.operand, "stablehlo.iota")
+    result = op.operation.results[0]
+    if inner is None or not all_static(op.operand, result):
+        return None
+    dim = attrs.integer(inner, "iota_dimension")
+    if not _is_whole(op, dim):
+        if op.operation.name != "stablehlo.slice":
+            return None
+        starts, _, strides = _parts(op)
+        if starts[dim] != 0 or strides[dim] != 1:
+            return None
+    return again(inner, [], shape_of(result))
+
+
+@pattern("stablehlo.slice", of="stablehlo.concatenate")
+def slice_across_concatenate(op: Any) -> Any:
+    """slice(concatenate(x, y, z)) -> concatenate of the slices of those parts that are in it. Exact."""
+    inner = producer(op.operand, "stablehlo.concatenate")
+    if inner is None or not is_static_op(inner) or not used_once(inner) or size_of(op.operation.results[0]) == 0:
+        return None
+    dim = attrs.integer(inner, "dimension")
+    starts, limits, strides = _parts(op)
+    if strides[dim] != 1:
+        return None
+    offset, parts = 0, []
+    for value in inner.operation.operands:
+        size = shape_of(value)[dim]
+        begin, end = max(0, starts[dim] - offset), min(size, limits[dim] - offset)
+        if begin < end:
+            starts_here, limits_here = starts.copy(), limits.copy()
+            starts_here[dim], limits_here[dim] = begin, end
+            parts.append(build.slice_(value, starts_here, limits_here, strides))
+        offset += size
+    return build.concatenate(parts, dim)
+
+
+@pattern("stablehlo.slice", of="stablehlo.reduce")
+def slice_of_reduce(op: Any) -> Any:
+    """slice(reduce(x)) -> reduce(slice(x)) for half of the results or less. Exact: the same, but fewer."""
+    inner = producer(op.operand, "stablehlo.reduce")
+    if inner is None or not is_static_op(inner) or not used_once(inner):
+        return None
+    if 2 * size_of(op.operation.results[0]) > size_of(op.operand):
+        return None
+    (value,) = inner.inputs
+    dims, shape, sizes = attrs.ints(inner, "dimensions"), shape_of(value), shape_of(op.operation.results[0])
+    kept = [d for d in range(len(shape)) if d not in dims]
+    part = [(0, n, 1) for n in shape]
+    for d, cut in zip(kept, zip(*_parts(op))):
+        part[d] = cut
+    if not part or math.prod(sizes) == 0:
+        return None
+    sliced = build.slice_(value, *zip(*part))
+    return cloned(inner, [sliced, *inner.init_values], [op.operation.results[0].type])
+
+
+@pattern("stablehlo.slice", of="stablehlo.dot_general")
+def slice_of_dot(op: Any) -> Any:
+    """slice(dot(x, y)) -> dot(slice(x), slice(y)) for half of the results or less. Exact: the same sums, but fewer."""
+    inner = producer(op.operand, "stablehlo.dot_general")
+    result = op.operation.results[0]
+    if inner is None or not is_static_op(inner) or not used_once(inner):
+        return None
+    if not 0 < 2 * size_of(result) <= size_of(op.operand):
+        return None
+    dims = attrs.dot_dimensions(inner)
+    cuts = list(zip(*_parts(op)))
+    batch = len(dims.lhs_batch)
+    free = [d for d in range(len(shape_of(inner.lhs))) if d not in (*dims.lhs_batch, *dims.lhs_contract)]
+    columns = [d for d in range(len(shape_of(inner.rhs))) if d not in (*dims.rhs_batch, *dims.rhs_contract)]
+    left = dict(zip((*dims.lhs_batch, *free), (*cuts[:batch], *cuts[batch : batch + len(free)])))
+    right = dict(zip((*dims.rhs_batch, *columns), (*cuts[:batch], *cuts[batch + len(free) :])))
+    lhs, rhs = (
+        build.slice_(value, *zip(*(part.get(d, (0, n, 1)) for d, n in enumerate(shape_of(value))))) if part else value
+        for value, part in ((inner.lhs, left), (inner.rhs, right))
+    )
+    return again(inner, [lhs, rhs], shape_of(result))
+
+
+@pattern("stablehlo.slice", of="stablehlo.convolution")
+def slice_of_convolution(op: Any) -> Any:
+    """A slice of a convolution's batch or output features -> a convolution of fewer. Exact."""
+    inner = producer(op.operand, "stablehlo.convolution")
+    result = op.operation.results[0]
+    if inner is None or not is_static_op(inner) or not used_once(inner) or size_of(result) == 0:
+        return None
+    if attrs.integer(inner, "batch_group_count") != 1 or attrs.integer(inner, "feature_group_count") != 1:
+        return None
+    dims = attrs.convolution_dimensions(inner)
+    if not all(_is_whole(op, d) for d in dims.out_spatial):
+        return None
+    cuts = list(zip(*_parts(op)))
+    left = [(0, n, 1) for n in shape_of(inner.lhs)]
+    right = [(0, n, 1) for n in shape_of(inner.rhs)]
+    left[dims.lhs_batch], right[dims.rhs_output] = cuts[dims.out_batch], cuts[dims.out_feature]
+    lhs, rhs = build.slice_(inner.lhs, *zip(*left)), build.slice_(inner.rhs, *zip(*right))
+    return again(inner, [lhs, rhs], shape_of(result))
+
+
+@pattern("stablehlo.dynamic_slice", of="stablehlo.broadcast_in_dim")
+def dynamic_slice_of_broadcast(op: Any) -> Any:
+    """dynamic_slice(broadcast(x)) -> a smaller broadcast of x, where x is not cut. Exact."""
+    inner = producer(op.operand, "stablehlo.broadcast_in_dim")
+    if inner is None or not all_static(inner.operand, op.operand):
+        return None
+    dims, source = attrs.ints(inner, "broadcast_dimensions"), shape_of(inner.operand)
+    if any(n != 1 and not _is_whole(op, d) for n, d in zip(source, dims)):
+        return None
+    return build.broadcast_in_dim(inner.operand, shape_of(op.operation.results[0]), dims)
+
+
+@pattern("stablehlo.dynamic_slice", of="stablehlo.transpose")
+def dynamic_slice_of_transpose(op: Any) -> Any:
+    """dynamic_slice(transpose(x)) -> transpose(dynamic_slice(x)). Exact: fewer elements are transposed."""
+    inner = producer(op.operand, "stablehlo.transpose")
+    if inner is None or not is_static_op(inner) or not used_once(inner):
+        return None
+    order, sizes = attrs.ints(inner, "permutation"), attrs.ints(op, "slice_sizes")
+    back = [order.index(d) for d in range(len(order))]
+    return build.transpose(
+        dynamic_slice(inner.operand, [op.start_indices[d] for d in back], [sizes[d] for d in back]), order
+    )
+
+
+def dynamic_slice(value: Any, starts: list[Any], sizes: list[int]) -> Any:
+    """`stablehlo.dynamic_slice`."""
+    type_ = build.tensor_type(sizes, value.type.element_type)
+    attributes = {"slice_sizes": build.i64_array(sizes)}
+    return build.op("stablehlo.dynamic_slice", [value, *starts], type_, attributes=attributes)
+
+
+@pattern("stablehlo.dynamic_slice", of="stablehlo.slice")
+def dynamic_slice_of_slice(op: Any) -> Any:
+    """dynamic_slice(slice(x)) -> one dynamic_slice of x, where the two do not cut the same dimension.
+
+    Exact: a constant start within bounds is not clamped.
+    """
+    inner = producer(op.operand, "stablehlo.slice")
+    if inner is None or not all_static(inner.operand, op.operand):
+        return None
+    starts, _, strides = _parts(inner)
+    if any(step != 1 for step in strides):
+        return None
+    places = list(op.start_indices)
+    for d, start in enumerate(starts):
+        if not _is_whole(inner, d):
+            if not _is_whole(op, d):
+                return None
+            places[d] = build.full(start, places[d])
+    return dynamic_slice(inner.operand, places, list(attrs.ints(op, "slice_sizes")))
+
+
+@pattern("stablehlo.dynamic_slice", of="stablehlo.dynamic_slice")
+def dynamic_slice_of_dynamic_slice(op: Any) -> Any:
+    """dynamic_slice(dynamic_slice(x)) -> one dynamic_slice of x, where the two do not cut the same dimension. Exact."""
+    inner = producer(op.operand, "stablehlo.dynamic_slice")
+    if inner is None or not all_static(inner.operand, op.operand):
+        return None
+    if any(a.type != b.type for a, b in zip(inner.start_indices, op.start_indices)):
+        return None
+    rank = len(shape_of(op.operand))
+    if any(not _is_whole(inner, d) and not _is_whole(op, d) for d in range(rank)):
+        return None
+    starts = [(op if _is_whole(inner, d) else inner).start_indices[d] for d in range(rank)]
+    return dynamic_slice(inner.operand, starts, list(attrs.ints(op, "slice_sizes")))
+
+
+@pattern("stablehlo.slice", of="stablehlo.dynamic_slice")
+def slice_of_dynamic_slice(op: Any) -> Any:
+    """slice(dynamic_slice(x)) -> one dynamic_slice of x, where the two do not cut the same dimension. Exact."""
+    inner = producer(op.operand, "stablehlo.dynamic_slice")
+    if inner is None or not all_static(inner.operand, op.operand) or not used_once(inner):
+        return None
+    starts, _, strides = _parts(op)
+    if any(step != 1 for step in strides) or size_of(op.operation.results[0]) == 0:
+        return None
+    places = list(inner.start_indices)
+    for d, start in enumerate(starts):
+        if not _is_whole(op, d):
+            if not _is_whole(inner, d):
+                return None
+            places[d] = build.full(start, places[d])
+    return dynamic_slice(inner.operand, places, list(shape_of(op.operation.results[0])))
+
+
+@pattern("stablehlo.dynamic_slice", of="stablehlo.constant")
+def dynamic_slice_of_splat(op: Any) -> Any:
+    """dynamic_slice of an array of equal numbers -> a smaller array of them. Exact."""
+    number = splat_of(op.operand)
+    if number is None or dtype_of(op.operand).kind == "c":
+        return None
+    return build.full(number, op.operation.results[0])
+
+
+@pattern("stablehlo.slice", of="stablehlo.constant")
+def slice_of_splat(op: Any) -> Any:
+    """slice of an array of equal numbers -> a smaller array of them. Exact."""
+    number = splat_of(op.operand)
+    if number is None or dtype_of(op.operand).kind == "c" or not all_static(op.operation.results[0]):
+        return None
+    return build.full(number, op.operation.results[0])
+
+
+PATTERNS = (
+    slice_of_splat,
+    dynamic_slice_of_splat,
+    slice_of_elementwise,
+    slice_of_broadcast,
+    slice_of_transpose,
+    slice_of_reverse,
+    slice_of_pad,
+    slice_of_reshape,
+    slice_of_iota,
+    slice_across_concatenate,
+    slice_of_reduce,
+    slice_of_dot,
+    slice_of_convolution,
+    slice_of_dynamic_slice,
+    dynamic_slice_of_broadcast,
+    dynamic_slice_of_transpose,
+    dynamic_slice_of_slice,
+    dynamic_slice_of_dynamic_slice,
+)

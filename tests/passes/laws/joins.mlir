@@ -1,0 +1,140 @@
+// leaves constant, pad
+func.func @pad_of_pad(%x: tensor<4xf32>) -> tensor<13xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %c, low = [1], high = [0], interior = [1] : (tensor<4xf32>, tensor<f32>) -> tensor<8xf32>
+  %r = stablehlo.pad %0, %c, low = [2], high = [3], interior = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<13xf32>
+  return %r : tensor<13xf32>
+}
+
+// leaves constant
+func.func @pad_of_splat() -> tensor<403xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.constant dense<1.0> : tensor<400xf32>
+  %r = stablehlo.pad %0, %c, low = [1], high = [2], interior = [0] : (tensor<400xf32>, tensor<f32>) -> tensor<403xf32>
+  return %r : tensor<403xf32>
+}
+
+// leaves constant, add, pad
+func.func @elementwise_of_pads(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<7xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<f32>
+  %d = stablehlo.constant dense<2.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %c, low = [1], high = [2], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<7xf32>
+  %1 = stablehlo.pad %y, %d, low = [1], high = [2], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<7xf32>
+  %r = stablehlo.add %0, %1 : tensor<7xf32>
+  return %r : tensor<7xf32>
+}
+
+// leaves concatenate
+func.func @concatenate_of_concatenates(%x: tensor<4xf32>, %y: tensor<3xf32>) -> tensor<11xf32> {
+  %0 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<4xf32>, tensor<3xf32>) -> tensor<7xf32>
+  %r = stablehlo.concatenate %0, %x, dim = 0 : (tensor<7xf32>, tensor<4xf32>) -> tensor<11xf32>
+  return %r : tensor<11xf32>
+}
+
+// leaves slice, concatenate
+func.func @concatenate_of_neighbors(%x: tensor<8xf32>, %y: tensor<3xf32>) -> tensor<6xf32> {
+  %0 = stablehlo.slice %x [0:3:2] : (tensor<8xf32>) -> tensor<2xf32>
+  %1 = stablehlo.slice %x [4:5] : (tensor<8xf32>) -> tensor<1xf32>
+  %r = stablehlo.concatenate %y, %0, %1, dim = 0 : (tensor<3xf32>, tensor<2xf32>, tensor<1xf32>) -> tensor<6xf32>
+  return %r : tensor<6xf32>
+}
+
+// leaves broadcast_in_dim
+func.func @concatenate_of_equal_parts(%x: tensor<4x1xf32>) -> tensor<4x3xf32> {
+  %r = stablehlo.concatenate %x, %x, %x, dim = 1 : (tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x3xf32>
+  return %r : tensor<4x3xf32>
+}
+
+// leaves broadcast_in_dim, reshape
+func.func @concatenate_of_equal_parts__of_two(%x: tensor<2x4xf32>) -> tensor<4x4xf32> {
+  %r = stablehlo.concatenate %x, %x, dim = 0 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
+
+// leaves broadcast_in_dim
+func.func @concatenate_of_broadcasts(%x: tensor<4xf32>) -> tensor<5x4xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<4xf32>) -> tensor<2x4xf32>
+  %1 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<4xf32>) -> tensor<3x4xf32>
+  %r = stablehlo.concatenate %0, %1, dim = 0 : (tensor<2x4xf32>, tensor<3x4xf32>) -> tensor<5x4xf32>
+  return %r : tensor<5x4xf32>
+}
+
+// leaves constant, concatenate
+func.func @concatenate_of_splats(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<13xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<2xf32>
+  %d = stablehlo.constant dense<1.0> : tensor<3xf32>
+  %r = stablehlo.concatenate %x, %c, %d, %y, dim = 0 : (tensor<4xf32>, tensor<2xf32>, tensor<3xf32>, tensor<4xf32>) -> tensor<13xf32>
+  return %r : tensor<13xf32>
+}
+
+// leaves constant, pad
+func.func @concatenate_that_pads(%x: tensor<4xf32>) -> tensor<9xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<2xf32>
+  %d = stablehlo.constant dense<1.0> : tensor<3xf32>
+  %r = stablehlo.concatenate %c, %x, %d, dim = 0 : (tensor<2xf32>, tensor<4xf32>, tensor<3xf32>) -> tensor<9xf32>
+  return %r : tensor<9xf32>
+}
+
+// leaves negate
+func.func @concatenate_of_batches(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.slice %x [0:2] : (tensor<4xf32>) -> tensor<2xf32>
+  %1 = stablehlo.slice %x [2:4] : (tensor<4xf32>) -> tensor<2xf32>
+  %2 = stablehlo.negate %0 : tensor<2xf32>
+  %3 = stablehlo.negate %1 : tensor<2xf32>
+  %r = stablehlo.concatenate %2, %3, dim = 0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, slice, divide, broadcast_in_dim, add
+func.func @concatenate_of_batches__with_numbers(%x: tensor<4xf32>, %y: tensor<f32>) -> tensor<3xf32> {
+  %c = stablehlo.constant dense<3.0> : tensor<2xf32>
+  %d = stablehlo.constant dense<3.0> : tensor<1xf32>
+  %0 = stablehlo.slice %x [1:3] : (tensor<4xf32>) -> tensor<2xf32>
+  %1 = stablehlo.slice %x [3:4] : (tensor<4xf32>) -> tensor<1xf32>
+  %2 = stablehlo.divide %0, %c : tensor<2xf32>
+  %3 = stablehlo.divide %1, %d : tensor<1xf32>
+  %4 = stablehlo.broadcast_in_dim %y, dims = [] : (tensor<f32>) -> tensor<2xf32>
+  %5 = stablehlo.broadcast_in_dim %y, dims = [] : (tensor<f32>) -> tensor<1xf32>
+  %6 = stablehlo.add %2, %4 : tensor<2xf32>
+  %7 = stablehlo.add %3, %5 : tensor<1xf32>
+  %r = stablehlo.concatenate %6, %7, dim = 0 : (tensor<2xf32>, tensor<1xf32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
+// keeps
+func.func @parts_in_another_order_are_joined(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.slice %x [2:4] : (tensor<4xf32>) -> tensor<2xf32>
+  %1 = stablehlo.slice %x [0:2] : (tensor<4xf32>) -> tensor<2xf32>
+  %2 = stablehlo.negate %0 : tensor<2xf32>
+  %3 = stablehlo.negate %1 : tensor<2xf32>
+  %r = stablehlo.concatenate %2, %3, dim = 0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// keeps
+func.func @two_functions_are_no_batch(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.slice %x [0:2] : (tensor<4xf32>) -> tensor<2xf32>
+  %1 = stablehlo.slice %x [2:4] : (tensor<4xf32>) -> tensor<2xf32>
+  %2 = stablehlo.negate %0 : tensor<2xf32>
+  %3 = stablehlo.abs %1 : tensor<2xf32>
+  %r = stablehlo.concatenate %2, %3, dim = 0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// keeps
+func.func @pads_of_two_widths_are_not_one_pad_of_a_sum(%x: tensor<4xf32>, %y: tensor<5xf32>) -> tensor<7xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %c, low = [1], high = [2], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<7xf32>
+  %1 = stablehlo.pad %y, %c, low = [1], high = [1], interior = [0] : (tensor<5xf32>, tensor<f32>) -> tensor<7xf32>
+  %r = stablehlo.add %0, %1 : tensor<7xf32>
+  return %r : tensor<7xf32>
+}
+
+// keeps
+func.func @pads_of_two_numbers_are_two(%x: tensor<4xf32>) -> tensor<9xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %d = stablehlo.constant dense<-0.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %c, low = [1], high = [2], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<7xf32>
+  %r = stablehlo.pad %0, %d, low = [1], high = [1], interior = [0] : (tensor<7xf32>, tensor<f32>) -> tensor<9xf32>
+  return %r : tensor<9xf32>
+}
