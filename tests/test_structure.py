@@ -214,9 +214,9 @@ def test_public_names_are_these():
     assert sorted(stagec.__all__) == sorted(
         """
         Array Device Exported Loaded Pass Pattern Ref ShapeDtypeStruct StagecError ad_checkpoint block_until_ready
-        check check_tracer_leaks checking_leaks checkpoint checkpoint_policies clear_caches closure_convert compat config
-        copy_to_host_async custom_batching custom_derivatives custom_gradient custom_jvp custom_vjp debug debug_infs
-        debug_key_reuse debug_nans default_backend default_device default_matmul_precision device_count device_get
+        check check_tracer_leaks checking_leaks checkpoint checkpoint_policies clear_caches closure_convert compat
+        config copy_to_host_async custom_batching custom_derivatives custom_gradient custom_jvp custom_vjp debug
+        debug_infs debug_key_reuse debug_nans default_backend default_device default_matmul_precision device_count device_get
         device_put devices disable_jit dlpack ds dtypes effects_barrier empty_ref enable_x64 ensure_compile_time_eval
         errors eval_shape experimental explain export flatten_util float0 free_ref freeze from_stablehlo
         fwd_and_bwd grad hessian image jacfwd jacobian jacrev jit jvp lax linear_transpose linearize live_arrays

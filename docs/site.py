@@ -1,0 +1,126 @@
+"""What `mkdocs build` adds to the pages in this folder.
+
+The reference from docstrings, the files at the top of the repository, and the examples with their plots. MkDocs calls
+the functions, and mkdocstrings the extension.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import griffe
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parents[1]
+TOP = {"README.md": "readme.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+MODULES = """
+    stagec stagec.numpy stagec.numpy.linalg stagec.numpy.fft stagec.lax stagec.lax.linalg stagec.nn
+    stagec.nn.initializers stagec.random stagec.tree stagec.tree_util stagec.scipy.special stagec.scipy.linalg
+    stagec.scipy.fft stagec.scipy.signal stagec.scipy.ndimage stagec.scipy.interpolate stagec.scipy.integrate
+    stagec.scipy.optimize stagec.scipy.stats stagec.scipy.cluster.vq stagec.scipy.sparse.linalg stagec.debug
+    stagec.image stagec.ops stagec.dlpack stagec.flatten_util stagec.test_util stagec.experimental
+    stagec.custom_batching stagec.custom_derivatives passes passes.match passes.build
+""".split()
+# An example in a docstring: lines with prompts, and what follows them up to an empty line.
+_SESSION = re.compile(r"^( *)>>> .*(?:\n(?! *$).+)*", re.MULTILINE)
+# What tests read behind the name of a language, and sessions.
+_FENCE = re.compile(r"^( *)```python[^\n]*\n(?= *(>>> )?)", re.MULTILINE)
+_OUTWARD = re.compile(r"\]\((?:\.\./)+([^)#\s]+)(#[^)\s]*)?\)")
+
+
+class Fenced(griffe.Extension):
+    """Examples in docstrings as blocks of code."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        if obj.docstring is not None:
+            obj.docstring.value = _SESSION.sub(_fence, obj.docstring.value)
+
+
+def _fence(session: re.Match[str]) -> str:
+    indent = session[1]
+    return f"\n{indent}```pycon\n{session[0]}\n{indent}```\n"
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that are not in this folder."""
+    pages = {target: (ROOT / source).read_text("utf-8") for source, target in TOP.items()}
+    pages["examples/index.md"] = (ROOT / "examples/README.md").read_text("utf-8")
+    pages["reference/api/index.md"] = "# Modules\n\n" + "".join(f"- [`{m}`]({m}.md)\n" for m in MODULES)
+    pages.update({f"reference/api/{module}.md": _module(module) for module in MODULES})
+    plots = Path(tempfile.mkdtemp())
+    for path in sorted((ROOT / "examples").glob("*.py")):
+        text, plot = path.read_text("utf-8"), plots / f"{path.stem}.png"
+        shown = ""
+        if "plot=" in text and _drawn(path, plot):
+            files.append(File.generated(config, f"examples/{plot.name}", abs_src_path=str(plot)))
+            shown = f"![What it draws]({plot.name})\n\n"
+        pages[f"examples/{path.stem}.md"] = f"# {path.name}\n\n{shown}```python\n{text}```\n"
+    for target, text in pages.items():
+        files.append(File.generated(config, target, content=text))
+    return files
+
+
+def _module(name: str) -> str:
+    module = importlib.import_module(name)
+    # A function is hidden by a module of its name: it is shown where it is written.
+    folders = [Path(folder) for folder in getattr(module, "__path__", ())]
+    hidden = [n for n in dir(module) if any((f / f"{n}.py").exists() for f in folders)]
+    places = [f"{_home(getattr(module, n))}.{n}" for n in hidden if inspect.isfunction(getattr(module, n))]
+    options = "\n    options: {show_root_heading: true, show_root_full_path: false, heading_level: 2}\n"
+    return f"# `{name}`\n\n::: {name}\n" + "".join(f"\n::: {place}{options}" for place in places)
+
+
+def _home(function: Any) -> str:
+    """The module that has a function's source; `__module__` is the one that publishes it."""
+    file = Path(inspect.unwrap(function).__code__.co_filename)
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts)
+
+
+def _drawn(path: Path, plot: Path) -> bool:
+    """Whether an example has run and written its plot; `STAGEC_SITE_PLOTS=0` leaves all of them out."""
+    if os.environ.get("STAGEC_SITE_PLOTS") == "0":
+        return False
+    done = subprocess.run([sys.executable, path, "--plot", plot], capture_output=True, text=True)
+    if done.returncode:
+        print(f"{path.name} has no plot: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+    return plot.exists()
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Let links that leave this folder lead to the pages that stand for their targets, and name the languages."""
+    markdown = _FENCE.sub(lambda m: f"{m[1]}```{'pycon' if m[2] else 'python'}\n", markdown)
+    depth = page.file.src_uri.count("/")
+    source = {target: Path(source).parent for source, target in TOP.items()}
+    generated = source.get(page.file.src_uri, Path("examples") if page.file.src_uri.startswith("examples/") else None)
+    if generated is not None:
+        return re.sub(r"\]\(([^)#\s:]+)(#[^)\s]*)?\)", lambda m: _link(m, generated, depth), markdown)
+    return _OUTWARD.sub(lambda m: _link(m, Path("docs") / Path(page.file.src_uri).parent, depth), markdown)
+
+
+def _link(found: re.Match[str], folder: Path, depth: int) -> str:
+    """A link of a file of the repository as a link of a page of the site, or its text alone where there is none."""
+    written = found[0][2:-1].partition("#")[0]
+    target = (ROOT / folder / written).resolve()
+    if not target.is_relative_to(ROOT):
+        return found[0]
+    name = target.relative_to(ROOT).as_posix()
+    if name.startswith("docs/"):
+        place = name.removeprefix("docs/").rstrip("/") or "index.md"
+        place = f"{place}/index.md" if target.is_dir() else place
+    elif name in TOP:
+        place = TOP[name]
+    elif name in ("examples", "examples/README.md"):
+        place = "examples/index.md"
+    elif name.startswith("examples/") and name.endswith(".py"):
+        place = name.removesuffix(".py") + ".md"
+    else:
+        return "]"
+    return f"]({'../' * depth}{place}{found[2] or ''})"
