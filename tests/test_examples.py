@@ -40,6 +40,15 @@ def test_the_shipped_classifier_agrees_with_scikit_learn():
     assert (result.target, result.source) == ((runs_here[-1], "file") if runs_here else ("cpu", "compiled"))
 
 
+def test_a_network_of_jax_computes_the_same_without_jax():
+    pytest.importorskip("jax")
+    pytest.importorskip("flatbuffers")
+    result = load("digits_jax").run(steps=60)
+    assert result.accuracy > 0.8
+    assert "cpu" in result.differences
+    assert max(result.differences.values()) < 1e-5
+
+
 def test_kmeans_agrees_with_numpy():
     result = load("digits_kmeans").run()
     assert result.same_group > 0.99
