@@ -183,6 +183,7 @@ def opened(source: bytes, target: Target, name: str, options: CompileOptions) ->
         for operation in constants:
             _check_constant(operation, source, name, options)
         phase_workarounds.describe(module.operation, target)
+        phase_workarounds.exchange_selections(module)
         wide = any("complex<f64>" in str(o.results[0].type) for o in (*constants, *numbers))
         traits = Traits(max(map(_product_size, products), default=0), wide)
         yield Opened(session, module, serialize(module), traits)

@@ -37,6 +37,28 @@ def describe(module: Any, target: Target) -> None:
             module.attributes["hal.device.targets"] = ir().Attribute.parse(f"[{description}]")
 
 
+def exchange_selections(module: Any) -> int:
+    """Have a `select_and_scatter` select the first of equal elements where it says so; returns how many there are.
+
+    The compiler asks whether a further element is to be selected instead of the one before, and passes the further one
+    first. The selection says whether the one before stays, which comes first. The module is for the compiler alone:
+    what is written here means something else.
+    """
+    found = operations_in(module, "stablehlo.select_and_scatter")
+    for operation in found:
+        block = operation.regions[0].blocks[0]
+        values = list(block.arguments)
+        readers = [[(use.owner.operation, use.operand_number) for use in value.uses] for value in values]
+        for places, other in zip(readers, reversed(values)):
+            for reader, number in places:
+                reader.operands[number] = other
+        end = list(block.operations)[-1].operation
+        with ir().InsertionPoint(end), end.location:
+            (stays,) = end.operands
+            end.operands[0] = ir().Operation.create("stablehlo.not", [stays.type], [stays]).result
+    return len(found)
+
+
 def before_stream(module: Any) -> int:
     """Have kernels run in order, no memory filled once for two that write to it, and no wait lost in a loop.
 

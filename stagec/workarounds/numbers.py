@@ -206,6 +206,36 @@ func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
         ),
     ),
     Workaround(
+        id="selection-of-equal-elements",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE asks the selection of a `select_and_scatter` whether the later of two elements comes first, so "
+        "that the last of equal elements is selected instead of the first",
+        guard="exchanges the arguments of the selection and negates it, in what the compiler gets",
+        hooks=("stagec.compiler.phase_workarounds:exchange_selections",),
+        upstream="none found (searched: select_and_scatter ties wrong element selected GE order of arguments); "
+        "https://github.com/openxla/stablehlo/issues/714 is about the order in which elements are compared",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<6xf32>, %u: tensor<3xf32>) -> tensor<6xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%x, %u, %z) <{window_dimensions = array<i64: 2>,
+    window_strides = array<i64: 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<6xf32>, tensor<3xf32>, tensor<f32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}""",
+            (np.array([0, 1, 2, 2, 4, 3], np.float32), np.arange(1, 4, dtype=np.float32)),
+        ),
+    ),
+    Workaround(
         id="convolution-of-complex-numbers",
         backends=("cpu", "vulkan", "cuda"),
         versions=("3.13",),
