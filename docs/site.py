@@ -72,7 +72,7 @@ def _module(name: str) -> str:
     module = importlib.import_module(name)
     # A function is hidden by a module of its name: it is shown where it is written.
     folders = [Path(folder) for folder in getattr(module, "__path__", ())]
-    hidden = [n for n in dir(module) if any((f / f"{n}.py").exists() for f in folders)]
+    hidden = [n for n in dir(module) if not n.startswith("_") and any((f / f"{n}.py").exists() for f in folders)]
     places = [f"{_home(getattr(module, n))}.{n}" for n in hidden if inspect.isfunction(getattr(module, n))]
     options = "\n    options: {show_root_heading: true, show_root_full_path: false, heading_level: 2}\n"
     return f"# `{name}`\n\n::: {name}\n" + "".join(f"\n::: {place}{options}" for place in places)

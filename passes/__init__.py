@@ -40,7 +40,13 @@ _MODULES = {
 }
 
 
+# The modules that patterns are written with.
+_TOOLS = ("build", "match")
+
+
 def __getattr__(name: str) -> _Any:
+    if name in _TOOLS:
+        return _importlib.import_module(f"passes.{name}")
     if name not in __all__:
         raise AttributeError(f"module 'passes' has no attribute {name!r}")
     value = globals()[name] = getattr(_importlib.import_module(_MODULES.get(name, "passes.errors")), name)
@@ -48,4 +54,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "build", "match"])
+    return sorted([*__all__, *_TOOLS])

@@ -213,18 +213,18 @@ def test_public_names_are_these():
 
     assert sorted(stagec.__all__) == sorted(
         """
-        Array Device Exported Loaded Pass Pattern Ref ShapeDtypeStruct StagecError ad_checkpoint block_until_ready
-        check check_tracer_leaks checking_leaks checkpoint checkpoint_policies clear_caches closure_convert compat
-        config copy_to_host_async custom_batching custom_derivatives custom_gradient custom_jvp custom_vjp debug
-        debug_infs debug_key_reuse debug_nans default_backend default_device default_matmul_precision device_count device_get
-        device_put devices disable_jit dlpack ds dtypes effects_barrier empty_ref enable_x64 ensure_compile_time_eval
-        errors eval_shape experimental explain export flatten_util float0 free_ref freeze from_stablehlo
-        fwd_and_bwd grad hessian image jacfwd jacobian jacrev jit jvp lax linear_transpose linearize live_arrays
-        load local_device_count
-        local_devices log_compiles make_graph make_jaxpr memory_stats named_call named_scope new_ref nn numpy
-        numpy_dtype_promotion numpy_rank_promotion ops pattern print_environment_info process_count process_index
-        process_indices pure_callback random ref remat save scipy test_util tree tree_util typeof typing
-        value_and_grad vjp vmap
+        Array Device Exported Loaded Pass Pattern Ref ShapeDtypeStruct StagecError ad_checkpoint
+        block_until_ready check check_tracer_leaks checking_leaks checkpoint checkpoint_policies clear_caches
+        closure_convert compat config copy_to_host_async custom_batching custom_derivatives custom_gradient
+        custom_jvp custom_vjp debug debug_infs debug_key_reuse debug_nans default_backend default_device
+        default_matmul_precision device_count device_get device_put devices disable_jit dlpack ds dtypes
+        effects_barrier empty_ref enable_x64 ensure_compile_time_eval errors eval_shape experimental explain
+        export flatten_util float0 free_ref freeze from_stablehlo fwd_and_bwd grad hessian image jacfwd jacobian
+        jacrev jit jvp lax linear_transpose linearize live_arrays load local_device_count local_devices
+        log_compiles make_graph make_jaxpr memory_stats named_call named_scope new_ref nn numpy
+        numpy_dtype_promotion numpy_rank_promotion ops pattern print_environment_info process_count
+        process_index process_indices pure_callback random ref remat save scipy test_util tree tree_util typeof
+        typing value_and_grad vjp vmap
         """.split()
     )
     for name in stagec.__all__:
