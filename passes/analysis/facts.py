@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from passes import attributes as attrs, operations
+from passes.analysis import counters
 from passes.match import constant_of, is_static, producer, shape_of, size_of, splat_of
 from passes.numeric.elementwise import convert
 from passes.types import numpy_dtype, spelled
@@ -121,6 +122,8 @@ def _of(value: Any, depth: int, known: dict[Any, Facts | None]) -> Facts | None:
     found = None
     if op is not None and rule is not None:
         found = rule(_Call(op.operation, kind, anything, lambda operand: _of(operand, depth - 1, known)))
+    elif op is None and depth and kind.startswith(("i", "ui")) and (ends := counters.bounds(value)) is not None:
+        found = Facts(*ends)
     known[value] = anything if found is None else found
     return known[value]
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from passes import bindings
+from passes import bindings, build
+from passes.analysis.counters import LOOP as _LOOP, final, trip_count
 from passes.match import before_barriers, operations_in, outside, splat_of, uses, yielded
 from passes.operations import CHOICES
 from passes.patterns import pattern
 from passes.simplify.regions import Congruence, has_effects, inlined_region, without_state
-
-_LOOP = "stablehlo.while"
 
 
 @pattern(_LOOP)
@@ -21,11 +20,37 @@ def loop_that_never_runs(op: Any) -> Any:
     """
     condition = op.operation.regions[0].blocks[0]
     number = splat_of(yielded(condition)[0])
-    if number is None or bool(number):
+    if (number is None or bool(number)) and trip_count(op.operation) != 0:
         return None
     initial = list(op.operation.operands)
     inlined_region(op, 0, initial)
     return initial
+
+
+@pattern(_LOOP)
+def loop_that_runs_once(op: Any) -> Any:
+    """while that runs once, as its counter says -> its body. Exact where the condition does not call the host."""
+    operation = op.operation
+    if trip_count(operation) != 1:
+        return None
+    top = [o.operation for o in operation.regions[0].blocks[0].operations]
+    if any(has_effects(inner) for o in top for inner in (o, *operations_in(o))):
+        return None
+    return inlined_region(op, 1, list(operation.operands))
+
+
+@pattern(_LOOP)
+def counter_after_loop(op: Any) -> Any:
+    """The result of a loop of known length that is a counter -> the number. Exact: it does not wrap around."""
+    operation = op.operation
+    if trip_count(operation) is None:
+        return None
+    numbers = {i: final(operation, i) for i, result in enumerate(operation.results) if uses(result)}
+    known = {i: build.full(n, operation.results[i]) for i, n in numbers.items() if n is not None}
+    if not known:
+        return None
+    copy = operation.clone(bindings.ir.InsertionPoint.current).operation
+    return [known.get(i, result) for i, result in enumerate(copy.results)]
 
 
 @pattern(_LOOP)
@@ -126,4 +151,11 @@ def _needed(loop: Any) -> set[Any]:
     return found
 
 
-PATTERNS = (loop_that_never_runs, unchanged_state, equal_state, dead_state)
+PATTERNS = (
+    loop_that_never_runs,
+    loop_that_runs_once,
+    counter_after_loop,
+    unchanged_state,
+    equal_state,
+    dead_state,
+)

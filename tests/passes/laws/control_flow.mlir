@@ -217,3 +217,42 @@ func.func @dead_state(%x: tensor<5xf32>) -> tensor<f32> {
   stablehlo.return %j, %d, %u, %v : tensor<i32>, tensor<f32>, tensor<5xf32>, tensor<5xf32> }
   return %r#1 : tensor<f32>
 }
+
+// leaves sine
+func.func @loop_that_runs_once(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<4xf32>
+  cond { %n = stablehlo.constant dense<2> : tensor<i32>
+  %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do { %two = stablehlo.constant dense<2> : tensor<i32>
+  %j = stablehlo.add %i, %two : tensor<i32>
+  %t = stablehlo.sine %s : tensor<4xf32>
+  stablehlo.return %j, %t : tensor<i32>, tensor<4xf32> }
+  return %r#1 : tensor<4xf32>
+}
+
+// leaves constant
+func.func @counter_after_loop() -> tensor<i32> {
+  %seven = stablehlo.constant dense<7> : tensor<i32>
+  %r = stablehlo.while(%i = %seven) : tensor<i32>
+  cond { %n = stablehlo.constant dense<-3> : tensor<i32>
+  %p = stablehlo.compare GE, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do { %three = stablehlo.constant dense<3> : tensor<i32>
+  %j = stablehlo.subtract %i, %three : tensor<i32>
+  stablehlo.return %j : tensor<i32> }
+  return %r : tensor<i32>
+}
+
+// keeps
+func.func @counter_that_wraps_around() -> tensor<i8> {
+  %n = stablehlo.constant dense<126> : tensor<i8>
+  %four = stablehlo.constant dense<4> : tensor<i8>
+  %zero = stablehlo.constant dense<0> : tensor<i8>
+  %r = stablehlo.while(%i = %zero) : tensor<i8>
+  cond {
+  %p = stablehlo.compare LE, %i, %n : (tensor<i8>, tensor<i8>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %j = stablehlo.add %i, %four : tensor<i8>
+  stablehlo.return %j : tensor<i8> }
+  return %r : tensor<i8>
+}

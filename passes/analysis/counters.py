@@ -1,0 +1,110 @@
+"""What loops count: state that begins with a known number and grows by a known step, and how often a loop runs."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from passes import attributes as attrs, bindings
+from passes.match import before_barriers, dtype_of, is_static, producer, splat_of
+
+LOOP = "stablehlo.while"
+_FLIPPED = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}
+
+
+class Counter(NamedTuple):
+    """A part of a loop's state that is `start`, then `start + step`, and so on."""
+
+    start: int
+    step: int
+
+
+def counter(loop: Any, number: int) -> Counter | None:
+    """What a part of a loop's state counts; None for other state."""
+    initial = loop.operands[number]
+    if not is_static(initial) or dtype_of(initial).kind not in "iu":
+        return None
+    start, step = splat_of(before_barriers(initial)), _step(loop.regions[1].blocks[0], number)
+    return None if start is None or not step else Counter(int(start), step)
+
+
+def _step(body: Any, number: int) -> int:
+    """What the body adds to a part of the state; 0 if that is not known."""
+    argument = body.arguments[number]
+    made = producer(_end(body).operands[number])
+    if made is None or made.operation.name not in ("stablehlo.add", "stablehlo.subtract"):
+        return 0
+    lhs, rhs = made.operation.operands
+    is_sum = made.operation.name == "stablehlo.add"
+    if is_sum and rhs == argument:
+        lhs, rhs = rhs, lhs
+    added = splat_of(rhs) if lhs == argument else None
+    return 0 if added is None else int(added) if is_sum else -int(added)
+
+
+def trip_count(loop: Any) -> int | None:
+    """How often a loop's body runs, if its condition compares a counter with a known number."""
+    condition = loop.regions[0].blocks[0]
+    compared = producer(_end(condition).operands[0], "stablehlo.compare")
+    if compared is None:
+        return None
+    lhs, rhs = compared.operation.operands
+    direction = attrs.word(compared, "comparison_direction")
+    if not _is_argument(lhs, condition):
+        lhs, rhs, direction = rhs, lhs, _FLIPPED.get(direction, "")
+    bound = splat_of(rhs)
+    if direction not in _FLIPPED or bound is None or not _is_argument(lhs, condition):
+        return None
+    found = counter(loop, lhs.arg_number)
+    if found is None:
+        return None
+    # As if it counted upwards.
+    upwards = direction in ("LT", "LE")
+    start, step, limit = (found.start, found.step, int(bound)) if upwards else (-found.start, -found.step, -int(bound))
+    limit += direction in ("LE", "GE")
+    if start >= limit:
+        return 0
+    count = -(-(limit - start) // step) if step > 0 else 0
+    return count if step > 0 and _fits(found, count, lhs) else None
+
+
+def bounds(value: Any) -> tuple[int, int] | None:
+    """The least and the greatest number that an argument of a loop's body is, if it counts.
+
+    An argument of the condition has none: a condition that is a comparison must stay the one that tells how long the
+    loop is.
+    """
+    block = value.owner
+    loop = block.owner.operation if isinstance(block, bindings.ir.Block) else None
+    if loop is None or loop.name != LOOP or loop.regions[1].blocks[0] != block:
+        return None
+    found = counter(loop, value.arg_number)
+    count = trip_count(loop) if found is not None else None
+    if found is None or not count or not _fits(found, count, value):
+        return None
+    ends = found.start, found.start + found.step * (count - 1)
+    return min(ends), max(ends)
+
+
+def final(loop: Any, number: int) -> int | None:
+    """What a counter is after a loop."""
+    found, count = counter(loop, number), trip_count(loop)
+    if found is None or count is None or not _fits(found, count, loop.results[number]):
+        return None
+    return found.start + found.step * count
+
+
+def _fits(found: Counter, count: int, value: Any) -> bool:
+    """Whether a counter's type holds all of its numbers, so that it does not wrap around."""
+    info = np.iinfo(dtype_of(value))
+    return bool(info.min <= found.start + found.step * count <= info.max)
+
+
+def _is_argument(value: Any, block: Any) -> bool:
+    return isinstance(value.owner, bindings.ir.Block) and value.owner == block
+
+
+def _end(block: Any) -> Any:
+    operations = block.operations
+    return operations[len(operations) - 1].operation
