@@ -97,10 +97,6 @@ def _starts_from_nothing(operation: Any, first: list[Any]) -> bool:
     return bool(number == np.asarray(found(number.dtype)).astype(number.dtype))
 
 
-# What conjunctions and disjunctions are on zeros and ones.
-_ON_BYTES = {"stablehlo.and": "stablehlo.minimum", "stablehlo.or": "stablehlo.maximum"}
-
-
 @pattern("stablehlo.reduce_window")
 def running_over_booleans(op: Any) -> Any:
     """A running reduction of booleans as one of zeros and ones in 8 bits. Exact.
@@ -109,9 +105,10 @@ def running_over_booleans(op: Any) -> Any:
     """
     operation = op.operation
     name = single_op(operation.regions[0])
-    wide = _ON_BYTES.get(operations.of(name).of_booleans) if name is not None else None
-    if wide is None or not is_boolean(operation.operands[0]) or _running_axis(op) is None:
+    meant = operations.of(name).of_booleans if name is not None else ""
+    if not meant or not is_boolean(operation.operands[0]) or _running_axis(op) is None:
         return None
+    wide = "stablehlo.minimum" if meant == "stablehlo.and" else "stablehlo.maximum"
     bytes_ = np.dtype(np.int8)
     value, first = operation.operands
     start = Tensor(first).to(bytes_).value
