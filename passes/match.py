@@ -89,6 +89,11 @@ def is_integer(value: Any) -> bool:
     return name.startswith(("i", "ui")) and name != "i1"
 
 
+def is_unsigned(value: Any) -> bool:
+    """Whether the elements are unsigned integers."""
+    return element_name(value).startswith("u")
+
+
 def is_boolean(value: Any) -> bool:
     """Whether the elements are booleans."""
     return element_name(value) == "i1"
@@ -164,6 +169,22 @@ def is_splat(value: Any, number: complex) -> bool:
         )
         return all(bool(np.signbit(a)) == bool(np.signbit(b)) for a, b in pairs)
     return True
+
+
+# Constants of more elements are not folded, unless they repeat one number.
+FOLDED_ELEMENTS = 256
+
+
+def is_constant(value: Any) -> bool:
+    """Whether `value` is a constant of which the passes fold what is computed from it."""
+    if producer(value, "stablehlo.constant") is not None and is_static(value) and size_of(value) <= FOLDED_ELEMENTS:
+        return True
+    return splat_of(value) is not None
+
+
+def sides(op: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """The two operands in either order."""
+    return (op.lhs, op.rhs), (op.rhs, op.lhs)
 
 
 def operations_in(root: Any, *names: str) -> list[Any]:

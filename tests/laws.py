@@ -16,8 +16,12 @@ sys.path.append(str(ROOT / "tests/passes"))  # the modules of tests are not a pa
 from law_examples import ALL, examples  # noqa: E402
 
 HEADINGS = {
-    "algebra": "Arithmetic, comparison, logic",
+    "algebra": "Identities",
     "ranges": "What ranges decide",
+    "integers": "Sums, products, quotients, shifts",
+    "logic": "Logic, comparisons, selections",
+    "extremes": "Maxima, minima, clamps",
+    "complexes": "Complex numbers",
     "constants": "Constants",
     "casts": "Conversions",
     "shapes": "Operations that only move elements",

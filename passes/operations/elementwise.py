@@ -20,9 +20,11 @@ def _row(name: str, operands: str, numpy: Callable[..., Any] | None, **facts: An
     return Operation(name, operands, True, numpy, **{"precision": Precision.EXACT, **facts})
 
 
-def _function(name: str, numpy: Callable[..., Any], operands: str = "operand") -> Operation:
+def _function(name: str, numpy: Callable[..., Any], operands: str = "operand", **facts: Any) -> Operation:
     """A function that takes dozens of instructions."""
-    return Operation(name, operands, True, numpy, cost=Cost.COSTLY, precision=Precision.OPEN, memory=Memory.NEW)
+    return Operation(
+        name, operands, True, numpy, cost=Cost.COSTLY, precision=Precision.OPEN, memory=Memory.NEW, **facts
+    )
 
 
 def _rounding(name: str, numpy: Callable[..., Any]) -> Operation:
@@ -31,21 +33,23 @@ def _rounding(name: str, numpy: Callable[..., Any]) -> Operation:
 
 _ROUNDED: dict[str, Any] = {"precision": Precision.ROUNDED}
 _CHEAP: dict[str, Any] = {"cost": Cost.CHEAP}
-_SYMMETRIC: dict[str, Any] = {"commutative": True, **_CHEAP}
+_SYMMETRIC: dict[str, Any] = {"commutative": True, "associative": True, **_CHEAP}
+_ODD: dict[str, Any] = {"odd": True}
+_EVEN: dict[str, Any] = {"even": True}
 
 _UNARY = (
     _row("stablehlo.abs", "operand", meaning.absolute, **_CHEAP),
-    _function("stablehlo.cbrt", meaning.cbrt),
+    _function("stablehlo.cbrt", meaning.cbrt, **_ODD),
     _rounding("ceil", np.ceil),
-    _function("stablehlo.cosine", through_float32(np.cos)),
+    _function("stablehlo.cosine", through_float32(np.cos), inverse="chlo.acos", **_EVEN),
     _row("stablehlo.count_leading_zeros", "operand", meaning.count_leading_zeros, memory=Memory.NEW),
-    _function("stablehlo.exponential", through_float32(np.exp)),
-    _function("stablehlo.exponential_minus_one", through_float32(np.expm1)),
+    _function("stablehlo.exponential", through_float32(np.exp), inverse="stablehlo.log"),
+    _function("stablehlo.exponential_minus_one", through_float32(np.expm1), inverse="stablehlo.log_plus_one"),
     _rounding("floor", np.floor),
     _row("stablehlo.imag", "operand", meaning.imag, by_parts=True),
     _row("stablehlo.is_finite", "operand", np.isfinite, memory=Memory.NEW),
-    _function("stablehlo.log", through_float32(np.log)),
-    _function("stablehlo.log_plus_one", through_float32(np.log1p)),
+    _function("stablehlo.log", through_float32(np.log), inverse="stablehlo.exponential"),
+    _function("stablehlo.log_plus_one", through_float32(np.log1p), inverse="stablehlo.exponential_minus_one"),
     _function("stablehlo.logistic", meaning.logistic),
     _row("stablehlo.negate", "operand", np.negative, by_parts=True, signless=True, host=_INTEGERS, **_CHEAP),
     _row("stablehlo.not", "operand", meaning.logical_not, signless=True, host=_NUMBERS, **_CHEAP),
@@ -55,10 +59,10 @@ _UNARY = (
     _rounding("round_nearest_even", np.rint),
     _function("stablehlo.rsqrt", meaning.rsqrt),
     _row("stablehlo.sign", "operand", meaning.sign, memory=Memory.NEW),
-    _function("stablehlo.sine", through_float32(np.sin)),
+    _function("stablehlo.sine", through_float32(np.sin), inverse="chlo.asin", **_ODD),
     _row("stablehlo.sqrt", "operand", through_float32(np.sqrt), cost=Cost.COSTLY, memory=Memory.NEW, **_ROUNDED),
-    _function("stablehlo.tan", through_float32(np.tan)),
-    _function("stablehlo.tanh", through_float32(np.tanh)),
+    _function("stablehlo.tan", through_float32(np.tan), inverse="chlo.atan", **_ODD),
+    _function("stablehlo.tanh", through_float32(np.tanh), inverse="chlo.atanh", **_ODD),
 )
 
 _BINARY = (
@@ -68,18 +72,18 @@ _BINARY = (
     ),
     _row(
         "stablehlo.and", "lhs rhs", np.bitwise_and, ufunc=np.bitwise_and, signless=True, host=_NUMBERS,
-        of_booleans="stablehlo.and", **_SYMMETRIC,
+        of_booleans="stablehlo.and", idempotent=True, **_SYMMETRIC,
     ),
     _function("stablehlo.atan2", through_float32(np.arctan2), "lhs rhs"),
     _row("stablehlo.complex", "lhs rhs", meaning.complex_of, by_parts=True),
     _row("stablehlo.divide", "lhs rhs", meaning.divide, cost=Cost.COSTLY, **_ROUNDED),
     _row(
         "stablehlo.maximum", "lhs rhs", meaning.maximum, ufunc=np.maximum, chooses=True, host=_INTEGERS,
-        of_booleans="stablehlo.or", **_SYMMETRIC,
+        of_booleans="stablehlo.or", idempotent=True, **_SYMMETRIC,
     ),
     _row(
         "stablehlo.minimum", "lhs rhs", meaning.minimum, ufunc=np.minimum, chooses=True, host=_INTEGERS,
-        of_booleans="stablehlo.and", **_SYMMETRIC,
+        of_booleans="stablehlo.and", idempotent=True, **_SYMMETRIC,
     ),
     _row(
         "stablehlo.multiply", "lhs rhs", meaning.multiply, ufunc=np.multiply, signless=True, host=_INTEGERS,
@@ -87,7 +91,7 @@ _BINARY = (
     ),
     _row(
         "stablehlo.or", "lhs rhs", np.bitwise_or, ufunc=np.bitwise_or, signless=True, host=_NUMBERS,
-        of_booleans="stablehlo.or", **_SYMMETRIC,
+        of_booleans="stablehlo.or", idempotent=True, **_SYMMETRIC,
     ),
     # It may be the identity, where the exponent is 1.
     _row("stablehlo.power", "lhs rhs", meaning.power, cost=Cost.COSTLY, precision=Precision.OPEN),
@@ -123,16 +127,16 @@ _OTHER = (
 _CHLO = (
     _function("chlo.acos", through_float32(np.arccos)),
     _function("chlo.acosh", through_float32(np.arccosh)),
-    _function("chlo.asin", through_float32(np.arcsin)),
-    _function("chlo.asinh", through_float32(np.arcsinh)),
-    _function("chlo.atan", through_float32(np.arctan)),
-    _function("chlo.atanh", through_float32(np.arctanh)),
+    _function("chlo.asin", through_float32(np.arcsin), **_ODD),
+    _function("chlo.asinh", through_float32(np.arcsinh), inverse="chlo.sinh", **_ODD),
+    _function("chlo.atan", through_float32(np.arctan), **_ODD),
+    _function("chlo.atanh", through_float32(np.arctanh), inverse="stablehlo.tanh", **_ODD),
     _function("chlo.bessel_i1e", through_float64(special.bessel_i1e)),
     _row("chlo.conj", "operand", np.conj, by_parts=True),
-    _function("chlo.cosh", through_float32(np.cosh)),
+    _function("chlo.cosh", through_float32(np.cosh), inverse="chlo.acosh", **_EVEN),
     _function("chlo.digamma", through_float64(special.digamma)),
-    _function("chlo.erf", through_float64(special.erf)),
-    _function("chlo.erf_inv", through_float64(special.erf_inv)),
+    _function("chlo.erf", through_float64(special.erf), inverse="chlo.erf_inv", **_ODD),
+    _function("chlo.erf_inv", through_float64(special.erf_inv), inverse="chlo.erf", **_ODD),
     _function("chlo.erfc", through_float64(special.erfc)),
     _row("chlo.is_inf", "operand", np.isinf),
     _row("chlo.is_neg_inf", "operand", np.isneginf),
@@ -140,9 +144,9 @@ _CHLO = (
     _function("chlo.lgamma", through_float64(special.lgamma)),
     _row("chlo.next_after", "lhs rhs", np.nextafter),
     _function("chlo.polygamma", through_float64(special.polygamma), "lhs rhs"),
-    _function("chlo.sinh", through_float32(np.sinh)),
-    _row("chlo.square", "operand", np.square, **_ROUNDED),
-    _function("chlo.tan", through_float32(np.tan)),
+    _function("chlo.sinh", through_float32(np.sinh), inverse="chlo.asinh", **_ODD),
+    _row("chlo.square", "operand", np.square, **_ROUNDED, **_EVEN),
+    _function("chlo.tan", through_float32(np.tan), inverse="chlo.atan", **_ODD),
     _function("chlo.zeta", through_float64(special.zeta), "lhs rhs"),
 )
 

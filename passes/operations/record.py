@@ -69,6 +69,11 @@ class Operation:
       precision: how well the result is defined for real numbers.
       by_parts: whether the parts of a complex result follow from the parts of the operands without a product.
       commutative: whether the two operands can change places.
+      associative: whether operands can be grouped in another way; if it rounds, only integers.
+      idempotent: whether the result of equal operands is the operand.
+      even: whether f(-x) is f(x).
+      odd: whether f(-x) is -f(x), for a function that costs more than the negation.
+      inverse: the function that it undoes, up to rounding and where that function has a result.
       chooses: whether each element of the result is one of an operand's elements, bit for bit.
       integral: whether results are whole numbers.
       signless: whether the bits of the result are the same for signed and for unsigned integers.
@@ -94,6 +99,11 @@ class Operation:
     precision: Precision = Precision.OPEN
     by_parts: bool = False
     commutative: bool = False
+    associative: bool = False
+    idempotent: bool = False
+    even: bool = False
+    odd: bool = False
+    inverse: str = ""
     chooses: bool = False
     integral: bool = False
     signless: bool = False

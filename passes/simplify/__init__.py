@@ -12,11 +12,15 @@ from passes.simplify import (
     algebra,
     casts,
     commutative,
+    complexes,
     constants,
     control_flow,
+    extremes,
     fast_math,
+    integers,
     joins,
     layouts,
+    logic,
     loops,
     ranges,
     reductions,
@@ -40,12 +44,19 @@ __all__ = [
 # Laws of ops that move elements.
 MOVES = (*shapes.PATTERNS, *slices.PATTERNS, *layouts.PATTERNS, *joins.PATTERNS)
 
+_ALGEBRA = (
+    *algebra.PATTERNS,
+    *ranges.PATTERNS,
+    *integers.PATTERNS,
+    *logic.PATTERNS,
+    *extremes.PATTERNS,
+    *complexes.PATTERNS,
+)
 LAWS = (
     *control_flow.PATTERNS,
     *loops.PATTERNS,
     *constants.PATTERNS,
-    *algebra.PATTERNS,
-    *ranges.PATTERNS,
+    *_ALGEBRA,
     *casts.PATTERNS,
     *MOVES,
     *reductions.PATTERNS,
@@ -85,9 +96,7 @@ def _simplify(module: Any, options: PassOptions) -> dict[str, int]:
     return dict(total)
 
 
-ALGEBRA = pattern_pass(
-    "algebra", (*algebra.PATTERNS, *ranges.PATTERNS), "Exact laws of arithmetic, comparison and logic."
-)
+ALGEBRA = pattern_pass("algebra", _ALGEBRA, "Exact laws of arithmetic, comparison and logic.")
 CONSTANTS = pattern_pass("constants", constants.PATTERNS, "Fold ops on constants, where the result is exact.")
 SHAPES = pattern_pass("shapes", MOVES, "Exact laws of ops that only move elements.")
 REDUCTIONS = pattern_pass("reductions", reductions.PATTERNS, "Laws of reductions: fewer elements to combine, or none.")

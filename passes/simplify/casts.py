@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from passes import attributes as attrs, build
-from passes.match import dtype_of, is_boolean, is_floating, is_integer, is_splat, producer
+import numpy as np
+
+from passes import attributes as attrs, build, operations
+from passes.match import (
+    dtype_of,
+    has_one_use,
+    is_boolean,
+    is_floating,
+    is_integer,
+    is_splat,
+    is_static,
+    producer,
+    shape_of,
+)
 from passes.patterns import pattern
 from passes.types import is_lossless
 
@@ -62,4 +74,65 @@ def bitcast_of_bitcast(op: Any) -> Any:
     return build.op("stablehlo.bitcast_convert", [inner.operand], op.operation.results[0].type)
 
 
-PATTERNS = (convert_of_convert, compare_converted_boolean, bitcast_of_bitcast)
+@pattern("stablehlo.convert", of="stablehlo.iota")
+def convert_of_iota(op: Any) -> Any:
+    """convert(iota) -> iota of the other type, where both have all of its numbers. Exact."""
+    inner, result = producer(op.operand, "stablehlo.iota"), op.operation.results[0]
+    if inner is None or not is_static(result) or dtype_of(result).kind == "b":
+        return None
+    most = shape_of(result)[attrs.integer(inner, "iota_dimension")] - 1
+    if any(not _counts_to(dtype_of(value), most) for value in (op.operand, result)):
+        return None
+    return build.op("stablehlo.iota", [], result.type, attributes=attrs.copied(inner))
+
+
+def _counts_to(dtype: np.dtype[Any], number: int) -> bool:
+    """Whether a type has every whole number up to this one."""
+    if dtype.kind in "iu" and dtype.isbuiltin == 1:
+        return number <= int(np.iinfo(dtype).max)
+    return number <= {"float64": 2**53, "float32": 2**24, "float16": 2**11, "bfloat16": 2**8}.get(dtype.name, -1)
+
+
+# Types whose sums, products, quotients and roots may be rounded twice: the wider has more than twice the digits.
+_ROUNDED_TWICE = {("float16", "float32"), ("float16", "float64"), ("float32", "float64"), ("bfloat16", "float64")}
+_FLOATING = ("stablehlo.divide", "stablehlo.sqrt", "stablehlo.abs", "stablehlo.sign")
+_NARROWED = tuple(
+    row.name
+    for row in operations.TABLE.values()
+    if row.elementwise
+    and (row.signless or row.chooses or row.integral or row.name in _FLOATING)
+    and row.name not in ("stablehlo.select", "stablehlo.clamp", "stablehlo.complex")
+    and not row.short.startswith("shift")
+)
+
+
+@pattern("stablehlo.convert", of=_NARROWED)
+def convert_result_back(op: Any) -> Any:
+    """convert(f(convert(x), convert(y)), t) -> f(x, y), where x and y have the type t and the wider one its values.
+
+    Exact: integers wrap in the same way, and a float that is rounded to more than twice the digits first is rounded to
+    the same number. Nothing else reads the wider results.
+    """
+    inner, target = producer(op.operand), op.operation.results[0].type
+    if inner is None or inner.operation.name not in _NARROWED or not has_one_use(op.operand):
+        return None
+    name, narrow, wide = inner.operation.name, dtype_of(op.operation.results[0]), dtype_of(op.operand)
+    sources = [producer(value, "stablehlo.convert") for value in inner.operation.operands]
+    if any(source is None or source.operand.type != target for source in sources):
+        return None
+    if not is_lossless(narrow, wide) or not _may_be_narrow(operations.of(name), narrow, wide):
+        return None
+    return build.op(name, [source.operand for source in sources])  # type: ignore[union-attr]
+
+
+def _may_be_narrow(row: operations.Operation, narrow: np.dtype[Any], wide: np.dtype[Any]) -> bool:
+    if narrow.kind in "iu" and wide.kind in "iu" and narrow.isbuiltin == 1:
+        return row.signless or row.chooses
+    if narrow.kind == "b" or wide.kind in "iu" or narrow.kind in "iu":
+        return False
+    if row.precision is operations.Precision.ROUNDED:
+        return (narrow.name, wide.name) in _ROUNDED_TWICE
+    return row.integral or row.chooses or row.name in ("stablehlo.negate", "stablehlo.abs", "stablehlo.sign")
+
+
+PATTERNS = (convert_of_convert, compare_converted_boolean, bitcast_of_bitcast, convert_of_iota, convert_result_back)

@@ -2,7 +2,7 @@
 
 Only ops whose result NumPy and the compiled program compute to the same bits
 are folded: integers, and the float ops that IEEE rounds correctly. A folded
-constant is never larger than `MAX_ELEMENTS` unless it repeats one number.
+constant is never larger than `FOLDED_ELEMENTS` unless it repeats one number.
 """
 
 from __future__ import annotations
@@ -13,20 +13,29 @@ from typing import Any
 import numpy as np
 
 from passes import attributes as attrs, build, operations
-from passes.match import SPLATS, constant_of, dtype_of, is_static, producer, shape_of, size_of, splat_of
+from passes.match import (
+    FOLDED_ELEMENTS,
+    SPLATS,
+    constant_of,
+    dtype_of,
+    is_static,
+    outside,
+    producer,
+    shape_of,
+    size_of,
+    splat_of,
+)
 from passes.numeric import interpreter
 from passes.numeric.interpreter import evaluate
 from passes.operations import Precision
 from passes.patterns import pattern
-
-MAX_ELEMENTS = 256
 
 _KNOWN = [row for row in operations.TABLE.values() if row.numpy is not None or row.name in interpreter.SIMPLE]
 _EXACT = tuple(row.name for row in _KNOWN if row.elementwise and row.precision is not Precision.OPEN)
 _MOVES = tuple(row.name for row in _KNOWN if row.moves)
 
 
-def _is_exact(op: Any) -> bool:
+def is_folded(op: Any) -> bool:
     """Whether NumPy's result is the only right one, for these dtypes."""
     name = op.operation.name.split(".")[1]
     dtypes = {dtype_of(value) for value in (*op.operation.operands, *op.operation.results)}
@@ -61,7 +70,7 @@ def fold_splats(op: Any) -> Any:
             return None
         numbers.append(np.asarray(number, dtype_of(value)))
     result = op.operation.results[0]
-    if not is_static(result) or size_of(result) == 0 or not _is_exact(op) or _traps(op, numbers):
+    if not is_static(result) or size_of(result) == 0 or not is_folded(op) or _traps(op, numbers):
         return None
     return build.full(_scalar_result(op, numbers), result)
 
@@ -77,11 +86,11 @@ def _scalar_result(op: Any, numbers: list[np.ndarray]) -> np.ndarray:
 def _arrays(op: Any) -> list[np.ndarray] | None:
     """The operands' values, when all are constants of a foldable size."""
     result = op.operation.results[0]
-    if not is_static(result) or size_of(result) > MAX_ELEMENTS:
+    if not is_static(result) or size_of(result) > FOLDED_ELEMENTS:
         return None
     arrays = []
     for value in op.operation.operands:
-        if producer(value, "stablehlo.constant") is None or size_of(value) > MAX_ELEMENTS:
+        if producer(value, "stablehlo.constant") is None or size_of(value) > FOLDED_ELEMENTS:
             return None
         array = constant_of(value)
         assert array is not None  # it has just been seen to be a constant
@@ -94,7 +103,7 @@ def fold_small(op: Any) -> Any:
     """An exactly rounded op on small constants -> a constant. Exact."""
     if not all(producer(value, "stablehlo.constant") is not None for value in op.operation.operands):
         return None
-    if not _is_exact(op):
+    if not is_folded(op):
         return None
     arrays = _arrays(op)
     if arrays is None or _traps(op, arrays):
@@ -134,7 +143,7 @@ def _computed(value: Any, most: int, of: Callable[[Any], np.ndarray | None]) -> 
         return constant_of(value)
     if op is None or name not in (*_EXACT, *_MOVES, "stablehlo.iota"):
         return None
-    if name in _EXACT and not _is_exact(op):
+    if name in _EXACT and not is_folded(op):
         return None
     arrays = []
     for operand in op.operation.operands:
@@ -161,4 +170,34 @@ def iota_of_one(op: Any) -> Any:
     return None
 
 
-PATTERNS = (fold_splats, fold_small, fold_moves, iota_of_one)
+@pattern("stablehlo.optimization_barrier", of="stablehlo.constant")
+def barrier_of_constant(op: Any) -> Any:
+    """A barrier of constants -> the constants; others keep their barrier. Exact: nothing computes a constant."""
+    values = list(op.operation.operands)
+    kept = [value for value in values if producer(value, "stablehlo.constant") is None]
+    if len(kept) == len(values):
+        return None
+    made = build.op(op.operation.name, kept, [value.type for value in kept]) if kept else ()
+    rest = iter(made if isinstance(made, tuple) else [made])
+    return [next(rest) if value in kept else value for value in values]
+
+
+_WHOLE = ("reduce", "reduce_window", "sort", "scatter", "dot_general", "dynamic_update_slice", "map")
+
+
+@pattern(*(f"stablehlo.{name}" for name in _WHOLE), of="stablehlo.constant")
+def fold_combinations(op: Any) -> Any:
+    """A reduction, sort, scatter or product of small constants of integers or booleans -> a constant. Exact."""
+    operation = op.operation
+    if any(producer(value, "stablehlo.constant") is None for value in operation.operands) or outside(operation):
+        return None
+    values = [*operation.operands, *operation.results]
+    if any(not is_static(v) or size_of(v) > FOLDED_ELEMENTS or dtype_of(v).kind not in "biu" for v in values):
+        return None
+    arrays = [constant_of(value) for value in operation.operands]
+    if any(array is None or array.dtype.isbuiltin != 1 for array in arrays):
+        return None
+    return [build.constant(np.ascontiguousarray(a).reshape(a.shape)) for a in evaluate(op, arrays)]  # type: ignore
+
+
+PATTERNS = (fold_splats, fold_small, fold_moves, iota_of_one, barrier_of_constant, fold_combinations)

@@ -108,7 +108,7 @@ def same_bits(expected, actual):
     expected, actual = np.asarray(expected), np.asarray(actual)
     if expected.shape != actual.shape or expected.dtype != actual.dtype:
         return False
-    if expected.dtype.kind in "fc":
+    if expected.dtype.kind in "fcV":
         nan = np.isnan(expected)
         if not np.array_equal(nan, np.isnan(actual)):
             return False

@@ -26,3 +26,37 @@ func.func @a_narrow_type_between_loses_bits(%x: tensor<4xf32>) -> tensor<4xf32> 
   %r = stablehlo.convert %0 : (tensor<4xf16>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// leaves iota
+func.func @convert_of_iota() -> tensor<4xf32> {
+  %a = stablehlo.iota dim = 0 : tensor<4xi32>
+  %r = stablehlo.convert %a : (tensor<4xi32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves multiply
+func.func @convert_result_back(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
+  %a = stablehlo.convert %x : (tensor<4xi32>) -> tensor<4xi64>
+  %b = stablehlo.convert %y : (tensor<4xi32>) -> tensor<4xi64>
+  %s = stablehlo.multiply %a, %b : tensor<4xi64>
+  %r = stablehlo.convert %s : (tensor<4xi64>) -> tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// leaves divide
+func.func @convert_result_back__float(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4xf64>
+  %b = stablehlo.convert %y : (tensor<4xf32>) -> tensor<4xf64>
+  %s = stablehlo.divide %a, %b : tensor<4xf64>
+  %r = stablehlo.convert %s : (tensor<4xf64>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// keeps
+func.func @a_quotient_of_integers_in_a_wider_type(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
+  %a = stablehlo.convert %x : (tensor<4xi32>) -> tensor<4xi64>
+  %b = stablehlo.convert %y : (tensor<4xi32>) -> tensor<4xi64>
+  %s = stablehlo.divide %a, %b : tensor<4xi64>
+  %r = stablehlo.convert %s : (tensor<4xi64>) -> tensor<4xi32>
+  return %r : tensor<4xi32>
+}

@@ -34,3 +34,27 @@ func.func @integer_division_by_zero_is_left_to_the_target() -> tensor<4xi32> {
   %r = stablehlo.divide %a, %b : tensor<4xi32>
   return %r : tensor<4xi32>
 }
+
+// leaves constant, add
+func.func @barrier_of_constant(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<2.0> : tensor<4xf32>
+  %a = stablehlo.optimization_barrier %c : tensor<4xf32>
+  %r = stablehlo.add %x, %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant
+func.func @fold_combinations() -> tensor<i32> {
+  %c = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %r = stablehlo.reduce(%c init: %z) applies stablehlo.add across dimensions = [0] : (tensor<4xi32>, tensor<i32>) -> tensor<i32>
+  return %r : tensor<i32>
+}
+
+// keeps
+func.func @a_sum_of_floats_has_no_order() -> tensor<f32> {
+  %c = stablehlo.constant dense<[0.1, 0.2, 0.3, 0.4]> : tensor<4xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%c init: %z) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}

@@ -1,0 +1,349 @@
+// leaves nothing
+func.func @absorption(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
+  %a = stablehlo.or %x, %y : tensor<4xi32>
+  %r = stablehlo.and %x, %a : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// leaves nothing
+func.func @absorption__extremes(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
+  %a = stablehlo.minimum %x, %y : tensor<4xi32>
+  %r = stablehlo.maximum %x, %a : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// keeps
+func.func @a_minimum_that_may_be_NaN(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.minimum %x, %y : tensor<4xf32>
+  %r = stablehlo.maximum %x, %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant
+func.func @logic_with_complement(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %a = stablehlo.not %x : tensor<4xi32>
+  %r = stablehlo.and %x, %a : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// leaves or, not
+func.func @complements(%p: tensor<4xi1>, %q: tensor<4xi1>) -> tensor<4xi1> {
+  %a = stablehlo.not %p : tensor<4xi1>
+  %b = stablehlo.not %q : tensor<4xi1>
+  %r = stablehlo.and %a, %b : tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// leaves and
+func.func @absorbed_complement(%p: tensor<4xi1>, %q: tensor<4xi1>) -> tensor<4xi1> {
+  %a = stablehlo.not %p : tensor<4xi1>
+  %b = stablehlo.or %a, %q : tensor<4xi1>
+  %r = stablehlo.and %p, %b : tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// leaves xor
+func.func @xor_of_complement(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
+  %a = stablehlo.not %x : tensor<4xi32>
+  %b = stablehlo.not %y : tensor<4xi32>
+  %r = stablehlo.xor %a, %b : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// leaves constant, compare
+func.func @compare_constant_second(%x: tensor<4xf32>) -> tensor<4xi1> {
+  %c = stablehlo.constant dense<3.0> : tensor<4xf32>
+  %r = stablehlo.compare LT, %c, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// leaves compare
+func.func @compare_of_same_step(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xi1> {
+  %a = stablehlo.negate %x : tensor<4xf32>
+  %b = stablehlo.negate %y : tensor<4xf32>
+  %r = stablehlo.compare LT, %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// leaves compare
+func.func @compare_of_same_step__sum(%x: tensor<4xi32>, %y: tensor<4xi32>, %z: tensor<4xi32>) -> tensor<4xi1> {
+  %a = stablehlo.add %x, %z : tensor<4xi32>
+  %b = stablehlo.add %y, %z : tensor<4xi32>
+  %r = stablehlo.compare EQ, %a, %b : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// keeps
+func.func @the_order_of_sums_changes_where_they_wrap(%x: tensor<4xi32>, %y: tensor<4xi32>, %z: tensor<4xi32>) -> tensor<4xi1> {
+  %a = stablehlo.add %x, %z : tensor<4xi32>
+  %b = stablehlo.add %y, %z : tensor<4xi32>
+  %r = stablehlo.compare LT, %a, %b : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// keeps
+func.func @the_order_of_negated_integers_changes_where_they_wrap(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi1> {
+  %a = stablehlo.negate %x : tensor<4xi32>
+  %b = stablehlo.negate %y : tensor<4xi32>
+  %r = stablehlo.compare LT, %a, %b : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// leaves constant, compare
+func.func @compare_step_with_constant(%x: tensor<4xf32>) -> tensor<4xi1> {
+  %c = stablehlo.constant dense<3.0> : tensor<4xf32>
+  %a = stablehlo.negate %x : tensor<4xf32>
+  %r = stablehlo.compare LT, %a, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// leaves constant, compare
+func.func @compare_step_with_constant__sum(%x: tensor<4xi32>) -> tensor<4xi1> {
+  %c = stablehlo.constant dense<3> : tensor<4xi32>
+  %d = stablehlo.constant dense<5> : tensor<4xi32>
+  %a = stablehlo.add %x, %c : tensor<4xi32>
+  %r = stablehlo.compare EQ, %a, %d : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// leaves constant, constant, and, compare
+func.func @compare_step_with_constant__order(%x: tensor<4xi32>) -> tensor<4xi1> {
+  %m = stablehlo.constant dense<255> : tensor<4xi32>
+  %c = stablehlo.constant dense<3> : tensor<4xi32>
+  %d = stablehlo.constant dense<5> : tensor<4xi32>
+  %y = stablehlo.and %x, %m : tensor<4xi32>
+  %a = stablehlo.add %y, %c : tensor<4xi32>
+  %r = stablehlo.compare LT, %a, %d : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// keeps
+func.func @a_sum_that_may_wrap(%x: tensor<4xi32>) -> tensor<4xi1> {
+  %c = stablehlo.constant dense<3> : tensor<4xi32>
+  %d = stablehlo.constant dense<5> : tensor<4xi32>
+  %a = stablehlo.add %x, %c : tensor<4xi32>
+  %r = stablehlo.compare LT, %a, %d : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// leaves compare
+func.func @compare_difference_with_zero(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi1> {
+  %c = stablehlo.constant dense<0> : tensor<4xi32>
+  %a = stablehlo.subtract %x, %y : tensor<4xi32>
+  %r = stablehlo.compare NE, %a, %c : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// keeps
+func.func @the_difference_of_infinities_is_not_zero(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xi1> {
+  %c = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %a = stablehlo.subtract %x, %y : tensor<4xf32>
+  %r = stablehlo.compare NE, %a, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// leaves constant, compare
+func.func @compare_abs_with_zero(%x: tensor<4xf32>) -> tensor<4xi1> {
+  %c = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %a = stablehlo.abs %x : tensor<4xf32>
+  %r = stablehlo.compare EQ, %a, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// leaves compare
+func.func @compare_converted(%x: tensor<4xi8>, %y: tensor<4xi8>) -> tensor<4xi1> {
+  %a = stablehlo.convert %x : (tensor<4xi8>) -> tensor<4xf32>
+  %b = stablehlo.convert %y : (tensor<4xi8>) -> tensor<4xf32>
+  %r = stablehlo.compare LT, %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// keeps
+func.func @a_conversion_that_rounds_makes_equal(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi1> {
+  %a = stablehlo.convert %x : (tensor<4xi32>) -> tensor<4xf32>
+  %b = stablehlo.convert %y : (tensor<4xi32>) -> tensor<4xf32>
+  %r = stablehlo.compare EQ, %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// leaves constant, compare
+func.func @compare_converted_with_constant(%x: tensor<4xi8>) -> tensor<4xi1> {
+  %c = stablehlo.constant dense<2.5> : tensor<4xf32>
+  %a = stablehlo.convert %x : (tensor<4xi8>) -> tensor<4xf32>
+  %r = stablehlo.compare LT, %a, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// leaves constant
+func.func @compare_converted_with_constant__never(%x: tensor<4xi8>) -> tensor<4xi1> {
+  %c = stablehlo.constant dense<2.5> : tensor<4xf32>
+  %a = stablehlo.convert %x : (tensor<4xi8>) -> tensor<4xf32>
+  %r = stablehlo.compare EQ, %a, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// leaves compare
+func.func @logic_of_comparisons(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xi1> {
+  %a = stablehlo.compare LT, %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %b = stablehlo.compare EQ, %y, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %r = stablehlo.or %a, %b : tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// leaves constant
+func.func @logic_of_comparisons__never(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xi1> {
+  %a = stablehlo.compare LT, %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %b = stablehlo.compare GT, %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %r = stablehlo.and %a, %b : tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// keeps
+func.func @less_or_greater_is_not_unequal_where_NaN_is(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xi1> {
+  %a = stablehlo.compare LT, %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %b = stablehlo.compare GT, %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %r = stablehlo.or %a, %b : tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// leaves constant, compare
+func.func @logic_of_limits(%x: tensor<4xf32>) -> tensor<4xi1> {
+  %c = stablehlo.constant dense<3.0> : tensor<4xf32>
+  %d = stablehlo.constant dense<5.0> : tensor<4xf32>
+  %a = stablehlo.compare GT, %x, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %b = stablehlo.compare GT, %x, %d : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %r = stablehlo.and %a, %b : tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// leaves minimum
+func.func @select_extreme(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
+  %a = stablehlo.compare LT, %x, %y : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  %r = stablehlo.select %a, %x, %y : tensor<4xi1>, tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// keeps
+func.func @a_selection_of_floats_takes_what_is_not_NaN(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.compare LT, %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %r = stablehlo.select %a, %x, %y : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves nothing
+func.func @select_by_equality(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
+  %a = stablehlo.compare EQ, %x, %y : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  %r = stablehlo.select %a, %x, %y : tensor<4xi1>, tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// leaves nothing
+func.func @select_by_equality__nonzero(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<3.0> : tensor<4xf32>
+  %a = stablehlo.compare NE, %x, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %r = stablehlo.select %a, %x, %c : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// keeps
+func.func @zeros_of_both_signs_are_equal(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.compare EQ, %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %r = stablehlo.select %a, %x, %y : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves abs
+func.func @select_abs(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %c = stablehlo.constant dense<0> : tensor<4xi32>
+  %n = stablehlo.negate %x : tensor<4xi32>
+  %a = stablehlo.compare LT, %x, %c : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  %r = stablehlo.select %a, %n, %x : tensor<4xi1>, tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// keeps
+func.func @minus_zero_is_not_negative(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %n = stablehlo.negate %x : tensor<4xf32>
+  %a = stablehlo.compare LT, %x, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %r = stablehlo.select %a, %n, %x : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves and
+func.func @select_logic(%p: tensor<4xi1>, %q: tensor<4xi1>) -> tensor<4xi1> {
+  %c = stablehlo.constant dense<false> : tensor<4xi1>
+  %r = stablehlo.select %p, %q, %c : tensor<4xi1>, tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// leaves or
+func.func @select_predicate(%p: tensor<4xi1>, %q: tensor<4xi1>) -> tensor<4xi1> {
+  %r = stablehlo.select %p, %p, %q : tensor<4xi1>, tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// leaves and, select
+func.func @select_twice(%p: tensor<4xi1>, %q: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.select %q, %x, %y : tensor<4xi1>, tensor<4xf32>
+  %r = stablehlo.select %p, %a, %y : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves convert
+func.func @select_one_or_zero(%p: tensor<4xi1>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %d = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %r = stablehlo.select %p, %c, %d : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, constant, select
+func.func @function_of_chosen_constants(%p: tensor<4xi1>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<3.0> : tensor<4xf32>
+  %d = stablehlo.constant dense<5.0> : tensor<4xf32>
+  %e = stablehlo.constant dense<2.0> : tensor<4xf32>
+  %a = stablehlo.select %p, %c, %d : tensor<4xi1>, tensor<4xf32>
+  %r = stablehlo.multiply %a, %e : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, constant, select
+func.func @function_of_chosen_constants__converted(%p: tensor<4xi1>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<3.0> : tensor<4xf32>
+  %a = stablehlo.convert %p : (tensor<4xi1>) -> tensor<4xf32>
+  %r = stablehlo.add %a, %c : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves select, sine
+func.func @select_of_same_function(%p: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.sine %x : tensor<4xf32>
+  %b = stablehlo.sine %y : tensor<4xf32>
+  %r = stablehlo.select %p, %a, %b : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves select, multiply
+func.func @select_of_same_function__common(%p: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.multiply %x, %z : tensor<4xf32>
+  %b = stablehlo.multiply %y, %z : tensor<4xf32>
+  %r = stablehlo.select %p, %a, %b : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves and, convert
+func.func @logic_of_converted(%p: tensor<4xi1>, %q: tensor<4xi1>) -> tensor<4xi32> {
+  %a = stablehlo.convert %p : (tensor<4xi1>) -> tensor<4xi32>
+  %b = stablehlo.convert %q : (tensor<4xi1>) -> tensor<4xi32>
+  %r = stablehlo.and %a, %b : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// leaves maximum, convert
+func.func @logic_of_converted__maximum(%x: tensor<4xi8>, %y: tensor<4xi8>) -> tensor<4xf32> {
+  %a = stablehlo.convert %x : (tensor<4xi8>) -> tensor<4xf32>
+  %b = stablehlo.convert %y : (tensor<4xi8>) -> tensor<4xf32>
+  %r = stablehlo.maximum %a, %b : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
