@@ -17,6 +17,7 @@ from passes.simplify import (
     control_flow,
     extremes,
     fast_math,
+    functions,
     integers,
     joins,
     layouts,
@@ -61,6 +62,7 @@ LAWS = (
     *MOVES,
     *reductions.PATTERNS,
     *fast_math.PATTERNS,
+    *functions.PATTERNS,
 )
 
 

@@ -50,7 +50,7 @@ func.func @divide_by_constant(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// leaves rsqrt, multiply
+// leaves sqrt
 func.func @divide_by_root(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.sqrt %x : tensor<4xf32>
   %r = stablehlo.divide %x, %0 : tensor<4xf32>
@@ -111,5 +111,289 @@ func.func @fold_functions(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c = stablehlo.constant dense<2.0> : tensor<4xf32>
   %0 = stablehlo.log %c : tensor<4xf32>
   %r = stablehlo.add %x, %0 : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves subtract
+func.func @negated_difference(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.subtract %x, %y : tensor<4xf32>
+  %r = stablehlo.negate %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves nothing
+func.func @subtract_part(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.add %x, %y : tensor<4xf32>
+  %r = stablehlo.subtract %a, %y : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves nothing
+func.func @add_difference(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.subtract %x, %y : tensor<4xf32>
+  %r = stablehlo.add %a, %y : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves add, multiply
+func.func @common_factor(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.multiply %x, %y : tensor<4xf32>
+  %b = stablehlo.multiply %z, %x : tensor<4xf32>
+  %r = stablehlo.add %a, %b : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves add, divide
+func.func @common_divisor(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.divide %x, %z : tensor<4xf32>
+  %b = stablehlo.divide %y, %z : tensor<4xf32>
+  %r = stablehlo.add %a, %b : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves multiply, divide
+func.func @divide_twice(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.divide %x, %y : tensor<4xf32>
+  %r = stablehlo.divide %a, %z : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves multiply, divide
+func.func @divide_twice__by_quotient(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.divide %x, %y : tensor<4xf32>
+  %r = stablehlo.divide %z, %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves nothing
+func.func @divide_product_by_factor(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.multiply %x, %y : tensor<4xf32>
+  %r = stablehlo.divide %a, %y : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves divide
+func.func @multiply_quotient(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %a = stablehlo.divide %c, %x : tensor<4xf32>
+  %r = stablehlo.multiply %a, %y : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves nothing
+func.func @multiply_quotient__back(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.divide %x, %y : tensor<4xf32>
+  %r = stablehlo.multiply %a, %y : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves sqrt, multiply
+func.func @divide_by_reciprocal_root(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.rsqrt %y : tensor<4xf32>
+  %r = stablehlo.divide %x, %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves sqrt
+func.func @product_with_reciprocal_root(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.rsqrt %x : tensor<4xf32>
+  %r = stablehlo.multiply %x, %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, divide
+func.func @product_with_reciprocal_root__square(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.rsqrt %x : tensor<4xf32>
+  %r = stablehlo.multiply %a, %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves rsqrt
+func.func @root_of_reciprocal(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %a = stablehlo.divide %c, %x : tensor<4xf32>
+  %r = stablehlo.sqrt %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves multiply, sqrt
+func.func @product_of_roots(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.sqrt %x : tensor<4xf32>
+  %b = stablehlo.sqrt %y : tensor<4xf32>
+  %r = stablehlo.multiply %a, %b : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves nothing
+func.func @inverse_function(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.exponential_minus_one %x : tensor<4xf32>
+  %r = stablehlo.log_plus_one %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves log_plus_one
+func.func @log_of_one_more(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %a = stablehlo.add %x, %c : tensor<4xf32>
+  %r = stablehlo.log %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves exponential_minus_one
+func.func @exponential_less_one(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %a = stablehlo.exponential %x : tensor<4xf32>
+  %r = stablehlo.subtract %a, %c : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves log
+func.func @log_plus_one_of_less(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %a = stablehlo.subtract %x, %c : tensor<4xf32>
+  %r = stablehlo.log_plus_one %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves log, negate
+func.func @log_of_reciprocal(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %a = stablehlo.divide %c, %x : tensor<4xf32>
+  %r = stablehlo.log %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves log, add
+func.func @log_of_product_with_exponential(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.exponential %x : tensor<4xf32>
+  %b = stablehlo.multiply %a, %y : tensor<4xf32>
+  %r = stablehlo.log %b : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, multiply, exponential
+func.func @root_of_exponential(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.exponential %x : tensor<4xf32>
+  %r = stablehlo.sqrt %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves multiply, exponential
+func.func @power_of_exponential(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.exponential %x : tensor<4xf32>
+  %r = stablehlo.power %a, %y : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, multiply, exponential
+func.func @power_of_constant(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<2.0> : tensor<4xf32>
+  %r = stablehlo.power %c, %x : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, power
+func.func @power_of_root(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<7.0> : tensor<4xf32>
+  %a = stablehlo.sqrt %x : tensor<4xf32>
+  %r = stablehlo.power %a, %c : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, power
+func.func @power_of_power(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<2.5> : tensor<4xf32>
+  %d = stablehlo.constant dense<5.0> : tensor<4xf32>
+  %a = stablehlo.power %x, %c : tensor<4xf32>
+  %r = stablehlo.power %a, %d : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves multiply, multiply, multiply
+func.func @power_of_known_exponent(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<5.0> : tensor<4xf32>
+  %r = stablehlo.power %x, %c : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, multiply, multiply, divide
+func.func @power_of_known_exponent__reciprocal(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<-3.0> : tensor<4xf32>
+  %r = stablehlo.power %x, %c : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves logistic
+func.func @logistic(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %a = stablehlo.negate %x : tensor<4xf32>
+  %b = stablehlo.exponential %a : tensor<4xf32>
+  %s = stablehlo.add %b, %c : tensor<4xf32>
+  %r = stablehlo.divide %c, %s : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves negate, logistic
+func.func @one_less_function(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %a = stablehlo.logistic %x : tensor<4xf32>
+  %r = stablehlo.subtract %c, %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves tan
+func.func @tangent(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.sine %x : tensor<4xf32>
+  %b = stablehlo.cosine %x : tensor<4xf32>
+  %r = stablehlo.divide %a, %b : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant
+func.func @squares_of_sine_and_cosine(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.sine %x : tensor<4xf32>
+  %b = stablehlo.cosine %x : tensor<4xf32>
+  %d = stablehlo.multiply %a, %a : tensor<4xf32>
+  %e = stablehlo.multiply %b, %b : tensor<4xf32>
+  %r = stablehlo.add %d, %e : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves minimum
+func.func @select_extreme(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.compare LT, %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %r = stablehlo.select %a, %x, %y : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves abs
+func.func @select_abs(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %n = stablehlo.negate %x : tensor<4xf32>
+  %a = stablehlo.compare LT, %x, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %r = stablehlo.select %a, %n, %x : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, compare, select
+func.func @multiply_by_boolean(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %p = stablehlo.compare LT, %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %c = stablehlo.convert %p : (tensor<4xi1>) -> tensor<4xf32>
+  %r = stablehlo.multiply %c, %x : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves compare
+func.func @compare_difference_with_zero(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xi1> {
+  %c = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %a = stablehlo.subtract %x, %y : tensor<4xf32>
+  %r = stablehlo.compare LT, %a, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// leaves constant
+func.func @divide_zero(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %r = stablehlo.divide %c, %x : tensor<4xf32>
   return %r : tensor<4xf32>
 }
