@@ -374,5 +374,6 @@ def test_only_laws_of_fast_math_are_not_exact():
     ]
     assert len({law.name for law in laws}) > 100
     assert {law.fn.__module__ for law in laws if not law.exact and law is not log_is_negate} == {
-        "passes.simplify.fast_math"
+        "passes.simplify.fast_math",
+        "passes.simplify.functions",
     }
