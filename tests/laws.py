@@ -28,6 +28,7 @@ HEADINGS = {
     "slices": "Slices",
     "layouts": "Broadcasts, transposes, reshapes, reversals",
     "joins": "Concatenations, pads, batches",
+    "updates": "Updates",
     "reductions": "Reductions",
     "products": "Products",
     "control_flow": "Control flow",

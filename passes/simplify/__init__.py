@@ -27,6 +27,7 @@ from passes.simplify import (
     reductions,
     shapes,
     slices,
+    updates,
 )
 
 __all__ = [
@@ -43,7 +44,7 @@ __all__ = [
 ]
 
 # Laws of ops that move elements.
-MOVES = (*shapes.PATTERNS, *slices.PATTERNS, *layouts.PATTERNS, *joins.PATTERNS)
+MOVES = (*shapes.PATTERNS, *slices.PATTERNS, *layouts.PATTERNS, *joins.PATTERNS, *updates.PATTERNS)
 
 _ALGEBRA = (
     *algebra.PATTERNS,

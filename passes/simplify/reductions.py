@@ -9,6 +9,11 @@ import numpy as np
 from passes import attributes as attrs, build, operations
 from passes.match import dtype_of, is_static, producer, shape_of, single_op, splat_of
 from passes.patterns import pattern
+from passes.simplify.places import groups, is_static_op, used_once
+
+# The order of their combinations is open, or changes nothing.
+_IN_ANY_ORDER = operations.where(commutative=True)
+_IDEMPOTENT = ("stablehlo.maximum", "stablehlo.minimum", "stablehlo.and", "stablehlo.or")
 
 
 def _is_exact_function(op: Any) -> bool:
@@ -95,4 +100,101 @@ def _changes_nothing(name: str, number: Any, initial: Any) -> bool:
     return name == "stablehlo.minimum" and bool(number >= initial) and number != 0
 
 
-PATTERNS = (reduce_of_unit_dimensions, reduce_of_pad)
+@pattern("stablehlo.reduce")
+def reduce_of_nothing(op: Any) -> Any:
+    """A reduction of a dimension of size 0 -> the initial value, repeated. Exact."""
+    if not is_static_op(op) or all(shape_of(op.inputs[0])[d] for d in attrs.ints(op, "dimensions")):
+        return None
+    return [build.broadcast_in_dim(v, shape_of(r), ()) for v, r in zip(op.init_values, op.operation.results)]
+
+
+@pattern("stablehlo.reduce", of=("stablehlo.transpose", "stablehlo.reverse"))
+def reduce_of_moved(op: Any) -> Any:
+    """reduce(transpose(x)) -> reduce(x), where dimensions that are kept keep their order; so for reversed dimensions.
+
+    Exact apart from the order in which floats are combined.
+    """
+    name, inner = _combination(op), producer(op.inputs[0])
+    if name not in _IN_ANY_ORDER or inner is None:
+        return None
+    dims = attrs.ints(op, "dimensions")
+    if inner.operation.name == "stablehlo.reverse":
+        if not set(attrs.ints(inner, "dimensions")) <= set(dims):
+            return None
+    elif inner.operation.name == "stablehlo.transpose":
+        order = attrs.ints(inner, "permutation")
+        kept = [order[d] for d in range(len(order)) if d not in dims]
+        if kept != sorted(kept):
+            return None
+        dims = tuple(sorted(order[d] for d in dims))
+    else:
+        return None
+    return build.reduce([name], [inner.operand], [op.init_values[0]], dims)
+
+
+@pattern("stablehlo.reduce", of="stablehlo.reshape")
+def reduce_of_reshape(op: Any) -> Any:
+    """reduce(reshape(x)) -> reshape(reduce(x)), where dimensions that were split or merged are reduced together.
+
+    Exact apart from the order in which floats are combined.
+    """
+    name, inner = _combination(op), producer(op.inputs[0], "stablehlo.reshape")
+    if name not in _IN_ANY_ORDER or inner is None or not is_static(inner.operand):
+        return None
+    dims, before = set(attrs.ints(op, "dimensions")), shape_of(inner.operand)
+    found = groups(before, shape_of(op.inputs[0]))
+    mine = []
+    for left, right in found or ():
+        if right and set(right) <= dims:
+            mine += left
+        elif dims & set(right):
+            return None
+    if not mine or any(len(a) > 1 and len(b) > 1 for a, b in found or ()):
+        return None
+    (reduced,) = build.reduce([name], [inner.operand], [op.init_values[0]], mine)
+    return build.reshape(reduced, shape_of(op.operation.results[0]))
+
+
+@pattern("stablehlo.reduce", of="stablehlo.reduce")
+def reduce_of_reduce(op: Any) -> Any:
+    """reduce(reduce(x)) by the same operation -> one reduction, where the inner initial value changes nothing.
+
+    Exact apart from the order in which floats are combined.
+    """
+    name, inner = _combination(op), producer(op.inputs[0], "stablehlo.reduce")
+    if name not in _IN_ANY_ORDER or inner is None or not used_once(inner) or _combination(inner) != name:
+        return None
+    first, second = splat_of(inner.init_values[0]), splat_of(op.init_values[0])
+    if first is None or second is None or not _changes_nothing(name, first, second):
+        return None
+    dims = attrs.ints(inner, "dimensions")
+    kept = [d for d in range(len(shape_of(inner.inputs[0]))) if d not in dims]
+    together = sorted([*dims, *(kept[d] for d in attrs.ints(op, "dimensions"))])
+    return build.reduce([name], [inner.inputs[0]], [op.init_values[0]], together)
+
+
+@pattern("stablehlo.reduce", of="stablehlo.broadcast_in_dim")
+def reduce_of_broadcast(op: Any) -> Any:
+    """The largest (smallest, and, or) of elements that are repeated -> that of each once. Exact."""
+    name, inner = _combination(op), producer(op.inputs[0], "stablehlo.broadcast_in_dim")
+    if name not in _IDEMPOTENT or inner is None or not is_static(inner.operand) or 0 in shape_of(op.inputs[0]):
+        return None
+    dims, places = attrs.ints(op, "dimensions"), attrs.ints(inner, "broadcast_dimensions")
+    repeated = [d for d in dims if d not in places]
+    if not repeated:
+        return None
+    kept = [d for d in range(len(shape_of(op.inputs[0]))) if d not in repeated]
+    shape = [shape_of(op.inputs[0])[d] for d in kept]
+    value = build.broadcast_in_dim(inner.operand, shape, [kept.index(d) for d in places])
+    return build.reduce([name], [value], [op.init_values[0]], [kept.index(d) for d in dims if d in places])
+
+
+PATTERNS = (
+    reduce_of_nothing,
+    reduce_of_unit_dimensions,
+    reduce_of_pad,
+    reduce_of_moved,
+    reduce_of_reshape,
+    reduce_of_reduce,
+    reduce_of_broadcast,
+)

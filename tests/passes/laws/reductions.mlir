@@ -48,3 +48,67 @@ func.func @a_padded_1_takes_part_in_the_largest_element(%x: tensor<4xf32>) -> te
   %r = stablehlo.reduce(%0 init: %z) applies stablehlo.maximum across dimensions = [0] : (tensor<6xf32>, tensor<f32>) -> tensor<f32>
   return %r : tensor<f32>
 }
+
+// leaves broadcast_in_dim
+func.func @reduce_of_nothing(%x: tensor<4x0xf32>, %c: tensor<f32>) -> tensor<4xf32> {
+  %r = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [1] : (tensor<4x0xf32>, tensor<f32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves reduce
+func.func @reduce_of_moved(%x: tensor<4x2xi32>, %c: tensor<i32>) -> tensor<4xi32> {
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x2xi32>) -> tensor<2x4xi32>
+  %r = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<2x4xi32>, tensor<i32>) -> tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// leaves reduce
+func.func @reduce_of_moved__reversed(%x: tensor<4x2xi32>, %c: tensor<i32>) -> tensor<2xi32> {
+  %0 = stablehlo.reverse %x, dims = [0] : tensor<4x2xi32>
+  %r = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<4x2xi32>, tensor<i32>) -> tensor<2xi32>
+  return %r : tensor<2xi32>
+}
+
+// leaves reduce
+func.func @reduce_of_reshape(%x: tensor<6x4xi32>, %c: tensor<i32>) -> tensor<4xi32> {
+  %0 = stablehlo.reshape %x : (tensor<6x4xi32>) -> tensor<2x3x4xi32>
+  %r = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0, 1] : (tensor<2x3x4xi32>, tensor<i32>) -> tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// leaves constant, reduce
+func.func @reduce_of_reduce(%x: tensor<6x4xi32>, %c: tensor<i32>) -> tensor<i32> {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<6x4xi32>, tensor<i32>) -> tensor<4xi32>
+  %r = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<4xi32>, tensor<i32>) -> tensor<i32>
+  return %r : tensor<i32>
+}
+
+// leaves reduce
+func.func @reduce_of_broadcast(%x: tensor<4x3xf32>, %c: tensor<f32>) -> tensor<3xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [0, 2] : (tensor<4x3xf32>) -> tensor<4x5x3xf32>
+  %r = stablehlo.reduce(%0 init: %c) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<4x5x3xf32>, tensor<f32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
+// keeps
+func.func @a_sum_of_repeated_elements_counts_them(%x: tensor<4xi32>, %c: tensor<i32>) -> tensor<i32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<4xi32>) -> tensor<4x5xi32>
+  %r = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0, 1] : (tensor<4x5xi32>, tensor<i32>) -> tensor<i32>
+  return %r : tensor<i32>
+}
+
+// keeps
+func.func @a_sum_that_begins_with_1_each_time_is_no_single_sum(%x: tensor<6x4xi32>) -> tensor<i32> {
+  %z = stablehlo.constant dense<1> : tensor<i32>
+  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<6x4xi32>, tensor<i32>) -> tensor<4xi32>
+  %r = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<4xi32>, tensor<i32>) -> tensor<i32>
+  return %r : tensor<i32>
+}
+
+// keeps
+func.func @part_of_a_merged_dimension_is_reduced(%x: tensor<6x4xi32>, %c: tensor<i32>) -> tensor<3x4xi32> {
+  %0 = stablehlo.reshape %x : (tensor<6x4xi32>) -> tensor<2x3x4xi32>
+  %r = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<2x3x4xi32>, tensor<i32>) -> tensor<3x4xi32>
+  return %r : tensor<3x4xi32>
+}
