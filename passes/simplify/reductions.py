@@ -115,7 +115,7 @@ def reduce_of_moved(op: Any) -> Any:
     Exact apart from the order in which floats are combined.
     """
     name, inner = _combination(op), producer(op.inputs[0])
-    if name not in _IN_ANY_ORDER or inner is None:
+    if name not in _IN_ANY_ORDER or inner is None or not used_once(inner):
         return None
     dims = attrs.ints(op, "dimensions")
     if inner.operation.name == "stablehlo.reverse":
@@ -139,7 +139,7 @@ def reduce_of_reshape(op: Any) -> Any:
     Exact apart from the order in which floats are combined.
     """
     name, inner = _combination(op), producer(op.inputs[0], "stablehlo.reshape")
-    if name not in _IN_ANY_ORDER or inner is None or not is_static(inner.operand):
+    if name not in _IN_ANY_ORDER or inner is None or not is_static(inner.operand) or not used_once(inner):
         return None
     dims, before = set(attrs.ints(op, "dimensions")), shape_of(inner.operand)
     found = groups(before, shape_of(op.inputs[0]))
