@@ -27,6 +27,7 @@ from passes.simplify import (
     reductions,
     shapes,
     slices,
+    unread,
     updates,
 )
 
@@ -57,6 +58,7 @@ _ALGEBRA = (
 LAWS = (
     *control_flow.PATTERNS,
     *loops.PATTERNS,
+    *unread.PATTERNS,
     *constants.PATTERNS,
     *_ALGEBRA,
     *casts.PATTERNS,
@@ -104,7 +106,7 @@ CONSTANTS = pattern_pass("constants", constants.PATTERNS, "Fold ops on constants
 SHAPES = pattern_pass("shapes", MOVES, "Exact laws of ops that only move elements.")
 REDUCTIONS = pattern_pass("reductions", reductions.PATTERNS, "Laws of reductions: fewer elements to combine, or none.")
 CASTS = pattern_pass("casts", casts.PATTERNS, "Exact laws of conversions.")
-_FLOW = (*control_flow.PATTERNS, *loops.PATTERNS)
+_FLOW = (*control_flow.PATTERNS, *loops.PATTERNS, *unread.PATTERNS)
 CONTROL_FLOW = pattern_pass(
     "control_flow", _FLOW, "Laws of choices and loops: branches that are known, state that is not needed."
 )

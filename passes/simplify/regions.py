@@ -39,6 +39,28 @@ def with_results(op: Any, kept: Sequence[int]) -> list[Any]:
     return list(_moved(copy, list(op.operation.operands), kept).results)
 
 
+def with_operands(op: Any, kept: Sequence[int], arguments: Sequence[int]) -> list[Any]:
+    """A reduction or sort with only some of its results and of its region's arguments, by number; those results.
+
+    Nothing that stays may follow from the other arguments.
+    """
+    operation = op.operation
+    copy = operation.clone(ip=False)
+    block = copy.regions[0].blocks[0]
+    returned = yielded(block)
+    _return(block, [returned[i] for i in kept] if len(returned) == len(operation.results) > 1 else returned)
+    for inner in reversed([o.operation for o in block.operations][:-1]):
+        if not any(True for result in inner.results for _ in result.uses):
+            inner.erase()
+    for i in range(len(block.arguments) - 1, -1, -1):
+        if i not in arguments:
+            block.erase_argument(i)
+    # Each result has as many operands: an array, and in a reduction an initial value.
+    groups = range(0, len(operation.operands), len(operation.results))
+    operands = [operation.operands[start + i] for start in groups for i in kept]
+    return list(_moved(copy, operands, kept).results)
+
+
 def without_state(op: Any, instead: Mapping[int, Any]) -> list[Any]:
     """A loop without some parts of its state, by number, each of which is another part or a value from outside.
 

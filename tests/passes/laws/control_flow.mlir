@@ -256,3 +256,48 @@ func.func @counter_that_wraps_around() -> tensor<i8> {
   stablehlo.return %j : tensor<i8> }
   return %r : tensor<i8>
 }
+
+// leaves constant, reduce
+func.func @unread_reductions(%x: tensor<4x3xi32>, %y: tensor<4x3xi32>) -> tensor<4xi32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:2 = stablehlo.reduce(%x init: %zero), (%y init: %zero) across dimensions = [1] : (tensor<4x3xi32>, tensor<4x3xi32>, tensor<i32>, tensor<i32>) -> (tensor<4xi32>, tensor<4xi32>)
+  reducer(%a: tensor<i32>, %c: tensor<i32>) (%b: tensor<i32>, %d: tensor<i32>) {
+    %0 = stablehlo.maximum %b, %d : tensor<i32>
+    %1 = stablehlo.add %a, %c : tensor<i32>
+    stablehlo.return %1, %0 : tensor<i32>, tensor<i32>
+  }
+  return %r#1 : tensor<4xi32>
+}
+
+// keeps
+func.func @reduction_that_another_reads(%x: tensor<4x3xi32>, %y: tensor<4x3xi32>) -> tensor<4xi32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:2 = stablehlo.reduce(%x init: %zero), (%y init: %zero) across dimensions = [1] : (tensor<4x3xi32>, tensor<4x3xi32>, tensor<i32>, tensor<i32>) -> (tensor<4xi32>, tensor<4xi32>)
+  reducer(%a: tensor<i32>, %c: tensor<i32>) (%b: tensor<i32>, %d: tensor<i32>) {
+    %p = stablehlo.compare GE, %a, %c : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %0 = stablehlo.select %p, %a, %c : tensor<i1>, tensor<i32>
+    %1 = stablehlo.select %p, %b, %d : tensor<i1>, tensor<i32>
+    stablehlo.return %0, %1 : tensor<i32>, tensor<i32>
+  }
+  return %r#1 : tensor<4xi32>
+}
+
+// leaves sort
+func.func @unread_sorted(%x: tensor<6xi32>, %y: tensor<6xi32>, %z: tensor<6xi32>) -> tensor<6xi32> {
+  %r:3 = "stablehlo.sort"(%x, %y, %z) ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>, %e: tensor<i32>, %f: tensor<i32>):
+    %p = stablehlo.compare LT, %c, %d : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) {dimension = 0 : i64, is_stable = true} : (tensor<6xi32>, tensor<6xi32>, tensor<6xi32>) -> (tensor<6xi32>, tensor<6xi32>, tensor<6xi32>)
+  return %r#2 : tensor<6xi32>
+}
+
+// leaves nothing
+func.func @sort_of_one_element(%x: tensor<6x1xi32>) -> tensor<6x1xi32> {
+  %r = "stablehlo.sort"(%x) ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %p = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) {dimension = 1 : i64, is_stable = true} : (tensor<6x1xi32>) -> tensor<6x1xi32>
+  return %r : tensor<6x1xi32>
+}
