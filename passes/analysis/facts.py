@@ -24,7 +24,9 @@ from passes.numeric.elementwise import convert
 from passes.types import numpy_dtype, spelled
 
 # How many operations back a question goes.
-DEPTH = 5
+DEPTH = 4
+# How many values one question looks at.
+VALUES = 12
 # Constants of more elements are not read.
 MAX_ELEMENTS = 1024
 _FLOATS = ("f16", "bf16", "f32", "f64")
@@ -117,14 +119,18 @@ def _of(value: Any, depth: int, known: dict[Any, Facts | None]) -> Facts | None:
         return known[value]
     kind = spelled(value.type.element_type)
     anything = of_type(kind)
-    op = producer(value) if depth and anything is not None else None
+    known[value] = anything
+    if not depth or anything is None or len(known) > VALUES:
+        return anything
+    op = producer(value)
     rule = _RULES.get(op.operation.name) if op is not None else None
     found = None
     if op is not None and rule is not None:
         found = rule(_Call(op.operation, kind, anything, lambda operand: _of(operand, depth - 1, known)))
-    elif op is None and depth and kind.startswith(("i", "ui")) and (ends := counters.bounds(value)) is not None:
+    elif op is None and kind.startswith(("i", "ui")) and (ends := counters.bounds(value)) is not None:
         found = Facts(*ends)
-    known[value] = anything if found is None else found
+    if found is not None:
+        known[value] = found
     return known[value]
 
 
@@ -157,6 +163,8 @@ class _Call:
         """A bound as a number of the result's type; `toward` where there is none."""
         if math.isnan(number):
             return toward
+        if math.isinf(number) or number in (-1, 0, 1):
+            return float(number)
         with np.errstate(all="ignore"):
             return float(convert(np.asarray(number, np.float64), self.dtype))
 
