@@ -52,6 +52,13 @@ ALLOWED = {
     ("passes/legalize/slices.py", "concatenate dynamic_slice dynamic_update_slice pad scatter"): (
         "what a fault of the compiler is about"
     ),
+    ("passes/analysis/counters.py", "add subtract"): "the branch that looks at both",
+    ("passes/analysis/facts.py", "bitcast_convert dynamic_pad get_tuple_element tuple"): (
+        "what moves elements whose values are not an operand's, or that are none"
+    ),
+    ("passes/simplify/layouts.py", "transpose reshape reverse"): "the subject of its laws",
+    ("passes/simplify/regions.py", "rng return"): "what two equal ones of need not agree",
+    ("passes/simplify/slices.py", "slice dynamic_slice"): "the subject of its laws",
     ("stagec/compiler/driver.py", "constant dot_general complex"): "what is looked at before a compile",
 }
 

@@ -90,6 +90,26 @@ exported = stagec.export(square)
 LINEAR = stagec.jit(lambda x: x * 2 + 1)
 
 CASES = [
+    (
+        "give True, False, or names of nnan, ninf, nsz, arcp, contract, afn, reassoc, such as 'nnan,nsz'",
+        lambda: stagec.jit(snp.sin, fast_math="nan"),
+        lambda: stagec.jit(snp.sin, fast_math="nnan"),
+    ),
+    (
+        "check the parts of the function before and after the calls",
+        lambda: stagec.check(lambda x: stagec.debug.print("{}", x) or x + 1, snp.ones(3)),
+        lambda: stagec.check(lambda x: x + 1, snp.ones(3)),
+    ),
+    (
+        "call it outside",
+        lambda: stagec.jit(lambda x: stagec.check(snp.sin, x))(snp.ones(3)),
+        lambda: stagec.check(snp.sin, snp.ones(3)),
+    ),
+    (
+        "test `ok`",
+        lambda: stagec.check(snp.sin, snp.ones(3)).save("report.py"),
+        lambda: stagec.check(snp.sin, snp.ones(3)).ok,
+    ),
     ("pass the arguments by position", lambda: minimum(a=1.0, b=2.0), lambda: minimum(1.0, 2.0)),
     # vmap.
     ("write stagec.vmap(f)(x), not stagec.vmap(f(x))", lambda: stagec.vmap(square(V)), lambda: stagec.vmap(square)(V)),

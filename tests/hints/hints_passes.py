@@ -86,6 +86,16 @@ def named(text, name="m.mlir"):
 PASSES = ", ".join(passes.pass_names())
 
 CASES = [
+    (
+        "choose from nnan, ninf, nsz, arcp, contract, afn, reassoc, or True for all",
+        lambda: passes.PassOptions(fast_math="nnan,nz"),
+        lambda: passes.PassOptions(fast_math="nnan,nsz"),
+    ),
+    (
+        "give True, False, or names of nnan, ninf, nsz, arcp, contract, afn, reassoc",
+        lambda: passes.PassOptions(fast_math=3),
+        lambda: passes.PassOptions(fast_math=["nnan"]),
+    ),
     # Patterns.
     (
         "did you mean 'stablehlo.cosine' or 'stablehlo.sine' or 'stablehlo.sign'?",

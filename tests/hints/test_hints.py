@@ -144,6 +144,7 @@ ELSEWHERE = {
     "aggregate to the top k in the call": "foreign/test_module_forms.py",
     "give it a static shape": "foreign/test_foreign_operations.py",
     "make it a constant in the module": "foreign/test_foreign_operations.py",
+    "install the release that stagec requires, or correct the reader in passes/printed.py": "passes/test_printed.py",
     "serialize for version .* or a newer one": "foreign/test_portable_artifacts.py",
     "give three numbers, such as '1.0.0'": "foreign/test_portable_artifacts.py",
     "leave stagec.debug.print and the callbacks out of what is serialized, and call them around it": "foreign/test_portable_artifacts.py",
