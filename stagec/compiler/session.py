@@ -7,7 +7,10 @@ threads of this process; and where a compile was still under way, the child leav
 
 from __future__ import annotations
 
+import collections
 import contextlib
+import ctypes
+import functools
 import importlib
 import sys
 import threading
@@ -27,6 +30,8 @@ _under_way: set[Any] = set()
 _forked = False
 _disturbed = False
 _threads: Any = None
+# Contexts of sessions that were closed.
+_retired: collections.deque[Any] = collections.deque()
 
 
 def api() -> Any:
@@ -34,10 +39,44 @@ def api() -> Any:
     return importlib.import_module("iree.compiler.api")
 
 
+@functools.cache
+def _session_class() -> Any:
+    class Session(api().Session):  # type: ignore[misc]
+        """A session whose context is destroyed, some time after the session is closed."""
+
+        def close(self) -> None:
+            super().close()
+            context = self.__dict__.pop("_owned_context", None)
+            if context is not None:
+                _retired.append(context)
+
+    return Session
+
+
+def _destroy_contexts() -> None:
+    """Destroy the contexts of closed sessions to which nothing refers any more.
+
+    MLIR's bindings do not destroy a context that the library made. All their objects that belong to a context refer to
+    it, so the number of references says whether there are any.
+    """
+    library = importlib.import_module("iree.compiler.api.ctypes_dl")
+    destroy = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(("mlirContextDestroy", library._dylib))
+    for _ in range(len(_retired)):
+        try:
+            context = _retired.popleft()
+        except IndexError:  # another thread is here, too
+            return
+        if sys.getrefcount(context) > 2:  # the variable and the argument
+            _retired.append(context)
+        else:
+            destroy(library.PyCapsule_GetPointer(context._CAPIPtr, library.MLIR_PYTHON_CAPSULE_CONTEXT))
+
+
 def new_session() -> Any:
     """A session of the compiler, a context manager."""
     global _threads
-    session = api().Session()
+    _destroy_contexts()
+    session = _session_class()()
     if _forked:
         if _threads is None:
             _threads = ir().ThreadPool()
@@ -75,9 +114,12 @@ def _come_to_rest(rest: forking.Rest) -> None:
 
 @forking.in_child
 def _begin_anew(rest: forking.Rest) -> None:
-    global _disturbed, _entry, _forked, _threads
+    global _disturbed, _entry, _forked, _retired, _threads
     _entry = threading.Lock()
     _under_way.clear()
+    # The parent's threads may have been using them.
+    forking.leak(_retired)
+    _retired = collections.deque()
     library = sys.modules.get("iree.compiler.api.ctypes_dl")
     if library is not None:
         # It waits for the library's threads when it is destroyed.

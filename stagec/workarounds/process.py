@@ -223,4 +223,35 @@ reproduce.compiled_alone(Program(text))
         upstream="none found (searched: const-eval complex f64 wrong values)",
         shown_by="not shown by a small program so far",
     ),
+    Workaround(
+        id="contexts-never-destroyed",
+        backends=("cpu", "vulkan", "cuda", "rocm"),
+        versions=("3.13",),
+        symptom=Symptom.SLOW,
+        fault="MLIR's bindings never destroy the context of a session of the compiler, so each compile keeps one to "
+        "three megabytes until the process runs out of memory",
+        guard="destroys the contexts of closed sessions once nothing refers to them",
+        hooks=("stagec.compiler.session:_destroy_contexts",),
+        upstream="https://github.com/iree-org/iree/issues/14371 (its description names the leak; "
+        "https://github.com/llvm/llvm-project/pull/76010 was to correct it)",
+        shown_by=Script(
+            """
+from stagec.backends import Target
+from stagec.compiler import driver, session
+
+if not GUARDED:
+    session._destroy_contexts = lambda: None
+kept = []
+for i in range(26):
+    text = "func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\\n"
+    text += f"%c = stablehlo.constant dense<{i}.5> : tensor<8xf32> %0 = stablehlo.add %x, %c : tensor<8xf32>\\n"
+    driver.compile_module(text + "%1 = stablehlo.exponential %0 : tensor<8xf32> return %1 : tensor<8xf32> }",
+                          Target.parse("cpu"))
+    with open("/proc/self/status") as status:
+        kept.append(next(int(line.split()[1]) // 1024 for line in status if line.startswith("VmRSS")))
+assert kept[-1] - kept[5] < 20, f"20 compiles kept memory: {kept[-1] - kept[5]} MB"
+""",
+            shows="20 compiles kept memory",
+        ),
+    ),
 )
