@@ -142,6 +142,7 @@ _PASSES = {
     "reductions": "passes.simplify:REDUCTIONS",
     "casts": "passes.simplify:CASTS",
     "control_flow": "passes.simplify:CONTROL_FLOW",
+    "inline": "passes.simplify:INLINE",
     "cse": "passes.simplify:CSE",
     "dce": "passes.simplify:DCE",
     "fusion": "passes.fusion:FUSION",

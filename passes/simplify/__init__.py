@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 from passes import bindings
+from passes.match import operations_in
 from passes.patterns import apply, selected
 from passes.pipeline import Pass, PassOptions, count_ops, pattern_pass
 from passes.simplify import (
@@ -38,6 +39,7 @@ __all__ = [
     "CONTROL_FLOW",
     "CSE",
     "DCE",
+    "INLINE",
     "LAWS",
     "REDUCTIONS",
     "SHAPES",
@@ -69,28 +71,43 @@ LAWS = (
 )
 
 
+def _inline(module: Any, options: PassOptions | None = None) -> int:
+    """Put the bodies of functions in the place of their calls, and drop private functions that nothing calls."""
+    calls = len(operations_in(module, "func.call"))
+    if calls:
+        _run(module, "inline,symbol-dce")
+    return calls - len(operations_in(module, "func.call"))
+
+
 def _cse(module: Any, options: PassOptions) -> None:
     _merge(module)
 
 
 def _merge(module: Any) -> bool:
     """Merge equal ops; returns whether commutative operands were exchanged for that."""
-    manager = bindings.passmanager.PassManager.parse("builtin.module(cse)", module.context)
-    manager.run(module.operation)
+    _run(module, "cse")
     if not commutative.has_exchanged_operands(module):
         return False
     # This takes ten times as long as the question.
     commutative.canonicalize(module)
-    manager.run(module.operation)
+    _run(module, "cse")
     return True
+
+
+def _run(module: Any, names: str) -> None:
+    """Run passes of MLIR's own over a module."""
+    bindings.passmanager.PassManager.parse(f"builtin.module({names})", module.context).run(module.operation)
 
 
 def _simplify(module: Any, options: PassOptions) -> dict[str, int]:
     """Rewrite, then merge equal ops, until neither changes anything."""
     laws = selected(LAWS, options.granted)
+    calls = _inline(module)
     _merge(module)
     hits = apply(module, laws)
     total = Counter(hits)
+    if calls:
+        total["inline"] = calls
     # Merging makes operands equal, which is what `x - x` and `select(p, x, x)` ask for.
     for _ in range(4):
         before = count_ops(module) if hits else 0
@@ -110,6 +127,7 @@ _FLOW = (*control_flow.PATTERNS, *loops.PATTERNS, *unread.PATTERNS)
 CONTROL_FLOW = pattern_pass(
     "control_flow", _FLOW, "Laws of choices and loops: branches that are known, state that is not needed."
 )
+INLINE = Pass("inline", _inline, "Put the bodies of functions in the place of their calls.")
 CSE = Pass("cse", _cse, "Merge equal ops.")
 DCE = pattern_pass("dce", (), "Drop ops without side effects that nothing reads.")
 SIMPLIFY = Pass("simplify", _simplify, "All of the above, until nothing changes.")

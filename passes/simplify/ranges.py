@@ -72,8 +72,11 @@ def _holds(direction: str, x: Facts, y: Facts) -> bool:
 @pattern("stablehlo.compare", of=KNOWN)
 def compare_ranges(op: Any) -> Any:
     """x < y -> true where every x is less than every y, and the like. Exact: NaN compares as false, but for !=."""
-    x, y, direction = of(op.lhs), of(op.rhs), attrs.word(op, "comparison_direction")
-    if x is None or y is None or attrs.word(op, "compare_type") == "TOTALORDER":
+    direction, y = attrs.word(op, "comparison_direction"), of(op.rhs)
+    if y is None or y.low == -np.inf == -y.high or attrs.word(op, "compare_type") == "TOTALORDER":
+        return None
+    x = of(op.lhs)
+    if x is None:
         return None
     nan = x.nan or y.nan
     if _holds(direction, x, y) and (not nan or direction == "NE"):

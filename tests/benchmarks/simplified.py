@@ -1,8 +1,8 @@
 """What the laws are worth: `python -m tests.benchmarks passes [--json] [--tiny]`.
 
-Ten real programs, each with all passes and with those only that compiling needs (`legalize` and `cse`). For both: the
-operations that the compiler gets, the time of a compile, and the time of a call; and for all passes the time per
-operation and their share of the compile's processor time.
+Ten real programs, each with all passes and with those only that compiling needs (`forms`, `legalize` and `cse`). For
+both: the operations that the compiler gets, the time of a compile, and the time of a call; and for all passes the time
+per operation and their share of the compile's processor time.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ PROGRAMS: dict[str, Callable[[bool], Program]] = {
 
 def _compiled(function: Callable[..., Any], arguments: tuple[Any, ...], laws: bool) -> tuple[Any, float, float, Any]:
     """The program, seconds on the clock and of processors for a cold compile, and the report of the passes."""
-    aliases = {} if laws else {"values": ("legalize", "cse")}
+    aliases = {} if laws else {"values": ("forms", "legalize", "cse")}
     stagec.clear_caches()
     with mock.patch.dict(pipeline._ALIASES, aliases):
         lowered = stagec.jit(function).lower(*arguments)

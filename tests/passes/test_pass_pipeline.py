@@ -7,7 +7,7 @@ import sys
 import ml_dtypes
 import numpy as np
 import pytest
-from pass_helpers import op_names, parse
+from pass_helpers import op_names, parse, same_bits
 
 import passes
 from passes import (
@@ -377,3 +377,48 @@ def test_only_laws_of_fast_math_are_not_exact():
         "passes.simplify.fast_math",
         "passes.simplify.functions",
     }
+
+
+CALLS = """
+func.func @main(%x: tensor<3xf32>, %n: tensor<i32>) -> tensor<3xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %a = %x) : tensor<i32>, tensor<3xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %b = func.call @twice(%a) : (tensor<3xf32>) -> tensor<3xf32>
+      stablehlo.return %j, %b : tensor<i32>, tensor<3xf32>
+    }
+  %s = func.call @public(%r#1) : (tensor<3xf32>) -> tensor<3xf32>
+  return %s : tensor<3xf32>
+}
+func.func private @twice(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = func.call @once(%x) : (tensor<3xf32>) -> tensor<3xf32>
+  %1 = func.call @once(%0) : (tensor<3xf32>) -> tensor<3xf32>
+  return %1 : tensor<3xf32>
+}
+func.func private @once(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.sine %x : tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+func.func public @public(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.negate %x : tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("pipeline", ["inline", "simplify"])
+def test_functions_take_the_place_of_their_calls_and_public_ones_stay(pipeline):
+    module = parse(CALLS)
+    arguments = np.array([0.5, -1.0, np.nan], np.float32), np.int32(3)
+    (before,) = interpret(module, *arguments)
+    report = passes.run(module, pipeline)
+    assert report.hits["inline"] == 4
+    text = str(module)
+    assert "call" not in text and text.count("stablehlo.sine") == 2
+    assert "@public" in text and "private" not in text
+    assert same_bits(before, interpret(module, *arguments)[0])
