@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from passes import attributes as attrs, build, operations
-from passes.match import dtype_of, is_static, producer, shape_of, single_op, splat_of
+from passes.match import SPLATS, dtype_of, is_static, producer, shape_of, single_op, splat_of
 from passes.patterns import pattern
 from passes.simplify.places import groups, is_static_op, used_once
 
 # The order of their combinations is open, or changes nothing.
 _IN_ANY_ORDER = operations.where(commutative=True)
 _IDEMPOTENT = ("stablehlo.maximum", "stablehlo.minimum", "stablehlo.and", "stablehlo.or")
+
+# As many parts of a concatenation are combined one after the other.
+_MOST_PARTS = 8
 
 
 def _is_exact_function(op: Any) -> bool:
@@ -189,8 +193,62 @@ def reduce_of_broadcast(op: Any) -> Any:
     return build.reduce([name], [value], [op.init_values[0]], [kept.index(d) for d in dims if d in places])
 
 
+@pattern("stablehlo.reduce", of=SPLATS)
+def reduce_of_splat(op: Any) -> Any:
+    """A sum of n equal constants -> n times the constant, and the largest or smallest of them -> one of them.
+
+    Exact apart from the order of a sum: integers wrap alike, and of floats each partial sum is a whole number that the
+    type holds.
+    """
+    name = _combination(op)
+    number = splat_of(op.inputs[0]) if name is not None else None
+    count = math.prod(shape_of(op.inputs[0])[d] for d in attrs.ints(op, "dimensions"))
+    if number is None or not count:
+        return None
+    total: Any = number if name in _IDEMPOTENT else _sum_of(number, count) if name == "stablehlo.add" else None
+    if total is None:
+        return None
+    combined = build.op(str(name), [op.init_values[0], build.full(total, op.init_values[0])])
+    return build.broadcast_in_dim(combined, shape_of(op.operation.results[0]), [])
+
+
+def _sum_of(number: Any, count: int) -> Any:
+    """The sum of equal numbers, where its order does not matter."""
+    dtype = number.dtype
+    if dtype.kind in "iu" and dtype.isbuiltin == 1:
+        bits = 8 * dtype.itemsize
+        wrapped = int(number) * count % 2**bits
+        return wrapped - 2**bits if dtype.kind == "i" and wrapped >= 2 ** (bits - 1) else wrapped
+    if number == 0 or dtype.kind != "f" or dtype.isbuiltin != 1:
+        return number if number == 0 and dtype.kind != "b" else None
+    total = float(number) * count
+    return total if float(number).is_integer() and abs(total) <= 2 ** (np.finfo(dtype).nmant + 1) else None
+
+
+@pattern("stablehlo.reduce", of="stablehlo.concatenate")
+def reduce_of_stack(op: Any) -> Any:
+    """reduce(concatenate(x, y)) -> combine(x, y), where the parts have size 1 along the only reduced dimension.
+
+    Exact: the parts are combined in order.
+    """
+    name, inner = _combination(op), producer(op.inputs[0], "stablehlo.concatenate")
+    if name is None or inner is None or not used_once(inner) or len(inner.operation.operands) > _MOST_PARTS:
+        return None
+    along = attrs.integer(inner, "dimension")
+    parts = list(inner.operation.operands)
+    if attrs.ints(op, "dimensions") != (along,) or any(shape_of(part)[along] != 1 for part in parts):
+        return None
+    shape = shape_of(op.operation.results[0])
+    total = build.broadcast_in_dim(op.init_values[0], shape, [])
+    for part in parts:
+        total = build.op(name, [total, build.reshape(part, shape)])
+    return total
+
+
 PATTERNS = (
     reduce_of_nothing,
+    reduce_of_splat,
+    reduce_of_stack,
     reduce_of_unit_dimensions,
     reduce_of_pad,
     reduce_of_moved,

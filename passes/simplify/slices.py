@@ -329,12 +329,11 @@ def dynamic_slice_of_slice(op: Any) -> Any:
     starts, _, strides = _parts(inner)
     if any(step != 1 for step in strides):
         return None
-    places = list(op.start_indices)
-    for d, start in enumerate(starts):
-        if not _is_whole(inner, d):
-            if not _is_whole(op, d):
-                return None
-            places[d] = build.full(start, places[d])
+    places, cut = list(op.start_indices), [d for d in range(len(starts)) if not _is_whole(inner, d)]
+    if not all(_is_whole(op, d) for d in cut):
+        return None
+    for d in cut:
+        places[d] = build.full(starts[d], places[d])
     return dynamic_slice(inner.operand, places, list(attrs.ints(op, "slice_sizes")))
 
 

@@ -372,11 +372,12 @@ def test_a_compile_makes_no_context_but_those_of_its_sessions(monkeypatch):
 
 
 def test_a_program_of_kernels_has_one_session_of_the_compiler(monkeypatch):
+    stagec.clear_caches()
     with stagec.config.override(enable_cache=False):
         stagec.jit(lambda x: snp.exp(x) * 2)(np.ones(5, np.float32))  # the processor has been described
         lowered, made = stagec.jit(lambda x: snp.exp(x) * 4).lower(np.ones(5, np.float32)), []
-        sessions = session.api().Session
-        monkeypatch.setattr(session.api(), "Session", lambda: made.append(sessions()) or made[-1])
+        sessions = session._session_class()
+        monkeypatch.setattr(session, "_session_class", lambda: lambda: made.append(sessions()) or made[-1])
         lowered.compile()
     assert len(made) == 1
 
@@ -384,6 +385,7 @@ def test_a_program_of_kernels_has_one_session_of_the_compiler(monkeypatch):
 def test_a_target_printed_in_another_form_is_an_error_and_no_detour(monkeypatch):
     monkeypatch.setattr(printed, "_TARGET", re.compile("#hal.executable.other"))
     library._description.cache_clear()
+    stagec.clear_caches()
     with (
         stagec.config.override(enable_cache=False),
         pytest.raises(printed.PrintedError, match="what kernels are compiled for"),

@@ -112,3 +112,46 @@ func.func @part_of_a_merged_dimension_is_reduced(%x: tensor<6x4xi32>, %c: tensor
   %r = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<2x3x4xi32>, tensor<i32>) -> tensor<3x4xi32>
   return %r : tensor<3x4xi32>
 }
+
+// leaves constant
+func.func @reduce_of_splat() -> tensor<4xf32> {
+  %x = stablehlo.constant dense<3.0> : tensor<4x100xf32>
+  %c = stablehlo.constant dense<-0.0> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [1] : (tensor<4x100xf32>, tensor<f32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, add
+func.func @reduce_of_splat__that_wraps(%c: tensor<i32>) -> tensor<i32> {
+  %x = stablehlo.constant dense<2000000000> : tensor<3xi32>
+  %r = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0] : (tensor<3xi32>, tensor<i32>) -> tensor<i32>
+  return %r : tensor<i32>
+}
+
+// leaves constant, maximum
+func.func @reduce_of_splat__largest(%c: tensor<f32>) -> tensor<f32> {
+  %x = stablehlo.constant dense<0.3> : tensor<4x9xf32>
+  %r = stablehlo.reduce(%x init: %c) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<4x9xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// keeps
+func.func @a_sum_of_fractions_depends_on_its_order(%c: tensor<f32>) -> tensor<f32> {
+  %x = stablehlo.constant dense<0.3> : tensor<1000xf32>
+  %r = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0] : (tensor<1000xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// leaves broadcast_in_dim, reshape, multiply, reshape, multiply
+func.func @reduce_of_stack(%x: tensor<1x4xf32>, %y: tensor<1x4xf32>, %c: tensor<f32>) -> tensor<4xf32> {
+  %0 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<2x4xf32>
+  %r = stablehlo.reduce(%0 init: %c) applies stablehlo.multiply across dimensions = [0] : (tensor<2x4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// keeps
+func.func @parts_of_several_rows_are_reduced(%x: tensor<2x4xf32>, %y: tensor<1x4xf32>, %c: tensor<f32>) -> tensor<4xf32> {
+  %0 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<2x4xf32>, tensor<1x4xf32>) -> tensor<3x4xf32>
+  %r = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<3x4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
