@@ -63,6 +63,18 @@ class PatternError(PassError, RuntimeError):
     """A pattern raised an exception, never stopped, or returned something that cannot replace its op."""
 
 
+class EndlessError(PatternError):
+    """Patterns that never stop rewriting; `hits` says how often each of them did."""
+
+    def __init__(self, text: str, hits: dict[str, int]) -> None:
+        super().__init__(text)
+        self.hits = hits
+
+
+class PassWarning(UserWarning):
+    """A pass has done less than it should; the program is right."""
+
+
 class UnknownOpError(PatternError, ValueError):
     """A pattern names an op that does not exist, or builds one."""
 

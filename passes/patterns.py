@@ -18,11 +18,12 @@ import inspect
 import os
 import re
 import types
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from passes import bindings, build, guard, operations, printed
-from passes.errors import PatternError, caller, message
+from passes.errors import EndlessError, PassWarning, PatternError, caller, message
 from passes.fast_math import FLAGS, FastMath, flags
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -199,6 +200,16 @@ def apply(module: Any, patterns: Sequence[Pattern]) -> dict[str, int]:
     return guard.call(lambda: _applied(module, patterns))
 
 
+def apply_own(module: Any, laws: Sequence[Pattern]) -> dict[str, int]:
+    """As `apply`, for laws of this package: if they do not stop, the user gets what they left, and a warning."""
+    try:
+        return apply(module, laws)
+    except EndlessError as error:
+        text = "passes rewrote a program for ever, and were stopped; it is right, and larger than it could be: "
+        warnings.warn(text + str(error).splitlines()[0], PassWarning, stacklevel=2)
+        return error.hits
+
+
 def _applied(module: Any, patterns: Sequence[Pattern]) -> dict[str, int]:
     rewrite = bindings.rewrite
     by_op: dict[str, list[Pattern]] = {}
@@ -314,19 +325,20 @@ def _check(item: Pattern, op: Any, values: list[Any]) -> None:
         )
 
 
-def _endless(patterns: Sequence[Pattern], hits: dict[str, int]) -> PatternError:
+def _endless(patterns: Sequence[Pattern], hits: dict[str, int]) -> EndlessError:
     """The error for patterns that still fire when the driver gives up; those that fired most are to blame."""
     most = max(hits.values(), default=0)
     busy = {item.name: item for item in patterns if 2 * hits.get(item.name, 0) > most}
     where = next(iter(busy.values()), None)
     code = getattr(where.fn if where is not None else None, "__code__", None)
-    return PatternError(
+    return EndlessError(
         message(
             f"pattern {' and '.join(busy)} does not terminate: its replacements match it again",
             where=f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code is not None else "",
             values=[(name, f"rewrote {hits[name]} ops in {_MAX_ITERATIONS} rounds") for name in busy],
             fix="return None for an op that has the wanted form already, such as one that the pattern itself built",
-        )
+        ),
+        hits,
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from passes import bindings, guard
 from passes.errors import InvalidModuleError, PassError, PipelineError, message
 from passes.fast_math import FastMath, flags
-from passes.patterns import Pattern, apply, code_text, digest, selected
+from passes.patterns import Pattern, apply, apply_own, code_text, digest, selected
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +70,7 @@ def pattern_pass(name: str, laws: Sequence[Pattern], doc: str = "") -> Pass:
     """A pass that applies laws, the inexact ones under `fast_math`; without `doc`, their docstrings are its own"""
 
     def run(module: Any, options: PassOptions) -> dict[str, int]:
-        return apply(module, selected(laws, options.granted))
+        return apply_own(module, selected(laws, options.granted))
 
     return Pass(name, run, doc or "\n".join(law.doc for law in laws))
 

@@ -6,14 +6,14 @@ from typing import Any
 
 from passes.fusion.dots import TRANSPOSES, merge_shared_lhs
 from passes.fusion.reductions import compute_once, merge_reductions
-from passes.patterns import apply, selected
+from passes.patterns import apply_own, selected
 from passes.pipeline import Pass, PassOptions, pattern_pass
 
 __all__ = ["COMPUTE_ONCE", "DOT_TRANSPOSES", "FUSION", "MERGE_DOTS", "MERGE_REDUCTIONS"]
 
 
 def _fusion(module: Any, options: PassOptions) -> dict[str, int]:
-    hits = apply(module, selected(TRANSPOSES, options.granted))
+    hits = apply_own(module, selected(TRANSPOSES, options.granted))
     counts = {"merge_reductions": merge_reductions(module)}
     if options.laws == "cpu":
         counts["compute_once"] = compute_once(module)

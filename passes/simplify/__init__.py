@@ -7,7 +7,7 @@ from typing import Any
 
 from passes import bindings
 from passes.match import operations_in
-from passes.patterns import apply, selected
+from passes.patterns import apply_own, selected
 from passes.pipeline import Pass, PassOptions, count_ops, pattern_pass
 from passes.simplify import (
     algebra,
@@ -104,7 +104,7 @@ def _simplify(module: Any, options: PassOptions) -> dict[str, int]:
     laws = selected(LAWS, options.granted)
     calls = _inline(module)
     _merge(module)
-    hits = apply(module, laws)
+    hits = apply_own(module, laws)
     total = Counter(hits)
     if calls:
         total["inline"] = calls
@@ -113,7 +113,7 @@ def _simplify(module: Any, options: PassOptions) -> dict[str, int]:
         before = count_ops(module) if hits else 0
         if not hits or not (_merge(module) or count_ops(module) < before):
             break  # `apply` went on until no law had anything left to do
-        hits = apply(module, laws)
+        hits = apply_own(module, laws)
         total.update(hits)
     return dict(total)
 

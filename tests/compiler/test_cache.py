@@ -351,7 +351,8 @@ def test_importing_the_cache_is_light():
     code = (
         "import sys, numpy; before = set(sys.modules); import stagec.compiler.cache;"
         "print([m for m in sys.modules if m not in before and m.startswith(("
-        "'iree', 'passes.', 'pathlib', 'tempfile', 'platformdirs', 'importlib.metadata')) and m not in ('passes.errors', 'passes.fast_math')])"
+        "'iree', 'passes.', 'pathlib', 'tempfile', 'platformdirs', 'importlib.metadata'))"
+        "and m not in ('passes.errors', 'passes.fast_math')])"
     )
     env = {**os.environ, "PYTHONPATH": ROOT}
     assert subprocess.check_output([sys.executable, "-c", code], env=env, text=True).strip() == "[]"

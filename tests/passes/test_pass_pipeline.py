@@ -422,3 +422,20 @@ def test_functions_take_the_place_of_their_calls_and_public_ones_stay(pipeline):
     assert "call" not in text and text.count("stablehlo.sine") == 2
     assert "@public" in text and "private" not in text
     assert same_bits(before, interpret(module, *arguments)[0])
+
+
+def test_laws_of_passes_that_never_stop_leave_a_program_and_a_warning(monkeypatch):
+    from passes import simplify
+
+    @passes.pattern("stablehlo.log")
+    def log_again(op):
+        """log(x) -> log(x)."""
+        return build.op("stablehlo.log", [op.operand])
+
+    module = parse(TEXT)
+    x = np.array([1.0, 2.0, 3.0, 4.0], np.float32)
+    (before,) = interpret(module, x)
+    monkeypatch.setattr(simplify, "LAWS", (*simplify.LAWS, log_again))
+    with pytest.warns(passes.errors.PassWarning, match="log_again does not terminate"):
+        passes.run(module, "simplify")
+    assert same_bits(before, interpret(module, x)[0])
