@@ -175,14 +175,17 @@ def negated_product_with_constant(op: Any) -> Any:
 
 @pattern(MULTIPLY, DIVIDE, of=NEGATE)
 def negated_factor_and_constant(op: Any) -> Any:
-    """(-x) * c -> x * (-c); also (-x) / c -> x / (-c) and c / (-x) -> (-c) / x for floats. Exact."""
+    """(-x) * c -> x * (-c); also (-x) / c -> x / (-c) and c / (-x) -> (-c) / x for floats. Exact.
+
+    Not where x is a constant, too, which is folded.
+    """
     name = op.operation.name
     if is_complex(op.lhs) or (name == DIVIDE and not is_floating(op.lhs)):
         return None
     left, right = producer(op.lhs, NEGATE), producer(op.rhs, NEGATE)
-    if left is not None and is_constant(op.rhs):
+    if left is not None and is_constant(op.rhs) and not is_constant(left.operand):
         return build.op(name, [left.operand, build.op(NEGATE, [op.rhs])])
-    if right is not None and is_constant(op.lhs):
+    if right is not None and is_constant(op.lhs) and not is_constant(right.operand):
         return build.op(name, [build.op(NEGATE, [op.lhs]), right.operand])
     return None
 

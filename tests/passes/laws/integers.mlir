@@ -307,3 +307,12 @@ func.func @larger_and_smaller(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4x
   %r = stablehlo.add %a, %b : tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// leaves constant
+func.func @fold_splats__of_negated_factors() -> tensor<4xf32> {
+  %x = stablehlo.constant dense<3.0> : tensor<4xf32>
+  %c = stablehlo.constant dense<5.0> : tensor<4xf32>
+  %0 = stablehlo.negate %x : tensor<4xf32>
+  %r = stablehlo.multiply %0, %c : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
