@@ -170,18 +170,6 @@ def iota_of_one(op: Any) -> Any:
     return None
 
 
-@pattern("stablehlo.optimization_barrier", of="stablehlo.constant")
-def barrier_of_constant(op: Any) -> Any:
-    """A barrier of constants -> the constants; others keep their barrier. Exact: nothing computes a constant."""
-    values = list(op.operation.operands)
-    kept = [value for value in values if producer(value, "stablehlo.constant") is None]
-    if len(kept) == len(values):
-        return None
-    made = build.op(op.operation.name, kept, [value.type for value in kept]) if kept else ()
-    rest = iter(made if isinstance(made, tuple) else [made])
-    return [next(rest) if value in kept else value for value in values]
-
-
 _WHOLE = ("reduce", "reduce_window", "sort", "scatter", "dot_general", "dynamic_update_slice", "map")
 
 
@@ -200,4 +188,4 @@ def fold_combinations(op: Any) -> Any:
     return [build.constant(np.ascontiguousarray(a).reshape(a.shape)) for a in evaluate(op, arrays)]  # type: ignore
 
 
-PATTERNS = (fold_splats, fold_small, fold_moves, iota_of_one, barrier_of_constant, fold_combinations)
+PATTERNS = (fold_splats, fold_small, fold_moves, iota_of_one, fold_combinations)

@@ -172,7 +172,8 @@ def taking_turns(x):
         n, a, b, d = c
         return (n + 1, b, d, snp.sin(d) * row + n), a
 
-    (_, a, b, d), ys = lax.scan(step, (0, snp.zeros(3), snp.ones(3), snp.ones(3)), x)
+    one = snp.exp(x[0])
+    (_, a, b, d), ys = lax.scan(step, (0, snp.zeros(3), one, one), x)
     return (a * b + d).sum() + (ys * ys).sum()
 
 

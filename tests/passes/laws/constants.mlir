@@ -35,14 +35,6 @@ func.func @integer_division_by_zero_is_left_to_the_target() -> tensor<4xi32> {
   return %r : tensor<4xi32>
 }
 
-// leaves constant, add
-func.func @barrier_of_constant(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %c = stablehlo.constant dense<2.0> : tensor<4xf32>
-  %a = stablehlo.optimization_barrier %c : tensor<4xf32>
-  %r = stablehlo.add %x, %a : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // leaves constant
 func.func @fold_combinations() -> tensor<i32> {
   %c = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
