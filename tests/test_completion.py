@@ -34,8 +34,8 @@ OBJECTS = {
         lambda: JITTED.trace(1.0),
         {"fun_name", "graph", "in_tree", "jaxpr", "lower", "out_info", "out_tree"},
     ),
-    "lowered": (lambda: JITTED.lower(1.0), STAGES | {"compile", "compiler_ir", "out_info", "serialize"}),
-    "compiled": (lambda: JITTED.lower(1.0).compile(), STAGES | {"export", "save"}),
+    "lowered": (lambda: JITTED.lower(1.0), STAGES | {"compile", "compiler_ir", "out_info", "report", "serialize"}),
+    "compiled": (lambda: JITTED.lower(1.0).compile(), STAGES | {"export", "report", "save"}),
     "exported": (
         lambda: stagec.export(JITTED)(1.0),
         {"call", "fun_name", "in_avals", "in_tree", "mlir_module", "out_avals", "out_tree", "save", "serialize"}
