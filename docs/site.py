@@ -31,7 +31,7 @@ MODULES = """
 """.split()
 # An example in a docstring: lines with prompts, and what follows them up to an empty line.
 _SESSION = re.compile(r"^( *)>>> .*(?:\n(?! *$).+)*", re.MULTILINE)
-# What tests read behind the name of a language, and sessions.
+# The start of a block of Python: options for the tests follow the language, and a prompt begins a session.
 _FENCE = re.compile(r"^( *)```python[^\n]*\n(?= *(>>> )?)", re.MULTILINE)
 _OUTWARD = re.compile(r"\]\((?:\.\./)+([^)#\s]+)(#[^)\s]*)?\)")
 

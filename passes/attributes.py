@@ -61,6 +61,43 @@ def dimension_numbers(op: Any, name: str) -> dict[str, Any]:
     return printed.dimension_numbers(op.operation.attributes[name])
 
 
+class Cut(NamedTuple):
+    """What a `stablehlo.slice` takes along each dimension."""
+
+    starts: tuple[int, ...]
+    limits: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+def cut(op: Any) -> Cut:
+    """The bounds of a `stablehlo.slice`."""
+    return Cut(ints(op, "start_indices"), ints(op, "limit_indices"), ints(op, "strides"))
+
+
+class Padding(NamedTuple):
+    """What a `stablehlo.pad` adds before, after and between the elements of each dimension."""
+
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    interior: tuple[int, ...]
+
+
+def padding(op: Any) -> Padding:
+    """The amounts of a `stablehlo.pad`."""
+    return Padding(ints(op, "edge_padding_low"), ints(op, "edge_padding_high"), ints(op, "interior_padding"))
+
+
+# The direction of a `stablehlo.compare` whose operands change places, and of one that holds where it does not.
+EXCHANGED = {"EQ": "EQ", "NE": "NE", "LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}
+OPPOSITE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
+
+
+def sort_dimension(op: Any) -> int:
+    """The dimension that a `stablehlo.sort` is along."""
+    given = integer(op, "dimension") if "dimension" in op.operation.attributes else -1
+    return given % len(op.operation.operands[0].type.shape)
+
+
 class DotDimensions(NamedTuple):
     """Batch and contracting dimensions of the two sides of a product."""
 

@@ -67,6 +67,12 @@ def new_context() -> Any:
     return context
 
 
+def run_passes(module: Any, names: str) -> None:
+    """Run passes of MLIR's own over a module, such as `"inline,symbol-dce"` or `"func.func(canonicalize)"`."""
+    manager = __getattr__("passmanager").PassManager
+    manager.parse(f"builtin.module({names})", module.context).run(module.operation)
+
+
 def prepare(context: Any) -> None:
     """Load into `context` the dialects whose ops this package creates.
 

@@ -182,6 +182,11 @@ def is_constant(value: Any) -> bool:
     return splat_of(value) is not None
 
 
+def other_operand(op: Any, value: Any) -> Any | None:
+    """The operand of a binary op beside `value`; None if that is neither of the two."""
+    return op.lhs if value == op.rhs else op.rhs if value == op.lhs else None
+
+
 def sides(op: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """The two operands in either order."""
     return (op.lhs, op.rhs), (op.rhs, op.lhs)
@@ -204,7 +209,8 @@ def operations_in(root: Any, *names: str) -> list[Any]:
 
 def yielded(block: Any) -> list[Any]:
     """The operands of a block's terminator."""
-    return list(list(block.operations)[-1].operation.operands)
+    operations = block.operations
+    return list(operations[len(operations) - 1].operation.operands)
 
 
 def block_of(value: Any) -> Any:

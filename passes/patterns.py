@@ -238,7 +238,7 @@ def _callback(group: list[Pattern], hits: dict[str, int], failure: list[PatternE
     """The function that MLIR calls: falsy means rewritten, true means no match."""
 
     is_abandoned = guard.is_abandoned()
-    anyhow = [item for item in group if not item.of]
+    looks_at_makers = any(item.of for item in group)
     by_makers: dict[frozenset[str], list[Pattern]] = {}
 
     def fitting(operation: Any) -> list[Pattern]:
@@ -252,7 +252,7 @@ def _callback(group: list[Pattern], hits: dict[str, int], failure: list[PatternE
         if failure or is_abandoned():
             return True
         operation = op.operation
-        laws = group if len(anyhow) == len(group) else fitting(operation)
+        laws = fitting(operation) if looks_at_makers else group
         if not laws:
             return True
         # An exception must not unwind through the C++ driver: keep it for later.

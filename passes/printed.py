@@ -55,17 +55,20 @@ def _case(text: str) -> str:
 _NUMBERS = re.compile(r"#(?:stablehlo|chlo)\.(\w+)<(.*)>", re.DOTALL)
 _FIELD = re.compile(r"\s*(\w+) = (?:\[((?:-?\d+(?:, )?)*)\]|(-?\d+))\s*(?:,|$)")
 _DOT = frozenset(f"{side}_{kind}_dimensions" for side in ("lhs", "rhs") for kind in ("batching", "contracting"))
+# The fields of a gather's and of a scatter's dimension numbers.
+GATHER_FIELDS = tuple(
+    "offset_dims collapsed_slice_dims operand_batching_dims start_indices_batching_dims start_index_map "
+    "index_vector_dim".split()
+)
+SCATTER_FIELDS = tuple(
+    "update_window_dims inserted_window_dims input_batching_dims scatter_indices_batching_dims "
+    "scatter_dims_to_operand_dims index_vector_dim".split()
+)
 _FIELDS = {
     "dot": _DOT,
     "ragged_dot": _DOT | {"lhs_ragged_dimensions", "rhs_group_dimensions"},
-    "gather": frozenset(
-        "offset_dims collapsed_slice_dims operand_batching_dims start_indices_batching_dims start_index_map "
-        "index_vector_dim".split()
-    ),
-    "scatter": frozenset(
-        "update_window_dims inserted_window_dims input_batching_dims scatter_indices_batching_dims "
-        "scatter_dims_to_operand_dims index_vector_dim".split()
-    ),
+    "gather": frozenset(GATHER_FIELDS),
+    "scatter": frozenset(SCATTER_FIELDS),
 }
 
 

@@ -73,7 +73,7 @@ ALLOWED = {
     ("passes/simplify/integers.py", "shift_left shift_right_logical shift_right_arithmetic"): "the subject of its laws",
     ("passes/simplify/integers.py", "and or xor"): "the subject of its laws",
     ("passes/simplify/integers.py", "add subtract multiply divide negate"): "the subject of its laws",
-    ("passes/simplify/logic.py", "divide remainder complex"): "what its law leaves out",
+    ("passes/simplify/selections.py", "divide remainder complex"): "what its law leaves out",
     ("passes/simplify/reductions.py", "maximum minimum and or"): "the subject of its laws",
     ("passes/simplify/regions.py", "rng return"): "what two equal ones of need not agree",
     ("passes/simplify/slices.py", "slice dynamic_slice"): "the subject of its laws",

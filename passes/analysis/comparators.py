@@ -150,12 +150,8 @@ def _are_alike(block: Any, left: Any, right: Any, shift: int) -> bool:
         return bool(a == block and b == block and right.arg_number == left.arg_number + shift)
     if not (_is_within(block, left) and _is_within(block, right)):
         return bool(left == right)
-    if a.name != b.name or len(a.regions) or len(a.results) != 1 or _attributes(a) != _attributes(b):
+    if a.name != b.name or len(a.regions) or len(a.results) != 1 or attrs.copied(a) != attrs.copied(b):
         return False
     if len(a.operands) != len(b.operands) or left.type != right.type:
         return False
     return all(_are_alike(block, x, y, shift) for x, y in zip(a.operands, b.operands))
-
-
-def _attributes(op: Any) -> list[tuple[str, Any]]:
-    return [(name, op.attributes[name]) for name in sorted(op.attributes)]

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from passes import attributes as attrs, bindings
-from passes.match import before_barriers, dtype_of, is_static, producer, splat_of
+from passes.match import before_barriers, dtype_of, is_static, producer, splat_of, yielded
 
 LOOP = "stablehlo.while"
-_FLIPPED = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}
 
 
 class Counter(NamedTuple):
@@ -32,7 +31,7 @@ def counter(loop: Any, number: int) -> Counter | None:
 def _step(body: Any, number: int) -> int:
     """What the body adds to a part of the state; 0 if that is not known."""
     argument = body.arguments[number]
-    made = producer(_end(body).operands[number])
+    made = producer(yielded(body)[number])
     if made is None or made.operation.name not in ("stablehlo.add", "stablehlo.subtract"):
         return 0
     lhs, rhs = made.operation.operands
@@ -46,15 +45,15 @@ def _step(body: Any, number: int) -> int:
 def trip_count(loop: Any) -> int | None:
     """How often a loop's body runs, if its condition compares a counter with a known number."""
     condition = loop.regions[0].blocks[0]
-    compared = producer(_end(condition).operands[0], "stablehlo.compare")
+    compared = producer(yielded(condition)[0], "stablehlo.compare")
     if compared is None:
         return None
     lhs, rhs = compared.operation.operands
     direction = attrs.word(compared, "comparison_direction")
     if not _is_argument(lhs, condition):
-        lhs, rhs, direction = rhs, lhs, _FLIPPED.get(direction, "")
+        lhs, rhs, direction = rhs, lhs, attrs.EXCHANGED[direction]
     bound = splat_of(rhs)
-    if direction not in _FLIPPED or bound is None or not _is_argument(lhs, condition):
+    if direction in ("EQ", "NE") or bound is None or not _is_argument(lhs, condition):
         return None
     found = counter(loop, lhs.arg_number)
     if found is None:
@@ -103,8 +102,3 @@ def _fits(found: Counter, count: int, value: Any) -> bool:
 
 def _is_argument(value: Any, block: Any) -> bool:
     return isinstance(value.owner, bindings.ir.Block) and value.owner == block
-
-
-def _end(block: Any) -> Any:
-    operations = block.operations
-    return operations[len(operations) - 1].operation

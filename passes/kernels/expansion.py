@@ -9,11 +9,9 @@ from passes.legalize import PATTERNS_CPU
 from passes.match import host_operations
 from passes.patterns import apply
 
-_EXPANSION = "builtin.module(func.func(chlo-legalize-to-stablehlo))"
-
 
 def expand(module: Any) -> None:
     """Expand the functions, in place; the compiler's own expansions hold operations that have laws in turn."""
     if any(op.name.startswith("chlo.") for op in host_operations(module)):
-        bindings.passmanager.PassManager.parse(_EXPANSION).run(module.operation)
+        bindings.run_passes(module, "func.func(chlo-legalize-to-stablehlo)")
         apply(module, PATTERNS_CPU)

@@ -89,7 +89,7 @@ def _transpose(k: Lowering, op: Any) -> None:
 
 
 def _slice(k: Lowering, op: Any) -> None:
-    starts, steps = attrs.ints(op, "start_indices"), attrs.ints(op, "strides")
+    starts, _, steps = attrs.cut(op)
     value = k.env[op.operands[0]]
     shape = element_type(op.results[0].type)[0]
     if shape == value.shape:
@@ -282,8 +282,7 @@ def _as_scalar(k: Lowering, value: Value) -> Value:
 def _pad(k: Lowering, op: Any) -> None:
     shape, element = element_type(op.results[0].type)
     value, filling = (k.env[v] for v in op.operands)
-    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
-    low, high, inner = (attrs.ints(op, name) for name in names)
+    low, high, inner = attrs.padding(op)
     if _is_spare_row(op, low, inner, value.shape):
         # A scatter in a kernel drops what is out of range by itself.
         return _alias(k, op, value)

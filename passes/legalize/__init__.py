@@ -77,9 +77,7 @@ def _apply_laws(module: Any, options: PassOptions) -> dict[str, int]:
     with arithmetic(found):
         hits = apply(module, laws)
         # The compiler's expansions of the remaining functions hold operations that need these laws in turn.
-        bindings.passmanager.PassManager.parse("builtin.module(func.func(chlo-legalize-to-stablehlo))").run(
-            module.operation
-        )
+        bindings.run_passes(module, "func.func(chlo-legalize-to-stablehlo)")
         for name, count in apply(module, laws).items():
             hits[name] = hits.get(name, 0) + count
     hits |= control_flow.resolve_hazards(module, freed=True)

@@ -357,12 +357,10 @@ def expand_complex_pad(op: Any) -> Any:
     if dtype.kind != "c":
         return None
     half = np.float32 if dtype == np.complex64 else np.float64
-    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
-    amounts = [attrs.ints(op, name) for name in names]
     parts = []
     for name in ("stablehlo.real", "stablehlo.imag"):
         x, y = (build.op(name, [v], tensor_type(v.type.shape, half)) for v in (value, padding))
-        parts.append(build.pad(x, y, *amounts))
+        parts.append(build.pad(x, y, *attrs.padding(op)))
     return build.op("stablehlo.complex", parts, op.operation.results[0].type)
 
 

@@ -35,7 +35,7 @@ def slice_with_step_of_computed(op: Any) -> Any:
     (operand,) = op.operation.operands
     if not _steps(op) or not _is_computed(operand):
         return None
-    bounds = [attrs.ints(op, name) for name in ("start_indices", "limit_indices", "strides")]
+    bounds = attrs.cut(op)
     conversion = producer(operand, "stablehlo.convert")
     if conversion is not None:
         (source,) = conversion.operation.operands

@@ -42,12 +42,6 @@ def ordered_bits(x: Tensor, total: bool = False) -> Tensor:
     return order_of_bits(x.bits())
 
 
-def _dimension(op: Any) -> int:
-    """The dimension that a sort is along."""
-    given = attrs.integer(op, "dimension") if "dimension" in op.operation.attributes else -1
-    return given % len(shape_of(op.operation.operands[0]))
-
-
 def _region(made: Any, operands: Sequence[Any], compared: Callable[..., Any]) -> None:
     """Fill a sort's region: `compared` of the scalars says whether the first of each pair comes first."""
     build.unary_region(made, 0, [tensor_type((), v.type.element_type) for v in operands for _ in range(2)], compared)
@@ -96,7 +90,7 @@ def sort_parts_of_complex(op: Any) -> Any:
         return _compared_by(op, given)
 
     flat = [part for columns in parts for part in columns]
-    moved = iter(_sort(flat, _dimension(op), attrs.boolean(op, "is_stable"), compared))
+    moved = iter(_sort(flat, attrs.sort_dimension(op), attrs.boolean(op, "is_stable"), compared))
     return [_joined([next(moved) for _ in columns], value) for value, columns in zip(operands, parts)]
 
 
@@ -121,7 +115,7 @@ def sort_by_position_too(op: Any) -> Any:
     operands = list(op.operation.operands)
     if not attrs.boolean(op, "is_stable") or not is_static(operands[0]):
         return None
-    dimension, shape = _dimension(op), shape_of(operands[0])
+    dimension, shape = attrs.sort_dimension(op), shape_of(operands[0])
     if _hides_order(op, operands):
         made = op.operation.clone(bindings.ir.InsertionPoint.current)
         made.operation.attributes["is_stable"] = build.attribute("false")
@@ -152,7 +146,7 @@ def _hides_order(op: Any, operands: list[Any]) -> bool:
 @pattern(_SORT)
 def sort_by_network(op: Any) -> Any:
     """A sort of a long axis, by keys that are seen, as a network that finds positions. Exact."""
-    return _by_network(op) if shape_of(op.operation.operands[0])[_dimension(op)] > network.LONG else None
+    return _by_network(op) if shape_of(op.operation.operands[0])[attrs.sort_dimension(op)] > network.LONG else None
 
 
 @pattern(_SORT)
@@ -162,7 +156,7 @@ def sort_any_by_network(op: Any) -> Any:
 
 
 def _by_network(op: Any) -> Any:
-    operands, dimension = list(op.operation.operands), _dimension(op)
+    operands, dimension = list(op.operation.operands), attrs.sort_dimension(op)
     block = op.operation.regions[0].blocks[0]
     found = comparators.keys(block)
     if found is None or not is_static(operands[0]) or shape_of(operands[0])[dimension] < 2:

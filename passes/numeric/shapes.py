@@ -38,15 +38,11 @@ def iota(op: Any) -> Array:
 
 
 def slice_(op: Any, x: Array) -> Array:
-    starts, limits = attrs.ints(op, "start_indices"), attrs.ints(op, "limit_indices")
-    strides = attrs.ints(op, "strides")
-    return x[tuple(slice(lo, hi, step) for lo, hi, step in zip(starts, limits, strides))]
+    return x[tuple(slice(lo, hi, step) for lo, hi, step in zip(*attrs.cut(op)))]
 
 
 def pad(op: Any, x: Array, value: Array) -> Array:
-    low, high = attrs.ints(op, "edge_padding_low"), attrs.ints(op, "edge_padding_high")
-    interior = attrs.ints(op, "interior_padding")
-    return pad_array(x, value, low, high, interior)
+    return pad_array(x, value, *attrs.padding(op))
 
 
 def pad_array(x: Array, value: Any, low: Any, high: Any, interior: Any) -> Array:
@@ -159,12 +155,12 @@ def scatter(op: Any, operands: list[Array], apply: Callable[..., list[Array]]) -
 
 def sort(op: Any, operands: list[Array], less: Callable[[list[Any]], bool]) -> tuple[Array, ...]:
     """Sort along a dimension by a comparator; always stable (a merge sort)."""
-    dim = attrs.integer(op, "dimension") if "dimension" in op.operation.attributes else -1
+    dim = attrs.sort_dimension(op)
     results = [x.copy() for x in operands]
     first = operands[0]
     if first.size == 0:
         return tuple(results)
-    outer: list[Any] = [range(n) if d != dim % first.ndim else (slice(None),) for d, n in enumerate(first.shape)]
+    outer: list[Any] = [range(n) if d != dim else (slice(None),) for d, n in enumerate(first.shape)]
     for place in itertools.product(*outer):
         lines = [x[place] for x in operands]
 

@@ -13,6 +13,7 @@ from passes.simplify import (
     algebra,
     casts,
     commutative,
+    comparisons,
     complexes,
     constants,
     control_flow,
@@ -26,6 +27,7 @@ from passes.simplify import (
     loops,
     ranges,
     reductions,
+    selections,
     shapes,
     slices,
     unread,
@@ -54,6 +56,8 @@ _ALGEBRA = (
     *ranges.PATTERNS,
     *integers.PATTERNS,
     *logic.PATTERNS,
+    *comparisons.PATTERNS,
+    *selections.PATTERNS,
     *extremes.PATTERNS,
     *complexes.PATTERNS,
 )
@@ -75,7 +79,7 @@ def _inline(module: Any, options: PassOptions | None = None) -> int:
     """Put the bodies of functions in the place of their calls, and drop private functions that nothing calls."""
     calls = len(operations_in(module, "func.call"))
     if calls:
-        _run(module, "inline,symbol-dce")
+        bindings.run_passes(module, "inline,symbol-dce")
     return calls - len(operations_in(module, "func.call"))
 
 
@@ -85,18 +89,13 @@ def _cse(module: Any, options: PassOptions) -> None:
 
 def _merge(module: Any) -> bool:
     """Merge equal ops; returns whether commutative operands were exchanged for that."""
-    _run(module, "cse")
+    bindings.run_passes(module, "cse")
     if not commutative.has_exchanged_operands(module):
         return False
     # This takes ten times as long as the question.
     commutative.canonicalize(module)
-    _run(module, "cse")
+    bindings.run_passes(module, "cse")
     return True
-
-
-def _run(module: Any, names: str) -> None:
-    """Run passes of MLIR's own over a module."""
-    bindings.passmanager.PassManager.parse(f"builtin.module({names})", module.context).run(module.operation)
 
 
 def _simplify(module: Any, options: PassOptions) -> dict[str, int]:

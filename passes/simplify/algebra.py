@@ -311,8 +311,7 @@ def not_compare(op: Any) -> Any:
     direction = attrs.word(inner, "comparison_direction")
     if direction not in ("EQ", "NE") and not (is_integer(inner.lhs) or is_boolean(inner.lhs)):
         return None
-    opposite = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}[direction]
-    return build.compare(inner.lhs, inner.rhs, opposite, attrs.word(inner, "compare_type") or None)
+    return build.compare(inner.lhs, inner.rhs, attrs.OPPOSITE[direction], attrs.word(inner, "compare_type") or None)
 
 
 @pattern("stablehlo.power", of=SPLATS)

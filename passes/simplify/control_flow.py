@@ -8,7 +8,7 @@ from passes import attributes as attrs, bindings, build, operations
 from passes.match import SPLATS, is_static, operations_in, size_of, splat_of, uses, yielded
 from passes.operations import Cost
 from passes.patterns import pattern
-from passes.simplify.regions import has_effects, hoisted, inlined_region, is_function, with_results
+from passes.simplify.regions import has_effects, hoisted, inlined_region, is_function, or_zeros, with_results
 
 # A select reads both of its operands, a choice only one.
 _SELECTED_ELEMENTS = 1 << 16
@@ -80,8 +80,7 @@ def unused_results(op: Any) -> Any:
     kept = [i for i, result in enumerate(results) if uses(result) or not is_static(result)]
     if len(kept) == len(results) or not kept:
         return None
-    made = dict(zip(kept, with_results(op, kept)))
-    return [made[i] if i in made else build.full(0, result) for i, result in enumerate(results)]
+    return or_zeros(op, dict(zip(kept, with_results(op, kept))))
 
 
 @pattern(*operations.CHOICES)

@@ -15,12 +15,13 @@ from passes.match import (
     is_boolean,
     is_floating,
     is_splat,
+    other_operand,
     producer,
     sides,
     splat_of,
 )
 from passes.patterns import pattern
-from passes.simplify import logic
+from passes.simplify import selections
 from passes.simplify.integers import ADD, DIVIDE, MULTIPLY, NEGATE, SUBTRACT, factored
 
 SQRT, RSQRT, CBRT, POWER = (f"stablehlo.{name}" for name in ("sqrt", "rsqrt", "cbrt", "power"))
@@ -49,9 +50,7 @@ def negated_difference(op: Any) -> Any:
 def subtract_part(op: Any) -> Any:
     """(x + y) - y -> x. Differs by rounding, and for infinities."""
     inner = _made(op.lhs, ADD)
-    if inner is None or op.rhs not in (inner.lhs, inner.rhs):
-        return None
-    return inner.lhs if op.rhs == inner.rhs else inner.rhs
+    return None if inner is None else other_operand(inner, op.rhs)
 
 
 @pattern(ADD, of=SUBTRACT, assumes="reassoc,nnan")
@@ -98,9 +97,7 @@ def divide_twice(op: Any) -> Any:
 def divide_product_by_factor(op: Any) -> Any:
     """(x * y) / y -> x. Differs by rounding, and where y is zero."""
     inner = _made(op.lhs, MULTIPLY)
-    if inner is None or op.rhs not in (inner.lhs, inner.rhs):
-        return None
-    return inner.lhs if op.rhs == inner.rhs else inner.rhs
+    return None if inner is None else other_operand(inner, op.rhs)
 
 
 @pattern(MULTIPLY, of=DIVIDE, assumes="reassoc,arcp,nnan")
@@ -348,7 +345,7 @@ def select_extreme(op: Any) -> Any:
     compare = producer(op.pred, "stablehlo.compare")
     if compare is None or not is_floating(op.on_true) or attrs.word(compare, "comparison_direction") in ("EQ", "NE"):
         return None
-    return logic.extreme(op, compare)
+    return selections.extreme(op, compare)
 
 
 @pattern("stablehlo.select", of="stablehlo.compare", assumes="nsz")
@@ -357,7 +354,7 @@ def select_abs(op: Any) -> Any:
     compare = producer(op.pred, "stablehlo.compare")
     if compare is None or not is_floating(op.on_true):
         return None
-    return logic.absolute(op, compare)
+    return selections.absolute(op, compare)
 
 
 @pattern(MULTIPLY, of="stablehlo.convert", assumes="nnan,ninf,nsz")

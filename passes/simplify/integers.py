@@ -16,6 +16,7 @@ from passes.match import (
     is_constant,
     is_floating,
     is_integer,
+    other_operand,
     producer,
     sides,
     splat_of,
@@ -39,11 +40,14 @@ def _number(value: Any) -> int | None:
     return None if found is None else int(found)
 
 
+def wrapped(number: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """An integer modulo the size of a type, as that type."""
+    return np.array(number % 2 ** (8 * dtype.itemsize), np.uint64).astype(dtype)
+
+
 def _wrapped(number: int, like: Any) -> Any:
     """A splat of an integer, modulo the size of the type of `like`."""
-    dtype = dtype_of(like)
-    bits = dtype.itemsize * 8
-    return build.full(np.array(number % 2**bits, np.uint64).astype(dtype), like)
+    return build.full(wrapped(number, dtype_of(like)), like)
 
 
 @pattern(*_COMMUTATIVE, of=SPLATS)
@@ -111,10 +115,10 @@ def subtract_part(op: Any) -> Any:
     if not is_integer(op.lhs):
         return None
     left, right = producer(op.lhs), producer(op.rhs)
-    if left is not None and left.operation.name == ADD and op.rhs in (left.lhs, left.rhs):
-        return left.lhs if op.rhs == left.rhs else left.rhs
-    if right is not None and right.operation.name == ADD and op.lhs in (right.lhs, right.rhs):
-        return build.op(NEGATE, [right.lhs if op.lhs == right.rhs else right.rhs])
+    if left is not None and left.operation.name == ADD and (rest := other_operand(left, op.rhs)) is not None:
+        return rest
+    if right is not None and right.operation.name == ADD and (rest := other_operand(right, op.lhs)) is not None:
+        return build.op(NEGATE, [rest])
     if right is not None and right.operation.name == SUBTRACT and op.lhs == right.lhs:
         return right.rhs
     if left is not None and left.operation.name == SUBTRACT and op.rhs == left.lhs:
@@ -139,8 +143,9 @@ def xor_again(op: Any) -> Any:
     """x ^ (x ^ y) -> y. Exact."""
     for value, other in sides(op):
         inner = producer(value, "stablehlo.xor")
-        if inner is not None and other in (inner.lhs, inner.rhs):
-            return inner.rhs if other == inner.lhs else inner.lhs
+        rest = other_operand(inner, other) if inner is not None else None
+        if rest is not None:
+            return rest
     return None
 
 

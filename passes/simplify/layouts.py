@@ -147,17 +147,22 @@ def _iota(like: Any, dim: int) -> Any:
     return build.op("stablehlo.iota", [], like.type, attributes={"iota_dimension": build.i64(dim)})
 
 
-@pattern("stablehlo.transpose", of="stablehlo.pad")
-def transpose_of_pad(op: Any) -> Any:
-    """transpose(pad(x)) -> pad(transpose(x)). Exact: fewer elements are transposed."""
+def _smaller_padded(op: Any) -> Any:
+    """The pad before an op, which nothing else reads, of an array that has fewer elements; or None."""
     inner = producer(op.operand, "stablehlo.pad")
     if inner is None or not is_static_op(inner) or not used_once(inner):
         return None
-    if size_of(inner.operand) >= size_of(op.operand):
+    return inner if size_of(inner.operand) < size_of(op.operand) else None
+
+
+@pattern("stablehlo.transpose", of="stablehlo.pad")
+def transpose_of_pad(op: Any) -> Any:
+    """transpose(pad(x)) -> pad(transpose(x)). Exact: fewer elements are transposed."""
+    inner = _smaller_padded(op)
+    if inner is None:
         return None
     order = attrs.ints(op, "permutation")
-    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
-    low, high, between = ([attrs.ints(inner, name)[d] for d in order] for name in names)
+    low, high, between = ([amounts[d] for d in order] for amounts in attrs.padding(inner))
     return build.pad(build.transpose(inner.operand, order), inner.padding_value, low, high, between)
 
 
@@ -240,17 +245,15 @@ def reverse_of_broadcast(op: Any) -> Any:
 @pattern("stablehlo.reverse", of="stablehlo.pad")
 def reverse_of_pad(op: Any) -> Any:
     """reverse(pad(x)) -> pad(reverse(x)) with its sides exchanged. Exact: fewer elements are reversed."""
-    inner = producer(op.operand, "stablehlo.pad")
-    if inner is None or not is_static_op(inner) or not used_once(inner):
-        return None
-    if size_of(inner.operand) >= size_of(op.operand):
+    inner = _smaller_padded(op)
+    if inner is None:
         return None
     dims = attrs.ints(op, "dimensions")
-    low, high = list(attrs.ints(inner, "edge_padding_low")), list(attrs.ints(inner, "edge_padding_high"))
+    low, high, between = map(list, attrs.padding(inner))
     for d in dims:
         low[d], high[d] = high[d], low[d]
     value = _reverse(inner.operand, list(dims))
-    return build.pad(value, inner.padding_value, low, high, attrs.ints(inner, "interior_padding"))
+    return build.pad(value, inner.padding_value, low, high, between)
 
 
 @pattern("stablehlo.transpose", of="stablehlo.reverse")

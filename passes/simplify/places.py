@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from passes import attributes as attrs, bindings, build, operations
-from passes.match import is_static, producer, size_of, splat_of
+from passes.match import has_one_use, is_static, producer, size_of, splat_of
 
 ELEMENTWISE = operations.where(elementwise=True)
 _WEIGHT = {
@@ -31,10 +31,7 @@ def is_static_op(op: Any) -> bool:
 def used_once(op: Any) -> bool:
     """Whether one operand, of all of the program, reads what an op of one result makes."""
     results = op.operation.results
-    if len(results) != 1:
-        return False
-    found = iter(results[0].uses)
-    return next(found, None) is not None and next(found, None) is None
+    return len(results) == 1 and has_one_use(results[0])
 
 
 def makers_of(values: Iterable[Any], name: str | None = None) -> list[Any]:
@@ -87,12 +84,6 @@ def cloned(op: Any, operands: Sequence[Any], types: Sequence[Any]) -> list[Any]:
     for result, type_ in zip(copy.results, types):
         result.set_type(type_)
     return list(copy.results)
-
-
-def work(op: Any) -> int:
-    """What computing and writing the first result of an op costs, roughly."""
-    row = operations.of(op.operation.name)
-    return size_of(op.operation.results[0]) * (_WEIGHT[row.cost] + 1)
 
 
 def saves_work(op: Any, kept: int, moves: int) -> bool:

@@ -54,9 +54,6 @@ def clamp_of_range(op: Any) -> Any:
     return op.operand if inside else None
 
 
-_OPPOSITE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
-
-
 def _holds(direction: str, x: Facts, y: Facts) -> bool:
     """Whether numbers of these ranges always compare so, leaving NaN aside."""
     return {
@@ -81,7 +78,7 @@ def compare_ranges(op: Any) -> Any:
     nan = x.nan or y.nan
     if _holds(direction, x, y) and (not nan or direction == "NE"):
         return build.full(True, op.operation.results[0].type)
-    if _holds(_OPPOSITE[direction], x, y) and (not nan or direction != "NE"):
+    if _holds(attrs.OPPOSITE[direction], x, y) and (not nan or direction != "NE"):
         return build.full(False, op.operation.results[0].type)
     return None
 

@@ -10,6 +10,7 @@ import numpy as np
 from passes import attributes as attrs, build, operations
 from passes.match import SPLATS, dtype_of, is_static, producer, shape_of, single_op, splat_of
 from passes.patterns import pattern
+from passes.simplify.integers import wrapped
 from passes.simplify.places import groups, is_static_op, used_once
 
 # The order of their combinations is open, or changes nothing.
@@ -65,8 +66,7 @@ def reduce_of_pad(op: Any) -> Any:
     inner = producer(value, "stablehlo.pad")
     if inner is None or not is_static(inner.operand) or dtype_of(inner.operand).kind == "c":
         return None
-    low, high = attrs.ints(inner, "edge_padding_low"), attrs.ints(inner, "edge_padding_high")
-    between = attrs.ints(inner, "interior_padding")
+    low, high, between = attrs.padding(inner)
     filling, initial = splat_of(inner.padding_value), splat_of(op.init_values[0])
     if filling is None or initial is None or min((*low, *high), default=0) < 0:
         return None
@@ -216,9 +216,7 @@ def _sum_of(number: Any, count: int) -> Any:
     """The sum of equal numbers, where its order does not matter."""
     dtype = number.dtype
     if dtype.kind in "iu" and dtype.isbuiltin == 1:
-        bits = 8 * dtype.itemsize
-        wrapped = int(number) * count % 2**bits
-        return wrapped - 2**bits if dtype.kind == "i" and wrapped >= 2 ** (bits - 1) else wrapped
+        return wrapped(int(number) * count, dtype)
     if number == 0 or dtype.kind != "f" or dtype.isbuiltin != 1:
         return number if number == 0 and dtype.kind != "b" else None
     total = float(number) * count

@@ -39,6 +39,11 @@ def with_results(op: Any, kept: Sequence[int]) -> list[Any]:
     return list(_moved(copy, list(op.operation.operands), kept).results)
 
 
+def or_zeros(op: Any, made: Mapping[int, Any]) -> list[Any]:
+    """The results of an op that are made, by number, and zeros in the place of the others, which nothing reads."""
+    return [made[i] if i in made else build.full(0, result) for i, result in enumerate(op.operation.results)]
+
+
 def with_operands(op: Any, kept: Sequence[int], arguments: Sequence[int]) -> list[Any]:
     """A reduction or sort with only some of its results and of its region's arguments, by number; those results.
 

@@ -112,8 +112,8 @@ def slice_of_slice(op: Any) -> Any:
     inner = producer(op.operand, "stablehlo.slice")
     if inner is None or not _static(op.operation.results[0]):
         return None
-    first, step = attrs.ints(inner, "start_indices"), attrs.ints(inner, "strides")
-    starts, strides = attrs.ints(op, "start_indices"), attrs.ints(op, "strides")
+    first, _, step = attrs.cut(inner)
+    starts, _, strides = attrs.cut(op)
     start = [a + b * s for a, b, s in zip(first, starts, step)]
     stride = [a * b for a, b in zip(step, strides)]
     sizes = shape_of(op.operation.results[0])
@@ -130,14 +130,14 @@ def slice_of_concatenate(op: Any) -> Any:
     if inner is None or not _static(op.operation.results[0], *inner.operation.operands):
         return None
     dim = attrs.integer(inner, "dimension")
-    starts, limits = list(attrs.ints(op, "start_indices")), list(attrs.ints(op, "limit_indices"))
+    starts, limits, strides = map(list, attrs.cut(op))
     offset = 0
     for part in inner.operation.operands:
         size = shape_of(part)[dim]
         if offset <= starts[dim] and limits[dim] <= offset + size and size > 0:
             starts[dim] -= offset
             limits[dim] -= offset
-            return build.slice_(part, starts, limits, attrs.ints(op, "strides"))
+            return build.slice_(part, starts, limits, strides)
         offset += size
     return None
 
@@ -160,10 +160,7 @@ def concatenate_one(op: Any) -> Any:
 @pattern("stablehlo.pad")
 def pad_by_nothing(op: Any) -> Any:
     """pad by zero everywhere -> the operand."""
-    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
-    if any(any(attrs.ints(op, name)) for name in names):
-        return None
-    return op.operand
+    return None if any(map(any, attrs.padding(op))) else op.operand
 
 
 @pattern("stablehlo.pad")
@@ -172,8 +169,7 @@ def pad_by_less_than_nothing(op: Any) -> Any:
 
     Between elements, the cut may end within a gap, which is padded again.
     """
-    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
-    low, high, between = ([*attrs.ints(op, name)] for name in names)
+    low, high, between = map(list, attrs.padding(op))
     if not _static(op.operand) or min((*low, *high), default=0) >= 0:
         return None
     starts, limits = [0] * len(low), list(shape_of(op.operand))

@@ -25,15 +25,6 @@ from passes.simplify.places import (
 _SLICES = ("stablehlo.slice", "stablehlo.dynamic_slice")
 
 
-def _parts(op: Any) -> tuple[list[int], list[int], list[int]]:
-    """The starts, limits and strides of a slice."""
-    return (
-        list(attrs.ints(op, "start_indices")),
-        list(attrs.ints(op, "limit_indices")),
-        list(attrs.ints(op, "strides")),
-    )
-
-
 def _is_whole(op: Any, dim: int) -> bool:
     """Whether a slice, dynamic or not, takes all of a dimension."""
     return bool(shape_of(op.operand)[dim] == shape_of(op.operation.results[0])[dim])
@@ -65,7 +56,7 @@ def slice_of_broadcast(op: Any) -> Any:
     if inner is None or not all_static(inner.operand, result):
         return None
     dims, source = attrs.ints(inner, "broadcast_dimensions"), shape_of(inner.operand)
-    starts, limits, strides = _parts(op)
+    starts, limits, strides = attrs.cut(op)
     own = [(0, 1, 1) if n == 1 else (starts[d], limits[d], strides[d]) for n, d in zip(source, dims)]
     value = build.slice_(inner.operand, *zip(*own)) if own else inner.operand
     return build.broadcast_in_dim(value, shape_of(result), dims)
@@ -79,7 +70,7 @@ def slice_of_transpose(op: Any) -> Any:
         return None
     order = attrs.ints(inner, "permutation")
     back = [order.index(d) for d in range(len(order))]
-    starts, limits, strides = ([values[d] for d in back] for values in _parts(op))
+    starts, limits, strides = ([values[d] for d in back] for values in attrs.cut(op))
     return build.transpose(build.slice_(inner.operand, starts, limits, strides), order)
 
 
@@ -91,7 +82,7 @@ def slice_of_reverse(op: Any) -> Any:
     if inner is None or not is_static_op(inner) or not used_once(inner) or size_of(result) == 0:
         return None
     shape, sizes = shape_of(op.operand), shape_of(result)
-    starts, limits, strides = _parts(op)
+    starts, limits, strides = map(list, attrs.cut(op))
     for d in attrs.ints(inner, "dimensions"):
         last = starts[d] + (sizes[d] - 1) * strides[d]
         starts[d], limits[d] = shape[d] - 1 - last, shape[d] - starts[d]
@@ -106,13 +97,10 @@ def slice_of_pad(op: Any) -> Any:
     if inner is None or not is_static_op(inner) or size_of(inner.operand) == 0 or size_of(result) == 0:
         return None
     shape, sizes = shape_of(inner.operand), shape_of(result)
-    low, between = attrs.ints(inner, "edge_padding_low"), attrs.ints(inner, "interior_padding")
-    if min((*low, *attrs.ints(inner, "edge_padding_high"))) < 0:
+    padding = attrs.padding(inner)
+    if min((*padding.low, *padding.high)) < 0:
         return None
-    found = [
-        _within_padding(*place)
-        for place in zip(*_parts(op), sizes, shape, low, attrs.ints(inner, "edge_padding_high"), between)
-    ]
+    found = [_within_padding(*place) for place in zip(*attrs.cut(op), sizes, shape, *padding)]
     if "padding" in found:
         return build.broadcast_in_dim(inner.padding_value, sizes, ())
     if None in found:
@@ -159,7 +147,7 @@ def slice_of_reshape(op: Any) -> Any:
     if inner is None or not all_static(inner.operand, result) or size_of(result) == 0:
         return None
     before, after = shape_of(inner.operand), shape_of(op.operand)
-    starts, limits, strides = _parts(op)
+    starts, limits, strides = attrs.cut(op)
     found = groups(before, after)
     if found is None:
         return None
@@ -194,7 +182,7 @@ def slice_of_iota(op: Any) -> Any:
     if not _is_whole(op, dim):
         if op.operation.name != "stablehlo.slice":
             return None
-        starts, _, strides = _parts(op)
+        starts, _, strides = attrs.cut(op)
         if starts[dim] != 0 or strides[dim] != 1:
             return None
     return again(inner, [], shape_of(result))
@@ -207,7 +195,7 @@ def slice_across_concatenate(op: Any) -> Any:
     if inner is None or not is_static_op(inner) or not used_once(inner) or size_of(op.operation.results[0]) == 0:
         return None
     dim = attrs.integer(inner, "dimension")
-    starts, limits, strides = _parts(op)
+    starts, limits, strides = attrs.cut(op)
     if strides[dim] != 1:
         return None
     offset, parts = 0, []
@@ -215,7 +203,7 @@ def slice_across_concatenate(op: Any) -> Any:
         size = shape_of(value)[dim]
         begin, end = max(0, starts[dim] - offset), min(size, limits[dim] - offset)
         if begin < end:
-            starts_here, limits_here = starts.copy(), limits.copy()
+            starts_here, limits_here = list(starts), list(limits)
             starts_here[dim], limits_here[dim] = begin, end
             parts.append(build.slice_(value, starts_here, limits_here, strides))
         offset += size
@@ -234,7 +222,7 @@ def slice_of_reduce(op: Any) -> Any:
     dims, shape, sizes = attrs.ints(inner, "dimensions"), shape_of(value), shape_of(op.operation.results[0])
     kept = [d for d in range(len(shape)) if d not in dims]
     part = [(0, n, 1) for n in shape]
-    for d, cut in zip(kept, zip(*_parts(op))):
+    for d, cut in zip(kept, zip(*attrs.cut(op))):
         part[d] = cut
     if not part or math.prod(sizes) == 0:
         return None
@@ -252,7 +240,7 @@ def slice_of_dot(op: Any) -> Any:
     if not 0 < 2 * size_of(result) <= size_of(op.operand):
         return None
     dims = attrs.dot_dimensions(inner)
-    cuts = list(zip(*_parts(op)))
+    cuts = list(zip(*attrs.cut(op)))
     batch = len(dims.lhs_batch)
     free = [d for d in range(len(shape_of(inner.lhs))) if d not in (*dims.lhs_batch, *dims.lhs_contract)]
     columns = [d for d in range(len(shape_of(inner.rhs))) if d not in (*dims.rhs_batch, *dims.rhs_contract)]
@@ -277,7 +265,7 @@ def slice_of_convolution(op: Any) -> Any:
     dims = attrs.convolution_dimensions(inner)
     if not all(_is_whole(op, d) for d in dims.out_spatial):
         return None
-    cuts = list(zip(*_parts(op)))
+    cuts = list(zip(*attrs.cut(op)))
     left = [(0, n, 1) for n in shape_of(inner.lhs)]
     right = [(0, n, 1) for n in shape_of(inner.rhs)]
     left[dims.lhs_batch], right[dims.rhs_output] = cuts[dims.out_batch], cuts[dims.out_feature]
@@ -326,7 +314,7 @@ def dynamic_slice_of_slice(op: Any) -> Any:
     inner = producer(op.operand, "stablehlo.slice")
     if inner is None or not all_static(inner.operand, op.operand):
         return None
-    starts, _, strides = _parts(inner)
+    starts, _, strides = attrs.cut(inner)
     if any(step != 1 for step in strides):
         return None
     places, cut = list(op.start_indices), [d for d in range(len(starts)) if not _is_whole(inner, d)]
@@ -358,7 +346,7 @@ def slice_of_dynamic_slice(op: Any) -> Any:
     inner = producer(op.operand, "stablehlo.dynamic_slice")
     if inner is None or not all_static(inner.operand, op.operand) or not used_once(inner):
         return None
-    starts, _, strides = _parts(op)
+    starts, _, strides = attrs.cut(op)
     if any(step != 1 for step in strides) or size_of(op.operation.results[0]) == 0:
         return None
     places = list(inner.start_indices)

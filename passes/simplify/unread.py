@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from passes import build
+from passes import attributes as attrs
 from passes.match import is_static, shape_of, uses, yielded
 from passes.patterns import pattern
-from passes.simplify.regions import with_operands
+from passes.simplify.regions import or_zeros, with_operands
 
 
 def _reached(block: Any, values: list[Any]) -> set[int] | None:
@@ -63,16 +63,14 @@ def unread_sorted(op: Any) -> Any:
 
 def _only(op: Any, kept: list[int], arguments: list[int]) -> list[Any]:
     """The op with some of its results; zeros in the place of those that nothing reads."""
-    made = dict(zip(kept, with_operands(op, kept, arguments)))
-    return [made[i] if i in made else build.full(0, result) for i, result in enumerate(op.operation.results)]
+    return or_zeros(op, dict(zip(kept, with_operands(op, kept, arguments))))
 
 
 @pattern("stablehlo.sort")
 def sort_of_one_element(op: Any) -> Any:
     """A sort along an axis of at most one element -> its operands. Exact: nothing moves."""
     operands = list(op.operation.operands)
-    axis = int(op.operation.attributes["dimension"].value) if "dimension" in op.operation.attributes else -1
-    return operands if is_static(operands[0]) and shape_of(operands[0])[axis] <= 1 else None
+    return operands if is_static(operands[0]) and shape_of(operands[0])[attrs.sort_dimension(op)] <= 1 else None
 
 
 PATTERNS = (unread_reductions, unread_sorted, sort_of_one_element)

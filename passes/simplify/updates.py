@@ -60,8 +60,7 @@ def slice_of_update(op: Any) -> Any:
     begin = _starts(inner) if inner is not None else None
     if inner is None or begin is None or size_of(op.operation.results[0]) == 0:
         return None
-    starts, limits = attrs.ints(op, "start_indices"), attrs.ints(op, "limit_indices")
-    strides = attrs.ints(op, "strides")
+    starts, limits, strides = attrs.cut(op)
     ends = [b + n for b, n in zip(begin, shape_of(inner.update))]
     if any(hi <= b or lo >= e for lo, hi, b, e in zip(starts, limits, begin, ends)):
         return build.slice_(inner.operand, starts, limits, strides)

@@ -269,7 +269,12 @@ class GraphCode:
 
     def evaluate(self, inputs: list[Any]) -> list[Array]:
         """The results, by NumPy."""
-        return [r if type(r) is Array else from_literal(r) for r in replay(self.graph, inputs)]
+        return evaluated(self.graph, inputs)
+
+
+def evaluated(graph: Graph, inputs: Sequence[Any]) -> list[Array]:
+    """The results of a graph, by NumPy, one operation after the other."""
+    return [r if type(r) is Array else from_literal(r) for r in replay(graph, inputs)]
 
 
 RunnableGraph: TypeAlias = Runnable[GraphCode]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stagec.api.jit import as_jitted
+from stagec.api.program import evaluated
 from stagec.control.checkpoint import inlined
 from stagec.control.expansion import expanded
 from stagec.core import errors, location, pytree
@@ -17,7 +18,7 @@ from stagec.core.graph import Graph, Var, has_users_callbacks, prune
 from stagec.differential.compare import Distance, distance
 from stagec.differential.report import Reproduction
 from stagec.differential.smallest import smallest
-from stagec.differential.ways import Way, by_numpy, ways
+from stagec.differential.ways import Way, ways
 from stagec.runtime.array import Array
 
 
@@ -164,7 +165,7 @@ Known = dict[Var, Any]
 def _known(graph: Graph, inputs: Sequence[Any]) -> Known:
     """NumPy's value of everything in a graph."""
     every = [v for e in graph.equations for v in e.outputs]
-    values = by_numpy(Graph(graph.inputs, graph.equations, list(every)), inputs)
+    values = evaluated(Graph(graph.inputs, graph.equations, list(every)), inputs)
     return dict(zip([*graph.inputs, *every], [*inputs, *values]))
 
 

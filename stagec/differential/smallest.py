@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from stagec.core.graph import Atom, Equation, Graph, Var
+from stagec.core.graph import Atom, Equation, Graph, Var, prune
 
 # Whether a part of the program, run on NumPy's values of its inputs, gives something else than NumPy.
 Differs = Callable[[Graph], bool]
@@ -37,7 +37,7 @@ def smallest(graph: Graph, differs: Differs) -> Graph:
             found = rest
     made = part(graph, found)
     for output in made.outputs:
-        alone = _needed(Graph(made.inputs, made.equations, [output]))
+        alone, _ = prune(Graph(made.inputs, made.equations, [output]))
         if differs(alone):
             return alone
     return made
@@ -63,14 +63,3 @@ def part(graph: Graph, equations: Sequence[Equation]) -> Graph:
     read = {a for a in (*readers, *graph.outputs) if isinstance(a, Var)}
     outputs: list[Atom] = [v for e in equations for v in e.outputs if v in read]
     return Graph(list(inputs), list(equations), outputs)
-
-
-def _needed(graph: Graph) -> Graph:
-    """The graph without the equations that its outputs do not need."""
-    needed = {a for a in graph.outputs if isinstance(a, Var)}
-    kept: list[Equation] = []
-    for equation in reversed(graph.equations):
-        if any(v in needed for v in equation.outputs):
-            kept.append(equation)
-            needed.update(a for a in equation.inputs if isinstance(a, Var))
-    return Graph([v for v in graph.inputs if v in needed], kept[::-1], graph.outputs)

@@ -13,8 +13,7 @@ from stagec.api.settings import JitSettings
 from stagec.backends import BACKENDS
 from stagec.compiler.build import ProgramOptions
 from stagec.core import errors
-from stagec.core.graph import Graph, replay
-from stagec.runtime.array import Array, from_literal
+from stagec.core.graph import Graph
 from stagec.runtime.device import Device, cpu, devices, platforms
 from stagec.runtime.placement import target_for
 
@@ -56,8 +55,3 @@ def ways(settings: JitSettings, device: Device | None) -> Iterator[Way]:
         except errors.DeviceError:
             continue
         yield Way(f"compiled for {platform}", dataclasses.replace(options, target=target_for(other)), other)
-
-
-def by_numpy(graph: Graph, values: Sequence[Any]) -> list[Array]:
-    """The results, by NumPy, one operation after the other."""
-    return [r if type(r) is Array else from_literal(r) for r in replay(graph, values)]

@@ -10,7 +10,8 @@ import numpy as np
 from passes import attributes as attrs, bindings
 from passes.patterns import location_text
 from passes.types import numpy_dtype
-from stagec.core import errors, location
+from stagec.core import errors
+from stagec.lowering.refusal import refusal
 
 Value = Any  # an array, a tracer, a NumPy array for what is known, a token, or a tuple of these
 Rule = Callable[..., Any]
@@ -34,14 +35,7 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 def refuse(op: Any, what: str, fix: str = "") -> errors.UnsupportedError:
     """The error for an operation that cannot be had: it names the operation, its line, and its text."""
-    op = op.operation
-    shown = " ".join(op.get_asm(large_elements_limit=8, skip_regions=True).split())
-    return location.error(
-        errors.UnsupportedError,
-        f"{_where(op)}: {op.name} {what}",
-        [("operation", shown if len(shown) <= 200 else shown[:197] + "...", "")],
-        fix,
-    )
+    return refusal(op.operation, what, fix, _where(op))
 
 
 def _where(op: Any) -> str:

@@ -118,28 +118,12 @@ _INTERFACES = {
 _SYMBOLS = {"callee", "decomposition"}
 # Attributes that are of no use here, or say nothing when they have their default.
 _LEFT_OUT = {"result_accuracy", "output_operand_aliases", "use_global_device_ids", "has_side_effect"}
-_GATHER = (
-    "offset_dims",
-    "collapsed_slice_dims",
-    "operand_batching_dims",
-    "start_indices_batching_dims",
-    "start_index_map",
-    "index_vector_dim",
-)
-_SCATTER = (
-    "update_window_dims",
-    "inserted_window_dims",
-    "input_batching_dims",
-    "scatter_indices_batching_dims",
-    "scatter_dims_to_operand_dims",
-    "index_vector_dim",
-)
 _DOT = tuple(f"{side}_{kind}_dimensions" for kind in ("batching", "contracting") for side in ("lhs", "rhs"))
 # Groups of attributes: the operations that have them, StableHLO's name and kind, and the fields.
 _GROUPS = {
-    "gather": ("dimension_numbers", "gather", _GATHER),
-    "dynamic_gather": ("dimension_numbers", "gather", _GATHER),
-    "scatter": ("scatter_dimension_numbers", "scatter", _SCATTER),
+    "gather": ("dimension_numbers", "gather", printed.GATHER_FIELDS),
+    "dynamic_gather": ("dimension_numbers", "gather", printed.GATHER_FIELDS),
+    "scatter": ("scatter_dimension_numbers", "scatter", printed.SCATTER_FIELDS),
     "dot_general": ("dot_dimension_numbers", "dot", _DOT),
 }
 _ALGORITHM = (

@@ -10,20 +10,16 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from passes import attributes as attrs, bindings
+from passes import attributes as attrs, bindings, printed
 from passes.patterns import location_text
 from passes.types import spelled
-from stagec.core import errors, location
+from stagec.core import errors
+from stagec.lowering.refusal import refusal
 
 Version = tuple[int, int, int]
 OLDEST: Version = (0, 9, 0)
 _LATER: dict[str, Version] = {"tan": (1, 4, 0)}
 _BATCHING: Version = (1, 1, 0)
-# Attributes that VHLO has one by one, in the place of one of StableHLO, and those that came with batching dimensions.
-_GATHER = ("offset_dims", "collapsed_slice_dims", "start_index_map")
-_GATHER_BATCHING = ("operand_batching_dims", "start_indices_batching_dims")
-_SCATTER = ("update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims")
-_SCATTER_BATCHING = ("input_batching_dims", "scatter_indices_batching_dims")
 
 
 class Versioned:
@@ -45,7 +41,7 @@ class Versioned:
         ir = bindings.ir
         with module.context, ir.Location.unknown() as unknown:
             self._location = None if locations else unknown
-            _expand(module)
+            bindings.run_passes(module, "func.func(chlo-legalize-to-stablehlo)")
             self._types: dict[str, Any] = {}
             self.module = ir.Module.create()
             with ir.InsertionPoint(self.module.body):
@@ -119,22 +115,9 @@ class Versioned:
             self.needs, self.because = version, op
 
 
-def _expand(module: Any) -> None:
-    """Write CHLO's operations as several of StableHLO."""
-    passes = "builtin.module(func.func(chlo-legalize-to-stablehlo))"
-    bindings.passmanager.PassManager.parse(passes).run(module.operation)
-
-
 def refuse(op: Any, what: str, fix: str = "") -> errors.UnsupportedError:
     """The error for an operation that other readers of StableHLO do not have."""
-    where = location_text(op)
-    shown = " ".join(op.get_asm(large_elements_limit=8, skip_regions=True).split())
-    return location.error(
-        errors.UnsupportedError,
-        f"{f'{where}: ' if where else ''}{op.name} {what}",
-        [("operation", shown if len(shown) <= 200 else shown[:197] + "...", "")],
-        fix,
-    )
+    return refusal(op, what, fix, location_text(op))
 
 
 def _type(type_: Any) -> str:
@@ -211,9 +194,9 @@ def _attributes(op: Any, name: str, given: dict[str, str]) -> tuple[dict[str, st
     batching = False
     defaults = _DEFAULTS.get(name, {})
     if name == "gather":
-        made, batching = _indexing(op, "dimension_numbers", _GATHER, _GATHER_BATCHING)
+        made, batching = _indexing(op, "dimension_numbers", printed.GATHER_FIELDS)
     elif name == "scatter":
-        made, batching = _indexing(op, "scatter_dimension_numbers", _SCATTER, _SCATTER_BATCHING)
+        made, batching = _indexing(op, "scatter_dimension_numbers", printed.SCATTER_FIELDS)
     elif name == "dot_general":
         dimensions = attrs.dot_dimensions(op)
         for side in ("lhs", "rhs"):
@@ -242,10 +225,12 @@ def _window(rank: int, *dilations: str) -> dict[str, str]:
     return {"padding": f"dense<0> : tensor<{rank}x2xi64>"} | steps
 
 
-def _indexing(op: Any, name: str, plain: Sequence[str], batching: Sequence[str]) -> tuple[dict[str, str], bool]:
+def _indexing(op: Any, name: str, known: Sequence[str]) -> tuple[dict[str, str], bool]:
+    """Dimension numbers as attributes of their own; those of batching dimensions came later."""
     fields = attrs.dimension_numbers(op, name)
-    batched = any(fields.get(key) for key in batching)
-    made = {key: _numbers(fields.get(key, ())) for key in (*plain, *(batching if batched else ()))}
+    batched = any(fields.get(key) for key in known if "batching" in key)
+    lists = [key for key in known if key != "index_vector_dim" and (batched or "batching" not in key)]
+    made = {key: _numbers(fields.get(key, ())) for key in lists}
     return made | {"index_vector_dim": _number(fields.get("index_vector_dim", 0))}, batched
 
 

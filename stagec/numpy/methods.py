@@ -38,7 +38,7 @@ OF_NUMBERS = frozenset(
 
 
 def of_arrays(namespace: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
-    """The functions behind the operators and methods of arrays, by the names that `stagec.core.operators` uses.
+    """The functions that implement the operators and methods of arrays, by the names that `stagec.core.operators` uses.
 
     Args:
       namespace: the functions of `stagec.numpy`.

@@ -8,6 +8,7 @@ per operation and their share of the compile's processor time.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -20,8 +21,9 @@ from rich.table import Table
 
 import stagec
 import stagec.numpy as snp
-from passes import pipeline
 from stagec import lax
+from stagec.api.settings import JitSettings
+from stagec.compiler.build import ProgramOptions
 from tests.benchmarks.case import sample
 from tests.benchmarks.libraries import load
 from tests.benchmarks.steps import NETWORKS
@@ -108,9 +110,13 @@ PROGRAMS: dict[str, Callable[[bool], Program]] = {
 
 def _compiled(function: Callable[..., Any], arguments: tuple[Any, ...], laws: bool) -> tuple[Any, float, float, Any]:
     """The program, seconds on the clock and of processors for a cold compile, and the report of the passes."""
-    aliases = {} if laws else {"values": ("forms", "legalize", "cse")}
     stagec.clear_caches()
-    with mock.patch.dict(pipeline._ALIASES, aliases):
+    given = JitSettings.options
+
+    def options(settings: JitSettings, device: Any = None) -> ProgramOptions:
+        return dataclasses.replace(given(settings, device), simplify=laws)
+
+    with mock.patch.object(JitSettings, "options", options):
         lowered = stagec.jit(function).lower(*arguments)
         clock, processors = time.perf_counter(), time.process_time()
         compiled = lowered.compile()

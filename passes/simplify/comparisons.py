@@ -1,0 +1,226 @@
+"""Exact laws of comparisons, and of logic between them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from passes import attributes as attrs, build
+from passes.analysis.facts import of
+from passes.match import (
+    SPLATS,
+    dtype_of,
+    is_boolean,
+    is_complex,
+    is_constant,
+    is_floating,
+    is_integer,
+    is_splat,
+    producer,
+    same_type,
+    sides,
+    splat_of,
+)
+from passes.patterns import pattern
+from passes.simplify.logic import AND, CONVERT, NOT, OR, XOR
+from passes.types import is_lossless
+
+COMPARE, NEGATE, ADD = "stablehlo.compare", "stablehlo.negate", "stablehlo.add"
+
+
+def direction_of(op: Any) -> str:
+    """The direction of a comparison, such as `"LT"`."""
+    return attrs.word(op, "comparison_direction")
+
+
+def is_total(op: Any) -> bool:
+    """Whether a comparison orders NaN, and zeros of both signs, too."""
+    return attrs.word(op, "compare_type") == "TOTALORDER"
+
+
+def _compare(like: Any, lhs: Any, rhs: Any, direction: str) -> Any:
+    return build.compare(lhs, rhs, direction, attrs.word(like, "compare_type") or None)
+
+
+@pattern(COMPARE, of=SPLATS)
+def compare_constant_second(op: Any) -> Any:
+    """c < x -> x > c. Exact; other laws look for constants there."""
+    if not is_constant(op.lhs) or is_constant(op.rhs):
+        return None
+    return _compare(op, op.rhs, op.lhs, attrs.EXCHANGED[direction_of(op)])
+
+
+@pattern(COMPARE, of=(NEGATE, NOT, ADD, XOR))
+def compare_of_same_step(op: Any) -> Any:
+    """-x < -y -> x > y for floats, ~x < ~y -> x > y for integers, x + z == y + z -> x == y for integers.
+
+    Exact; a sum or a negation of integers may wrap, so only == and != of them.
+    """
+    left, right = producer(op.lhs), producer(op.rhs)
+    if left is None or right is None or left.operation.name != right.operation.name or is_complex(op.lhs):
+        return None
+    name, direction = left.operation.name, direction_of(op)
+    equality = direction in ("EQ", "NE")
+    if name in (NEGATE, NOT):
+        if name == NEGATE and not equality and not is_floating(op.lhs):
+            return None
+        return _compare(op, left.operand, right.operand, attrs.EXCHANGED[direction])
+    if name in (ADD, XOR) and equality and not is_floating(op.lhs) and (name == XOR or is_integer(op.lhs)):
+        for common, x in sides(left):
+            for other, y in sides(right):
+                if common == other:
+                    return _compare(op, x, y, direction)
+    return None
+
+
+@pattern(COMPARE, of=(NEGATE, NOT, ADD, "stablehlo.subtract", XOR))
+def compare_step_with_constant(op: Any) -> Any:
+    """-x < c -> x > -c for floats, ~x < c -> x > ~c, x + c == d -> x == d - c, c - x == d -> x == c - d.
+
+    Exact; integers may wrap, so an order of sums is moved only where the range of x says that they do not.
+    """
+    inner, direction = producer(op.lhs), direction_of(op)
+    if inner is None or not is_constant(op.rhs) or is_complex(op.lhs) or is_boolean(op.lhs):
+        return None
+    name, equality = inner.operation.name, direction in ("EQ", "NE")
+    if name == NEGATE and (equality or is_floating(op.lhs)):
+        return _compare(op, inner.operand, build.op(NEGATE, [op.rhs]), attrs.EXCHANGED[direction])
+    if name == NOT:
+        return _compare(op, inner.operand, build.op(NOT, [op.rhs]), attrs.EXCHANGED[direction])
+    if is_floating(op.lhs):
+        return None
+    if name == XOR and equality and is_constant(inner.rhs):
+        return _compare(op, inner.lhs, build.op(XOR, [op.rhs, inner.rhs]), direction)
+    if name == "stablehlo.subtract" and equality and is_constant(inner.lhs):
+        return _compare(op, inner.rhs, build.op("stablehlo.subtract", [inner.lhs, op.rhs]), direction)
+    if name != ADD or not is_constant(inner.rhs):
+        return None
+    return _moved_sum(op, inner, direction) if not equality else _difference(op, inner, direction)
+
+
+def _difference(op: Any, inner: Any, direction: str) -> Any:
+    return _compare(op, inner.lhs, build.op("stablehlo.subtract", [op.rhs, inner.rhs]), direction)
+
+
+def _moved_sum(op: Any, inner: Any, direction: str) -> Any:
+    """x + c < d -> x < d - c, where neither wraps."""
+    x, added, limit = of(inner.lhs), splat_of(inner.rhs), splat_of(op.rhs)
+    dtype = dtype_of(op.lhs)
+    if x is None or added is None or limit is None or dtype.isbuiltin != 1:
+        return None
+    info = np.iinfo(dtype)
+    numbers = (x.low + int(added), x.high + int(added), int(limit) - int(added))
+    if any(not int(info.min) <= number <= int(info.max) for number in numbers):
+        return None
+    return _difference(op, inner, direction)
+
+
+@pattern(COMPARE, of="stablehlo.subtract")
+def compare_difference_with_zero(op: Any) -> Any:
+    """x - y == 0 -> x == y, and the same for !=, for integers. Exact."""
+    inner = producer(op.lhs, "stablehlo.subtract")
+    if inner is None or not is_integer(op.lhs) or direction_of(op) not in ("EQ", "NE") or not is_splat(op.rhs, 0):
+        return None
+    return _compare(op, inner.lhs, inner.rhs, direction_of(op))
+
+
+@pattern(COMPARE, of="stablehlo.abs")
+def compare_abs_with_zero(op: Any) -> Any:
+    """|x| == 0 -> x == 0, and the same for !=, for real numbers. Exact."""
+    inner = producer(op.lhs, "stablehlo.abs")
+    if inner is None or is_complex(inner.operand) or direction_of(op) not in ("EQ", "NE") or is_total(op):
+        return None
+    zero = is_splat(op.rhs, 0) or is_splat(op.rhs, -0.0)
+    return _compare(op, inner.operand, op.rhs, direction_of(op)) if zero else None
+
+
+_NATURAL = {"f": "FLOAT", "V": "FLOAT", "i": "SIGNED", "u": "UNSIGNED", "b": "UNSIGNED"}
+
+
+@pattern(COMPARE, of=CONVERT)
+def compare_converted(op: Any) -> Any:
+    """convert(x) < convert(y) -> x < y, where the type has all values of x and y. Exact."""
+    left, right = producer(op.lhs, CONVERT), producer(op.rhs, CONVERT)
+    if left is None or right is None or is_total(op) or not same_type(left.operand, right.operand):
+        return None
+    source = dtype_of(left.operand)
+    if source.kind == "c" or not is_lossless(source, dtype_of(op.lhs)):
+        return None
+    return build.compare(left.operand, right.operand, direction_of(op), _NATURAL[source.kind])
+
+
+@pattern(COMPARE, of=CONVERT)
+def compare_converted_with_constant(op: Any) -> Any:
+    """convert(x) < c -> x < c' for an integer x of which the type has all values.
+
+    Exact: c' is the whole number next to c on the right side. Where the type of x has no c', ranges decide.
+    """
+    inner, limit = producer(op.lhs, CONVERT), splat_of(op.rhs)
+    if inner is None or limit is None or not is_integer(inner.operand) or is_total(op):
+        return None
+    source, direction, number = dtype_of(inner.operand), direction_of(op), limit.item()
+    if isinstance(number, complex) or not is_lossless(source, dtype_of(op.lhs)) or not math.isfinite(number):
+        return None
+    whole = math.ceil(number) if direction in ("LT", "GE") else math.floor(number)
+    if direction in ("EQ", "NE") and whole != number:
+        return build.full(direction == "NE", op.operation.results[0].type)
+    if not np.iinfo(source).min <= whole <= np.iinfo(source).max:
+        return None
+    return build.compare(inner.operand, build.full(whole, inner.operand), direction, _NATURAL[source.kind])
+
+
+# The outcomes of comparing two numbers for which each comparison holds: less, equal, greater, unordered.
+_OUTCOMES = {name: frozenset(text) for name, text in
+             {"LT": "<", "LE": "<=", "EQ": "=", "NE": "<>?", "GT": ">", "GE": "=>"}.items()}  # fmt: skip
+_SETS = {AND: frozenset.intersection, OR: frozenset.union, XOR: frozenset.symmetric_difference}
+
+
+@pattern(*_SETS, of=COMPARE)
+def logic_of_comparisons(op: Any) -> Any:
+    """x < y | x == y -> x <= y, x < y & x > y -> false, and the like. Exact: NaN counts as a fourth outcome."""
+    left, right = producer(op.lhs, COMPARE), producer(op.rhs, COMPARE)
+    if left is None or right is None or is_total(left) or is_total(right) or is_complex(left.lhs):
+        return None
+    first, second = direction_of(left), direction_of(right)
+    if (left.lhs, left.rhs) == (right.rhs, right.lhs):
+        second = attrs.EXCHANGED[second]
+    elif (left.lhs, left.rhs) != (right.lhs, right.rhs):
+        return None
+    possible = frozenset("<=>?" if is_floating(left.lhs) else "<=>")
+    wanted = _SETS[op.operation.name](_OUTCOMES[first], _OUTCOMES[second]) & possible
+    if not wanted or wanted == possible:
+        return build.full(bool(wanted), op.lhs)
+    found = next((name for name, outcomes in _OUTCOMES.items() if outcomes & possible == wanted), None)
+    return None if found is None else _compare(left, left.lhs, left.rhs, found)
+
+
+@pattern(AND, OR, of=COMPARE)
+def logic_of_limits(op: Any) -> Any:
+    """x > c & x > d -> x > max(c, d), x < c | x < d -> x < max(c, d), and the like, for constants. Exact."""
+    left, right = producer(op.lhs, COMPARE), producer(op.rhs, COMPARE)
+    if left is None or right is None or left.lhs != right.lhs or direction_of(left) != direction_of(right):
+        return None
+    c, d, direction = splat_of(left.rhs), splat_of(right.rhs), direction_of(left)
+    if c is None or d is None or is_total(left) or is_total(right) or is_complex(left.lhs) or direction in ("EQ", "NE"):
+        return None
+    if c != c or d != d:
+        return None
+    # A lower limit that both must keep is the greater one.
+    greater = (direction in ("GT", "GE")) == (op.operation.name == AND)
+    first = np.greater_equal(c, d) if greater else np.less_equal(c, d)
+    return op.lhs if bool(first) else op.rhs
+
+
+PATTERNS = (
+    compare_constant_second,
+    compare_of_same_step,
+    compare_step_with_constant,
+    compare_difference_with_zero,
+    compare_abs_with_zero,
+    compare_converted,
+    compare_converted_with_constant,
+    logic_of_comparisons,
+    logic_of_limits,
+)

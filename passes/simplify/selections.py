@@ -1,0 +1,230 @@
+"""Exact laws of selections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from passes import attributes as attrs, build, operations
+from passes.analysis.facts import of
+from passes.match import (
+    SPLATS,
+    dtype_of,
+    has_one_use,
+    is_boolean,
+    is_complex,
+    is_constant,
+    is_floating,
+    is_integer,
+    is_splat,
+    producer,
+    same_type,
+    splat_of,
+)
+from passes.operations import Precision
+from passes.patterns import pattern
+from passes.simplify.comparisons import COMPARE, NEGATE, direction_of, is_total
+from passes.simplify.constants import is_folded
+from passes.simplify.logic import AND, CONVERT, OR
+from passes.types import is_lossless
+
+SELECT = "stablehlo.select"
+
+
+@pattern(SELECT, of=COMPARE)
+def select_extreme(op: Any) -> Any:
+    """select(x < y, x, y) -> min(x, y), select(x > y, x, y) -> max(x, y), for integers. Exact."""
+    compare = producer(op.pred, COMPARE)
+    if compare is None or not is_integer(op.on_true) or direction_of(compare) in ("EQ", "NE"):
+        return None
+    return extreme(op, compare)
+
+
+def extreme(op: Any, compare: Any) -> Any:
+    """What a selection by the order of the two values it selects from is."""
+    direction = direction_of(compare)
+    if (compare.lhs, compare.rhs) == (op.on_false, op.on_true):
+        direction = attrs.EXCHANGED[direction]
+    elif (compare.lhs, compare.rhs) != (op.on_true, op.on_false):
+        return None
+    name = "minimum" if direction in ("LT", "LE") else "maximum"
+    return build.op(f"stablehlo.{name}", [op.on_true, op.on_false])
+
+
+@pattern(SELECT, of=COMPARE)
+def select_by_equality(op: Any) -> Any:
+    """select(x == y, x, y) -> y and select(x != y, x, y) -> x.
+
+    Exact; for floats, where one of them is never zero: zeros of both signs are equal.
+    """
+    compare = producer(op.pred, COMPARE)
+    if compare is None or direction_of(compare) not in ("EQ", "NE") or is_complex(op.on_true) or is_total(compare):
+        return None
+    if (compare.lhs, compare.rhs) not in ((op.on_true, op.on_false), (op.on_false, op.on_true)):
+        return None
+    if is_floating(op.on_true):
+        known = (of(op.on_true), of(op.on_false))
+        if all(facts is None or facts.zero for facts in known):
+            return None
+    return op.on_false if direction_of(compare) == "EQ" else op.on_true
+
+
+@pattern(SELECT, of=COMPARE)
+def select_abs(op: Any) -> Any:
+    """select(x < 0, -x, x) -> |x| and select(x > 0, x, -x) -> |x| for integers. Exact: both wrap."""
+    compare = producer(op.pred, COMPARE)
+    if compare is None or not is_integer(op.on_true) or dtype_of(op.on_true).kind == "u":
+        return None
+    return absolute(op, compare)
+
+
+def absolute(op: Any, compare: Any) -> Any:
+    """|x| of a selection between x and -x by its sign, or None."""
+    direction, x = direction_of(compare), compare.lhs
+    positive, negative = (op.on_false, op.on_true) if direction in ("LT", "LE") else (op.on_true, op.on_false)
+    negated = producer(negative, NEGATE)
+    zero = is_splat(compare.rhs, 0) or is_splat(compare.rhs, -0.0)
+    if direction in ("EQ", "NE") or not zero or x != positive or negated is None or negated.operand != x:
+        return None
+    return build.op("stablehlo.abs", [x])
+
+
+@pattern(SELECT, of=SPLATS)
+def select_logic(op: Any) -> Any:
+    """select(p, x, false) -> p & x and select(p, true, x) -> p | x for booleans. Exact."""
+    if not is_boolean(op.on_true) or not same_type(op.pred, op.on_true):
+        return None
+    if is_splat(op.on_false, 0):
+        return build.op(AND, [op.pred, op.on_true])
+    return build.op(OR, [op.pred, op.on_false]) if is_splat(op.on_true, 1) else None
+
+
+@pattern(SELECT)
+def select_predicate(op: Any) -> Any:
+    """select(p, p, x) -> p | x and select(p, x, p) -> p & x. Exact."""
+    if op.pred == op.on_true:
+        return build.op(OR, [op.pred, op.on_false])
+    return build.op(AND, [op.pred, op.on_true]) if op.pred == op.on_false else None
+
+
+@pattern(SELECT, of=SELECT)
+def select_twice(op: Any) -> Any:
+    """select(p, select(q, x, y), y) -> select(p & q, x, y) and select(p, x, select(q, x, y)) -> select(p | q, x, y).
+
+    Exact. Nothing else reads the inner one.
+    """
+    inner = producer(op.on_true, SELECT)
+    if inner is not None and inner.on_false == op.on_false and _merges(op, inner, op.on_true):
+        return build.select(build.op(AND, [op.pred, inner.pred]), inner.on_true, op.on_false)
+    inner = producer(op.on_false, SELECT)
+    if inner is not None and inner.on_true == op.on_true and _merges(op, inner, op.on_false):
+        return build.select(build.op(OR, [op.pred, inner.pred]), op.on_true, inner.on_false)
+    return None
+
+
+def _merges(op: Any, inner: Any, value: Any) -> bool:
+    return same_type(op.pred, inner.pred) and has_one_use(value)
+
+
+@pattern(SELECT, of=SPLATS)
+def select_one_or_zero(op: Any) -> Any:
+    """select(p, 1, 0) -> convert(p). Exact."""
+    if is_complex(op.on_true) or is_boolean(op.on_true) or tuple(op.pred.type.shape) != tuple(op.on_true.type.shape):
+        return None
+    if (
+        not is_splat(op.on_true, 1)
+        or not is_splat(op.on_false, 0)
+        or not is_lossless(np.dtype(bool), dtype_of(op.on_true))
+    ):
+        return None
+    return build.op(CONVERT, [op.pred], op.on_true.type)
+
+
+_EXACT = tuple(
+    name
+    for name in operations.where(elementwise=True)
+    if operations.of(name).precision is not Precision.OPEN
+    and (operations.of(name).numpy is not None or name in (COMPARE, CONVERT))
+    and name not in ("stablehlo.divide", "stablehlo.remainder", "stablehlo.complex")
+)
+
+
+@pattern(*_EXACT, of=(SELECT, CONVERT))
+def function_of_chosen_constants(op: Any) -> Any:
+    """f(select(p, c, d), e) -> select(p, f(c, e), f(d, e)) for constants, and f(convert(p), e) for booleans p.
+
+    Exact: both are folded. Nothing else reads the selection.
+    """
+    operands, result = list(op.operation.operands), op.operation.results[0]
+    varying = [i for i, value in enumerate(operands) if splat_of(value) is None]
+    if len(varying) != 1 or not has_one_use(operands[varying[0]]) or is_complex(result) or not is_folded(op):
+        return None
+    (at,) = varying
+    chosen = _chosen_constants(operands[at])
+    if chosen is None or (op.operation.name == CONVERT and not _folds_conversion(operands[at], result)):
+        return None
+    pred, *values = chosen
+    attributes = attrs.copied(op)
+    variants = [[*operands[:at], value, *operands[at + 1 :]] for value in values]
+    made = [build.op(op.operation.name, variant, result.type, attributes=attributes) for variant in variants]
+    return build.select(pred, *made)
+
+
+def _folds_conversion(value: Any, result: Any) -> bool:
+    """Whether conversions of all constants are folded, and not those of booleans, which are the selections."""
+    return not is_boolean(value) and not (is_floating(value) and is_integer(result))
+
+
+def _chosen_constants(value: Any) -> tuple[Any, Any, Any] | None:
+    """(p, c, d) for a selection select(p, c, d) of constants or the conversion of a boolean."""
+    inner = producer(value)
+    if inner is None or is_complex(value):
+        return None
+    if inner.operation.name == CONVERT and is_boolean(inner.operand):
+        return inner.operand, build.full(1, value), build.full(0, value)
+    if inner.operation.name != SELECT or splat_of(inner.on_true) is None or splat_of(inner.on_false) is None:
+        return None
+    return inner.pred, inner.on_true, inner.on_false
+
+
+_ELEMENTWISE = tuple(
+    name for name in operations.where(elementwise=True) if name != SELECT and name.startswith("stablehlo.")
+)
+
+
+@pattern(SELECT, of=_ELEMENTWISE)
+def select_of_same_function(op: Any) -> Any:
+    """select(p, f(x, z), f(y, z)) -> f(select(p, x, y), z). Exact. Nothing else reads the two."""
+    left, right = producer(op.on_true), producer(op.on_false)
+    if left is None or right is None or left.operation.name != right.operation.name:
+        return None
+    if left.operation.name not in _ELEMENTWISE or op.on_true == op.on_false:
+        return None
+    if not has_one_use(op.on_true) or not has_one_use(op.on_false) or attrs.copied(left) != attrs.copied(right):
+        return None
+    pairs = list(zip(left.operation.operands, right.operation.operands))
+    different = [i for i, (x, y) in enumerate(pairs) if x != y]
+    if len(different) != 1:
+        return None
+    (at,) = different
+    x, y = pairs[at]
+    # Constants are chosen from at no cost; operations on constants are better known than on choices.
+    if x.type != y.type or tuple(x.type.shape) != tuple(op.on_true.type.shape) or (is_constant(x) and is_constant(y)):
+        return None
+    operands = [pair[0] for pair in pairs]
+    operands[at] = build.select(op.pred, x, y)
+    return build.op(left.operation.name, operands, op.on_true.type, attributes=attrs.copied(left))
+
+
+PATTERNS = (
+    select_extreme,
+    select_by_equality,
+    select_abs,
+    select_logic,
+    select_predicate,
+    select_twice,
+    select_one_or_zero,
+    function_of_chosen_constants,
+    select_of_same_function,
+)

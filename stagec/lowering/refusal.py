@@ -1,0 +1,23 @@
+"""The error for an operation of StableHLO that one side does not have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stagec.core import errors, location
+
+_MOST_CHARACTERS = 200
+
+
+def refusal(op: Any, what: str, fix: str, where: str) -> errors.UnsupportedError:
+    """The error for an operation that cannot be had: it names its line, the operation, and its text.
+
+    Args:
+      op: an `ir.Operation`.
+      what: what is wrong with it, after its name.
+      where: its line; empty if it is unknown.
+    """
+    shown = " ".join(op.get_asm(large_elements_limit=8, skip_regions=True).split())
+    shown = shown if len(shown) <= _MOST_CHARACTERS else shown[: _MOST_CHARACTERS - 3] + "..."
+    headline = f"{where}: {op.name} {what}" if where else f"{op.name} {what}"
+    return location.error(errors.UnsupportedError, headline, [("operation", shown, "")], fix)
