@@ -21,12 +21,6 @@ from passes.simplify.places import (
     used_once,
 )
 
-_PADDING = ("edge_padding_low", "edge_padding_high", "interior_padding")
-
-
-def _padding(op: Any) -> list[list[int]]:
-    return [list(attrs.ints(op, name)) for name in _PADDING]
-
 
 def same_number(a: Any, b: Any) -> bool:
     """Whether two values repeat one number, bit for bit, or are one value."""
@@ -42,7 +36,7 @@ def pad_of_pad(op: Any) -> Any:
     inner = producer(op.operand, "stablehlo.pad")
     if inner is None or not is_static_op(inner) or not same_number(inner.padding_value, op.padding_value):
         return None
-    (low, high, between), (low_2, high_2, between_2) = _padding(inner), _padding(op)
+    (low, high, between), (low_2, high_2, between_2) = attrs.padding(inner), attrs.padding(op)
     if any(between_2) or min((*low, *high, *low_2, *high_2)) < 0 or size_of(inner.operand) == 0:
         return None
     return build.pad(
@@ -73,7 +67,7 @@ def elementwise_of_pads(op: Any) -> Any:
     values = spread(op)
     pads = makers_of(values, "stablehlo.pad")
     makers = dict(zip(values, pads))
-    if not pads or not all(used_once(pad) for pad in pads) or (len(pads) > 1 and not _alike(pads)):
+    if not pads or not all(used_once(pad) for pad in pads) or not _alike(pads):
         return None
     shape = shape_of(pads[0].operand)
     if size_of(pads[0].operand) >= size_of(op.operation.results[0]):
@@ -83,12 +77,11 @@ def elementwise_of_pads(op: Any) -> Any:
     if any(len(v.type.shape) == 0 and splat_of(v) is None for v in op.operation.operands):
         return None
     number = elementwise(op, (), lambda v: makers[v].padding_value)
-    return build.pad(elementwise(op, shape, lambda v: makers[v].operand), number, *_padding(pads[0]))
+    return build.pad(elementwise(op, shape, lambda v: makers[v].operand), number, *attrs.padding(pads[0]))
 
 
 def _alike(pads: list[Any]) -> bool:
-    first = pads[0]
-    return all(shape_of(p.operand) == shape_of(first.operand) and _padding(p) == _padding(first) for p in pads[1:])
+    return len({(shape_of(pad.operand), attrs.padding(pad)) for pad in pads}) == 1
 
 
 @pattern("stablehlo.concatenate", of="stablehlo.concatenate")
@@ -127,21 +120,17 @@ def _joined(a: Any, b: Any, dim: int) -> Any:
     first, second = producer(a, "stablehlo.slice"), producer(b, "stablehlo.slice")
     if first is None or second is None or first.operand != second.operand:
         return None
-    starts, limits, strides = (list(attrs.ints(first, n)) for n in ("start_indices", "limit_indices", "strides"))
-    begin, end, steps = (list(attrs.ints(second, n)) for n in ("start_indices", "limit_indices", "strides"))
-    step, count = strides[dim], shape_of(a)[dim]
-    if shape_of(b)[dim] == 1:
-        steps[dim] = step  # one element has any stride
-    if strides != steps or count == 0 or shape_of(b)[dim] == 0:
+    (starts, limits, strides), (begin, end, steps) = attrs.cut(first), attrs.cut(second)
+    step, count, more = strides[dim], shape_of(a)[dim], shape_of(b)[dim]
+    # One element has any stride.
+    if 0 in (count, more) or begin[dim] != starts[dim] + count * step or (steps[dim] != step and more != 1):
         return None
-    if begin[dim] != starts[dim] + count * step:
+    others = [d for d in range(len(starts)) if d != dim]
+    if any((starts[d], limits[d], strides[d]) != (begin[d], end[d], steps[d]) for d in others):
         return None
-    starts[dim], limits[dim], begin[dim], end[dim] = 0, 0, 0, 0
-    if starts != begin or limits != end:
-        return None
-    starts[dim] = attrs.ints(first, "start_indices")[dim]
-    limits[dim] = attrs.ints(second, "limit_indices")[dim]
-    return build.slice_(first.operand, starts, limits, strides)
+    ends = list(limits)
+    ends[dim] = begin[dim] + (more - 1) * step + 1
+    return build.slice_(first.operand, starts, ends, strides)
 
 
 @pattern("stablehlo.concatenate")
@@ -168,12 +157,18 @@ def concatenate_of_broadcasts(op: Any) -> Any:
     makers = makers_of(values, "stablehlo.broadcast_in_dim")
     if len(values) < 2 or not makers or not is_static_op(op):
         return None
-    x, dims = makers[0].operand, attrs.ints(makers[0], "broadcast_dimensions")
-    if any(maker.operand != x or attrs.ints(maker, "broadcast_dimensions") != dims for maker in makers):
+    if not _repeat_one(makers, dim):
         return None
-    if dim in dims and shape_of(x)[dims.index(dim)] != 1:
-        return None
-    return build.broadcast_in_dim(x, shape_of(op.operation.results[0]), dims)
+    dims = attrs.ints(makers[0], "broadcast_dimensions")
+    return build.broadcast_in_dim(makers[0].operand, shape_of(op.operation.results[0]), dims)
+
+
+def _repeat_one(broadcasts: list[Any], dim: int) -> bool:
+    """Whether broadcasts are of one array to the same dimensions, along `dim` of which it is repeated."""
+    x, dims = broadcasts[0].operand, attrs.ints(broadcasts[0], "broadcast_dimensions")
+    if any(op.operand != x or attrs.ints(op, "broadcast_dimensions") != dims for op in broadcasts):
+        return False
+    return dim not in dims or shape_of(x)[dims.index(dim)] == 1
 
 
 @pattern("stablehlo.concatenate", of="stablehlo.constant")
@@ -249,9 +244,7 @@ def _batch(values: list[Any], dim: int) -> Callable[[], Any] | None:
         return _whole(values, dim)
     if first.operation.name == "stablehlo.broadcast_in_dim":
         dims = attrs.ints(first, "broadcast_dimensions")
-        equal = all(m.operand == first.operand and attrs.ints(m, "broadcast_dimensions") == dims for m in makers)
-        repeated = dim not in dims or shape_of(first.operand)[dims.index(dim)] == 1
-        return (lambda: build.broadcast_in_dim(first.operand, shape, dims)) if equal and repeated else None
+        return (lambda: build.broadcast_in_dim(first.operand, shape, dims)) if _repeat_one(makers, dim) else None
     if not is_elementwise(first) or not all(used_once(maker) for maker in makers):
         return None
     if any(attrs.copied(maker) != attrs.copied(first) for maker in makers):
