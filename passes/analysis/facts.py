@@ -367,15 +367,21 @@ def _convert(call: _Call) -> Facts | None:
     if source is None or x is None or call.boolean:
         return None
     if call.floating:
-        # A small number may be rounded to zero; integers of more bits would be rounded twice here.
+        # A small number may be rounded to zero.
         minus_zero = x.minus_zero or (source.nan and x.low < 0)
-        low, high = (x.low, x.high) if source.nan or x.size <= 2**53 else (math.copysign(2**65, x.low), 2**65)
+        low, high = (x.low, x.high) if source.nan else (_in_double(x.low), -_in_double(-x.high))
         return call.floats(low, high, nan=x.nan, minus_zero=minus_zero, whole=x.whole)
     if not source.nan:
         return call.integers(x.low, x.high)
     least, most = call.anything.low, call.anything.high
     low, high = (least if b < least else most if b > most else math.trunc(b) for b in (x.low, x.high))
     return Facts(min(low, 0), max(high, 0)) if x.nan else Facts(low, high)
+
+
+def _in_double(low: float) -> float:
+    """A lower bound of integers that float64 represents, since a conversion of the bound must round only once."""
+    exact = 2**53
+    return low if abs(low) <= exact else exact if low > 0 else -(2**65)
 
 
 def _and(call: _Call) -> Facts | None:

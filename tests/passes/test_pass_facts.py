@@ -9,9 +9,11 @@ from law_examples import sample_arguments
 from pass_helpers import parse
 from test_pass_programs import programs
 
+from passes import run
 from passes.analysis.facts import Facts, of
 from passes.match import functions
 from passes.numeric.interpreter import interpret
+from passes.types import numpy_dtype
 
 
 def returning_all(text):
@@ -68,6 +70,33 @@ def test_known_of_one_operation(line, kind, facts):
     module = parse(f"func.func @main(%x: {t}) -> {t} {{\n%r = {line} : {t}\nreturn %r : {t}\n}}")
     *_, end = functions(module)["main"].regions[0].blocks[0].operations
     assert facts == of(end.operation.operands[0])
+
+
+@pytest.mark.parametrize("source", ["i32", "ui32", "i64", "ui64"])
+@pytest.mark.parametrize("target", ["f16", "f32", "f64"])
+def test_converted_integers_are_within_their_bounds(source, target):
+    text = f"%r = stablehlo.convert %x : (tensor<6x{source}>) -> tensor<6x{target}>"
+    module = parse(
+        f"func.func @main(%x: tensor<6x{source}>) -> tensor<6x{target}> {{\n{text}\nreturn %r : tensor<6x{target}>\n}}"
+    )
+    *_, end = functions(module)["main"].regions[0].blocks[0].operations
+    info = np.iinfo(numpy_dtype(functions(module)["main"].regions[0].blocks[0].arguments[0].type.element_type))
+    numbers = np.array([info.min, info.min + 1, 0, 5, info.max - 1, info.max], info.dtype)
+    (converted,) = interpret(module, numbers)
+    assert agrees(of(end.operation.operands[0]), converted)
+
+
+def test_a_converted_uint64_is_compared():
+    text = """func.func @main(%x: tensor<3xui64>) -> tensor<3xi1> {
+      %c = stablehlo.constant dense<5.0> : tensor<3xf32>
+      %0 = stablehlo.convert %x : (tensor<3xui64>) -> tensor<3xf32>
+      %1 = stablehlo.compare LT, %0, %c : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xi1>
+      return %1 : tensor<3xi1>
+    }"""
+    module = parse(text)
+    run(module, "simplify")
+    (less,) = interpret(module, np.array([0, 4, 6], np.uint64))
+    assert less.tolist() == [True, True, False]
 
 
 @pytest.mark.parametrize("kind", ["complex<f32>", "f8E4M3FN"])
