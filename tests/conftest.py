@@ -14,6 +14,9 @@ import pytest
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Before stagec is imported anywhere. Entries are keyed by the sources' content, so old ones are never used.
 os.environ.setdefault("STAGEC_CACHE_DIR", str(_ROOT / ".pytest_cache" / "stagec"))
+# Tests start hundreds of processes: without bytecode on disk, each compiles stagec's sources anew for a second or more.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # The same examples at every run: a new one that fails is for a hunt (STAGEC_FUZZ=20), not for an unrelated change.
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None)

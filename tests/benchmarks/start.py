@@ -97,9 +97,8 @@ class Starts:
         folder = self._folder.name
         environment = {
             **os.environ,
-            # Compiled bytecode for all three, as after an installation.
+            # Bytecode on disk for all three, as after an installation.
             "PYTHONDONTWRITEBYTECODE": "",
-            "PYTHONPYCACHEPREFIX": os.path.join(folder, "bytecode"),
             "STAGEC_CACHE_DIR": os.path.join(folder, "stagec"),
             "ARTIFACT": self._artifact(program),
             "JAX_PLATFORMS": "cpu",
