@@ -1,8 +1,8 @@
 """Elementwise StableHLO and CHLO ops in NumPy.
 
-Where the specification leaves the value to the implementation, stagec's is
-stated: integer division by zero gives all ones, the remainder by zero the
-dividend, and float to integer conversion saturates, NaN to 0.
+Where the specification leaves a result to the implementation, stagec defines
+it: integer division by zero gives all ones, the remainder by zero is the
+dividend, and a conversion from float to integer saturates, and maps NaN to 0.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ Array = np.ndarray
 
 
 def is_narrow(dtype: np.dtype[Any]) -> bool:
-    """Whether functions of this float type are computed in float32 and rounded."""
+    """Whether functions of this dtype, a float narrower than float32, are computed in float32 and rounded."""
     return dtype.kind in "fV" and dtype.itemsize < 4
 
 
 def through_float32(fn: Callable[..., Array]) -> Callable[..., Array]:
-    """Compute in float32 for narrower floats, then round once."""
+    """`fn`, computed in float32 for narrower floats, and rounded once."""
 
     def call(*arrays: Array) -> Array:
         dtype = arrays[0].dtype
@@ -33,7 +33,7 @@ def through_float32(fn: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def through_float64(fn: Callable[..., Array]) -> Callable[..., Array]:
-    """Compute in float64, then round to the operands' type."""
+    """`fn`, computed in float64, and rounded to the operands' dtype."""
 
     def call(*arrays: Array) -> Array:
         return np.asarray(fn(*(a.astype(np.float64) for a in arrays))).astype(arrays[0].dtype)
@@ -46,7 +46,7 @@ def _is_float(x: Array) -> bool:
 
 
 def divide(x: Array, y: Array) -> Array:
-    """Division, truncating for integers; x / 0 is all ones and the smallest integer / -1 itself."""
+    """Division, truncating for integers: x / 0 is all ones, and the smallest integer / -1 is that integer."""
     if x.dtype.kind not in "iu":
         return np.divide(x, y)
     safe = np.where(y == 0, y.dtype.type(1), y)
@@ -85,20 +85,20 @@ def minimum(x: Array, y: Array) -> Array:
 
 
 def power(x: Array, y: Array) -> Array:
-    """Power; an integer to a negative exponent is 0, except that 1 and -1 keep their inverse."""
+    """Power; an integer to a negative power is 0, except that powers of 1 and -1 are their inverses."""
     if x.dtype.kind in "iu":
         exponent = np.where(y < 0, 0, y).astype(x.dtype)
         result = np.power(x, exponent)
         if x.dtype.kind == "i":
             odd = (y & 1) == 1
-            inverse = np.where(x == 1, 1, np.where(x == -1, np.where(odd, -1, 1), np.where(x == 0, -1, 0)))
+            inverse = np.where(x == 1, 1, np.where(x == -1, np.where(odd, -1, 1), 0))
             result = np.where(y < 0, inverse, result).astype(x.dtype)
         return result
     return through_float32(np.power)(x, y)
 
 
 def sign(x: Array) -> Array:
-    """The sign; zeros keep theirs and NaN stays NaN."""
+    """The sign; zeros keep their sign, and NaN stays NaN."""
     if x.dtype.kind == "c":
         size = np.abs(x)
         safe, out = np.where(size == 0, 1, size), np.empty_like(x)
@@ -111,7 +111,7 @@ def sign(x: Array) -> Array:
 
 
 def _bits(x: Array) -> int:
-    return x.dtype.itemsize * 8 if "int4" not in x.dtype.name else 4
+    return {"int2": 2, "int4": 4}.get(x.dtype.name.removeprefix("u"), x.dtype.itemsize * 8)
 
 
 def shift_left(x: Array, y: Array) -> Array:
@@ -198,9 +198,9 @@ def _is_int(dtype: np.dtype[Any]) -> bool:
 
 
 def round_once(x: Array, dtype: np.dtype[Any]) -> Array:
-    """Round float64 to a narrow float once; going through float32 would round twice.
+    """Round float64 to a narrow float once; a plain conversion through float32 would round twice.
 
-    The float32 on the way is rounded to odd, which keeps what the second rounding needs.
+    The intermediate float32 is rounded to odd, which keeps the information that the second rounding needs.
     """
     near = x.astype(np.float32)
     inexact = np.isfinite(near) & (near.astype(np.float64) != x)
@@ -241,10 +241,10 @@ def total_order(x: Array) -> Array:
 
 
 def order_of_bits(bits: Any) -> Any:
-    """Integers in the total order of the floats whose patterns are these signed integers.
+    """Integers in the total order of the floats that have these bit patterns.
 
     Args:
-      bits: an array, or what has a dtype and the operators of one.
+      bits: signed integers: an array, or an object with a dtype and an array's operators.
     """
     top = bits.dtype.itemsize * 8 - 1
     return bits ^ ((bits >> bits.dtype.type(top)) & bits.dtype.type((1 << top) - 1))

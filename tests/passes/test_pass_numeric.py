@@ -3,8 +3,9 @@
 
 import numpy as np
 import pytest
-from pass_helpers import run_iree, same_bits
+from pass_helpers import parse, run_iree, same_bits
 
+import passes
 from passes import InterpretError
 from passes.numeric.interpreter import interpret
 
@@ -190,12 +191,26 @@ def test_scatter_skips_updates_that_fall_outside():
     assert same_bits(expected, out)
 
 
-def test_an_op_the_oracle_does_not_know_is_named():
+def test_an_op_that_the_interpreter_does_not_implement_is_named():
     text = "func.func @main() -> tensor<2xf32> { %0 = stablehlo.custom_call @f() : () -> tensor<2xf32> return %0 : tensor<2xf32> }"
-    with pytest.raises(InterpretError, match=r"does not know stablehlo\.custom_call"):
+    with pytest.raises(InterpretError, match=r"does not implement stablehlo\.custom_call"):
         interpret(text)
 
 
 def test_an_argument_of_the_wrong_shape_is_named():
     with pytest.raises(InterpretError, match=r"argument 0 of @main is tensor<3xf32>"):
         interpret("func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }", np.zeros(4))
+
+
+def test_a_negative_power_of_zero_is_folded_to_what_it_is_legalized_to():
+    text = """func.func @main(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
+      %0 = stablehlo.power %x, %y : tensor<4xi32>
+      return %0 : tensor<4xi32>
+    }"""
+    arrays = np.array([0, 1, -1, 2], np.int32), np.array([-1, -2, -3, -1], np.int32)
+    module = parse(text)
+    passes.run(module, "legalize")
+    assert "stablehlo.power" not in str(module)
+    for program in (text, module):
+        (found,) = interpret(program, *arrays)
+        assert found.tolist() == [0, 1, -1, 0]
