@@ -1,7 +1,7 @@
 """StableHLO -> StableHLO: rewrites that a user can read, run and extend.
 
-Knows MLIR and nothing of stagec. Importing it does not load the compiler, and loads no
-module but this one: `stagec` has the base of its errors from here.
+The package depends on MLIR, not on stagec. Importing it loads neither the compiler nor
+any of its other modules, since `stagec` imports it for the base class of its errors.
 """
 
 import importlib as _importlib

@@ -1,4 +1,4 @@
-"""`python -m passes file.mlir`: run a pipeline on a StableHLO file and print what comes out."""
+"""`python -m passes file.mlir`: run a pipeline on a StableHLO file and print the result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pipeline", default="default", help="comma-separated names of passes (see --list)")
     parser.add_argument("--fast-math", action="store_true", help="allow laws that can change bits")
     parser.add_argument("--laws", default="cpu", help="what the target needs rewritten: cpu, spirv (Vulkan) or gpu")
-    parser.add_argument("--report", action="store_true", help="time and hits of each pass, on standard error")
+    parser.add_argument("--report", action="store_true", help="time and matches of each pass, on standard error")
     parser.add_argument("--locations", action="store_true", help="print the locations of ops")
     parser.add_argument("--list", action="store_true", help="list the passes and exit")
     parser.add_argument("-o", "--output", default="-", help="where to write; - is standard output")
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.file is None:
             raise _Usage(message("no input file", fix="name a file, or - for standard input"))
-        # Wrong names are told before the compiler is loaded.
+        # Unknown names are reported before the compiler is loaded.
         pipeline.parse(options.pipeline)
         settings = pipeline.PassOptions(fast_math=options.fast_math, laws=options.laws)
         text = _run(options, settings)
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Usage(Exception):
-    """The command line does not make sense."""
+    """The command line names no input, or a file that cannot be used."""
 
 
 def _fail(error: Exception, code: int) -> int:

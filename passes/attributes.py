@@ -10,7 +10,7 @@ from passes import printed
 
 
 def copied(op: Any) -> dict[str, Any]:
-    """All attributes of an op, by name, for another op to take."""
+    """All attributes of an op, by name, to be given to another op."""
     return dict(op.operation.attributes.items())
 
 
@@ -40,7 +40,7 @@ def text(op: Any, name: str, default: str = "") -> str:
 
 
 def word(op: Any, name: str, default: str = "") -> str:
-    """The case of an enumeration: `#stablehlo<comparison_direction LT>` gives `LT`."""
+    """The case of an enumeration attribute: `LT` for `#stablehlo<comparison_direction LT>`."""
     attributes = op.operation.attributes
     return printed.enumeration(attributes[name]) if name in attributes else default
 
@@ -54,15 +54,15 @@ def pairs(op: Any, name: str, rank: int) -> list[tuple[int, int]]:
 
 
 def dimension_numbers(op: Any, name: str) -> dict[str, Any]:
-    """The fields of `#stablehlo.dot<...>`, `gather<...>` or `scatter<...>`; absent ones are missing.
+    """The fields of `#stablehlo.dot<...>`, `gather<...>` or `scatter<...>`; absent fields have no key.
 
-    Lists come as tuples and numbers as ints.
+    Lists are returned as tuples, and numbers as ints.
     """
     return printed.dimension_numbers(op.operation.attributes[name])
 
 
 class Cut(NamedTuple):
-    """What a `stablehlo.slice` takes along each dimension."""
+    """The bounds of a `stablehlo.slice` along each dimension."""
 
     starts: tuple[int, ...]
     limits: tuple[int, ...]
@@ -87,13 +87,13 @@ def padding(op: Any) -> Padding:
     return Padding(ints(op, "edge_padding_low"), ints(op, "edge_padding_high"), ints(op, "interior_padding"))
 
 
-# The direction of a `stablehlo.compare` whose operands change places, and of one that holds where it does not.
+# The direction of a `stablehlo.compare` with its operands exchanged, and that of its negation.
 EXCHANGED = {"EQ": "EQ", "NE": "NE", "LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}
 OPPOSITE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
 
 
 def sort_dimension(op: Any) -> int:
-    """The dimension that a `stablehlo.sort` is along."""
+    """The dimension along which a `stablehlo.sort` sorts."""
     given = integer(op, "dimension") if "dimension" in op.operation.attributes else -1
     return given % len(op.operation.operands[0].type.shape)
 

@@ -22,14 +22,14 @@ _lock = threading.Lock()
 _prefix_added = False
 
 
-def _begin_anew() -> None:
+def _replace_lock() -> None:
     global _lock
     _lock = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
     # Another thread may hold the lock when the process forks.
-    os.register_at_fork(after_in_child=_begin_anew)
+    os.register_at_fork(after_in_child=_replace_lock)
 
 
 def __getattr__(name: str) -> Any:
@@ -42,8 +42,8 @@ def __getattr__(name: str) -> Any:
 
 
 def _add_search_prefix() -> None:
-    # Without a Python module for a dialect every view of one of its ops repeats
-    # a failing search: 20 us a visited op instead of 1 us.
+    # For a dialect without a Python module, each view of one of its ops repeats a
+    # failing import: 20 us for a visited op instead of 1 us.
     global _prefix_added
     with _lock:
         if not _prefix_added:
@@ -61,14 +61,14 @@ def new_context() -> Any:
     """
     ir = __getattr__("ir")
     context = ir.Context()
-    # One function has nothing to share among threads, and a context with threads cannot be freed in a forked child.
+    # Threads do not speed up the passes of one function, and a context with threads cannot be freed in a forked child.
     context.enable_multithreading(False)
     prepare(context)
     return context
 
 
 def run_passes(module: Any, names: str) -> None:
-    """Run passes of MLIR's own over a module, such as `"inline,symbol-dce"` or `"func.func(canonicalize)"`."""
+    """Run passes of MLIR itself over a module, such as `"inline,symbol-dce"` or `"func.func(canonicalize)"`."""
     manager = __getattr__("passmanager").PassManager
     manager.parse(f"builtin.module({names})", module.context).run(module.operation)
 
@@ -76,8 +76,8 @@ def run_passes(module: Any, names: str) -> None:
 def prepare(context: Any) -> None:
     """Load into `context` the dialects whose ops this package creates.
 
-    An op created before its dialect is loaded is silently an unregistered one,
-    which crashes the compiler later. Pattern sets walk every registered op, so
+    An op created before its dialect is loaded is unregistered, without an error,
+    and crashes the compiler later. Pattern sets walk every registered op, so
     no other dialect is loaded.
     """
     _add_search_prefix()

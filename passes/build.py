@@ -46,7 +46,7 @@ _known = set(operations.TABLE)
 
 @contextlib.contextmanager
 def attribute_cache() -> Iterator[None]:
-    """Keep parsed attributes, and what is `remembered`, for a block of code that stays in one context.
+    """Cache parsed attributes, and the results of `remembered`, for a block of code that stays in one context.
 
     Parsing costs 16 us. The cache ends with the block because an attribute keeps
     its context alive.
@@ -77,7 +77,7 @@ def attribute(text: str) -> Any:
 
 
 def remembered(key: Any, make: Callable[[], Any]) -> Any:
-    """What `make()` returned for an equal key in this `attribute_cache` block."""
+    """The result of `make()`, which is called once for each key in an `attribute_cache` block."""
     cache = getattr(_local, "attributes", None)
     if cache is None:
         return make()
@@ -100,7 +100,7 @@ def op(
     regions: int = 0,
     loc: Any = None,
 ) -> Any:
-    """Create an op at the current insertion point and return what it makes.
+    """Create an op at the current insertion point, and return its results.
 
     Args:
       name: the op's full name, such as `"stablehlo.add"`.
@@ -137,7 +137,7 @@ def op(
 
 
 def _learn(name: str, context: Any) -> None:
-    """Remember the name of an op of another dialect than StableHLO and CHLO."""
+    """Remember the name of an op of a dialect other than StableHLO and CHLO; raise if there is none."""
     if context.is_registered_operation(name):
         _known.add(name)
     elif not context.allow_unregistered_dialects:
@@ -161,7 +161,7 @@ def constant(array: Any, *, dtype: Any = None, loc: Any = None) -> Any:
         return op("stablehlo.complex", [real, imag], tensor_type(array.shape, np.complex128), loc=loc)
     element = element_type(array.dtype)
     if array.size > 1 and array.dtype.kind != "c" and not any(array.strides):
-        # One number that is spread over a shape: its copies need not be compared.
+        # A broadcast scalar: its copies need not be compared.
         return full(array[(0,) * array.ndim], tensor_type(array.shape, element), loc=loc)
     return _constant(_dense(array, element), array.shape, element, loc)
 
@@ -188,14 +188,14 @@ def full(number: Any, like: Any, *, loc: Any = None) -> Any:
     scalar = np.asarray(number).astype(dtype).reshape(())
     if dtype.kind != "c":
         return _constant(_splat(scalar, type_, element), shape, element, loc)
-    # No scalar attribute stands for a complex number in the bindings.
+    # The bindings have no scalar attribute of complex type.
     if math.prod(shape) <= 1024:
         return constant(np.full(shape, scalar), loc=loc)
     return broadcast_in_dim(constant(scalar, loc=loc), shape, (), loc=loc)
 
 
 def _splat(scalar: np.ndarray, type_: Any, element: Any) -> Any:
-    """A number for all elements; made once in each `attribute_cache` block."""
+    """A splat attribute, cached in an `attribute_cache` block."""
     cache = getattr(_local, "attributes", None)
     key = scalar.tobytes(), type_
     found = None if cache is None else cache.get(key)
@@ -277,7 +277,7 @@ def i64(value: int) -> Any:
 
 
 def compare(lhs: Any, rhs: Any, direction: str, kind: str | None = None, *, loc: Any = None) -> Any:
-    """`stablehlo.compare`; `direction` is one of EQ NE LT LE GT GE, `kind` FLOAT SIGNED UNSIGNED TOTALORDER."""
+    """`stablehlo.compare`; `direction` is one of EQ NE LT LE GT GE, `kind` of FLOAT SIGNED UNSIGNED TOTALORDER."""
     attributes = {"comparison_direction": f"#stablehlo<comparison_direction {direction}>"}
     if kind is not None:
         attributes["compare_type"] = f"#stablehlo<comparison_type {kind}>"
@@ -317,7 +317,7 @@ def dot_general(
 
 
 def reduce(names: Sequence[str], inputs: Sequence[Any], initial: Sequence[Any], dimensions: Sequence[int]) -> list[Any]:
-    """`stablehlo.reduce` of several arrays of one shape, each combined by the op of that name; its results."""
+    """The results of a `stablehlo.reduce` of several arrays of one shape, each combined by the op named for it."""
     shape = [size for i, size in enumerate(inputs[0].type.shape) if i not in dimensions]
     kinds = [value.type.element_type for value in initial]
     made = op(
@@ -353,9 +353,9 @@ def unary_region(operation: Any, index: int, argument_types: Sequence[Any], body
 
 
 def inlined(block: Any, values: Sequence[Any]) -> list[Any]:
-    """Move a block's operations to the insertion point, with `values` for its arguments; what the block returns.
+    """Move a block's operations to the insertion point, with `values` for its arguments; returns the block's results.
 
-    The block must be nobody's, such as a copy's.
+    The block must not be used otherwise; pass a block of a detached clone.
     """
     point = bindings.ir.InsertionPoint.current
     for argument, value in zip(block.arguments, values, strict=True):

@@ -1,7 +1,7 @@
 """The errors of this package, and the layout of every message.
 
 `StagecError` is defined here, below everything else, so that the errors of both packages
-have one base. `stagec.core.errors` draws the rest of the tree.
+have one base. `stagec.core.errors` defines the rest of the tree.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 def message(what: str, where: str = "", values: Iterable[Sequence[str]] = (), fix: str = "") -> str:
-    """Lay out an error in the one form that all of them have.
+    """Format an error message in the layout that all of them share.
 
     Args:
       what: the headline, one sentence.
@@ -40,7 +40,7 @@ def is_internal(file: str) -> bool:
 
 
 def caller() -> str:
-    """The line outside this package that is running now, as `file.py:12`."""
+    """The innermost running line outside this package, as `file.py:12`."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and is_internal(frame.f_code.co_filename):
         frame = frame.f_back
@@ -51,7 +51,7 @@ class StagecError(Exception):
     """The base of every error that stagec raises on purpose."""
 
 
-# Users import it from there.
+# Users import it from this module.
 StagecError.__module__ = "stagec.errors"
 
 
@@ -64,7 +64,7 @@ class PatternError(PassError, RuntimeError):
 
 
 class EndlessError(PatternError):
-    """Patterns that never stop rewriting; `hits` says how often each of them did."""
+    """Patterns that never stop rewriting; `hits` says how often each of them matched."""
 
     def __init__(self, text: str, hits: dict[str, int]) -> None:
         super().__init__(text)
@@ -72,7 +72,7 @@ class EndlessError(PatternError):
 
 
 class PassWarning(UserWarning):
-    """A pass has done less than it should; the program is right."""
+    """A pass stopped early: the program is correct, but less simplified than it could be."""
 
 
 class UnknownOpError(PatternError, ValueError):
@@ -88,4 +88,4 @@ class InvalidModuleError(PassError, ValueError):
 
 
 class InterpretError(PassError, NotImplementedError):
-    """The NumPy oracle does not know an op, or the arguments do not fit the function."""
+    """The NumPy interpreter does not implement an op, or the arguments do not fit the function."""

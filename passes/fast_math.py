@@ -1,4 +1,4 @@
-"""What `fast_math` lets the passes assume, by the names that LLVM gives it."""
+"""The assumptions that `fast_math` grants to the passes, by LLVM's names for them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def flags(granted: FastMath) -> frozenset[str]:
 
 
 def setting(given: FastMath) -> bool | str:
-    """One way to write down a setting of `fast_math`: True, False, or names in alphabetical order.
+    """The canonical form of a setting of `fast_math`: True, False, or names in alphabetical order.
 
     >>> setting({"nsz", "nnan"}), setting("1"), setting("off"), setting(()), setting(tuple(FLAGS))
     ('nnan,nsz', True, False, False, True)

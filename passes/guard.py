@@ -1,7 +1,7 @@
-"""Rewriting away from the thread in which Python runs signal handlers.
+"""Run rewrites in a helper thread, so that signal handlers do not run inside them.
 
-MLIR calls Python for patterns and walks, and an exception that a handler raises there ends the process. Handlers run
-in the main thread only. So a helper does the work, and the main thread waits for it in Python.
+MLIR calls Python for patterns and walks, and an exception that a signal handler raises there ends the process. Handlers
+run in the main thread only. So a helper thread does the work, and the main thread waits for it in Python.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from passes.errors import PassError, message
 
 T = TypeVar("T")
 
-# How long the main thread waits before it looks for signals: not every system wakes it for one.
+# How long the main thread waits before it checks for signals: not every system wakes it for one.
 _SLICE_SECONDS = 0.1
-# How long it waits, after a handler has raised, for the helper to leave the module alone.
+# How long it waits, after a handler has raised, for the helper to stop changing the module.
 _LEAVE_SECONDS = 0.3
-# How long the end of the process waits for helpers.
+# How long interpreter shutdown waits for helpers.
 _EXIT_SECONDS = 1.0
-# As much as main threads usually have.
+# The usual stack size of main threads.
 _STACK_BYTES = 16 << 20
 
 
@@ -44,7 +44,7 @@ class Job:
         self._context = contextvars.copy_context()
         self._location = _current_location()
         self._process = _process
-        # Holds one thing when the work is done.
+        # Holds one item when the work is done.
         self._done = SimpleQueue[None]()
         self._result: Any = None
         self._error: BaseException | None = None
@@ -67,7 +67,7 @@ class Job:
         return True
 
     def outcome(self) -> Any:
-        """Start the work, wait for it, and return or raise what it did."""
+        """Start the work, wait for it, and return its result or raise its exception."""
         thread = threading.Thread(target=self._run, name="passes-helper", daemon=True)
         try:
             _start(thread)
@@ -107,18 +107,18 @@ def _current_location() -> Any:
 
 
 class _Local(threading.local):
-    # Of threads that were not started here.
+    # The value in threads that this module did not start.
     job: Job | None = None
 
 
 _local = _Local()
 _helpers: list[threading.Thread] = []
-# Another object in each forked child.
+# The identity of this process: a forked child replaces it.
 _process = object()
 
 
 def call(work: Callable[[], T]) -> T:
-    """The result of `work()`. In the main thread, signal handlers run meanwhile, and what one raises is raised here.
+    """The result of `work()`. In the main thread, signal handlers run meanwhile, and their exceptions are raised here.
 
     >>> call(lambda: 1 + 1)
     2
@@ -129,20 +129,20 @@ def call(work: Callable[[], T]) -> T:
 
 
 def is_abandoned() -> Callable[[], bool]:
-    """A function that says whether what this thread does now should end."""
+    """A function that says whether the caller of this thread's work has stopped waiting for it."""
     job = _local.job
     return lambda: job is not None and job.abandoned
 
 
 def _wait_for_helpers() -> None:
-    # A thread that comes back to Python while the interpreter is taken apart can end the process with an error.
+    # A thread that returns to Python while the interpreter shuts down can crash the process.
     deadline = time.monotonic() + _EXIT_SECONDS
     for thread in list(_helpers):
         thread.join(max(0.0, deadline - time.monotonic()))
 
 
-def _begin_anew() -> None:
-    """In a forked child there are no helpers of the parent; what waits for one gets an error."""
+def _reset_after_fork() -> None:
+    """Forget the parent's helpers, which do not exist in a forked child; `outcome` raises if it was waiting for one."""
     global _process
     _process = object()
     _helpers.clear()
@@ -151,4 +151,4 @@ def _begin_anew() -> None:
 
 atexit.register(_wait_for_helpers)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)
+    os.register_at_fork(after_in_child=_reset_after_fork)

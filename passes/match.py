@@ -1,4 +1,4 @@
-"""Questions to MLIR values and modules: what produces a value, what constant it is, its shape."""
+"""Predicates and queries on MLIR values and modules: a value's producer, constant, or shape."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 from passes import bindings, operations, printed
 from passes.types import numpy_dtype, spelled
 
-# The ops whose result may repeat one number that `splat_of` knows.
+# The ops whose result may be a splat that `splat_of` finds.
 SPLATS = ("stablehlo.constant", *operations.where(layout=True))
 
 
 def producer(value: Any, name: str | None = None) -> Any | None:
-    """The op view that makes `value`, or None for a block argument or another op.
+    """The op that makes `value`, as a view; None for a block argument, or if the op has another name.
 
     Args:
       value: an MLIR value.
-      name: the op's name, such as `"stablehlo.add"`; any op when left out.
+      name: the op's name, such as `"stablehlo.add"`; by default any.
     """
     owner = value.owner
     if isinstance(owner, bindings.ir.Block):
@@ -109,10 +109,10 @@ def _array_of(op: Any) -> np.ndarray:
 
 
 def constant_of(value: Any) -> np.ndarray | None:
-    """The array that a `stablehlo.constant` holds, or None for any other value.
+    """The array of a `stablehlo.constant`, or None for any other value.
 
-    Every element type works, bf16, complex and unsigned ones included. A splat
-    comes back expanded; ask `splat_of` where one number is enough.
+    It reads every element type, bf16, complex and unsigned ones included. A splat
+    is returned as a whole array; use `splat_of` where one number is enough.
     """
     op = producer(value, "stablehlo.constant")
     return None if op is None else _array_of(op)
@@ -171,19 +171,19 @@ def is_splat(value: Any, number: complex) -> bool:
     return True
 
 
-# Constants of more elements are not folded, unless they repeat one number.
+# Larger constants are not folded, unless they are splats.
 FOLDED_ELEMENTS = 256
 
 
 def is_constant(value: Any) -> bool:
-    """Whether `value` is a constant of which the passes fold what is computed from it."""
+    """Whether `value` is a constant with which the passes fold operations: a splat, or a small array."""
     if producer(value, "stablehlo.constant") is not None and is_static(value) and size_of(value) <= FOLDED_ELEMENTS:
         return True
     return splat_of(value) is not None
 
 
 def other_operand(op: Any, value: Any) -> Any | None:
-    """The operand of a binary op beside `value`; None if that is neither of the two."""
+    """The other operand of a binary op; None if `value` is neither of the two."""
     return op.lhs if value == op.rhs else op.rhs if value == op.lhs else None
 
 
@@ -229,7 +229,7 @@ def is_inside(block: Any, operation: Any) -> bool:
     return False
 
 
-def outside(op: Any) -> list[Any]:
+def captured_values(op: Any) -> list[Any]:
     """The values that the regions of an operation capture."""
     found: dict[Any, None] = {}
     inside: set[Any] = set()
@@ -247,16 +247,16 @@ def outside(op: Any) -> list[Any]:
 
 
 def before_barriers(value: Any) -> Any:
-    """The value that passes through barriers to this one."""
+    """The value that this one is, before the optimization barriers that it passed through."""
     while (barrier := producer(value, "stablehlo.optimization_barrier")) is not None:
         value = barrier.operation.operands[list(barrier.operation.results).index(value)]
     return value
 
 
 def host_operations(module: Any, *names: str) -> list[Any]:
-    """The operations of a module that are not in kernels, outer ones first; those of the given names, or all.
+    """The operations of a module outside kernels, outer ones first; those of the given names, or all.
 
-    Kernels have thousands, and views of them would import the Python modules of their dialects.
+    Kernels have thousands of operations, and their views would import the Python modules of their dialects.
     """
     found: list[Any] = []
     wanted, result = frozenset(names), bindings.ir.WalkResult
@@ -274,7 +274,7 @@ def host_operations(module: Any, *names: str) -> list[Any]:
     return found if wanted else found[1:]
 
 
-# The prefix of the names of Python functions that the process that runs the program has.
+# The prefix of the names of Python functions, which the process that runs the program provides.
 HOST_MODULE = "host."
 
 
@@ -291,7 +291,7 @@ def single_op(region: Any) -> str | None:
 
 
 def combinations(region: Any) -> list[str] | None:
-    """The names of the ops of a body `(a, b, ..., c, d, ...) -> op(a, c), op(b, d), ...`, or None for another."""
+    """The names of the ops of a body `(a, b, ..., c, d, ...) -> op(a, c), op(b, d), ...`; None for any other body."""
     block = region.blocks[0]
     arguments = list(block.arguments)
     *ops, end = (op.operation for op in block.operations)

@@ -1,4 +1,4 @@
-"""The ordered list of passes; verification, timing and dumps between them"""
+"""The passes in their order, with verification, timing and reports between them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PassOptions:
     Attributes:
       fast_math: what laws that can change bits may assume, as names of `passes.fast_math.FLAGS`; True for all.
       laws: what the target needs rewritten, by a name in `passes.pipeline.LAWS`; those of `"cpu"` form kernels, too.
-      doubles: whether the target computes in float64.
+      doubles: whether the target has float64.
       machine: the architecture of a CPU, as `platform.machine` calls it; empty if unknown.
       features: the CPU's extensions, in the Linux kernel's spelling.
     """
@@ -36,7 +36,7 @@ class PassOptions:
     features: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        flags(self.fast_math)  # raises for a name that is not known
+        flags(self.fast_math)  # raises for an unknown name
         if self.laws not in LAWS:
             raise PipelineError(message(f"there are no laws named {self.laws!r}", fix=f"choose from {', '.join(LAWS)}"))
 
@@ -46,7 +46,7 @@ class PassOptions:
         return flags(self.fast_math)
 
 
-# For IREE's code generators for processors, for SPIR-V, and for what LLVM compiles for GPUs.
+# For IREE's code generators for CPUs, for SPIR-V, and for GPUs that LLVM compiles for.
 LAWS = ("cpu", "spirv", "gpu")
 
 
@@ -54,7 +54,7 @@ LAWS = ("cpu", "spirv", "gpu")
 class Pass:
     """A named step: `run(module, options)` changes the module in place.
 
-    It may return hits by pattern name, a count, or nothing.
+    It may return matches by pattern name, a count, or nothing.
     """
 
     name: str
@@ -62,12 +62,12 @@ class Pass:
     doc: str = ""
 
     def fingerprint(self) -> str:
-        """A digest that is the same in every process, for cache keys"""
+        """A digest for cache keys, the same in every process."""
         return digest(self.name, code_text(self.run))
 
 
 def pattern_pass(name: str, laws: Sequence[Pattern], doc: str = "") -> Pass:
-    """A pass that applies laws, the inexact ones under `fast_math`; without `doc`, their docstrings are its own"""
+    """A pass that applies laws, the inexact ones under `fast_math`; `doc` defaults to their docstrings."""
 
     def run(module: Any, options: PassOptions) -> dict[str, int]:
         return apply_own(module, selected(laws, options.granted))
@@ -75,8 +75,8 @@ def pattern_pass(name: str, laws: Sequence[Pattern], doc: str = "") -> Pass:
     return Pass(name, run, doc or "\n".join(law.doc for law in laws))
 
 
-def _asked_pass(name: str, laws: Sequence[Pattern]) -> Pass:
-    """A pass that applies laws that a user has asked for, exact or not"""
+def _user_pass(name: str, laws: Sequence[Pattern]) -> Pass:
+    """A pass that applies laws that the user passed, exact or not."""
     return Pass(name, lambda module, options: apply(module, laws), "\n".join(law.doc for law in laws))
 
 
@@ -85,7 +85,7 @@ Extra: TypeAlias = Pass | Pattern | Callable[..., Any]
 
 @dataclasses.dataclass(frozen=True)
 class PassRecord:
-    """What one pass did: seconds, hits by law, and ops in the module before and after"""
+    """What one pass did: its time in seconds, matches by law, and ops in the module before and after."""
 
     name: str
     seconds: float
@@ -96,18 +96,18 @@ class PassRecord:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What a pipeline did, pass by pass"""
+    """What a pipeline did, pass by pass."""
 
     records: tuple[PassRecord, ...]
 
     @property
     def seconds(self) -> float:
-        """Time in all passes, verification included"""
+        """The time of all passes, verification included."""
         return sum(record.seconds for record in self.records)
 
     @property
     def hits(self) -> dict[str, int]:
-        """How often each law fired over all passes"""
+        """How often each law matched, over all passes."""
         total: Counter[str] = Counter()
         for record in self.records:
             total.update(record.hits)
@@ -115,12 +115,12 @@ class Report:
 
     @property
     def ops_before(self) -> int:
-        """How many operations the module had, functions and their terminators included"""
+        """How many operations the module had, functions and their terminators included."""
         return self.records[0].ops_before if self.records else 0
 
     @property
     def ops_after(self) -> int:
-        """How many operations are left"""
+        """How many operations are left."""
         return self.records[-1].ops_after if self.records else 0
 
     def __str__(self) -> str:
@@ -133,7 +133,7 @@ class Report:
         return "\n".join(lines)
 
 
-# name: where the Pass is, loaded when it is asked for
+# The module and attribute of each pass, which is imported on first use.
 _PASSES = {
     "simplify": "passes.simplify:SIMPLIFY",
     "algebra": "passes.simplify:ALGEBRA",
@@ -157,19 +157,19 @@ _PASSES = {
 # Legalizing repeats constants and subexpressions; merging them is cheap.
 _ALIASES: dict[str, tuple[str, ...]] = {
     "default": ("forms", "simplify", "fusion", "legalize", "memory", "cse"),
-    # All but what the compiler's own updates in place need: kernels of ours have none of its faults.
+    # All but `memory`, which only the compiler's updates in place need: our own kernels do not share its faults.
     "values": ("forms", "simplify", "fusion", "legalize", "cse"),
     "none": (),
 }
 
 
 def pass_names() -> tuple[str, ...]:
-    """The names that a pipeline may hold"""
+    """The names that a pipeline may hold."""
     return (*_ALIASES, *_PASSES)
 
 
 def get_pass(name: str) -> Pass:
-    """The pass of that name; `PipelineError` when there is none"""
+    """The pass of that name; `PipelineError` if there is none."""
     where = _PASSES.get(name)
     if where is None:
         close = difflib.get_close_matches(name, pass_names(), n=1)
@@ -194,13 +194,13 @@ def parse(pipeline: str) -> tuple[Pass, ...]:
 
 
 def as_pass(extra: Extra) -> Pass:
-    """A user's pass, pattern, list of patterns, or function, as a `Pass`"""
+    """A user's pass, pattern, list of patterns, or function, as a `Pass`."""
     if isinstance(extra, Pass):
         return extra
     if isinstance(extra, Pattern):
-        return _asked_pass(extra.name, (extra,))
+        return _user_pass(extra.name, (extra,))
     if isinstance(extra, (list, tuple)) and all(isinstance(item, Pattern) for item in extra):
-        return _asked_pass("+".join(item.name for item in extra), tuple(extra))
+        return _user_pass("+".join(item.name for item in extra), tuple(extra))
     if callable(extra):
         name = getattr(extra, "__name__", type(extra).__name__)
         run = extra if _takes_two(extra) else (lambda module, options: extra(module))
@@ -224,7 +224,7 @@ def _takes_two(fn: Callable[..., Any]) -> bool:
 
 
 def fingerprint(extra: Sequence[Extra] = ()) -> str:
-    """A digest of extra passes for a cache key; empty when there are none"""
+    """A digest of extra passes for a cache key; empty if there are none."""
     if not extra:
         return ""
     parts = []
@@ -253,21 +253,21 @@ def run(
       module: an `ir.Module`, in any context.
       pipeline: comma-separated names of passes; `default`, `none`.
       options: see `PassOptions`.
-      extra: passes, patterns or functions of the user's, run first so that what
-        they leave is simplified too.
+      extra: the user's passes, patterns or functions, run first so that the
+        rest of the pipeline simplifies their results.
       verify: check the module before the first pass and after each.
       on_pass: called as `on_pass(name, module)` after each pass.
 
     Returns:
-      A `Report`: seconds, hits, and op counts by pass.
+      A `Report`: seconds, matches, and op counts by pass.
 
     Raises:
       PipelineError: a name in `pipeline` is unknown.
       InvalidModuleError: the module does not verify; the message names the pass.
       PatternError: a pattern failed.
 
-    A signal interrupts it between the rewrites: the module keeps its meaning, and may be rewritten in part. In the main
-    thread, a helper does the work.
+    A signal interrupts it between two rewrites: the module may be rewritten in part, but keeps its meaning. When called
+    in the main thread, it works in a helper thread.
     """
     settings = PassOptions() if options is None else options
     steps = (*(as_pass(item) for item in extra), *parse(pipeline))
@@ -325,7 +325,7 @@ def _verify(module: Any, what: str, fix: str) -> None:
 
 
 def count_ops(module: Any) -> int:
-    """How many ops a module holds, those in regions included, terminators and functions too"""
+    """How many ops a module holds, including those in regions, terminators and functions."""
     ir = bindings.ir
     total = 0
 

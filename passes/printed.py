@@ -1,7 +1,7 @@
-"""What MLIR's Python bindings can only print, read from that text: every such reader of the passes and of stagec.
+"""Parsers of MLIR's printed text, for what its Python bindings cannot return; the passes and stagec have no others.
 
-The text is no interface of MLIR, so it may change with a release. Each reader knows the whole form of what it reads,
-and raises `PrintedError` for another one, instead of missing what it looks for.
+MLIR does not guarantee the text, so it may change with a release. Each parser matches the whole form of what it reads,
+and raises `PrintedError` for any other form, so that it never overlooks a part.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from passes.errors import PassError, message
 
 
 class PrintedError(PassError, RuntimeError):
-    """MLIR prints something in another form than this version of stagec reads."""
+    """MLIR prints something in a form that this version of stagec cannot parse."""
 
 
 def _refuse(what: str, expected: str, printed: str) -> NoReturn:
@@ -73,7 +73,7 @@ _FIELDS = {
 
 
 def dimension_numbers(attribute: Any) -> dict[str, Any]:
-    """The fields of `#stablehlo.dot<...>`, `gather<...>` or `scatter<...>`: lists as tuples; absent ones are missing.
+    """The fields of `#stablehlo.dot<...>`, `gather<...>` or `scatter<...>`: lists as tuples; absent fields have no key.
 
     >>> dimension_numbers("#stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>")
     {'lhs_contracting_dimensions': (1,), 'rhs_contracting_dimensions': (0,)}
@@ -84,15 +84,15 @@ def dimension_numbers(attribute: Any) -> dict[str, Any]:
 @functools.lru_cache(maxsize=512)
 def _fields(text: str) -> dict[str, Any]:
     found = _NUMBERS.fullmatch(text)
-    rest, fields = (found[2], {}) if found else (text, {})
-    while found and rest:
-        field = _FIELD.match(rest)
+    remainder, fields = (found[2], {}) if found else (text, {})
+    while found and remainder:
+        field = _FIELD.match(remainder)
         if field is None or field[1] not in _FIELDS.get(found[1], ()):
             found = None
             break
         listed, number = field[2], field[3]
         fields[field[1]] = int(number) if listed is None else tuple(int(n) for n in listed.split(", ") if n)
-        rest = rest[field.end() :]
+        remainder = remainder[field.end() :]
     if found is None:
         known = ", ".join(f"{kind}<{', '.join(sorted(names))}>" for kind, names in _FIELDS.items())
         _refuse("dimension numbers", f"name = number, or name = [numbers], of {known}", text)
@@ -110,14 +110,14 @@ def convolution(attribute: Any) -> tuple[list[str], list[str], list[str]]:
     """
     found = _CONVOLUTION.fullmatch(str(attribute))
     sides = [[name.strip() for name in side.split(",")] for side in found.groups()] if found else []
-    if [_spaceless(side) for side in sides] != [["b", "f"], ["i", "o"], ["b", "f"]]:
+    if [_without_spatial(side) for side in sides] != [["b", "f"], ["i", "o"], ["b", "f"]]:
         _refuse("the dimensions of a convolution", "#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>", str(attribute))
     lhs, rhs, out = sides
     return lhs, rhs, out
 
 
-def _spaceless(side: list[str]) -> list[str] | None:
-    """The names that are no numbers, sorted; None where the numbers are not 0, 1, ..."""
+def _without_spatial(side: list[str]) -> list[str] | None:
+    """The names of the dimensions that are not spatial, sorted; None unless the spatial ones are 0, 1, ..."""
     named = sorted(name for name in side if not name.isdigit())
     spatial = sorted(int(name) for name in side if name.isdigit())
     return named if spatial == list(range(len(spatial))) else None
@@ -137,7 +137,7 @@ def dense(text: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray
     size = int(np.prod(shape))
     try:
         flat = _elements(text, dtype)
-    except ValueError:  # a number in another form
+    except ValueError:  # a number in an unknown form
         flat = None
     if flat is None or flat.size not in (size, 1) or (flat.size == 0) != (size == 0):
         _refuse("a constant", f"dense<one number, or {size} of them> : tensor<...>", text)
@@ -163,7 +163,7 @@ def _elements(text: str, dtype: np.dtype[Any]) -> np.ndarray | None:
 
 
 class Line(NamedTuple):
-    """A place in a file."""
+    """A position in a source file."""
 
     file: str
     line: int
@@ -178,7 +178,7 @@ _LOCATION = re.compile(r'loc\((?:"[^"]*"|unknown|callsite|fused(?:<.*?>)?|at|to|
 
 
 def location(value: Any) -> Line | None:
-    """The first line of a file that a location names, or None where it names none.
+    """The first line of a file that a location names, or None if it names none.
 
     >>> location('loc(callsite("f"("user.py":3:1) at "user.py":9:1))')
     Line(file='user.py', line=3, column=1)
@@ -192,7 +192,7 @@ def location(value: Any) -> Line | None:
 
 
 class ExecutableTarget(NamedTuple):
-    """What kernels are compiled for: a backend of the compiler, a format of executables, and attributes as texts."""
+    """The target of kernels: a backend of the compiler, a format of executables, and attributes as printed."""
 
     backend: str
     format: str
@@ -200,11 +200,11 @@ class ExecutableTarget(NamedTuple):
 
 
 _TARGET = re.compile(r'#hal\.executable\.target<"([^"]*)", "([^"]*)"(?:, \{(.*?)\})?>', re.DOTALL)
-_TEXT_OR_INTEGER = re.compile(r'(\w+) = ("[^"]*"|-?\d+ : i\d+)')
+_STRING_OR_INTEGER = re.compile(r'(\w+) = ("[^"]*"|-?\d+ : i\d+)')
 
 
 def executable_target(value: Any) -> ExecutableTarget:
-    """The first `#hal.executable.target<...>` in a text, with those of its attributes that are texts or integers.
+    """The first `#hal.executable.target<...>` in a text, with its string and integer attributes.
 
     >>> executable_target('#hal.executable.target<"llvm-cpu", "static", {cpu = "generic", size = 8 : i64}>').attributes
     {'cpu': '"generic"', 'size': '8 : i64'}
@@ -213,14 +213,14 @@ def executable_target(value: Any) -> ExecutableTarget:
     found = _TARGET.search(text)
     if found is None:
         _refuse("what kernels are compiled for", '#hal.executable.target<"backend", "format", {name = value}>', text)
-    return ExecutableTarget(found[1], found[2], dict(_TEXT_OR_INTEGER.findall(found[3] or "")))
+    return ExecutableTarget(found[1], found[2], dict(_STRING_OR_INTEGER.findall(found[3] or "")))
 
 
 _PIPELINE = re.compile(r"#iree_codegen\.translation_info<pipeline = #?(\w+)(?:[ .<>,].*)?", re.DOTALL)
 
 
 def pipeline_dialect(attribute: Any) -> str:
-    """The dialect of the pipeline with which a kernel is compiled, such as `iree_cpu`.
+    """The dialect of the pipeline that compiles a kernel, such as `iree_cpu`.
 
     >>> pipeline_dialect("#iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<Default>>")
     'iree_cpu'

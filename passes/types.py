@@ -1,4 +1,4 @@
-"""Element types of MLIR and dtypes of NumPy, each in terms of the other."""
+"""Conversions between MLIR's element types and NumPy's dtypes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SIGNS = {(True, False): "i", (False, True): "si", (False, False): "ui"}
 
 
 def spelled(element_type: Any) -> str:
-    """An element type as MLIR prints it, which takes MLIR several microseconds.
+    """An element type as MLIR prints it, without the several microseconds that printing takes.
 
     >>> with bindings.new_context():
     ...     spelled(bindings.ir.IntegerType.get_unsigned(8)), spelled(bindings.ir.F32Type.get())
@@ -60,7 +60,7 @@ def numpy_dtype(element_type: Any) -> np.dtype[Any]:
     try:
         return _DTYPES[text]
     except KeyError:
-        raise TypeError(f"no NumPy dtype stands for the element type {text}") from None
+        raise TypeError(f"the element type {text} has no NumPy dtype") from None
 
 
 def element_type(dtype: Any) -> Any:
@@ -80,7 +80,7 @@ def element_type(dtype: Any) -> Any:
         return ir.F64Type.get()
     name = _NAMES.get(dtype)
     if name is None:
-        raise TypeError(f"no MLIR element type stands for dtype {dtype}")
+        raise TypeError(f"dtype {dtype} has no MLIR element type")
     return ir.Type.parse(name)
 
 

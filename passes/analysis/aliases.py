@@ -1,10 +1,10 @@
-"""Which values may be the same memory in a compiled program, and which arguments it may overwrite or return.
+"""Alias analysis: which values may share memory in a compiled program, and which arguments it may overwrite or return.
 
 IREE updates in place: an argument that reaches `sort`, `dynamic_update_slice` or `scatter` without a computation in
-between is overwritten, zero-copy NumPy memory included. What counts as a computation is decided by the compiler's
-folding, so questions about arguments are answered cautiously: a value has memory of its own only if an operation on
-the way to it must produce new memory. The other questions concern operations that share memory even if nothing is
-folded.
+between is overwritten, zero-copy NumPy memory included. The compiler's folding decides what counts as a computation,
+so the functions about arguments are conservative: a value has memory of its own only if some operation between the
+argument and the value must produce new memory. The other functions concern operations that share memory even if
+nothing is folded.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from passes.match import (
     splat_of,
     yielded,
 )
-from passes.operations import CHOICES, IN_PLACE, Memory, Operation, Regions
+from passes.operations import CONDITIONALS, IN_PLACE, Memory, Operation, Regions
 from passes.types import is_lossless
 
-# On a conversion between booleans and the bytes that they are in memory, which changes no bit.
+# Marks a conversion between booleans and the bytes that store them, which changes no bit.
 BYTES = "stagec.bytes"
 _LOOP = "stablehlo.while"
 
@@ -41,8 +41,8 @@ def mutated_arguments(module: Any, function: str = "main") -> tuple[int, ...]:
       function: the entry point's name.
 
     Returns:
-      Sorted indices. An argument that is not among them is never written; one
-      that is may be, and has to be copied unless the caller gave it up.
+      Sorted indices. The program never writes to another argument. It may write
+      to these, so the caller passes copies of them unless they are donated.
     """
     program = _Program(module, function)
     updated = []
@@ -57,14 +57,14 @@ def mutated_arguments(module: Any, function: str = "main") -> tuple[int, ...]:
 def returned_arguments(module: Any, function: str = "main") -> tuple[int, ...]:
     """Indices of a function's arguments that a result may share its memory with.
 
-    An argument that is not among them is never a result's memory.
+    No result shares memory with another argument.
     """
     program = _Program(module, function)
     return program.arguments(yielded(program.entry))
 
 
 def results_may_share(module: Any, function: str = "main") -> bool:
-    """Whether two results of a function may be the same memory: one array in two shapes.
+    """Whether two results of a function may share memory, such as one array in two shapes.
 
     >>> from passes.bindings import ir, new_context
     >>> text = '''func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<2x2xf32>) {
@@ -80,12 +80,12 @@ def results_may_share(module: Any, function: str = "main") -> bool:
 
 
 def _whole(value: Any) -> Any:
-    """The value all of whose memory this one may be."""
+    """The value whose whole memory `value` may share, followed back through views."""
     while not isinstance(value.owner, bindings.ir.Block):
         owner = value.owner.operation
         if operations.of(owner.name).memory not in (Memory.SAME, Memory.VIEW):
             break
-        value = owner.operands[_place(value)]
+        value = owner.operands[_index(value)]
     return value
 
 
@@ -101,16 +101,16 @@ def is_view(value: Any) -> bool:
 
 
 def has_same_bytes(op: Any) -> bool:
-    """Whether each result has the bytes of the operand of its number, for certain: another shape or type at most."""
+    """Whether each result certainly has the bytes of the operand with its index; only shape or type may differ."""
     if op.name == "stablehlo.bitcast_convert":
         return dtype_of(op.operands[0]).itemsize == dtype_of(op.results[0]).itemsize
     return operations.of(op.name).memory is Memory.SAME or BYTES in op.attributes
 
 
 def memory(value: Any, within: Any = None) -> set[Any]:
-    """The values whose memory `value` may be (a part of), itself included, if nothing is folded.
+    """The values whose memory `value` may share, in whole or in part, itself included, if nothing is folded.
 
-    With `within`, a loop, they are not followed out of it nor from one round to the next.
+    With `within`, a loop, the search follows values neither out of the loop nor from one iteration to the next.
     """
     found: set[Any] = set()
     stack = [value]
@@ -125,14 +125,14 @@ def memory(value: Any, within: Any = None) -> set[Any]:
 
 
 def _sources(value: Any) -> list[Any]:
-    """The values that `value` may share its memory with, one step back in its function, if nothing is folded."""
-    owner, number = value.owner, _place(value)
+    """The values that `value` may share its memory with, one operation back, if nothing is folded."""
+    owner, number = value.owner, _index(value)
     op = owner.owner.operation if isinstance(owner, bindings.ir.Block) else owner.operation
     if op.name == _LOOP:
         return [op.operands[number], yielded(op.regions[1].blocks[0])[number]]
     if isinstance(owner, bindings.ir.Block):
         return []
-    if op.name in CHOICES:
+    if op.name in CONDITIONALS:
         return [yielded(region.blocks[0])[number] for region in op.regions]
     if op.name == "func.call":
         return list(op.operands)
@@ -145,11 +145,11 @@ def _foldable(value: Any) -> list[Any]:
     if isinstance(owner, bindings.ir.Block):
         return []
     row = operations.of(owner.operation.name)
-    return [] if row.memory is Memory.NEW or _computes(owner, row) else _operands(owner.operation, _place(value))
+    return [] if row.memory is Memory.NEW or _computes(owner, row) else _operands(owner.operation, _index(value))
 
 
 def _operands(op: Any, number: int) -> list[Any]:
-    """The operands that the table names as the memory of a result."""
+    """The operands whose memory a result may share, by the table of operations."""
     row, operands = operations.of(op.name), list(op.operands)
     if row.memory is Memory.SAME:
         return [operands[number]]
@@ -157,7 +157,7 @@ def _operands(op: Any, number: int) -> list[Any]:
 
 
 def shared_by(operation: Any, number: int) -> list[Any]:
-    """The values that may get their memory from an operand, one step on, if nothing is folded."""
+    """The values that may share the memory of an operand, one operation on, if nothing is folded."""
     results, row = list(operation.results), operations.of(operation.name)
     if row.memory is Memory.SAME:
         return [results[number]]
@@ -168,9 +168,9 @@ def shared_by(operation: Any, number: int) -> list[Any]:
         return results
     if operation.name == _LOOP:
         return [results[number], *(region.blocks[0].arguments[number] for region in operation.regions)]
-    if operation.name == "stablehlo.return" and operation.parent.operation.name in CHOICES:
+    if operation.name == "stablehlo.return" and operation.parent.operation.name in CONDITIONALS:
         return [operation.parent.operation.results[number]]
-    # What the body of a loop returns is needed: the next round, or what follows the loop, gets it.
+    # What the body of a loop returns is read: by the next iteration, or by what follows the loop.
     return []
 
 
@@ -199,7 +199,7 @@ class _Program:
         return target.regions[0].blocks[0] if target is not None and len(target.regions[0].blocks) else None
 
     def arguments(self, values: Iterable[Any]) -> tuple[int, ...]:
-        """The arguments of the function whose memory values may be, whatever the compiler folds."""
+        """The arguments of the function that values may share memory with, whatever the compiler folds."""
         found: set[Any] = set()
         stack = list(values)
         while stack:
@@ -215,14 +215,14 @@ class _Program:
             op = owner.owner.operation
             if op.name == "func.func":
                 calls = self._calls.get(op.attributes["sym_name"].value, [])
-                return [call.operands[_place(value)] for call in calls]
+                return [call.operands[_index(value)] for call in calls]
         else:
             op = owner.operation
         if op.name == "func.call":
             if _is_of_host(op):
-                return []  # they read their operands, and return new memory
+                return []  # calls of Python functions read their operands, and return new memory
             body = self.body(op)
-            return op.operands if body is None else [yielded(body)[_place(value)]]
+            return op.operands if body is None else [yielded(body)[_index(value)]]
         if len(op.regions) and operations.of(op.name).regions is not Regions.ELEMENTS:
             # The compiler may exchange the memory of a loop's state, and of what branches return.
             return [*op.operands, *(v for region in op.regions for block in region.blocks for v in yielded(block))]
@@ -236,8 +236,8 @@ def _is_of_host(call: Any) -> bool:
 def _computes(op: Any, row: Operation) -> bool:
     """Whether an op certainly makes new values or a new layout, so that its result is new memory.
 
-    Arithmetic on a constant may be with an identity (x + 0, x * 1, x & -1), and
-    on two equal values the choice of one; otherwise it computes.
+    Arithmetic with a constant may be an identity (x + 0, x * 1, x & -1), and
+    arithmetic on two equal values may return one of them; any other computes.
     """
     operation = op.operation
     operands = list(operation.operands)
@@ -246,7 +246,7 @@ def _computes(op: Any, row: Operation) -> bool:
     if row.name == "stablehlo.compare":
         return not is_boolean(operands[0])  # p == true is p
     if row.name == "stablehlo.convert":
-        # There and back through a wider type is nothing, and so is a change of sign alone.
+        # A conversion to a wider type and back may be folded, and so may a change of signedness alone.
         source, target = dtype_of(operands[0]), dtype_of(operation.results[0])
         resigned = source.kind in "iu" and target.kind in "iu" and source.itemsize == target.itemsize
         return not resigned and not is_lossless(source, target)
@@ -263,8 +263,8 @@ def _computes(op: Any, row: Operation) -> bool:
     return math.isfinite(number) and number not in (0.0, 1.0)
 
 
-def _place(value: Any) -> int:
-    """Which of the arguments of its block, or of the results of its operation, a value is."""
+def _index(value: Any) -> int:
+    """The index of a value among the arguments of its block, or the results of its operation."""
     ir = bindings.ir
     is_argument = isinstance(value.owner, ir.Block)
     return int(ir.BlockArgument(value).arg_number if is_argument else ir.OpResult(value).result_number)

@@ -1,4 +1,4 @@
-"""What a sort's comparison orders by: keys, each a function of one operand, the most significant first."""
+"""The keys by which a sort's comparator orders: each a function of one operand, the most significant first."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class Key(NamedTuple):
     """One key of a lexicographic order.
 
     Attributes:
-      argument: the operand that it is computed from, by its number.
-      value: the key of the first of the two elements, a value of the comparison's block.
+      argument: the index of the operand that it is computed from.
+      value: the key of the first of the two elements, a value in the comparator's block.
       descending: whether greater keys come first.
-      total: whether -0.0 comes before 0.0, and NaN is placed by its sign. Else both zeros are equal, and NaN counts as
-        the greatest.
+      total: whether -0.0 comes before 0.0, and NaN is ordered by its sign. Otherwise both zeros are equal, and NaN
+        counts as the greatest.
     """
 
     argument: int
@@ -26,10 +26,11 @@ class Key(NamedTuple):
 
 
 def keys(block: Any) -> list[Key] | None:
-    """The keys by which a comparison orders; None where it is not seen to do so.
+    """The keys by which a comparator orders; None if it does not have one of the known forms.
 
-    What is seen are comparisons `f(x) < f(y)`, where `f` takes one operand, and the lexicographic orders
-    `a or (equal and rest)` and `a or (not reversed(a) and rest)`, where `a` is such a comparison, and `rest` an order.
+    These are the comparison `f(x) < f(y)`, where `f` takes one operand, and the lexicographic orders
+    `a or (equal and order)` and `a or (not reversed(a) and order)`, where `a` is such a comparison, and `order` has one
+    of these forms again.
     """
     return _order(block, list(block.operations)[-1].operation.operands[0])
 
@@ -38,30 +39,30 @@ def _order(block: Any, value: Any) -> list[Key] | None:
     key = _key(block, value)
     if key is not None:
         return [key]
-    for first, second in _either_way(block, value, "stablehlo.or"):
+    for first, second in _operand_orders(block, value, "stablehlo.or"):
         head = _key(block, first)
         if head is None:
             continue
-        for equal, rest in _either_way(block, second, "stablehlo.and"):
+        for equal, less_significant in _operand_orders(block, second, "stablehlo.and"):
             if not _holds_where_equal(block, equal, head):
                 continue
-            tail = _order(block, rest)
+            tail = _order(block, less_significant)
             if tail is not None:
                 return [head, *tail]
     return None
 
 
-def _either_way(block: Any, value: Any, name: str) -> list[tuple[Any, Any]]:
-    """The operands of an operation of that name, in both orders; none of another one."""
-    op = _made(block, value, name)
+def _operand_orders(block: Any, value: Any, name: str) -> list[tuple[Any, Any]]:
+    """The operands of the operation of that name that makes a value, in both orders; empty if another one makes it."""
+    op = _defining_op(block, value, name)
     if op is None:
         return []
     left, right = op.operands
     return [(left, right), (right, left)]
 
 
-def _made(block: Any, value: Any, name: str, direction: str = "") -> Any:
-    """The operation of that name in the block, and with that direction if it is a comparison, that makes a value."""
+def _defining_op(block: Any, value: Any, name: str, direction: str = "") -> Any:
+    """The operation in the block that makes a value, if it has that name and, for a comparison, that direction."""
     if not _is_within(block, value):
         return None
     op = value.owner.operation
@@ -71,18 +72,18 @@ def _made(block: Any, value: Any, name: str, direction: str = "") -> Any:
 
 
 def _key(block: Any, value: Any) -> Key | None:
-    """`f(x) < f(y)` or `f(x) > f(y)`, with NaN as the greatest or wherever it may be."""
+    """The key of `f(x) < f(y)` or `f(x) > f(y)`, whether or not it orders NaN last; None for another value."""
     for direction in ("LT", "GT"):
-        op = _made(block, value, "stablehlo.compare", direction)
+        op = _defining_op(block, value, "stablehlo.compare", direction)
         if op is not None:
             left, right = op.operands
             return _compared(block, left, right, direction == "GT", _is_total(op))
-    for less, unordered in _either_way(block, value, "stablehlo.or"):
-        op = _made(block, less, "stablehlo.compare", "LT")
+    for less, unordered in _operand_orders(block, value, "stablehlo.or"):
+        op = _defining_op(block, less, "stablehlo.compare", "LT")
         if op is None or _is_total(op):
             continue
         low, high = op.operands
-        for nan, number in _either_way(block, unordered, "stablehlo.and"):
+        for nan, number in _operand_orders(block, unordered, "stablehlo.and"):
             if _compares_with_itself(block, nan, high, "NE") and _compares_with_itself(block, number, low, "EQ"):
                 return _compared(block, low, high, False, False)
     return None
@@ -93,12 +94,12 @@ def _is_total(op: Any) -> bool:
 
 
 def _compares_with_itself(block: Any, value: Any, tested: Any, direction: str) -> bool:
-    op = _made(block, value, "stablehlo.compare", direction)
+    op = _defining_op(block, value, "stablehlo.compare", direction)
     return op is not None and all(_are_alike(block, operand, tested, 0) for operand in op.operands)
 
 
 def _compared(block: Any, left: Any, right: Any, descending: bool, total: bool) -> Key | None:
-    """The key of which `left` and `right` are the values for the two elements, in whichever order."""
+    """The key whose values for the two elements are `left` and `right`, in either order."""
     found = _arguments(block, left)
     if len(found) != 1:
         return None
@@ -111,13 +112,13 @@ def _compared(block: Any, left: Any, right: Any, descending: bool, total: bool) 
 
 
 def _holds_where_equal(block: Any, value: Any, head: Key) -> bool:
-    """Whether a value says that the keys are equal: `f(x) == f(y)`, or that `f(y)` is not before `f(x)` either."""
-    op = _made(block, value, "stablehlo.compare", "EQ")
+    """Whether a value, where `head` is false, says that the keys are equal: `f(x) == f(y)`, or `not f(y) < f(x)`."""
+    op = _defining_op(block, value, "stablehlo.compare", "EQ")
     if op is not None:
         left, right = op.operands
         same = _compared(block, left, right, False, _is_total(op))
         return same is not None and _is_same(block, same._replace(descending=head.descending), head)
-    op = _made(block, value, "stablehlo.not")
+    op = _defining_op(block, value, "stablehlo.not")
     reversed_ = None if op is None else _key(block, op.operands[0])
     return reversed_ is not None and _is_same(block, reversed_._replace(descending=not reversed_.descending), head)
 
@@ -127,7 +128,7 @@ def _is_same(block: Any, key: Key, other: Key) -> bool:
 
 
 def _arguments(block: Any, value: Any) -> set[int]:
-    """The arguments of the block that a value is computed from, by their numbers."""
+    """The indices of the block's arguments that a value is computed from."""
     if value.owner == block:
         return {value.arg_number}
     if not _is_within(block, value):
@@ -142,7 +143,7 @@ def _is_within(block: Any, value: Any) -> bool:
 
 
 def _are_alike(block: Any, left: Any, right: Any, shift: int) -> bool:
-    """Whether two values are the same expression, where arguments of the second have a higher number by `shift`."""
+    """Whether two values are the same expression, if the arguments in the second have indices higher by `shift`."""
     if left == right and not shift:
         return True
     a, b = left.owner, right.owner

@@ -1,4 +1,4 @@
-"""What loops count: state that begins with a known number and grows by a known step, and how often a loop runs."""
+"""Loop counters, which begin at a known number and grow by a known step, and trip counts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Counter(NamedTuple):
 
 
 def counter(loop: Any, number: int) -> Counter | None:
-    """What a part of a loop's state counts; None for other state."""
+    """The counter at index `number` of a loop's state; None if that part of the state is not a counter."""
     initial = loop.operands[number]
     if not is_static(initial) or dtype_of(initial).kind not in "iu":
         return None
@@ -29,7 +29,7 @@ def counter(loop: Any, number: int) -> Counter | None:
 
 
 def _step(body: Any, number: int) -> int:
-    """What the body adds to a part of the state; 0 if that is not known."""
+    """The constant that the body adds to a part of the state; 0 if there is none."""
     argument = body.arguments[number]
     made = producer(yielded(body)[number])
     if made is None or made.operation.name not in ("stablehlo.add", "stablehlo.subtract"):
@@ -58,7 +58,7 @@ def trip_count(loop: Any) -> int | None:
     found = counter(loop, lhs.arg_number)
     if found is None:
         return None
-    # As if it counted upwards.
+    # A counter that decreases is negated, so that what follows sees one that increases.
     upwards = direction in ("LT", "LE")
     start, step, limit = (found.start, found.step, int(bound)) if upwards else (-found.start, -found.step, -int(bound))
     limit += direction in ("LE", "GE")
@@ -69,10 +69,10 @@ def trip_count(loop: Any) -> int | None:
 
 
 def bounds(value: Any) -> tuple[int, int] | None:
-    """The least and the greatest number that an argument of a loop's body is, if it counts.
+    """The least and the greatest value of an argument of a loop's body, if it is a counter; else None.
 
-    An argument of the condition has none: a condition that is a comparison must stay the one that tells how long the
-    loop is.
+    An argument of the condition has no bounds: otherwise the comparison in the condition, which determines the trip
+    count, would be folded.
     """
     block = value.owner
     loop = block.owner.operation if isinstance(block, bindings.ir.Block) else None
@@ -87,7 +87,7 @@ def bounds(value: Any) -> tuple[int, int] | None:
 
 
 def final(loop: Any, number: int) -> int | None:
-    """What a counter is after a loop."""
+    """The value of a counter after the loop; None if it is not known."""
     found, count = counter(loop, number), trip_count(loop)
     if found is None or count is None or not _fits(found, count, loop.results[number]):
         return None

@@ -1,10 +1,10 @@
-"""What is known of a value's elements: bounds, whether NaN, -0.0 or fractions can be among them.
+"""What is known of a value's elements: their bounds, and whether NaN, -0.0 or fractions can be among them.
 
     facts = of(value)
     if facts.low >= 0 and not facts.minus_zero: ...
 
-The answer follows from the operations that make the value, a few levels deep. It is found anew for each question: it
-holds until the next rewrite and no longer.
+The answer follows from the operations that make the value, a few levels deep. It is computed for each question, because
+it holds only until the next rewrite.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from passes.match import constant_of, is_static, producer, shape_of, size_of, sp
 from passes.numeric.elementwise import convert
 from passes.types import numpy_dtype, spelled
 
-# How many operations back a question goes.
+# How many operations back from the value the analysis goes.
 DEPTH = 4
-# How many values one question looks at.
+# How many values it looks at for one question.
 VALUES = 12
 # Constants of more elements are not read.
 MAX_ELEMENTS = 1024
 _FLOATS = ("f16", "bf16", "f32", "f64")
-# A bound of functions that stay within 1, with room for the digits in which targets differ.
+# A bound of functions whose results stay within 1, with room for the errors of different targets.
 _UNIT = 2.0
 
 
@@ -39,11 +39,11 @@ class Facts:
     """What holds for every element.
 
     Attributes:
-      low: no number among them is less.
-      high: no number among them is greater.
+      low: a lower bound of the numbers.
+      high: an upper bound of the numbers.
       nan: whether NaN can be among them.
       minus_zero: whether -0.0 can be among them.
-      whole: whether each is a whole number, infinite, or NaN.
+      whole: whether each is an integer, infinite, or NaN.
     """
 
     low: float
@@ -59,7 +59,7 @@ class Facts:
 
     @property
     def nonnegative(self) -> bool:
-        """Whether the sign bit of each number is 0."""
+        """Whether the sign bit of each number is clear."""
         return self.low >= 0 and not self.minus_zero
 
     @property
@@ -69,7 +69,7 @@ class Facts:
 
     @property
     def size(self) -> float:
-        """No absolute value of a number is greater."""
+        """An upper bound of the absolute values of the numbers."""
         return max(abs(self.low), abs(self.high))
 
     def within(self, low: float, high: float) -> bool:
@@ -77,7 +77,7 @@ class Facts:
         return not self.nan and low <= self.low and self.high <= high
 
     def __or__(self, other: Facts) -> Facts:
-        """What holds for the elements of both."""
+        """What holds for every element of either."""
         return Facts(
             min(self.low, other.low),
             max(self.high, other.high),
@@ -151,16 +151,16 @@ class _Call:
         return numpy_dtype(self.result.type.element_type)
 
     def operand(self, index: int = 0) -> Any:
-        """What is known of an operand; it has one of the types that have facts."""
+        """What is known of an operand, whose type has facts."""
         found = self.ask(self.operation.operands[index])
         return self.anything if found is None else found
 
     def integers(self, low: float, high: float) -> Facts | None:
-        """Integers between bounds, or nothing where the type cannot hold them."""
+        """Integers between bounds, or None where the type cannot hold the bounds, so that results may wrap."""
         return Facts(low, high) if self.anything.low <= low and high <= self.anything.high else None
 
     def rounded(self, number: float, toward: float) -> float:
-        """A bound as a number of the result's type; `toward` where there is none."""
+        """A bound rounded to the result's type; `toward` if the bound is NaN."""
         if math.isnan(number):
             return toward
         if math.isinf(number) or number in (-1, 0, 1):
@@ -350,7 +350,7 @@ def _sqrt(call: _Call) -> Facts:
 def _rounding(call: _Call) -> Facts:
     x = call.operand()
     meaning = operations.of(call.operation.name).numpy
-    assert meaning is not None, "roundings have one"
+    assert meaning is not None, "a rounding has no NumPy function"
     with np.errstate(all="ignore"):
         low, high = (float(meaning(np.asarray(bound, np.float64))) for bound in (x.low, x.high))
     return Facts(low, high, x.nan, not x.nonnegative)
@@ -481,5 +481,5 @@ _RULES: dict[str, Callable[[_Call], Facts | None]] = {
     "chlo.atan": _bounded(-_UNIT),
 }
 
-# The operations of whose results something may be known.
+# The operations whose results have facts beyond those of their type.
 KNOWN = tuple(sorted(_RULES))

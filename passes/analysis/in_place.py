@@ -9,26 +9,27 @@ from passes.match import functions
 from passes.operations import Memory
 
 ATTRIBUTE = "iree.abi.output"
-# On a donated argument that no result may be written over, since the compiler would decide when.
+# Marks a donated argument whose memory no result may take, since the compiler would decide when to write it.
 DONATED = "stagec.donated"
-# On a call of a kernel: the operands of which an element is only read before that element of a result is written.
-OWN_PLACES = "stagec.own_places"
+# On the dispatch of a kernel: its operands of which each element is read only before that element of a result is
+# written.
+OWN_ELEMENTS = "stagec.own_elements"
 
 
 def keep_safe_reuse(module: Any, function: str = "main", updates: bool = False) -> tuple[int, ...]:
-    """Take `iree.abi.output` from the arguments where it could change results.
+    """Remove `iree.abi.output` from the arguments where it could change results.
 
     The compiler does not know that the memory it writes to is an argument's:
-    it may write the first results while others that need the old values are
-    still to be computed, on another thread or by a later kernel. That is
-    harmless only where element i of the argument serves for nothing but
-    element i of that one result.
+    it may write some elements of the result before another thread or a later
+    kernel reads the argument's old values. That is harmless only where
+    element i of the argument is needed for nothing but element i of that one
+    result.
 
     Args:
-      updates: whether updates may become kernels, which read what they update element by element.
+      updates: whether updates may become kernels, which read the array that they update element by element.
 
     Returns:
-      The arguments that a result is still written over.
+      The indices of the arguments that a result is still written over.
     """
     ir = bindings.ir
     operation = functions(module).get(function)
@@ -39,7 +40,7 @@ def keep_safe_reuse(module: Any, function: str = "main", updates: bool = False) 
     dictionaries = []
     for i, dictionary in enumerate(operation.attributes["arg_attrs"]):
         if ATTRIBUTE in dictionary:
-            if _serves_one_place(block.arguments[i], block, ir.IntegerAttr(dictionary[ATTRIBUTE]).value, updates):
+            if _is_read_elementwise(block.arguments[i], block, ir.IntegerAttr(dictionary[ATTRIBUTE]).value, updates):
                 kept.append(i)
             else:
                 others = {entry.name: entry.attr for entry in dictionary if entry.name != ATTRIBUTE}
@@ -50,19 +51,19 @@ def keep_safe_reuse(module: Any, function: str = "main", updates: bool = False) 
     return tuple(kept)
 
 
-def _serves_one_kernel(argument: Any, block: Any, result: int) -> bool:
+def _is_read_by_one_kernel(argument: Any, block: Any, result: int) -> bool:
     """Whether one kernel alone reads an argument, element by element, and writes the result."""
     users = {use.owner.operation for use in argument.uses}
     call = users.pop() if len(users) == 1 else None
-    if call is None or call.block != block or OWN_PLACES not in call.attributes:
+    if call is None or call.block != block or OWN_ELEMENTS not in call.attributes:
         return False
-    own = list(call.attributes[OWN_PLACES])
+    own = list(call.attributes[OWN_ELEMENTS])
     end = list(block.operations)[-1].operation
     return all(use.operand_number in own for use in argument.uses) and end.operands[result] in list(call.results)
 
 
-def _serves_one_place(argument: Any, block: Any, result: int, updates: bool) -> bool:
-    if _serves_one_kernel(argument, block, result):
+def _is_read_elementwise(argument: Any, block: Any, result: int, updates: bool) -> bool:
+    if _is_read_by_one_kernel(argument, block, result):
         return True
     shape = list(argument.type.shape)
     seen = {argument}

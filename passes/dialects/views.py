@@ -26,8 +26,8 @@ def _property(name: str, position: int, count_after: int, variadic: bool, groups
 def define(dialect: str) -> dict[str, type]:
     """Register one `OpView` class for each operation of a dialect whose operands have names, by its short name.
 
-    `*name` takes the operands that the other names leave; two or more of them share these evenly, as the inputs and
-    the initial values of a reduction do.
+    `*name` takes the operands that the other names leave over; several such names share them evenly, as the inputs
+    and the initial values of a reduction do.
     """
     # Registered once a process: MLIR refuses a second class for an op.
     dialect_class = bindings.native.register_dialect(

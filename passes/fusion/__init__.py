@@ -1,4 +1,4 @@
-"""Rewrites that make several ops into one the compiler runs faster."""
+"""Rewrites that combine several ops into one that runs faster."""
 
 from __future__ import annotations
 
@@ -27,16 +27,14 @@ DOT_TRANSPOSES = pattern_pass("dot_transposes", TRANSPOSES, "Fold transposes int
 MERGE_DOTS = Pass(
     "merge_dots",
     lambda module, options: merge_shared_lhs(module),
-    "Make products that share the left operand into one; slower on the CPU.",
+    "Merge products that share the left operand; slower on the CPU.",
 )
 COMPUTE_ONCE = Pass(
     "compute_once",
     lambda module, options: compute_once(module),
-    "Compute a function once that a reduction and a later operation read.",
+    "Compute the operand of a reduction once, if a later operation reads it too.",
 )
 MERGE_REDUCTIONS = Pass(
-    "merge_reductions", lambda module, options: merge_reductions(module), "Make reductions of one array into one."
+    "merge_reductions", lambda module, options: merge_reductions(module), "Merge reductions of one array."
 )
-FUSION = Pass(
-    "fusion", _fusion, "Transposes folded into products, reductions made into one, their operands computed once."
-)
+FUSION = Pass("fusion", _fusion, "Fold transposes into products, merge reductions, and compute their operands once.")

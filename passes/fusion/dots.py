@@ -1,4 +1,4 @@
-"""Products: transposes folded into them, and products that share an operand made into one."""
+"""Products: transposes are folded into them, and products that share an operand are merged."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def transpose_into_dot(op: Any) -> Any:
     """dot(transpose(x), y) -> dot(x, y) with other dimension numbers.
 
     Exact up to the order of a sum over several contracting dimensions, which
-    stays as it was. The free dimensions must keep their order, since the
-    result's follow from it.
+    does not change. The free dimensions must keep their order, which is that
+    of the result's dimensions.
     """
     dims = attrs.dot_dimensions(op)
     sides = [(op.lhs, dims.lhs_batch, dims.lhs_contract), (op.rhs, dims.rhs_batch, dims.rhs_contract)]
@@ -57,7 +57,7 @@ def transpose_of_dot(op: Any) -> Any:
     left = len(shape_of(inner.lhs)) - batch - len(dims.lhs_contract)
     right = len(shape_of(inner.rhs)) - batch - len(dims.rhs_contract)
     exchanged = (*range(batch), *range(batch + left, batch + left + right), *range(batch, batch + left))
-    # With one side empty the exchange is the identity, which would match forever.
+    # If one side has no free dimension, the exchange is the identity, which would match forever.
     if not left or not right or attrs.ints(op, "permutation") != exchanged:
         return None
     return build.dot_general(
@@ -87,7 +87,7 @@ MAX_MERGED_ELEMENTS = 1 << 16
 
 
 def merge_shared_lhs(module: Any) -> int:
-    """x @ W1, x @ W2, ... -> slices of x @ [W1 W2 ...]; returns how many products are gone.
+    """x @ W1, x @ W2, ... -> slices of x @ [W1 W2 ...]; returns by how many the products decrease.
 
     For products of one block that share the left operand and the dimension
     numbers, have one free dimension on the right, and whose right operands are
@@ -95,18 +95,18 @@ def merge_shared_lhs(module: Any) -> int:
     sum; the compiler may add it up in another order.
     """
     merged = 0
-    for block in blocks_inside_out(module.operation):
+    for block in blocks_in_post_order(module.operation):
         merged += _merge_block(block)
     return merged
 
 
-def blocks_inside_out(operation: Any) -> list[Any]:
-    """Every block, inner ones first: a rewrite may erase an op with the blocks inside it."""
+def blocks_in_post_order(operation: Any) -> list[Any]:
+    """Every block in post-order: a rewrite may erase an op with the blocks inside it."""
     found = []
     for region in operation.regions:
         for block in region.blocks:
             for op in block.operations:
-                found += blocks_inside_out(op.operation)
+                found += blocks_in_post_order(op.operation)
             found.append(block)
     return found
 
@@ -161,5 +161,5 @@ def _merge(ops: list[Any], dims: attrs.DotDimensions) -> None:
             part = build.slice_(product, start, limit, loc=op.operation.location)
             op.operation.results[0].replace_all_uses_with(part)
             offset += width
-    for op in ops:  # not before: the insertion point stands at the first
+    for op in ops:  # not before, since the insertion point is at the first one
         op.operation.erase()

@@ -1,22 +1,22 @@
-"""Reductions of one array made into one, and their operands computed once."""
+"""Reductions of one array are merged, and their operands computed once."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from passes import attributes as attrs, bindings, build, operations
-from passes.fusion.dots import blocks_inside_out
+from passes.fusion.dots import blocks_in_post_order
 from passes.match import producer, shape_of, single_op, size_of
 
 
 def merge_reductions(module: Any) -> int:
-    """reduce(x, f), reduce(x, g) over the same dimensions -> one reduce of both; returns how many are gone.
+    """reduce(x, f), reduce(x, g) over the same dimensions -> one reduce of both; returns by how many they decrease.
 
-    The same combinations of the same elements; the compiler may add floats up in
-    another order, as it may for each alone. Reductions that follow one another
-    through a value (the sum of x - max(x)) have different inputs and stay apart.
+    The elements and their combinations stay the same; the compiler may add floats
+    in another order, as it may for each alone. A reduction that depends on another
+    one (the sum of x - max(x)) has a different input, so the two are not merged.
     """
-    return sum(_merge_block(block) for block in blocks_inside_out(module.operation))
+    return sum(_merge_block(block) for block in blocks_in_post_order(module.operation))
 
 
 def _merge_block(block: Any) -> int:
@@ -37,7 +37,7 @@ def _merge_block(block: Any) -> int:
 
 def _merge(ops: list[Any], dimensions: tuple[int, ...]) -> None:
     ir = bindings.ir
-    # Initial values are constants, which can move up; so all can take the place of the first op.
+    # Initial values are constants, which can move up, so the merged op can replace the first one.
     first = ops[0]
     location = ir.Location.fused([op.operation.location for op in ops])
     names = [str(single_op(op.operation.regions[0])) for op in ops]
@@ -50,19 +50,19 @@ def _merge(ops: list[Any], dimensions: tuple[int, ...]) -> None:
         op.operation.erase()
 
 
-# For fewer elements, another kernel costs more than it saves.
+# For fewer elements, a second kernel costs more than it saves.
 _LARGE = 1 << 13
-_NEAR = 24  # how many operations are looked at on either side
+_NEAR = 24  # how many operations are searched in either direction
 
 
 def compute_once(module: Any) -> int:
-    """Put a barrier on f(x) in f(x) / sum(f(x)); returns how many.
+    """Put a barrier on f(x) in f(x) / sum(f(x)); returns the number of barriers.
 
-    The compiler makes one kernel of it, which computes f(x) for the sum and then again. After a barrier
-    f(x) is computed once, and read twice. Measured for a softmax on llvm-cpu: 1.2 times as fast for rows of
-    1024, and 30 times for rows of 1000, which the one kernel takes element by element.
+    Without it, the compiler makes one kernel, which computes f(x) for the sum and then again. With it, f(x) is
+    computed once and read twice. Measured for a softmax on llvm-cpu: 1.2 times as fast for rows of 1024, and 30 times
+    for rows of 1000, which the single kernel computes element by element.
     """
-    return sum(_compute_once_in(block) for block in blocks_inside_out(module.operation))
+    return sum(_compute_once_in(block) for block in blocks_in_post_order(module.operation))
 
 
 def _compute_once_in(block: Any) -> int:
@@ -80,7 +80,7 @@ def _compute_once_in(block: Any) -> int:
 
 
 def _takes_a_function(value: Any) -> bool:
-    """Whether computing each element calls for more than arithmetic."""
+    """Whether each element takes a costly function, such as an exponential."""
     near = [value]
     for value in near:
         op = producer(value)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from passes import bindings
-from passes.analysis.host_numbers import has_control
+from passes.analysis.host_scalars import has_control
 from passes.analysis.in_place import keep_safe_reuse
 from passes.kernels import convolutions, loops, products, selection, straight
 from passes.kernels.dispatch import Kernels

@@ -19,7 +19,7 @@ from passes.kernels.linear import Linear
 from passes.kernels.nests import Write
 from passes.kernels.scalars import limits
 from passes.kernels.values import Buffer, Value, View
-from passes.match import before_barriers, outside, producer, splat_of
+from passes.match import before_barriers, captured_values, producer, splat_of
 
 # Loop-invariant values that cost more are computed once, before the loop.
 _INVARIANT = 3
@@ -87,7 +87,7 @@ def _state(k: Lowering, op: Any, initial: list[Value], arrays: list[int], fixed:
         if view is not None and k.is_writable(initial[i]) and view.buffer not in claimed and _is_dense(initial[i]):
             views[i] = view
             claimed.add(view.buffer)
-    captured = set(outside(op))
+    captured = set(captured_values(op))
     for i in list(views):
         k.protect(views[i], initial[i].shape, captured)
     buffers = [view.buffer for view in views.values()]

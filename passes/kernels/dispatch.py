@@ -14,7 +14,7 @@ from typing import Any
 
 from passes import bindings, build
 from passes.analysis.aliases import BYTES
-from passes.analysis.in_place import OWN_PLACES
+from passes.analysis.in_place import OWN_ELEMENTS
 from passes.kernels import rare
 from passes.kernels.elements import Element
 from passes.kernels.plan import Plan
@@ -117,7 +117,7 @@ class Kernels:
         return found
 
     def dispatch(
-        self, kernel: Kernel, operands: Sequence[Any], results: Sequence[Any], own_places: Sequence[int] = ()
+        self, kernel: Kernel, operands: Sequence[Any], results: Sequence[Any], own_elements: Sequence[int] = ()
     ) -> list[Any]:
         """Call a kernel at the current insertion point and location.
 
@@ -126,7 +126,7 @@ class Kernels:
             the operands and results, not other sizes.
           operands: tensors.
           results: tensor types.
-          own_places: the operands of which an element is read only before, and
+          own_elements: the operands of which an element is read only before, and
             for nothing but, the same element of the results.
 
         Returns:
@@ -138,8 +138,8 @@ class Kernels:
             "entry_points": ir.ArrayAttr.get([ir.SymbolRefAttr.get([symbol, symbol])]),
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, len(operands), 0, 0]),
         }
-        if own_places:
-            attributes[OWN_PLACES] = ir.DenseI64ArrayAttr.get(list(own_places))
+        if own_elements:
+            attributes[OWN_ELEMENTS] = ir.DenseI64ArrayAttr.get(list(own_elements))
         made = ir.Operation.create(
             "flow.dispatch",
             [_stored_type(type_) for type_ in results],

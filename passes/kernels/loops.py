@@ -16,7 +16,7 @@ from passes.kernels.nests import Write
 from passes.kernels.processor import Processor
 from passes.kernels.values import Buffer, Value, row_major
 from passes.kernels.writer import Buffer as Binding
-from passes.match import functions, outside, splat_of
+from passes.match import captured_values, functions, splat_of
 from passes.operations import CONTROL
 from passes.types import tensor_type
 
@@ -107,7 +107,7 @@ def _loop(kernels: Kernels, processor: Processor, op: Any) -> bool:
     used = [result for result in op.results if any(True for _ in result.uses)]
     try:
         with k.writer.at(op.location):
-            for value in dict.fromkeys((*op.operands, *outside(op))):
+            for value in dict.fromkeys((*op.operands, *captured_values(op))):
                 if splat_of(value) is not None and value.owner.name == "stablehlo.constant":
                     k.lower(value.owner.operation)
                 else:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from passes import bindings
-from passes.match import constant_of, dtype_of, outside, splat_of
+from passes.match import captured_values, constant_of, dtype_of, splat_of
 
 
 def of(op: Any, numbers: dict[Any, int], bodies: Bodies | None = None) -> Any:
@@ -81,7 +81,7 @@ class Bodies:
         for other, body in known:
             if _are_equal(op, other):
                 return body
-        captured = outside(op)
+        captured = captured_values(op)
         known.append((op, made := Body(tuple(captured), self._kind(op, captured))))
         return made
 

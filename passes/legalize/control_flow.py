@@ -18,16 +18,16 @@ from passes.analysis.aliases import is_view, memory, shared_by, written
 from passes.legalize.memory import force_copy, is_forced_copy
 from passes.match import (
     block_of,
+    captured_values,
     constant_of,
     functions,
     is_inside,
     is_static,
     operations_in,
-    outside,
     size_of,
     splat_of,
 )
-from passes.operations import CHOICES, CONTROL, IN_PLACE
+from passes.operations import CONDITIONALS, CONTROL, IN_PLACE
 
 _CONTROL = (*CONTROL, "func.call")
 
@@ -55,7 +55,7 @@ def resolve_hazards(module: Any, freed: bool = False) -> dict[str, int]:
         for op in flow:
             if op.name == "stablehlo.while":
                 _own_results(op.regions[1].blocks[0], False, numbers, hits)
-            elif op.name in CHOICES:
+            elif op.name in CONDITIONALS:
                 for region in op.regions:
                     _own_results(region.blocks[0], freed, numbers, hits)
         if not flow or not updates:
@@ -134,7 +134,7 @@ def _copy_for_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int
     updates = [u for u in updates if u.name in IN_PLACE]
     if not updates:
         return
-    for value in dict.fromkeys((*op.operands, *outside(op))):
+    for value in dict.fromkeys((*op.operands, *captured_values(op))):
         if not is_static(value):
             continue
         read = memory(value)
@@ -160,7 +160,7 @@ def _copy_state(loop: Any, numbers: Iterator[int], hits: dict[str, int]) -> None
     """
     updated = _written_by_loop(loop)
     around = _loop_around(loop)
-    captured = outside(loop)
+    captured = captured_values(loop)
     for i, value in updated:
         own = memory(value, within=around)
         others = captured + [v for j, v in enumerate(loop.operands) if j != i]
@@ -235,7 +235,7 @@ def _is_after(user: Any, op: Any) -> bool:
 def _in_another_branch(user: Any, op: Any) -> bool:
     """Whether only one of the two ever runs."""
     for outer in _path(op):
-        if outer.name in CHOICES and outer != op and is_inside(user.block, outer):
+        if outer.name in CONDITIONALS and outer != op and is_inside(user.block, outer):
             return not any(_is_in_region(user, region) and _is_in_region(op, region) for region in outer.regions)
     return False
 

@@ -1,5 +1,5 @@
-"""What each StableHLO op means, in NumPy: constant folding, and the oracle of the pass tests.
+"""The meaning of each StableHLO op in NumPy, for constant folding and as the reference of the pass tests.
 
-Nothing is imported here: `passes.operations` takes its functions from these modules, and
+This module imports nothing: `passes.operations` refers to functions of the modules here, and
 the interpreter reads that table.
 """

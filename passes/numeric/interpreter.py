@@ -1,4 +1,4 @@
-"""Runs StableHLO programs in NumPy, op by op."""
+"""An interpreter of StableHLO programs in NumPy, op by op."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from passes.patterns import location_text
 
 Array = np.ndarray
 Environment = dict[Any, Array]
+_LOWER_FIRST = "rewrite it into operations that the interpreter implements"
 
 
 def interpret(module: Any, *arrays: Any, function: str = "main") -> list[Array]:
@@ -28,7 +29,7 @@ def interpret(module: Any, *arrays: Any, function: str = "main") -> list[Array]:
       One array for each result.
 
     Raises:
-      InterpretError: an op is not known, or the arguments do not fit.
+      InterpretError: an op is not implemented, or the arguments do not fit.
 
     >>> text = '''func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
     ...   %0 = stablehlo.add %x, %x : tensor<3xf32>
@@ -41,13 +42,14 @@ def interpret(module: Any, *arrays: Any, function: str = "main") -> list[Array]:
         module = bindings.ir.Module.parse(module, bindings.new_context())
     functions = match.functions(module)
     if function not in functions:
-        raise InterpretError(message(f"no function named {function}", values=[("functions", ", ".join(functions))]))
+        known = [("functions", ", ".join(functions))]
+        raise InterpretError(message(f"no function named {function}", values=known, fix="name one of them"))
     with np.errstate(all="ignore"):
         return _Interpreter(functions).call(function, [np.asarray(a) for a in arrays])
 
 
 def evaluate(op: Any, operands: Sequence[Array]) -> list[Array]:
-    """The results of one op, given its operands' values; regions may use nothing outside."""
+    """The results of one op, given its operands' values; its regions may not capture values."""
     with np.errstate(all="ignore"):
         return _Interpreter({}).evaluate(op, list(operands), {})
 
@@ -59,7 +61,10 @@ class _Interpreter:
     def call(self, name: str, arrays: list[Array]) -> list[Array]:
         block = self.functions[name].regions[0].blocks[0]
         if len(arrays) != len(block.arguments):
-            raise InterpretError(message(f"@{name} takes {len(block.arguments)} arguments and was given {len(arrays)}"))
+            count = len(block.arguments)
+            raise InterpretError(
+                message(f"@{name} takes {count} arguments and was given {len(arrays)}", fix=f"pass {count} arrays")
+            )
         for i, (argument, array) in enumerate(zip(block.arguments, arrays)):
             shape = tuple(argument.type.shape)
             fits = len(shape) == array.ndim and all(n < 0 or n == m for n, m in zip(shape, array.shape))
@@ -111,7 +116,7 @@ class _Interpreter:
         if name.startswith("chlo.broadcast_"):
             return self._chlo_broadcast(name, op, operands)
         raise InterpretError(
-            message(f"the oracle does not know {name}", where=location_text(op), fix="lower it to StableHLO first")
+            message(f"the NumPy interpreter does not implement {name}", where=location_text(op), fix=_LOWER_FIRST)
         )
 
     def _chlo_broadcast(self, name: str, op: Any, operands: list[Array]) -> Array:
@@ -123,12 +128,14 @@ class _Interpreter:
             meaning = operations.of(full).numpy
             if meaning is not None:
                 return meaning(*pair)
-        raise InterpretError(message(f"the oracle does not know {name}", where=location_text(op)))
+        raise InterpretError(
+            message(f"the NumPy interpreter does not implement {name}", where=location_text(op), fix=_LOWER_FIRST)
+        )
 
     def region(self, op: Any, index: int, env: Environment) -> Callable[[list[Array]], list[Array]]:
         """A region as a function of arrays.
 
-        A body that is elementwise on scalars runs on whole arrays at once.
+        The body of a reduction, which is written for scalars, may be called with whole arrays.
         """
         block = op.operation.regions[index].blocks[0]
         return lambda arguments: self.block(block, arguments, env)
@@ -137,7 +144,7 @@ class _Interpreter:
 def _as_result(value: Any, result: Any) -> Array:
     array = np.asarray(value)
     shape = tuple(result.type.shape) if isinstance(result.type, bindings.ir.RankedTensorType) else array.shape
-    # Inside the body of a reduction the ops are scalar in the text and run on arrays.
+    # In the body of a reduction, ops have scalar types but run on arrays.
     if array.shape != shape and shape != () and all(n >= 0 for n in shape):
         raise InterpretError(f"{result}: computed shape {array.shape}")
     dtype = match.dtype_of(result)
@@ -153,7 +160,7 @@ def _clamp(op: Any, low: Array, x: Array, high: Array) -> Array:
     return elementwise.minimum(elementwise.maximum(x, low), high)
 
 
-# Operations whose meaning depends on attributes; `passes.operations` has that of all others.
+# Operations whose results depend on attributes; `passes.operations` has the functions of all others.
 SIMPLE: dict[str, Callable[..., Any]] = {
     "stablehlo.constant": lambda op: match.constant_of(op.operation.results[0]),
     "stablehlo.iota": shapes.iota,

@@ -15,15 +15,15 @@ Array = np.ndarray
 Combine = Callable[[list[Array]], list[Array]]
 
 
-def _accumulator(dtype: np.dtype[Any], result: np.dtype[Any]) -> np.dtype[Any]:
-    """Narrow floats accumulate in float32, everything else in the type of the result."""
+def _accumulator(result: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype in which products are added up: float32 for narrow floats, else that of the result."""
     return np.dtype(np.float32) if elementwise.is_narrow(result) else result
 
 
 def dot_general(op: Any, x: Array, y: Array) -> Array:
     dims = attrs.dot_dimensions(op)
     dtype = result_dtype(op)
-    work = _accumulator(x.dtype, dtype)
+    work = _accumulator(dtype)
     lhs_free = [d for d in range(x.ndim) if d not in dims.lhs_batch and d not in dims.lhs_contract]
     rhs_free = [d for d in range(y.ndim) if d not in dims.rhs_batch and d not in dims.rhs_contract]
     batch = [x.shape[d] for d in dims.lhs_batch]
@@ -48,26 +48,26 @@ def convolution(op: Any, x: Array, kernel: Array) -> Array:
     flips = attrs.ints(op, "window_reversal", (0,) * rank)
     groups, batch_groups = attrs.integer(op, "feature_group_count"), attrs.integer(op, "batch_group_count")
     dtype = result_dtype(op)
-    work = _accumulator(x.dtype, dtype)
+    work = _accumulator(dtype)
     x = x.transpose([d.lhs_batch, d.lhs_feature, *d.lhs_spatial]).astype(work)
     kernel = kernel.transpose([d.rhs_output, d.rhs_input, *d.rhs_spatial]).astype(work)
     kernel = np.flip(kernel, tuple(2 + i for i, flip in enumerate(flips) if flip))
     low = [0, 0, *(p[0] for p in padding)]
     high = [0, 0, *(p[1] for p in padding)]
     x = pad_array(x, 0, low, high, [0, 0, *(k - 1 for k in lhs_dilation)])
-    if batch_groups > 1:  # every group of batches meets its own group of output features
+    if batch_groups > 1:  # each group of batches has its own group of output features
         x = np.concatenate(np.split(x, batch_groups, axis=0), axis=1)
         groups = batch_groups
     out_spatial = [result_shape(op)[i] for i in d.out_spatial]
     batch, features, outputs = x.shape[0], x.shape[1] // groups, kernel.shape[0] // groups
     result = np.zeros([batch, groups, outputs, *out_spatial], work)
-    for place in np.ndindex(*kernel.shape[2:]):
+    for offset in np.ndindex(*kernel.shape[2:]):
         window = tuple(
             slice(k * dilation, k * dilation + max(0, (n - 1) * stride + 1), stride)
-            for k, dilation, stride, n in zip(place, rhs_dilation, strides, out_spatial)
+            for k, dilation, stride, n in zip(offset, rhs_dilation, strides, out_spatial)
         )
         part = x[(slice(None), slice(None)) + window].reshape([batch, groups, features, *out_spatial])
-        weights = kernel[(slice(None), slice(None)) + place].reshape([groups, outputs, features])
+        weights = kernel[(slice(None), slice(None)) + offset].reshape([groups, outputs, features])
         result = result + np.einsum("bgf...,gof->bgo...", part, weights)
     result = result.reshape([batch, groups * outputs, *out_spatial])
     axes = [0] * (rank + 2)
@@ -116,7 +116,7 @@ def reduce(op: Any, operands: list[Array], combine: Combine) -> tuple[Array, ...
 
 
 def reduce_window(op: Any, operands: list[Array], combine: Combine) -> tuple[Array, ...]:
-    """Reduction over sliding windows, one window position at a time."""
+    """Reduction over sliding windows, one offset within the windows at a time."""
     count = len(operands) // 2
     inputs, initial = operands[:count], operands[count:]
     rank = inputs[0].ndim
@@ -130,31 +130,31 @@ def reduce_window(op: Any, operands: list[Array], combine: Combine) -> tuple[Arr
     padded = [pad_array(x, v, low, high, [k - 1 for k in base]) for x, v in zip(inputs, initial)]
     shape = result_shape(op)
     state = [np.broadcast_to(v, shape) for v in initial]
-    for place in np.ndindex(*window):
+    for offset in np.ndindex(*window):
         where = tuple(
-            slice(k * d, k * d + max(0, (n - 1) * s + 1), s) for k, d, s, n in zip(place, dilation, strides, shape)
+            slice(k * d, k * d + max(0, (n - 1) * s + 1), s) for k, d, s, n in zip(offset, dilation, strides, shape)
         )
         state = combine(state + [x[where] for x in padded])
     return tuple(state)
 
 
 def select_and_scatter(op: Any, x: Array, source: Array, initial: Array, prefer: Combine, combine: Combine) -> Array:
-    """For each window, add the source's element at the element that `prefer` selects."""
+    """For each window, combine the source's element with the element that `prefer` selects."""
     rank = x.ndim
     window = attrs.ints(op, "window_dimensions", (1,) * rank)
     strides = attrs.ints(op, "window_strides", (1,) * rank)
     padding = attrs.pairs(op, "padding", rank)
     result = np.full(x.shape, initial, x.dtype)
-    for place in np.ndindex(*source.shape):
+    for position in np.ndindex(*source.shape):
         best: tuple[int, ...] | None = None
         for offset in np.ndindex(*window):
-            at = tuple(p * s + o - pad[0] for p, s, o, pad in zip(place, strides, offset, padding))
+            at = tuple(p * s + o - pad[0] for p, s, o, pad in zip(position, strides, offset, padding))
             if not all(0 <= i < n for i, n in zip(at, x.shape)):
                 continue
             if best is None or not bool(prefer([x[best], x[at]])[0]):
                 best = at
         if best is not None:
-            result[best] = combine([result[best], source[place]])[0]
+            result[best] = combine([result[best], source[position]])[0]
     return result
 
 

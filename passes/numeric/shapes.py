@@ -1,4 +1,4 @@
-"""Ops that move or repeat elements, and take or put parts of arrays."""
+"""Ops that move or repeat elements, and read or write parts of arrays."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def dynamic_update_slice(op: Any, x: Array, update: Array, *starts: Array) -> Ar
 
 def bitcast_convert(op: Any, x: Array) -> Array:
     dtype = result_dtype(op)
-    # In the body of a map the op's type is of one element and the operand is the whole array.
+    # In the body of a map the op has a scalar type, and the operand is the whole array.
     shape = x.shape if dtype.itemsize == x.dtype.itemsize else result_shape(op)
     return np.ascontiguousarray(x).reshape(-1).view(dtype).reshape(shape)
 
 
 def gather(op: Any, x: Array, indices: Array) -> Array:
-    """Gather; start indices are clamped so that each slice lies inside."""
+    """Gather; start indices are clamped so that each slice lies within the operand."""
     fields = attrs.dimension_numbers(op, "dimension_numbers")
     offset, collapsed = fields.get("offset_dims", ()), fields.get("collapsed_slice_dims", ())
     batching = fields.get("operand_batching_dims", ())
@@ -96,15 +96,15 @@ def gather(op: Any, x: Array, indices: Array) -> Array:
     result = np.empty(shape, x.dtype)
     batch_dims = [d for d in range(len(shape)) if d not in offset]
     kept = [d for d in range(x.ndim) if d not in collapsed and d not in batching]
-    for place in np.ndindex(*vectors.shape[:-1]):
+    for position in np.ndindex(*vectors.shape[:-1]):
         start = [0] * x.ndim
         for component, dim in enumerate(start_map):
-            start[dim] = max(0, min(int(vectors[place][component]), x.shape[dim] - sizes[dim]))
+            start[dim] = max(0, min(int(vectors[position][component]), x.shape[dim] - sizes[dim]))
         for dim, index_dim in zip(batching, index_batching):
-            start[dim] = place[index_dims.index(index_dim)]
+            start[dim] = position[index_dims.index(index_dim)]
         block = x[tuple(slice(s, s + k) for s, k in zip(start, sizes))].reshape([sizes[d] for d in kept])
         target: list[Any] = [slice(None)] * len(shape)
-        for dim, i in zip(batch_dims, place):
+        for dim, i in zip(batch_dims, position):
             target[dim] = i
         result[tuple(target)] = block
     return result
@@ -113,7 +113,7 @@ def gather(op: Any, x: Array, indices: Array) -> Array:
 def scatter(op: Any, operands: list[Array], apply: Callable[..., list[Array]]) -> tuple[Array, ...]:
     """Scatter in row-major order of the updates.
 
-    Windows that reach out of the array are skipped, as in XLA; the specification skips single elements.
+    Windows that exceed the array's bounds are skipped, as in XLA; the specification skips single elements.
 
     Args:
       apply: runs the update computation on scalars.
@@ -136,8 +136,8 @@ def scatter(op: Any, operands: list[Array], apply: Callable[..., list[Array]]) -
     sizes = [1] * rank
     for dim, d in zip(kept, window):
         sizes[dim] = updates[0].shape[d]
-    for place in np.ndindex(*updates[0].shape):
-        where = tuple(place[d] for d in scatter_dims)
+    for position in np.ndindex(*updates[0].shape):
+        where = tuple(position[d] for d in scatter_dims)
         target = [0] * rank
         for component, dim in enumerate(to_operand):
             target[dim] += int(vectors[where][component])
@@ -145,31 +145,31 @@ def scatter(op: Any, operands: list[Array], apply: Callable[..., list[Array]]) -
             target[dim] += where[index_dims.index(index_dim)]
         if all(0 <= i <= n - size for i, n, size in zip(target, results[0].shape, sizes)):
             for dim, d in zip(kept, window):
-                target[dim] += place[d]
+                target[dim] += position[d]
             at = tuple(target)
-            new = apply([r[at] for r in results] + [u[place] for u in updates])
+            new = apply([r[at] for r in results] + [u[position] for u in updates])
             for r, value in zip(results, new):
                 r[at] = value
     return tuple(results)
 
 
 def sort(op: Any, operands: list[Array], less: Callable[[list[Any]], bool]) -> tuple[Array, ...]:
-    """Sort along a dimension by a comparator; always stable (a merge sort)."""
+    """Sort along a dimension by a comparator, with a merge sort, which is stable."""
     dim = attrs.sort_dimension(op)
     results = [x.copy() for x in operands]
     first = operands[0]
     if first.size == 0:
         return tuple(results)
     outer: list[Any] = [range(n) if d != dim else (slice(None),) for d, n in enumerate(first.shape)]
-    for place in itertools.product(*outer):
-        lines = [x[place] for x in operands]
+    for position in itertools.product(*outer):
+        lines = [x[position] for x in operands]
 
         def before(i: int, j: int, lines: list[Array] = lines) -> bool:
             return less([line[k] for line in lines for k in (i, j)])
 
         order = _merge_sort(list(range(len(lines[0]))), before)
         for result, line in zip(results, lines):
-            result[place] = line[order]
+            result[position] = line[order]
     return tuple(results)
 
 
@@ -191,7 +191,7 @@ def _merge_sort(items: list[int], before: Callable[[int, int], bool]) -> list[in
 
 
 def top_k(op: Any, x: Array) -> tuple[Array, Array]:
-    """The k largest along the last axis and their positions, first come first among equals; NaN is largest."""
+    """The k largest elements along the last axis, and their indices; NaN is largest, and ties go to the first."""
     k = attrs.integer(op, "k")
     keys = x
     if x.dtype.kind in "fV":

@@ -1,7 +1,7 @@
-"""Special functions in float64 by NumPy and the standard library: what they mean, with and without a compiler.
+"""Special functions in float64, computed by NumPy and the standard library.
 
-Accurate to about 1e-14 relative, away from zeros of the functions. `stagec` evaluates its rows with them, and the
-interpreter of StableHLO the operations.
+The relative error is about 1e-14, away from zeros of the functions. `stagec` evaluates its primitives with them, and
+the interpreter of StableHLO its operations.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ erfc = _each(math.erfc)
 
 @_each
 def erf_inv(y: float) -> float:
-    """The inverse of `erf`, by Halley's method from Winitzki's closed form, which is right within 0.005."""
+    """The inverse of `erf`, by Halley's method, starting from Winitzki's closed form, whose error is below 0.005."""
     if math.isnan(y) or abs(y) > 1:
         return math.nan
     if abs(y) == 1:
@@ -160,14 +160,14 @@ def digamma(x: Any) -> Array:
     return np.where(np.isposinf(x), np.inf, np.where(np.isneginf(x), np.nan, total))
 
 
-# Where the asymptotic series of the Bessel functions begins to serve, and how many terms each series has.
+# The bound above which the Bessel functions use the asymptotic series, and the number of terms of each series.
 _FAR, _NEAR_TERMS, _FAR_TERMS = 30.0, 80, 24
 
 
 def bessel_e(order: int, x: Any) -> Array:
     """`exp(-|x|) I(x)` of order 0 or 1, with I the modified Bessel function of the first kind.
 
-    The power series, whose terms are all positive, and beyond 30 the asymptotic one.
+    Uses the power series, whose terms are all positive, up to 30, and the asymptotic series beyond.
     """
     size = np.abs(x)
     small, large = np.minimum(size, _FAR), np.maximum(size, _FAR)

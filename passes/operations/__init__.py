@@ -1,8 +1,9 @@
-"""The table of operations: what is known of each of StableHLO's and CHLO's, once. It loads no compiler.
+"""The table of operations: the properties of each StableHLO and CHLO operation. It loads no compiler.
 
     operations.of("stablehlo.add").commutative
 
-A pass that depends on a property of operations asks their records; what it does for one operation is its own.
+A pass that depends on a property of operations reads it from their records; rules for a single operation stay in the
+pass.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from passes.operations import elementwise, moves, others
 from passes.operations.record import Cost, Memory, Operation, Precision, Regions
 
 __all__ = [
-    "CHOICES",
+    "CONDITIONALS",
     "CONTROL",
     "IN_PLACE",
     "TABLE",
@@ -33,13 +34,13 @@ __all__ = [
 
 TABLE: dict[str, Operation] = {row.name: row for row in (*elementwise.ROWS, *moves.ROWS, *others.ROWS)}
 
-# What is assumed of an operation of another dialect. Calls of kernels read their operands and return new memory.
+# What is assumed of an operation from another dialect. Calls of kernels read their operands and return new memory.
 _UNKNOWN = Operation("", None)
 _CALLS = {"flow.dispatch": Operation("flow.dispatch", None, memory=Memory.NEW)}
 
 
 def of(name: str) -> Operation:
-    """The record of an operation, by its full name; the most cautious one for another dialect's.
+    """The record of an operation, by its full name; the most conservative record for an operation of another dialect.
 
     >>> of("stablehlo.add").commutative, of("stablehlo.subtract").commutative
     (True, False)
@@ -49,19 +50,19 @@ def of(name: str) -> Operation:
 
 
 def where(**facts: Any) -> tuple[str, ...]:
-    """The names of the operations that have these facts, in alphabetical order.
+    """The names of the operations that have these properties, in alphabetical order.
 
-    >>> where(regions=Regions.CHOICE)
+    >>> where(regions=Regions.CONDITIONAL)
     ('stablehlo.case', 'stablehlo.if')
     """
     rows = TABLE.values()
     return tuple(sorted(r.name for r in rows if all(getattr(r, name) == value for name, value in facts.items())))
 
 
-CHOICES = where(regions=Regions.CHOICE)
-# Their regions run on the host, one operation after the other.
+CONDITIONALS = where(regions=Regions.CONDITIONAL)
+# Operations whose regions run on the host, one operation after the other.
 CONTROL = where(is_control=True)
-# The compiler computes their results in the memory of operands.
+# Operations whose results the compiler computes in the memory of operands.
 IN_PLACE = tuple(sorted(row.name for row in TABLE.values() if row.written))
 
 

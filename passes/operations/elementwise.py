@@ -11,12 +11,12 @@ from passes.numeric import elementwise as meaning, special
 from passes.numeric.elementwise import through_float32, through_float64
 from passes.operations.record import Cost, Memory, Operation, Precision
 
-# Integers, and integers and booleans, that the host program of a compiled module has registers for.
+# The integers, and the integers and booleans, for which the host program of a compiled module has registers.
 _INTEGERS, _NUMBERS = ("i32", "i64"), ("i1", "i32", "i64")
 
 
 def _row(name: str, operands: str, numpy: Callable[..., Any] | None, **facts: Any) -> Operation:
-    """An operation whose result is not rounded, unless another precision is given."""
+    """An operation whose result is not rounded, unless `facts` give another precision."""
     return Operation(name, operands, True, numpy, **{"precision": Precision.EXACT, **facts})
 
 
@@ -93,7 +93,7 @@ _BINARY = (
         "stablehlo.or", "lhs rhs", np.bitwise_or, ufunc=np.bitwise_or, signless=True, host=_NUMBERS,
         of_booleans="stablehlo.or", idempotent=True, **_SYMMETRIC,
     ),
-    # It may be the identity, where the exponent is 1.
+    # With an exponent of 1 it is the identity, so it may be folded to its operand.
     _row("stablehlo.power", "lhs rhs", meaning.power, cost=Cost.COSTLY, precision=Precision.OPEN),
     _row("stablehlo.remainder", "lhs rhs", meaning.remainder, cost=Cost.COSTLY),
     _row("stablehlo.shift_left", "lhs rhs", meaning.shift_left, signless=True),
@@ -109,7 +109,7 @@ _BINARY = (
     ),
 )  # fmt: skip
 
-# Their results depend on attributes, or on operands that may be one number for all elements.
+# Operations whose results depend on attributes, or on operands that may be scalars.
 _OTHER = (
     _row("stablehlo.clamp", "min operand max", None, chooses=True),
     _row("stablehlo.compare", "lhs rhs", None, by_parts=True, host=_NUMBERS, **_CHEAP),

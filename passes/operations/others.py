@@ -1,4 +1,4 @@
-"""Reductions, windows, products, control flow, communication, and operations that make values from nothing."""
+"""Reductions, windows, products, control flow, communication, and operations without operands."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ _PRODUCTS = (
 
 _CONTROL = (
     _row("after_all", "*inputs"),
-    _row("case", "index", regions=Regions.CHOICE, **_EFFECTS),
+    _row("case", "index", regions=Regions.CONDITIONAL, **_EFFECTS),
     _row("composite", "*inputs"),
     _row("custom_call", "*inputs", **_EFFECTS),
-    _row("if", "pred", regions=Regions.CHOICE, **_EFFECTS),
+    _row("if", "pred", regions=Regions.CONDITIONAL, **_EFFECTS),
     _row("infeed", "token", **_EFFECTS),
     _row("outfeed", "*inputs", **_EFFECTS),
     _row("recv", "token", **_EFFECTS),
@@ -84,7 +84,7 @@ _COLLECTIVE = (
     _row("reduce_scatter", "operand", **_ELEMENTS),
 )
 
-# With broadcasts of their own, which passes leave to the compiler.
+# Operations that broadcast their operands themselves, which the passes leave to the compiler.
 _BROADCASTING = """add and atan2 compare complex divide maximum minimum multiply next_after or polygamma power remainder
 shift_left shift_right_arithmetic shift_right_logical subtract xor zeta"""
 

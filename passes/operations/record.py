@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Cost(enum.IntEnum):
-    """What computing one element takes."""
+    """What it takes to compute one element."""
 
     FREE = 0
     """No code of its own: elements are only moved, or not even that."""
@@ -23,22 +23,19 @@ class Cost(enum.IntEnum):
 
 
 class Precision(enum.Enum):
-    """How well the result of an operation on floats is defined."""
+    """How exactly the result of an operation on floats is defined."""
 
-    EXACT = "the result is a number of the operands' type: nothing is rounded"
+    EXACT = "the result is representable in the operands' type: nothing is rounded"
     ROUNDED = "the result is rounded once, as IEEE 754 defines it"
     OPEN = "targets differ in the last digits"
 
 
 class Memory(enum.Enum):
-    """What memory a result may be, apart from new memory.
-
-    Of which operands it may be is in `Operation.sources`.
-    """
+    """Which memory a result may occupy, besides new memory; `Operation.sources` names the operands."""
 
     NEW = "new memory, whatever the compiler folds: no operand makes the operation the identity"
     FOLDED = "an operand's memory if the operation turns out to be the identity, such as x + 0"
-    SAME = "the memory of the operand of the same number, byte for byte"
+    SAME = "the memory of the operand with the same index, byte for byte"
     VIEW = "an operand's memory, all of it, with another shape, order of axes or type"
     PART = "a part of an operand's memory"
     UPDATED = "an operand's memory, in which elements have been replaced"
@@ -49,7 +46,7 @@ class Regions(enum.Enum):
 
     NONE = "there are none"
     ELEMENTS = "functions of scalars, applied to elements within one kernel"
-    CHOICE = "branches, one of which runs"
+    CONDITIONAL = "branches, one of which runs"
     LOOP = "the condition and the body of a loop"
 
 
@@ -65,29 +62,29 @@ class Operation:
         operand that is one number), and no other.
       numpy: the result as a function of the operands' arrays; None if it depends on attributes or regions, too.
       ufunc: the NumPy function that combines integers in a reduction.
-      cost: what computing one element takes.
-      precision: how well the result is defined for real numbers.
+      cost: what it takes to compute one element.
+      precision: how exactly the result is defined for real numbers.
       by_parts: whether the parts of a complex result follow from the parts of the operands without a product.
-      commutative: whether the two operands can change places.
+      commutative: whether the two operands can be exchanged.
       associative: whether operands can be grouped in another way; if it rounds, only integers.
       idempotent: whether the result of equal operands is the operand.
       even: whether f(-x) is f(x).
       odd: whether f(-x) is -f(x), for a function that costs more than the negation.
-      inverse: the function that it undoes, up to rounding and where that function has a result.
+      inverse: the function that it inverts, up to rounding, and within that function's domain.
       chooses: whether each element of the result is one of an operand's elements, bit for bit.
       integral: whether results are whole numbers.
       signless: whether the bits of the result are the same for signed and for unsigned integers.
-      of_booleans: the operation that is the same on booleans.
-      host: the element types for which the host program of a compiled module computes it on single numbers.
-      memory: what memory a result may be.
-      sources: the names of the operands whose memory it may be; empty for all of them.
+      of_booleans: the logical operation that it is on booleans.
+      host: the element types for which the host program of a compiled module computes it on scalars.
+      memory: which memory a result may occupy.
+      sources: the names of the operands whose memory it may share; empty for all of them.
       written: the names of the operands in whose memory the compiler computes the results.
-      layout: whether it only splits, merges, adds or exchanges axes: no element is left out or computed.
-      moves: whether it takes elements from other places and computes none.
-      joins: whether an element is one of several operands', depending on its place.
+      layout: whether it only splits, merges, adds or exchanges axes: no element is dropped or computed.
+      moves: whether it takes elements from other indices and computes none.
+      joins: whether each element comes from one of several operands, depending on its index.
       repeats: whether it reads elements of an operand several times.
       regions: what its regions are.
-      effects: whether it may do more than compute its results, so that it keeps its place among others with effects.
+      effects: whether it may do more than compute its results, so that its order among others with effects is kept.
     """
 
     name: str
@@ -132,7 +129,7 @@ class Operation:
     @property
     def is_control(self) -> bool:
         """Whether its regions run on the host, one operation after the other."""
-        return self.regions in (Regions.CHOICE, Regions.LOOP)
+        return self.regions in (Regions.CONDITIONAL, Regions.LOOP)
 
     @property
     def is_view(self) -> bool:
@@ -152,7 +149,7 @@ class Operation:
 
 @functools.cache
 def _groups(operands: str, count: int) -> dict[str, range]:
-    """The positions that belong to each name; variable numbers of operands are the same for all names with a star."""
+    """The positions that belong to each name; all names with a star have equally many operands."""
     words = operands.split()
     stars = sum(word.startswith("*") for word in words)
     each = (count - len(words) + stars) // stars if stars else 0

@@ -16,10 +16,10 @@ from passes import attributes as attrs, build, operations
 from passes.match import (
     FOLDED_ELEMENTS,
     SPLATS,
+    captured_values,
     constant_of,
     dtype_of,
     is_static,
-    outside,
     producer,
     shape_of,
     size_of,
@@ -177,7 +177,7 @@ _WHOLE = ("reduce", "reduce_window", "sort", "scatter", "dot_general", "dynamic_
 def fold_combinations(op: Any) -> Any:
     """A reduction, sort, scatter or product of small constants of integers or booleans -> a constant. Exact."""
     operation = op.operation
-    if any(producer(value, "stablehlo.constant") is None for value in operation.operands) or outside(operation):
+    if any(producer(value, "stablehlo.constant") is None for value in operation.operands) or captured_values(operation):
         return None
     values = [*operation.operands, *operation.results]
     if any(not is_static(v) or size_of(v) > FOLDED_ELEMENTS or dtype_of(v).kind not in "biu" for v in values):

@@ -19,7 +19,7 @@ def _returned(op: Any) -> list[list[Any]]:
     return [yielded(region.blocks[0]) for region in op.operation.regions]
 
 
-@pattern(*operations.CHOICES, of=SPLATS)
+@pattern(*operations.CONDITIONALS, of=SPLATS)
 def known_branch(op: Any) -> Any:
     """case or if with a constant index -> the ops of that branch. Exact."""
     number = splat_of(op.operation.operands[0])
@@ -39,7 +39,7 @@ def single_branch(op: Any) -> Any:
     return inlined_region(op, 0, []) if len(op.operation.regions) == 1 else None
 
 
-@pattern(*operations.CHOICES)
+@pattern(*operations.CONDITIONALS)
 def index_inside_branch(op: Any) -> Any:
     """The index of a choice, read inside a branch -> the constant that selects the branch. Exact.
 
@@ -73,7 +73,7 @@ def _is_in_region(inner: Any, region: Any, operation: Any) -> bool:
     return True
 
 
-@pattern(*operations.CHOICES)
+@pattern(*operations.CONDITIONALS)
 def unused_results(op: Any) -> Any:
     """case or if, some results of which nothing reads -> one that returns the others. Exact."""
     results = list(op.operation.results)
@@ -83,7 +83,7 @@ def unused_results(op: Any) -> Any:
     return or_zeros(op, dict(zip(kept, with_results(op, kept))))
 
 
-@pattern(*operations.CHOICES)
+@pattern(*operations.CONDITIONALS)
 def equal_results(op: Any) -> Any:
     """case or if, two results of which are equal in each branch -> one that returns them once. Exact."""
     columns = list(zip(*_returned(op)))
@@ -95,7 +95,7 @@ def equal_results(op: Any) -> Any:
     return [made[first[column]] for column in columns]
 
 
-@pattern(*operations.CHOICES)
+@pattern(*operations.CONDITIONALS)
 def branches_that_agree(op: Any) -> Any:
     """case or if, all branches of which return the same value from outside -> that value. Exact.
 
@@ -113,7 +113,7 @@ def branches_that_agree(op: Any) -> Any:
     return [agreed[i] if i in agreed else made[i] for i in range(len(columns))]
 
 
-@pattern(*operations.CHOICES)
+@pattern(*operations.CONDITIONALS)
 def op_of_all_branches(op: Any) -> Any:
     """An op that each branch computes from the same values -> the op before the choice. Exact: it runs in any case."""
     blocks = [[o.operation for o in region.blocks[0].operations] for region in op.operation.regions]
@@ -157,7 +157,7 @@ def _numbered(ops: list[Any], names: set[str], numbers: dict[Any, int]) -> dict[
     return found
 
 
-@pattern(*operations.CHOICES)
+@pattern(*operations.CONDITIONALS)
 def choice_of_values(op: Any) -> Any:
     """if or case of two branches without ops -> select. Exact."""
     regions, results = op.operation.regions, list(op.operation.results)

@@ -6,8 +6,8 @@ from typing import Any
 
 from passes import bindings, build
 from passes.analysis.counters import LOOP as _LOOP, final, trip_count
-from passes.match import before_barriers, operations_in, outside, splat_of, uses, yielded
-from passes.operations import CHOICES
+from passes.match import before_barriers, captured_values, operations_in, splat_of, uses, yielded
+from passes.operations import CONDITIONALS
 from passes.patterns import pattern
 from passes.simplify.regions import Congruence, has_effects, inlined_region, without_state
 
@@ -127,12 +127,15 @@ def _needed(loop: Any) -> set[Any]:
         """What decides whether an op runs."""
         while op != loop:
             op = op.parent.operation
-            need(*(yielded(op.regions[0].blocks[0]) if op.name == _LOOP else op.operands if op.name in CHOICES else ()))
+            if op.name == _LOOP:
+                need(*yielded(op.regions[0].blocks[0]))
+            elif op.name in CONDITIONALS:
+                need(*op.operands)
 
     need(*(result for result in loop.results if uses(result)), *yielded(loop.regions[0].blocks[0]))
     for op in inside:
         if has_effects(op):
-            need(*op.operands, *outside(op))
+            need(*op.operands, *captured_values(op))
             reach(op)
     while stack:
         value = stack.pop()
@@ -144,10 +147,10 @@ def _needed(loop: Any) -> set[Any]:
             op, i = owner.operation, value.result_number
             if op.name == _LOOP:
                 need(op.operands[i], yielded(op.regions[1].blocks[0])[i], *yielded(op.regions[0].blocks[0]))
-            elif op.name in CHOICES:
+            elif op.name in CONDITIONALS:
                 need(op.operands[0], *(yielded(region.blocks[0])[i] for region in op.regions))
             else:
-                need(*op.operands, *outside(op))
+                need(*op.operands, *captured_values(op))
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from passes import PassOptions, kernels as own_kernels, pipeline
 from passes.analysis.aliases import mutated_arguments, results_may_share, returned_arguments
-from passes.analysis.host_numbers import has_control
+from passes.analysis.host_scalars import has_control
 from passes.analysis.in_place import keep_safe_reuse
 from passes.kernels.weights import packed_arguments
 from passes.legalize.disable_fusion import disable_fusion

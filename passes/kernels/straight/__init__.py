@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from passes import bindings, build
-from passes.analysis.host_numbers import HostNumbers
+from passes.analysis.host_scalars import HostScalars
 from passes.kernels import cost
 from passes.kernels.dispatch import HOST, Kernel, Kernels
 from passes.kernels.elements import RefusedError
@@ -49,7 +49,7 @@ def form(kernels: Kernels, processor: Processor, whole: bool = False) -> dict[st
             kernels.plan.refuse("elements", op.location, "a large product, for which the compiler packs operands")
             return {}
     for function in functions(kernels.module).values():
-        host = HostNumbers(function).found if whole else None
+        host = HostScalars(function).found if whole else None
         for block in _host_blocks(function, whole):
             count += _Block(kernels, processor, block, written, kinds, host).form()
     return {"straight": count} if count else {}
@@ -149,7 +149,7 @@ class _Block:
         with ir.InsertionPoint(reading.end), location:
             types = [self._type(reading, known, buffer) for known, buffer in outputs]
             types += [build.tensor_type((b.numbers,), ir.Type.parse(b.element.stored)) for b in written.spilled]
-            results = self.kernels.dispatch(written.kernel, inputs, types, written.own_places)
+            results = self.kernels.dispatch(written.kernel, inputs, types, written.own_elements)
         for (known, _), result in zip(outputs, results):
             self.made[known] = result
         self.kernels.plan.accept(_name(group), location, written.lines, written.scratch)
@@ -200,7 +200,7 @@ class _Block:
             Kernel.written(_name(group), writing.k.writer, inputs, bindings_, (made.groups,)),
             tuple((places[known], buffer) for known, buffer in made.outputs),
             tuple(made.spilled),
-            tuple(writing.own_places),
+            tuple(writing.own_elements),
             len(writing.k.writer.lines),
             sum(buffer.bytes for buffer in writing.scratch),
         )

@@ -64,7 +64,7 @@ class Written(NamedTuple):
       kernel: its code; its operands are the values from outside of the group.
       outputs: which of the memory of the group's nodes it writes, one after the other, and what stands for it.
       spilled: memory that it needs in addition.
-      own_places: the operands of which it reads an element before it writes it.
+      own_elements: the operands of which it reads an element before it writes it.
       lines: how long it is.
       scratch: bytes that it has for itself.
     """
@@ -72,7 +72,7 @@ class Written(NamedTuple):
     kernel: Kernel
     outputs: tuple[tuple[int, Buffer], ...]
     spilled: tuple[Buffer, ...]
-    own_places: tuple[int, ...]
+    own_elements: tuple[int, ...]
     lines: int
     scratch: int
 

@@ -15,7 +15,7 @@ from passes.kernels.record import Recorder
 from passes.kernels.regions import region
 from passes.kernels.structure import Bodies
 from passes.kernels.values import Buffer, Index, Item, Value
-from passes.match import outside
+from passes.match import captured_values
 
 # Operations that may be a part of a kernel in addition to those that are elementwise and to `reduce`.
 MOVES = frozenset(views.RULES)
@@ -86,7 +86,7 @@ def operands_of(op: Any, bodies: Bodies | None = None) -> list[Any]:
     """
     if not len(op.regions):
         return list(dict.fromkeys(op.operands))
-    captured = bodies.of(op).captured if bodies is not None and op.name not in HOST else outside(op)
+    captured = bodies.of(op).captured if bodies is not None and op.name not in HOST else captured_values(op)
     return list(dict.fromkeys((*op.operands, *captured)))
 
 

@@ -57,7 +57,7 @@ class Prepared:
         self.outputs: list[tuple[Buffer, Buffer]] = []
         self.spilled: list[Buffer] = []
         self.scratch: list[Buffer] = []
-        self.own_places: list[int] = []
+        self.own_elements: list[int] = []
 
     # The operations of the group, as lazy values.
 
@@ -143,7 +143,7 @@ class Prepared:
             if size > 1:
                 # Another workgroup may have written the element by the time that this one begins.
                 moved |= k.read_first
-            self.own_places = [i for i, (_, b) in enumerate(k.operands) if b not in moved and b.size == size]
+            self.own_elements = [i for i, (_, b) in enumerate(k.operands) if b not in moved and b.size == size]
         kept = set(group.kept or ())
         for axis in range(len(group.sizes) - 1):
             here, there = (self.symbols[a].terms[0][0] for a in (axis, axis + 1))

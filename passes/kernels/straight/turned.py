@@ -45,7 +45,7 @@ class Turned(Shares):
         """Write the kernel: a workgroup has some strips of squares; returns how many there are."""
         code, sizes = self.code, self.sizes
         # What is left over is done in squares that end with the array: elements are computed twice.
-        self.own_places = []
+        self.own_elements = []
         outer = [a for a in sizes if a not in (lane, axis)]
         # Squares side by side come from the same pages of memory.
         strip = _SIDE * width

@@ -10,10 +10,10 @@ import numpy as np
 
 from passes import attributes as attrs, bindings, operations
 from passes.analysis.aliases import has_same_bytes
-from passes.analysis.host_numbers import HostNumbers, is_number
-from passes.analysis.in_place import ATTRIBUTE as OUTPUT, DONATED, OWN_PLACES
+from passes.analysis.host_scalars import HostScalars, is_host_scalar
+from passes.analysis.in_place import ATTRIBUTE as OUTPUT, DONATED, OWN_ELEMENTS
 from passes.match import HOST_MODULE, constant_of, functions, splat_of
-from passes.operations import CHOICES, Memory
+from passes.operations import CONDITIONALS, Memory
 from passes.types import spelled
 from stagec.compiler.direct.program import (
     Call,
@@ -64,7 +64,7 @@ def is_direct(module: Any) -> bool:
 
 class _Reader:
     def __init__(self, function: Any) -> None:
-        self.host = HostNumbers(function)
+        self.host = HostScalars(function)
         self.memory: dict[Any, int] = {}
         self.numbers: dict[Any, int] = {}
         self.constants: dict[int, Constant] = {}
@@ -144,7 +144,7 @@ class _Reader:
             type_ = spelled(value.type.element_type)
             if value in self.late:
                 steps.append(Number(n, "constant", (), type_, type_, int(self.uniform[self.late[value]])))
-            elif is_number(value):
+            elif is_host_scalar(value):
                 steps.append(Read(n, self._memory(value), type_))
             else:
                 raise NotDirectError(f"a choice by {type_}")
@@ -172,7 +172,7 @@ class _Reader:
             self._note_uniform(op)
         elif name == "stablehlo.while":
             self._loop(op, steps)
-        elif name in CHOICES:
+        elif name in CONDITIONALS:
             self._choice(op, steps)
         elif operations.of(name).memory is not Memory.SAME and _is_hosts(op, self.host.found):
             self._compute(op, steps)
@@ -205,7 +205,7 @@ class _Reader:
         read = tuple(self._memory(v) for v in op.operands)
         written = tuple(self._new(v) for v in op.results)
         sizes = tuple(Tensor.of(v.type).bytes for v in (*op.operands, *op.results))
-        own = tuple(op.attributes[OWN_PLACES]) if OWN_PLACES in op.attributes else ()
+        own = tuple(op.attributes[OWN_ELEMENTS]) if OWN_ELEMENTS in op.attributes else ()
         return Call(entry.value[0], read, written, sizes, own)
 
     def _call_host(self, op: Any, steps: list[Step]) -> HostCall:
@@ -289,7 +289,7 @@ class _Reader:
                         states = zip(inner.regions[1].blocks[0].arguments, inner.operands)
                         values += [first for argument, first in states if argument in self.host.found]
                     if inner.name == "stablehlo.return":
-                        values += [v for v in inner.operands if is_number(v)]
+                        values += [v for v in inner.operands if is_host_scalar(v)]
                     for value in values:
                         known = value in self.memory and value not in self.host.found
                         if known and value not in self.numbers and self.host.depth.get(value, 0) <= depth:

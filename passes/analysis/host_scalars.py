@@ -1,8 +1,8 @@
-"""The integers that a host program can count with: those that follow from constants and from one another.
+"""The integers and booleans that a host program computes: those that follow from constants and from one another.
 
-Where loops stay outside of kernels, the host decides how often they run. What it counts with never depends on what a
-kernel computes in the same round, so it need not wait for kernels. A number that a kernel computes before a loop is
-read once, before the loop begins.
+Where loops stay outside kernels, the host decides how often they run. Its scalars never depend on what a kernel
+computes in the same iteration, so the host need not wait for kernels. It reads a number that a kernel computes before a
+loop once, before the loop begins.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from passes import operations
 from passes.match import host_operations
-from passes.operations import CHOICES, CONTROL
+from passes.operations import CONDITIONALS, CONTROL
 from passes.types import spelled
 
 # Integers and booleans of these types are registers of the host.
@@ -19,34 +19,34 @@ TYPES = ("i1", "i32", "i64")
 _LOOP = "stablehlo.while"
 
 
-def is_number(value: Any) -> bool:
-    """Whether a value is one integer or boolean of a type that the host has."""
+def is_host_scalar(value: Any) -> bool:
+    """Whether a value is a scalar of a type that the host has registers for."""
     return not value.type.shape and spelled(value.type.element_type) in TYPES
 
 
-class HostNumbers:
-    """The numbers of a function that its host program has in registers.
+class HostScalars:
+    """The scalars of a function that its host program holds in registers.
 
     Attributes:
       found: the values.
-      depth: in how many loops each value is made.
+      depth: the number of loops around the operation that makes each value.
     """
 
     def __init__(self, function: Any) -> None:
         self.depth: dict[Any, int] = {}
-        # The values that each candidate is computed from, and in how many loops that is done.
+        # For each candidate, the values that it is computed from, and the number of loops around that computation.
         self._needs: dict[Any, list[tuple[Any, int]]] = {}
         for block in function.regions[0].blocks:
             for argument in block.arguments:
                 self.depth[argument] = 0
             self._visit(block, 0, True)
-        self.found = {value for value in self._needs if is_number(value)}
+        self.found = {value for value in self._needs if is_host_scalar(value)}
         while lost := [v for v in self.found if not all(self.is_known(*need) for need in self._needs[v])]:
             self.found.difference_update(lost)
 
     def is_known(self, value: Any, depth: int) -> bool:
-        """Whether the host has a number in that many loops, or can read it before the innermost of them begins."""
-        return value in self.found or (is_number(value) and self.depth[value] < depth)
+        """Whether the host has a scalar inside `depth` loops, or can read it before the innermost of them begins."""
+        return value in self.found or (is_host_scalar(value) and self.depth[value] < depth)
 
     def _visit(self, block: Any, depth: int, is_function: bool) -> None:
         for op in (o.operation for o in block.operations):
@@ -56,8 +56,8 @@ class HostNumbers:
                 self._needs[op.results[0]] = []
             elif op.name == _LOOP:
                 self._loop(op, depth)
-            elif op.name in CHOICES:
-                self._choice(op, depth)
+            elif op.name in CONDITIONALS:
+                self._conditional(op, depth)
             elif not is_function and _is_possible(op):
                 self._needs[op.results[0]] = [(value, depth) for value in op.operands]
 
@@ -69,12 +69,12 @@ class HostNumbers:
                 self.depth[argument] = depth + 1
                 self._needs[argument] = [(first, depth + 1), (then, depth + 1)]
         for result, argument in zip(op.results, body.arguments):
-            # No loop is deeper: the state itself has to be known.
+            # At depth 0, the host cannot read the value before a loop: the state itself has to be known.
             self._needs[result] = [(argument, 0)]
         for block in (condition, body):
             self._visit(block, depth + 1, False)
 
-    def _choice(self, op: Any, depth: int) -> None:
+    def _conditional(self, op: Any, depth: int) -> None:
         for region in op.regions:
             self._visit(region.blocks[0], depth, False)
         ends = [list(region.blocks[0].operations)[-1].operation.operands for region in op.regions]
@@ -83,11 +83,11 @@ class HostNumbers:
 
 
 def _is_possible(op: Any) -> bool:
-    """Whether the host has an operation."""
+    """Whether the host can compute an operation."""
     types = operations.of(op.name).host
-    return bool(types) and all(map(is_number, op.operands)) and spelled(op.results[0].type.element_type) in types
+    return bool(types) and all(map(is_host_scalar, op.operands)) and spelled(op.results[0].type.element_type) in types
 
 
 def has_control(module: Any) -> bool:
-    """Whether a module has loops or choices outside of kernels."""
+    """Whether a module has loops or conditionals outside kernels."""
     return bool(host_operations(module, *CONTROL))
