@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
-import subprocess
-import sys
+import multiprocessing
+import os
+import pathlib
+import tempfile
 
 import iree.runtime
 import numpy as np
@@ -17,9 +19,11 @@ from stagec.compiler import build, driver, mlir
 from stagec.compiler.flags import CompileOptions, ladder
 from stagec.compiler.invocation import invocation
 from stagec.compiler.spirv import racing_kernels
-from stagec.workarounds import Program, Script, Symptom
+from stagec.workarounds import Script, Symptom
 
 RIGHT = "right"
+# What the process of a reproduction gets.
+_SECONDS = 100
 
 
 class Refused(Exception):
@@ -101,34 +105,52 @@ def _same(got, wanted):
     return got.dtype == wanted.dtype and np.allclose(got, wanted, rtol=1e-5, equal_nan=wanted.dtype.kind in "fc")
 
 
-def run_script(script, guarded):
-    """A script's process, after it ended."""
-    text = f"GUARDED = {guarded}\n{script.text}"
-    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=100)
+def run_script(text, guarded):
+    """Run a script's text."""
+    exec(compile(text, "script", "exec"), {"__name__": "__main__", "GUARDED": guarded})
+    return RIGHT
 
 
-def run_alone(record_id, guarded):
-    """`outcome` of a record's program in a process of its own, which a crash ends."""
-    which = "compiled_with_workarounds" if guarded else "compiled_alone"
-    text = (
-        "from tests.workarounds import reproduce\nfrom stagec.workarounds import ALL\n"
-        f"(record,) = [r for r in ALL if r.id == {record_id!r}]\n"
-        f"print(reproduce.outcome(record.shown_by, reproduce.{which}))"
-    )
-    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=100)
+def run_alone(function, *arguments):
+    """The exit status of a process that calls a function, what this returned, and what the process printed of errors.
+
+    Where the system can fork, it is forked from one that has imported what all of them need.
+    """
+    context = multiprocessing.get_context("forkserver" if hasattr(os, "fork") else "spawn")
+    if hasattr(os, "fork"):
+        context.set_forkserver_preload(["tests.workarounds.ready"])
+    with tempfile.TemporaryDirectory(prefix="stagec-reproduction-") as folder:
+        process = context.Process(target=_answer, args=(folder, function, *arguments))
+        process.start()
+        process.join(_SECONDS)
+        if process.is_alive():
+            process.kill()
+            raise TimeoutError(f"no answer in {_SECONDS} seconds")
+        answers = [pathlib.Path(folder, name) for name in ("result", "errors")]
+        return process.exitcode, *(answer.read_text("utf-8") if answer.exists() else "" for answer in answers)
+
+
+def _answer(folder, function, *arguments):
+    with open(os.path.join(folder, "errors"), "w", encoding="utf-8") as errors:
+        os.dup2(errors.fileno(), 2)
+    pathlib.Path(folder, "result").write_text(function(*arguments), "utf-8")
 
 
 def symptom(record, guarded=False):
     """What becomes of a record's reproduction: right, wrong, crash, or the message that it ends with."""
     shown_by = record.shown_by
-    if isinstance(shown_by, Program) and record.symptom not in (Symptom.CRASH, Symptom.HANG):
-        return outcome(shown_by, compiled_with_workarounds if guarded else compiled_alone)
-    done = run_script(shown_by, guarded) if isinstance(shown_by, Script) else run_alone(record.id, guarded)
-    if done.returncode == 0:
-        return done.stdout.strip() or RIGHT
+    if isinstance(shown_by, Script):
+        work = run_script, shown_by.text, guarded
+    else:
+        work = outcome, shown_by, compiled_with_workarounds if guarded else compiled_alone
+        if record.symptom not in (Symptom.CRASH, Symptom.HANG):
+            return outcome(*work[1:])
+    status, result, errors = run_alone(*work)
+    if status == 0:
+        return result or RIGHT  # a script may end itself
     # Python ends with 1 after an exception; what ends the process itself does not.
-    last = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else ""
-    is_exception = done.returncode == 1 and "Error" in last
+    last = errors.strip().splitlines()[-1] if errors.strip() else ""
+    is_exception = status == 1 and "Error" in last
     return last if is_exception or "option not found" in last else Symptom.CRASH.value
 
 
