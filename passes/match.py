@@ -303,6 +303,13 @@ def combinations(region: Any) -> list[str] | None:
     return [op.name for op in ops]
 
 
+def is_assignment(region: Any) -> bool:
+    """Whether the body of a scatter, `(old, update) -> ...`, returns the update."""
+    block = region.blocks[0]
+    first = block.operations[0].operation
+    return first.name == "stablehlo.return" and bool(first.operands[0] == block.arguments[1])
+
+
 def same_type(a: Any, b: Any) -> bool:
     """Whether two values have the same shape and element type."""
     return a.type == b.type

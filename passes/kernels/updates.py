@@ -14,6 +14,7 @@ from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import Write, lanes_of, nest
 from passes.kernels.regions import region
 from passes.kernels.values import Index, Item, NotVectorsError, Value, View
+from passes.match import is_assignment
 
 
 def target(k: Lowering, value: Value) -> View:
@@ -114,7 +115,7 @@ def scatter(k: Lowering, op: Any, shape: Sequence[int], whole: View, own: tuple[
     code = k.code
     element = whole.buffer.element
     block = op.regions[0].blocks[0]
-    replaces = _replaces(block)
+    replaces = is_assignment(op.regions[0])
 
     def row(at: Index) -> None:
         starts = [ZERO] * len(shape)
@@ -162,12 +163,6 @@ def scatter(k: Lowering, op: Any, shape: Sequence[int], whole: View, own: tuple[
             nest(code, window, None, 1, 1, write)
 
     nest(code, [update.shape[d] for d in batch], None, 1, 1, row)
-
-
-def _replaces(block: Any) -> bool:
-    """Whether the update is what is written, whatever was there."""
-    first = block.operations[0].operation
-    return first.name == "stablehlo.return" and first.operands[0] == block.arguments[1]
 
 
 def _size(window: Sequence[int], kept: Sequence[int], axis: int) -> int:

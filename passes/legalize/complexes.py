@@ -26,7 +26,7 @@ from passes.legalize.expressions import (
     sqrt,
     where,
 )
-from passes.match import combinations, dtype_of, is_static, shape_of, splat_of
+from passes.match import combinations, dtype_of, is_assignment, is_static, shape_of, splat_of
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
@@ -423,7 +423,7 @@ def scatter_complex_parts(op: Any) -> Any:
         return None
     operand, indices, update = op.operation.operands
     names = combinations(op.operation.regions[0])
-    if names == ["stablehlo.multiply"] or (names is None and not _replaces(op.operation.regions[0])):
+    if names == ["stablehlo.multiply"] or (names is None and not is_assignment(op.operation.regions[0])):
         return None
     half = np.float32 if dtype_of(operand) == np.complex64 else np.float64
     parts = []
@@ -465,12 +465,6 @@ def dot_general_complex(op: Any) -> Any:
     real = build.op("stablehlo.subtract", [product(a, c), product(b, d)])
     imaginary = build.op("stablehlo.add", [product(a, d), product(b, c)])
     return build.op("stablehlo.complex", [real, imaginary], result)
-
-
-def _replaces(region: Any) -> bool:
-    """Whether the update is what is written, whatever was there."""
-    (end,) = list(region.blocks[0].operations)[:1]
-    return end.operation.name == "stablehlo.return" and end.operation.operands[0] == region.blocks[0].arguments[1]
 
 
 PATTERNS = [_law(name, fn) for name, fn in _FUNCTIONS.items()]

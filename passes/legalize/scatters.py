@@ -15,7 +15,7 @@ from passes.legalize import indices as places
 from passes.legalize.identities import identity as identity_of
 from passes.legalize.indices import IN_RANGE
 from passes.legalize.memory import number_along
-from passes.match import dtype_of, is_static, shape_of
+from passes.match import dtype_of, is_assignment, is_static, shape_of
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
@@ -232,8 +232,10 @@ def scatter_pairs(op: Any) -> Any:
         return None
     fields = attrs.dimension_numbers(op, _NUMBERS)
     window = (*fields.get("update_window_dims", ()), len(shape_of(update)))
-    if prod(shape_of(update)[axis] for axis in window[:-1]) != 1 or _puts(op.operation.regions[0]):
+    if prod(shape_of(update)[axis] for axis in window[:-1]) != 1:
         return None
+    if is_assignment(op.operation.regions[0]):
+        return None  # each thread writes the same element
     lists = {**fields, "update_window_dims": window}
     text = ", ".join(f"{k} = {list(v) if isinstance(v, tuple) else v}" for k, v in lists.items())
     operand_pairs, update_pairs = (
@@ -243,12 +245,6 @@ def scatter_pairs(op: Any) -> Any:
     shape = shape_of(operand)
     first = build.slice_(made.results[0], [0] * (len(shape) + 1), [*shape, 1], [1] * (len(shape) + 1))
     return build.reshape(first, shape)
-
-
-def _puts(region: Any) -> bool:
-    """Whether the update is what is written, whatever was there: several threads may do that."""
-    block = region.blocks[0]
-    return block.operations[0].operation.operands[0] == block.arguments[1]
 
 
 PATTERNS: list[Pattern] = [scatter_each_array, scatter_rows]

@@ -12,10 +12,10 @@ from stagec.workarounds import Program
 from tests.workarounds import reproduce
 
 
-def scattered(shape, unique=True, put=False):
+def scattered(shape, unique=True, put=False, summands="%a, %b"):
     whole, part = ("x".join(map(str, (n, *shape))) for n in (9, 4))
     window = ", ".join(str(i + 1) for i in range(len(shape)))
-    body = "" if put else "%c = stablehlo.add %a, %b : tensor<f32> "
+    body = "" if put else f"%c = stablehlo.add {summands} : tensor<f32> "
     return bindings.ir.Module.parse(
         f"""func.func @main(
           %x: tensor<{whole}xf32>, %i: tensor<4x1xi32>, %y: tensor<{part}xf32>
@@ -42,6 +42,10 @@ def test_single_elements_become_pairs(laws, shape):
     assert hits(module, laws) == {"scatter_pairs": 1}
     assert f"update_window_dims = {list(range(1, len(shape) + 2))}" in str(module)
     assert hits(module, laws) == {}
+
+
+def test_a_sum_becomes_a_pair_in_either_order():
+    assert hits(scattered((), summands="%b, %a"), "gpu") == {"scatter_pairs": 1}
 
 
 @pytest.mark.parametrize(
