@@ -1,4 +1,4 @@
-"""What a target cannot do, or does inaccurately, rewritten into what it can."""
+"""Legalization: operations that a target cannot execute, or executes inaccurately, rewritten into others."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from passes.pipeline import Pass, PassOptions
 
 __all__ = ["FORMS", "LEGALIZE", "MEMORY", "PATTERNS_CPU", "PATTERNS_GPU", "PATTERNS_SPIRV"]
 
-# The laws of operations whose form a target does not take. They are applied before simplification, which merges what
-# they write with what surrounds it, and again after it.
+# Laws for operations in a form that a target does not accept. They are applied before simplification, so that it also
+# simplifies what they build, and again after it.
 _COMMON_FORMS: list[Pattern] = [
     *scatters.PATTERNS,
     *indices.PATTERNS,
@@ -76,7 +76,7 @@ def _apply_laws(module: Any, options: PassOptions) -> dict[str, int]:
     found = Arithmetic(doubles=options.doubles, ordered=not for_spirv, branches=False)
     with arithmetic(found):
         hits = apply(module, laws)
-        # The compiler's expansions of the remaining functions hold operations that need these laws in turn.
+        # The compiler's expansions of the remaining functions contain operations that need these laws again.
         bindings.run_passes(module, "func.func(chlo-legalize-to-stablehlo)")
         for name, count in apply(module, laws).items():
             hits[name] = hits.get(name, 0) + count
@@ -86,14 +86,16 @@ def _apply_laws(module: Any, options: PassOptions) -> dict[str, int]:
 
 def _memory(module: Any, options: PassOptions) -> dict[str, int]:
     if options.laws != "cpu":
-        return {}  # the GPUs' laws are applied again to what they leave, copies of memory included
-    # An update of complex numbers becomes a choice, which has laws of its own.
+        return {}  # for GPUs, `legalize` includes these laws, and applies its laws again to the copies
+    # An update of complex numbers may become a select, which has laws of its own.
     return {
         **apply(module, [*complexes.PATTERNS, *complexes.MEMORY, *updates.PATTERNS]),
         **control_flow.resolve_hazards(module),
     }
 
 
-FORMS = Pass("forms", _forms, "Bring operations to the forms that the target takes, before they are simplified.")
-LEGALIZE = Pass("legalize", _legalize, "Rewrite what the target cannot do.")
-MEMORY = Pass("memory", _memory, "Give updates in place memory of their own, where the CPU backend would share it.")
+FORMS = Pass("forms", _forms, "Rewrite operations into forms that the target accepts, before they are simplified.")
+LEGALIZE = Pass("legalize", _legalize, "Rewrite operations that the target cannot execute, or executes inaccurately.")
+MEMORY = Pass(
+    "memory", _memory, "Copy arrays that are updated in place, where the CPU backend would wrongly share their memory."
+)

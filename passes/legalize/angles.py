@@ -1,11 +1,11 @@
 """Angles reduced to the quarter turn around zero, exactly for every finite number.
 
-Up to a bound, multiples of pi/2 are subtracted in pieces. From there on the angle
-is multiplied by the bits of 2/pi that matter at its exponent, in integers (Payne
-and Hanek, "Radian reduction for trigonometric functions", 1983). Both ways are
-computed, and one is chosen; on CPUs the compiler's output is changed such that the
-second way is taken only where a vector holds a large number: `RARE_FROM` is what
-such a choice is known by.
+Below a bound, multiples of pi/2 are subtracted in pieces. From the bound on, the
+angle is multiplied by the bits of 2/pi that matter at its exponent, in integers (Payne
+and Hanek, "Radian reduction for trigonometric functions", 1983). The program computes
+both results and selects one. In CPU kernels, such a select becomes a branch, so that
+the second result is computed only where a vector holds a large number; a comparison
+with `RARE_FROM` marks these selects.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from passes.legalize.expressions import (
 )
 from passes.match import dtype_of, producer
 
-# Numbers from here on are large. No program compares with them by chance.
+# The bounds above which a number is large. No program compares with these exact numbers by chance.
 RARE_FROM = {
     np.dtype(np.float32): float(np.nextafter(np.float32(2.0**25), np.float32(0))),
     np.dtype(np.float64): float(np.nextafter(2.0**24, 0.0)),
 }
-# pi/2 in pieces: three doubles, and 25 bits with the rest.
+# pi/2 in pieces: as three doubles, and as 25 bits with the remainder.
 _HALF_PI = (
     float.fromhex("0x1.921fb54442d18p+0"),
     float.fromhex("0x1.1a62633145c07p-54"),
     float.fromhex("-0x1.f1976b7ed8fbcp-110"),
 )
-# pi/2 in pieces of 29 bits, whose products with integers of 24 bits are exact, and the rest.
+# pi/2 in pieces of 29 bits, whose products with integers of 24 bits are exact, and the remainder.
 _HALF_PI_29 = (
     float.fromhex("0x1.921fb54p+0"),
     float.fromhex("0x1.10b4611p-30"),
@@ -50,14 +50,14 @@ _HALF_PI_29 = (
     float.fromhex("0x1.1701b839a252p-88"),
 )
 _HALF_PI_25 = float.fromhex("0x1.921fb5p+0")
-_HALF_PI_REST = float.fromhex("0x1.110b4611a6263p-26")
+_HALF_PI_REMAINDER = float.fromhex("0x1.110b4611a6263p-26")
 _WORD = (1 << 64) - 1
 
 
 def reduced(x: Tensor, bounded: bool = False) -> tuple[Tensor, Tensor, Tensor]:
     """`x - k * pi/2` as an unevaluated sum, and the integer `k` modulo 4; NaN for infinities and NaN.
 
-    The second part is below 1 ulp of the first one, or below 1/32 of it where that is less than 1e-15.
+    The second term is below 1 ulp of the first one, or below 1/32 of it where that is less than 1e-15.
 
     Args:
       bounded: `x` is known to be below `RARE_FROM`, as every float16 is.
@@ -79,7 +79,7 @@ def nearest(x: Tensor) -> tuple[Tensor, Tensor]:
     """`x` rounded to an integer, as a float and as an integer tensor of the same width.
 
     Adding 1.5 * 2**mantissa-bits leaves the integer in the low bits: cheaper than
-    a conversion, and defined for NaN; but a compiler that reorders sums removes it.
+    a conversion, and defined for NaN. A compiler that reorders sums removes it.
     """
     if not keeps_order():
         n = rint(x)
@@ -91,7 +91,7 @@ def nearest(x: Tensor) -> tuple[Tensor, Tensor]:
 
 def _reduced_double(x: Tensor, bounded: bool) -> tuple[Tensor, Tensor, Tensor]:
     n, k = nearest(x * (2 / math.pi))
-    # The first difference is exact. Where the second one is rounded, it is so large that what follows matters little.
+    # The first difference is exact. Where the second one is rounded, it is so large that the later terms matter little.
     a, a_low = two_sum(x - n * _HALF_PI_29[0], -(n * _HALF_PI_29[1]))
     r, r_low = two_sum(a, -(n * _HALF_PI_29[2]))
     r_low = (a_low + r_low) - n * _HALF_PI_29[3]
@@ -105,17 +105,17 @@ def _reduced_double(x: Tensor, bounded: bool) -> tuple[Tensor, Tensor, Tensor]:
 def _reduced_in_double(x: Tensor, bounded: bool) -> tuple[Tensor, Tensor, Tensor]:
     wide = x.to(np.float64)
     n, k = nearest(wide * (2 / math.pi))
-    rest = (wide - n * _HALF_PI_25) - n * _HALF_PI_REST
+    remainder = (wide - n * _HALF_PI_25) - n * _HALF_PI_REMAINDER
     k = k.to(np.int32)
     if not bounded:
         usual = abs(x) < RARE_FROM[x.dtype]
         phase, quarter = _phase_single(x, RARE_FROM[x.dtype])
         large = _not_infinite(x, (phase << 2).to(np.float64) * (math.pi / 2 * 2.0**-64))
         negative = x.bits() < 0
-        rest = where(usual, rest, where(negative, -large, large))
+        remainder = where(usual, remainder, where(negative, -large, large))
         k = where(usual, k, where(negative, -quarter, quarter))
-    r = rest.to(np.float32)
-    return r, (rest - r.to(np.float64)).to(np.float32), k
+    r = remainder.to(np.float32)
+    return r, (remainder - r.to(np.float64)).to(np.float32), k
 
 
 def _reduced_single(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -160,7 +160,7 @@ def _words(position: int, count: int) -> tuple[int, ...]:
             i += 1
         return total
 
-    # Machin's formula; what rounding loses is far below the last word.
+    # Machin's formula; its rounding errors are far below the last word.
     pi = 4 * (4 * arctan_of_inverse(5) - arctan_of_inverse(239))
     digits = (2 << (guard + bits)) // pi
     return tuple(_signed(digits >> 64 * (count - 1 - i)) for i in range(count))
@@ -173,7 +173,7 @@ def _signed(word: int) -> int:
 
 
 def _window(offset: Tensor, words: Sequence[int], count: int) -> list[Tensor]:
-    """The `count` words that begin `offset` bits into `words`: by halves to whole words, then by single bits."""
+    """The `count` words that begin `offset` bits into `words`: first shifted by whole words, then by single bits."""
     found = [offset.like(word) for word in words]
     last = len(words) - count - 1
     for bit in reversed(range(last.bit_length())):
@@ -195,7 +195,8 @@ def _phase_single(x: Tensor, lowest: float) -> tuple[Tensor, Tensor]:
     bits = x.bits() & 0x7FFFFFFF
     offset = (bits >> 23).to(np.int64) - first
     mantissa = ((bits & 0x7FFFFF) | 0x800000).to(np.int64)
-    # mantissa * 2**(exponent - 150) * 2/pi: two words are enough for 24 bits, two before the point, 62 behind it.
+    # mantissa * 2**(exponent - 150) * 2/pi: two words are enough for 24 bits, with two bits before the binary point and
+    # 62 after it.
     words = _words(first - 150 + 62, (254 - first) // 64 + 3)
     high, low = _window(offset, words, 2)
     phase = mantissa * high + _right(mantissa * _right(low, 32), 32)
@@ -213,8 +214,8 @@ def _upper_product(a: Tensor, b: Tensor) -> Tensor:
 def _large_double(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """`reduced` of a float64 from the bound on.
 
-    |x| = mantissa 2**(exponent - 1075); a product with 192 bits of 2/pi has 126 right ones behind the point, while
-    no float64 is closer than 2**-62 to a multiple of pi/2.
+    |x| = mantissa 2**(exponent - 1075); a product with 192 bits of 2/pi has 126 correct bits after the binary point,
+    while no float64 is closer than 2**-62 to a multiple of pi/2.
     """
     first = math.frexp(RARE_FROM[x.dtype])[1] + 1022
     bits = x.bits() & ((1 << 63) - 1)
@@ -234,7 +235,7 @@ def _large_double(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     above, below = above ^ sign, below ^ sign
 
     def exactly(digits: Tensor, unit: float) -> Tensor:
-        # Less than 2**52 of them, which become a fraction's.
+        # They are below 2**52, so they fit the fraction of a float64.
         return ((digits | x.like(2.0**52).bits()).bitcast(np.float64) - 2.0**52) * unit
 
     head = exactly(_right(above, 11), 2.0**-53)

@@ -1,8 +1,8 @@
 """Functions of a complex number in terms of real ones.
 
-complex128 has no other way to link; complex64 is computed in float64 where there is
-one, which keeps its intermediate squares from overflowing. Inverse functions follow Kahan,
-"Branch cuts for complex elementary functions" (1987), the sign of zero included.
+The compiler's own functions of complex128 do not link. complex64 is computed in float64
+where the target has it, so that intermediate squares do not overflow. Inverse functions follow
+Kahan, "Branch cuts for complex elementary functions" (1987), the sign of zero included.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def hypot(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _times(factor: Tensor, part: Tensor) -> Tensor:
-    """A product in which a zero part wins over an infinite factor, and the signs are multiplied."""
+    """A product that is zero where `part` is, even if `factor` is infinite or NaN; the signs are multiplied."""
     return where(part.equals(0), where(has_sign(factor), -part, part), factor * part)
 
 
@@ -53,12 +53,12 @@ def _is_finite(x: Tensor) -> Tensor:
 
 
 def _is_undirected(x: Tensor, y: Tensor) -> Tensor:
-    """Where the size of a result, by `x`, is infinite, and nothing is known of its angle, by `y`."""
+    """Where a result has infinite size, because `x` is infinite, and no angle, because `y` is not finite."""
     return abs(x).equals(math.inf) & ~_is_finite(y)
 
 
 def exp(x: Tensor, y: Tensor) -> Pair:
-    """The exponential, in two factors so that exp(x) cannot overflow before the product does."""
+    """The exponential. exp(x) is split into two factors, so that it cannot overflow before the product does."""
     half = el.exp(x * 0.5)
     whole = where(x.equals(-math.inf), half.like(0), half)
     y = where(x.equals(-math.inf) & ~_is_finite(y), y.like(0), y)
@@ -104,7 +104,7 @@ def log1p(x: Tensor, y: Tensor) -> Pair:
 
 def square_root(x: Tensor, y: Tensor) -> Pair:
     """The principal square root; its real part is never negative."""
-    # Halve or double the exponent out of the way of overflow and flushing.
+    # Scaled so that intermediate results neither overflow nor are flushed to zero.
     a, b = abs(x), abs(y)
     large = maximum(a, b)
     bits = 104 if x.dtype == np.float64 else 48
@@ -143,7 +143,8 @@ def reciprocal(x: Tensor, y: Tensor) -> Pair:
 def divide(x: Tensor, y: Tensor, p: Tensor, q: Tensor) -> Pair:
     """A quotient by Smith's method ("Algorithm 116: Complex division", 1962), as NumPy computes it.
 
-    The divisor's larger part is divided out, so that no square overflows or vanishes. By zero, each part is divided.
+    The divisor's larger part is divided out, so that no square overflows or underflows. If the divisor is zero, each
+    part is divided by it.
     """
     wide = abs(p) >= abs(q)
     large, small = where(wide, p, q), where(wide, q, p)
@@ -188,7 +189,7 @@ def tanh(x: Tensor, y: Tensor) -> Pair:
     b = t * t + 1
     r = sqrt(s * s + 1)
     d = b * s * s + 1
-    # exp(-2 |x|) is what is left of the imaginary part.
+    # For large |x|, the imaginary part is proportional to exp(-2 |x|).
     tail = 4 * el.sin(y) * el.cos(y) * el.exp(-2 * abs(x))
     tail = where(abs(x).equals(math.inf) & tail.is_nan(), tail.like(0), tail)
     real = where(far, where(tail.is_nan(), tail, copysign(x.like(1), x)), b * r * s / d)
@@ -249,7 +250,7 @@ def atanh(x: Tensor, y: Tensor) -> Pair:
     far = (a > bound) | (abs(y) > bound)
     p, q = where(far, a.like(2), a), where(far, y.like(0), y)
     real = el.log1p(4 * p / ((1 - p) * (1 - p) + q * q)) * 0.25
-    near = p.equals(1) & (abs(q) < 1e-10)  # the square of which may vanish
+    near = p.equals(1) & (abs(q) < 1e-10)  # q * q may underflow
     real = where(near, (math.log(2) - el.log(where(near, abs(q), q.like(1)))) * 0.5, real)
     imaginary = el.atan2(2 * q, (1 - p) * (1 + p) - q * q) * 0.5
     inverse, _ = reciprocal(a, y)
@@ -350,7 +351,7 @@ def _law(name: str, fn: Callable[..., Any]) -> Pattern:
 def expand_complex_pad(op: Any) -> Any:
     """Padding of complex numbers pads the parts. Exact.
 
-    The compiler crashed on a constant as the padding, between a slice and a choice.
+    The compiler crashed on padding with a constant, between a slice and a select.
     """
     value, padding = op.operation.operands
     dtype = numpy_dtype(value.type.element_type)
@@ -368,7 +369,7 @@ def expand_complex_pad(op: Any) -> Any:
 def pad_parts_of_complex128(op: Any) -> Any:
     """Padding of complex numbers of 128 bits pads the parts. Exact.
 
-    The compiler cannot fill memory with so wide elements.
+    The compiler cannot fill memory with elements of 16 bytes.
     """
     return expand_complex_pad(op) if dtype_of(op.operation.operands[0]) == np.complex128 else None
 
@@ -468,8 +469,8 @@ def dot_general_complex(op: Any) -> Any:
 
 
 PATTERNS = [_law(name, fn) for name, fn in _FUNCTIONS.items()]
-# What the compiler fails on, where kernels have not taken it.
+# Workarounds for compiler failures, needed only outside stagec's kernels.
 MEMORY = [expand_complex_pad, complex_constant, scatter_complex_parts]
-# What the compiler crashes on for GPUs that LLVM compiles for.
+# Workarounds for compiler crashes on GPUs that LLVM compiles for.
 PRODUCTS = [dot_general_complex]
 FORMS = [pad_parts_of_complex128, convolve_parts_of_complex]

@@ -1,10 +1,10 @@
 """In-place hazards of control flow: arrays that are updated in place and that a loop or a conditional reads or returns.
 
-The CPU backend runs control flow between its kernels. It takes an update in
-place that follows a loop or a conditional for independent of it, and runs it first,
-even if the loop or the conditional reads the same memory; and it does not see that a
-result may be the memory of what went in, or of another result. What is computed
-from constants alone it makes once, for all updates and loops that begin with it.
+The CPU backend runs control flow between its kernels. It treats an in-place update
+after a loop or a conditional as independent of it, and may run the update first, even
+if the loop or the conditional reads the same memory. It ignores that a result may share
+the memory of an operand, or of another result. And it computes a value that depends on
+constants alone once, and gives the same memory to all updates and loops that start from it.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _CONTROL = (*CONTROL, "func.call")
 
 
 def resolve_hazards(module: Any, freed: bool = False) -> dict[str, int]:
-    """Force copies of what control flow reads and an update writes. Exact.
+    """Force copies of values that control flow reads and an update overwrites. Exact.
 
     Args:
-      freed: the device refuses to read memory that was freed. The compiler frees what a conditional returns,
-        though it may be the memory of a value from before; on the CPU memory is only counted.
+      freed: whether the device refuses to read memory that was freed. The compiler frees what a conditional
+        returns, though that may be the memory of an earlier value; on the CPU memory is reference-counted.
 
     Returns:
       How many copies were made, by reason.
@@ -76,17 +76,17 @@ def _copy(value: Any, before: Any, numbers: Iterator[int], hits: dict[str, int],
 
 
 def _copy_updated_constant(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
-    """What is computed from constants alone is not updated in place, with or without control flow."""
+    """Copy an updated value that is computed from constants alone, with or without control flow."""
     for i, value in written(op):
         if is_static(value) and _is_made_once(value):
-            op.operands[i] = _copy(value, op, numbers, hits, "update_apart_from_constants")
+            op.operands[i] = _copy(value, op, numbers, hits, "copied_updated_constant")
 
 
 def _is_made_once(value: Any) -> bool:
-    """Whether a value is computed from constants alone, and is no copy.
+    """Whether a value is computed from constants alone, and is not a forced copy.
 
-    The compiler makes it once for all that read it, whatever shapes they give it, and lets each of several updates
-    and loops have it, at every call.
+    The compiler computes it once for all its readers, whatever shapes they give it, and several updates and loops
+    overwrite the same memory, at every call.
     """
     if splat_of(value) is not None or is_forced_copy(value):
         return False
@@ -102,9 +102,9 @@ def _is_made_once(value: Any) -> bool:
 
 
 def _own_results(block: Any, freed: bool, numbers: Iterator[int], hits: dict[str, int]) -> None:
-    """A region returns values that are made inside it, each of them once.
+    """Have a region return values that are made inside it, each of them once.
 
-    The compiler asks for the place and the size of a value in one region, and takes the answer for another one too.
+    The compiler computes the location and the size of a value in one region, and wrongly reuses them in another one.
     """
     end = list(block.operations)[-1].operation
     given: set[Any] = set()
@@ -115,9 +115,9 @@ def _own_results(block: Any, freed: bool, numbers: Iterator[int], hits: dict[str
         constant = splat_of(source) is not None
         foreign = freed and not all(_is_made_in(v, block) for v in memory(value))
         if is_static(value) and (constant or foreign or source in given):
-            end.operands[i] = _copy(value, end, numbers, hits, "result_made_inside")
+            end.operands[i] = _copy(value, end, numbers, hits, "copied_region_result")
         elif constant or not _is_made_in(source, block):
-            hits["result_bound_inside"] = hits.get("result_bound_inside", 0) + 1
+            hits["barrier_on_region_result"] = hits.get("barrier_on_region_result", 0) + 1
             with bindings.ir.InsertionPoint(end), end.location:
                 end.operands[i] = build.op("stablehlo.optimization_barrier", [value])
         given.add(source)
@@ -128,7 +128,7 @@ def _is_made_in(value: Any, block: Any) -> bool:
 
 
 def _copy_for_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
-    """What is updated after control flow is not what it reads: the smaller of the two becomes a copy."""
+    """Copy a value that control flow reads and a later update overwrites: before the smaller of the two."""
     later = list(itertools.dropwhile(lambda o: o.operation != op, op.block.operations))[1:]
     updates = [u for o in later for u in ((o.operation, *operations_in(o.operation)))]
     updates = [u for u in updates if u.name in IN_PLACE]
@@ -143,9 +143,9 @@ def _copy_for_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int
             continue
         if all(u.block == op.block and size_of(v) <= size_of(value) for u, _, v in shared):
             for u, i, v in shared:
-                u.operands[i] = _copy(v, u, numbers, hits, "update_apart_from_control_flow")
+                u.operands[i] = _copy(v, u, numbers, hits, "copied_for_update_after_control_flow")
         else:
-            copy = _copy(value, op, numbers, hits, "control_flow_apart_from_update")
+            copy = _copy(value, op, numbers, hits, "copied_for_control_flow")
             for use in list(value.uses):
                 user = use.owner.operation
                 if user == op or is_inside(user.block, op):
@@ -153,10 +153,10 @@ def _copy_for_later_updates(op: Any, numbers: Iterator[int], hits: dict[str, int
 
 
 def _copy_state(loop: Any, numbers: Iterator[int], hits: dict[str, int]) -> None:
-    """What a loop updates in place is nothing else's memory.
+    """Copy the initial state that a loop updates in place, if its memory is shared.
 
-    The compiler makes a constant, and what follows from constants, once for all the loops that begin with it,
-    and does not see what a loop's body reads from outside.
+    The compiler computes a constant, and what follows from constants, once for all the loops that start from it, and
+    ignores what a loop's body captures.
     """
     updated = _written_by_loop(loop)
     around = _loop_around(loop)
@@ -169,22 +169,22 @@ def _copy_state(loop: Any, numbers: Iterator[int], hits: dict[str, int]) -> None
             or any(constant_of(v) is not None for v in own)
             or any(not own.isdisjoint(memory(v, within=around)) for v in others)
         ):
-            loop.operands[i] = _copy(value, loop, numbers, hits, "loop_state_apart")
+            loop.operands[i] = _copy(value, loop, numbers, hits, "copied_loop_state")
     _copy_for_later_uses(loop, updated, numbers, hits)
 
 
 def _copy_for_later_uses(op: Any, updated: list[tuple[int, Any]], numbers: Iterator[int], hits: dict[str, int]) -> None:
-    """Beside control flow, what is needed after its update is copied before it.
+    """Copy a value before its update if it is read afterwards, in functions with control flow.
 
     The compiler copies it too, but may then drop its own copy.
     """
     for i, value in updated:
         if op.operands[i] == value and is_static(value) and _is_needed_after(op, value):
-            op.operands[i] = _copy(value, op, numbers, hits, "update_apart_from_later_uses")
+            op.operands[i] = _copy(value, op, numbers, hits, "copied_for_later_use")
 
 
 def _written_by_loop(loop: Any) -> list[tuple[int, Any]]:
-    """The operands whose places in the loop's state an update in its body may write to."""
+    """The parts of the loop's state that an update in its body may overwrite: their indices and initial values."""
     found: set[Any] = set()
     for inner in operations_in(loop):
         if inner.name in IN_PLACE:
@@ -195,7 +195,7 @@ def _written_by_loop(loop: Any) -> list[tuple[int, Any]]:
 
 
 def _is_needed_after(op: Any, value: Any) -> bool:
-    """Whether the memory of `value` is read after `op` by anything that does not get it from `op`."""
+    """Whether an operation that does not depend on `op` reads the memory of `value` after `op`."""
     loop = _loop_around(op)
     values = [v for v in memory(value, within=loop) if loop is None or is_inside(block_of(v), loop)]
     seen = set(values)
@@ -222,7 +222,7 @@ def _loop_around(op: Any) -> Any:
 
 
 def _is_after(user: Any, op: Any) -> bool:
-    """Whether `user` runs after `op`; both are in one function."""
+    """Whether `user` runs after `op`, an operation of the same function."""
     path = _path(op)
     while user.parent.operation.name != "builtin.module":
         other = next((o for o in path if o.block == user.block), None)
@@ -233,7 +233,7 @@ def _is_after(user: Any, op: Any) -> bool:
 
 
 def _in_another_branch(user: Any, op: Any) -> bool:
-    """Whether only one of the two ever runs."""
+    """Whether the two are in different branches of a conditional, so that at most one of them runs."""
     for outer in _path(op):
         if outer.name in CONDITIONALS and outer != op and is_inside(user.block, outer):
             return not any(_is_in_region(user, region) and _is_in_region(op, region) for region in outer.regions)

@@ -1,4 +1,4 @@
-"""Convolutions in the one layout that the CPU backend has fast code for; elsewhere, one for each group."""
+"""Convolutions: in the layout that the CPU backend has fast code for; for SPIR-V, one for each group."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def _transposed(value: Any, order: tuple[int, ...]) -> Any:
 def features_last(op: Any) -> Any:
     """A convolution of [b,0,1,f] with [0,1,i,o] into [b,0,1,f], between transposes.
 
-    Exact up to the order of sums, which is the compiler's affair. It has vectorized
-    code for this layout, and a scalar loop for others, tens of times as slow. The
-    transposed operands are behind barriers: fused with the convolution, a transpose
-    leaves the scalar loop.
+    Exact up to the order of sums, which the compiler chooses. It has vectorized
+    code for this layout, and for others a scalar loop, which is tens of times as
+    slow. Barriers separate the transposes from the convolution: fused with it, a
+    transpose would bring back the scalar loop.
     """
     dims = attrs.convolution_dimensions(op)
     lhs_order = _order(dims.lhs_batch, dims.lhs_feature, dims.lhs_spatial)
@@ -41,9 +41,9 @@ def features_last(op: Any) -> Any:
         operands.append(turned)
     if operands == [op.lhs, op.rhs] and list(out_order) == sorted(out_order):
         return None
-    places = ", ".join(str(i) for i in range(len(out_order) - 2))
-    comma = ", " if places else ""
-    layout = f"[b, {places}{comma}f]x[{places}{comma}i, o]->[b, {places}{comma}f]"
+    spatial = ", ".join(str(i) for i in range(len(out_order) - 2))
+    comma = ", " if spatial else ""
+    layout = f"[b, {spatial}{comma}f]x[{spatial}{comma}i, o]->[b, {spatial}{comma}f]"
     attributes = attrs.copied(op) | {"dimension_numbers": build.attribute(f"#stablehlo.conv<{layout}>")}
     shape = [shape_of(result)[i] for i in out_order]
     made = build.op(
@@ -53,8 +53,8 @@ def features_last(op: Any) -> Any:
         attributes=attributes,
     )
     back = [0] * len(out_order)
-    for place, axis in enumerate(out_order):
-        back[axis] = place
+    for position, axis in enumerate(out_order):
+        back[axis] = position
     return _transposed(made, tuple(back))
 
 
@@ -62,7 +62,7 @@ def features_last(op: Any) -> Any:
 def one_for_each_group(op: Any) -> Any:
     """A convolution with groups as one for each group, unless each group has one feature. Exact.
 
-    The compiler's code for SPIR-V leaves out a barrier between threads where there are groups.
+    The compiler's SPIR-V code for grouped convolutions lacks a barrier between threads.
     """
     features, batches = (attrs.integer(op, f"{name}_group_count") for name in ("feature", "batch"))
     groups = features * batches  # one of them is 1

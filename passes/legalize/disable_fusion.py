@@ -1,4 +1,4 @@
-"""Operations that are not fused: IREE shares memory between the threads of kernels for Vulkan where it should not."""
+"""Prevent fusion: IREE's kernels for Vulkan share memory between threads where they should not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from passes import bindings, build
 from passes.analysis.aliases import is_view, written
-from passes.legalize.memory import bits_as, force_copy
+from passes.legalize.memory import derived_value, force_copy
 from passes.match import functions, is_static, rank_of, uses
 from passes.operations import CONTROL
 
@@ -19,18 +19,18 @@ _KEPT = ("stablehlo.constant", _BARRIER, "func.call", *CONTROL)
 def disable_fusion(module: Any) -> int:
     """Give every operation a dispatch of its own, by storing its results before anything reads them. Exact.
 
-    Constants, and what is broadcast from one number, stay parts of the kernels that read them. Results take
-    memory of their own, donated or not.
+    Constants and broadcast scalars stay in the kernels that read them. Results never take the memory of donated
+    arguments.
 
     Returns:
       How many operations are stored.
     """
     found = list(_computing(module))
     for function in functions(module).values():
-        _keep_donated(function)
+        _forbid_output_reuse(function)
     numbers = itertools.count(1)
     for op, following in found:
-        # The compiler does not let an update wait for those who read the same memory on another side of a barrier.
+        # The compiler does not make an update wait for readers of the same memory on the other side of a barrier.
         for i, value in written(op):
             if is_static(value):
                 with bindings.ir.InsertionPoint(op), op.location:
@@ -41,10 +41,10 @@ def disable_fusion(module: Any) -> int:
 
 
 def read_sorted(module: Any) -> dict[str, int]:
-    """All that a sort moves is read. Exact.
+    """Have a reader for every result of a sort. Exact.
 
-    The compiler refuses, or crashes on, a sort some of whose results nobody reads: they become memory that
-    threads share. A choice that never falls on them reads them.
+    The compiler refuses, or crashes on, a sort with an unused result, for which it allocates memory that threads
+    share. A select that never selects them reads the unused results.
 
     Returns:
       How many sorts were changed, by the reason's name; empty if none.
@@ -62,7 +62,7 @@ def read_sorted(module: Any) -> dict[str, int]:
             made = read
             for i, ignored in enumerate(results):
                 if not uses(ignored):
-                    made = force_copy(made, i, bits_as(ignored, made))
+                    made = force_copy(made, i, derived_value(ignored, made))
         for use in readers:
             use.owner.operation.operands[use.operand_number] = made
     return {"read_sorted": len(found)} if found else {}
@@ -85,7 +85,7 @@ def _computing_in(block: Any) -> Iterator[tuple[Any, Any]]:
             yield op, following
 
 
-def _keep_donated(function: Any) -> None:
+def _forbid_output_reuse(function: Any) -> None:
     if "arg_attrs" in function.operation.attributes:
         every = bindings.ir.ArrayAttr(function.operation.attributes["arg_attrs"])
         kept = [

@@ -1,8 +1,8 @@
 """exp, log and the trigonometric functions as straight-line polynomials.
 
-Written for float32 and float64; every function is branchless and has no table,
-so that it vectorizes. Subnormal numbers count as zero: the CPU backend runs
-with flush-to-zero.
+Written for float32 and float64. No function has branches or tables, so that all
+vectorize. Subnormal numbers count as zero: the CPU backend runs with
+flush-to-zero.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ def _exp_parts(x: Tensor, low: Tensor | None = None) -> tuple[Tensor, Tensor]:
     size = x.dtype.itemsize
     n, k = nearest(x * (1 / math.log(2)))
     high = x - n * _LN2_HIGH[size]
-    rest = n * _LN2_LOW[size]
+    correction = n * _LN2_LOW[size]
     if low is not None:
-        rest = rest - low
-    r = high - rest
-    error = (high - r) - rest
+        correction = correction - low
+    r = high - correction
+    error = (high - r) - correction
     tail = r * r * estrin(r, co.EXP if size == 8 else co.EXP_F32)
     return r + (tail + (error + error * r)), k
 
@@ -79,7 +79,7 @@ def exp(x: Tensor, low: Tensor | None = None, scale: int = 0) -> Tensor:
 def expm1(x: Tensor) -> Tensor:
     """`exp(x) - 1`, within 2 ulp."""
     tail, k = _exp_parts(_clamped(x))
-    # 2**k (1 + tail) - 1; from 2**(precision) on, the -1 is gone.
+    # 2**k (1 + tail) - 1; from 2**precision on, subtracting 1 changes nothing.
     precision = np.finfo(x.dtype).nmant + 4
     inner = where(k > precision, k.like(precision), k)
     inner = where(inner < -precision, inner.like(-precision), inner)
@@ -123,7 +123,7 @@ def log1p(x: Tensor) -> Tensor:
         # Near zero without the sum: its rounding error cannot be computed.
         near = (x > -0.25) & (x < 0.375)
         return where(near, _log1p_near(where(near, x, x.like(0))), log(u))
-    # What the sum lost, relative to it.
+    # The rounding error of the sum, relative to it.
     low = where(x > 1, 1 - (u - x), x - (u - 1)) / u
     low = where(abs(u) < math.inf, low, low.like(0))
     result = _log_specials(u, _log(u, low))
@@ -218,7 +218,7 @@ def atan2(y: Tensor, x: Tensor) -> Tensor:
     result = fraction + (angle + t)
     infinite = small.equals(math.inf)
     result = where(infinite, y.like(math.pi / 4), where(large.equals(0), y.like(0), result))
-    # pi/2 and pi with the part that their rounding lost.
+    # pi/2 and pi with their rounding errors.
     dtype = y.dtype.type
     half, whole = float(dtype(math.pi / 2)), float(dtype(math.pi))
     half_low = math.pi / 2 - half if not double else 6.123233995736766e-17
@@ -328,10 +328,10 @@ def remainder(x: Tensor, y: Tensor) -> Tensor:
         doubled = where(doubled >= n, doubled - n, doubled)
         power = where((distance >> bit & 1).differs(0), doubled, power)
     start = where(m >= n, m - n, m)
-    rest = as_float(modulo(start, power))
-    # rest * 2**(ey - 1075), in two factors that stay normal.
+    reduced_mantissa = as_float(modulo(start, power))
+    # reduced_mantissa * 2**(ey - 1075), in two factors that stay normal.
     shift = ey - 1075
-    result = _scaled(rest, where(shift < -1020, shift.like(-1020), shift))
+    result = _scaled(reduced_mantissa, where(shift < -1020, shift.like(-1020), shift))
     result = where(shift < -1020, result * power_of_two(shift + 1020, np.float64), result)
     result = where(ax < ay, ax, result)
     tiny = float(info.tiny)

@@ -1,4 +1,4 @@
-"""Tensor expressions: arithmetic on MLIR values, so that an algorithm reads as a formula.
+"""Tensor expressions: arithmetic on MLIR values, written as formulas.
 
 A `Tensor` wraps a tensor value; `+ - * /`, comparisons and the functions below
 emit one StableHLO op each at the current insertion point.
@@ -22,13 +22,13 @@ Scalar = int | float
 
 @dataclasses.dataclass(frozen=True)
 class Arithmetic:
-    """What the laws may rely on in the target's arithmetic.
+    """The properties of the target's arithmetic that the laws depend on.
 
     Attributes:
-      doubles: there is float64, to compute float32 in.
-      ordered: `(a + b) - a` is computed as written, and is what rounding left of `b`. Drivers of GPUs
-        may simplify it to `b`; error terms computed so are then zero, and results a few ulps worse.
-      branches: what is chosen in rare cases is computed in these cases only.
+      doubles: the target has float64, in which functions of float32 can be computed.
+      ordered: the target computes `(a + b) - a` as written, so that rounding errors can be computed. GPU drivers may
+        simplify it to `b`; error terms are then zero, and results a few ulps worse.
+      branches: the target computes the rare case of a select only where a vector needs it.
     """
 
     doubles: bool = True
@@ -61,7 +61,7 @@ def keeps_order() -> bool:
 
 
 def has_branches() -> bool:
-    """Whether the target computes what is chosen in rare cases in these cases only."""
+    """Whether the target computes the rare case of a select only where a vector needs it."""
     return _arithmetic.get().branches
 
 
@@ -168,7 +168,7 @@ class Tensor:
         return self.differs(self)
 
     def to(self, dtype: Any) -> Tensor:
-        """The value converted to another dtype; itself when it has it already."""
+        """The value converted to another dtype; the same value if it has that dtype."""
         return self if self.dtype == np.dtype(dtype) else Tensor(build.convert(self.value, dtype))
 
     def bits(self) -> Tensor:
@@ -187,7 +187,7 @@ def call(name: str, *operands: Tensor) -> Tensor:
 
 
 def where(condition: Tensor, on_true: Tensor | Scalar, on_false: Tensor | Scalar) -> Tensor:
-    """Elementwise choice; at least one of the two is a `Tensor`."""
+    """Elementwise select; `on_true` or `on_false` is a `Tensor`."""
     if isinstance(on_true, Tensor):
         return Tensor(build.select(condition.value, on_true.value, on_true._lift(on_false).value))
     assert isinstance(on_false, Tensor), "where: two plain numbers have no shape"
@@ -306,16 +306,16 @@ def mapped(fn: Callable[..., Any], operands: Sequence[Any], dtype: Any, name: st
 
     Args:
       fn: gets a scalar `Tensor` for each operand, returns one MLIR value.
-      name: one for the same `fn`; then operands of the same types get copies of a map that is written once.
+      name: a name for `fn`, under which the map is cached: operands of the same types get clones of it.
     """
     shape = operands[0].type.shape
     if not shape:
         return fn(*(Tensor(value) for value in operands))
     types = tuple(value.type for value in operands)
-    written = build.remembered((name, types, np.dtype(dtype)), lambda: _written(fn, types, dtype)) if name else None
-    if written is None:
+    if not name:
         return _map(fn, operands, dtype).results[0]
-    made = written[-1].clone()
+    _, cached = build.remembered((name, types, np.dtype(dtype)), lambda: _detached_map(fn, types, dtype))
+    made = cached.clone()
     location, advance = bindings.ir.Location.current, bindings.ir.WalkResult.ADVANCE
     for number, value in enumerate(operands):
         made.operands[number] = value
@@ -339,10 +339,10 @@ def _map(fn: Callable[..., Any], operands: Sequence[Any], dtype: Any) -> Any:
     return made
 
 
-def _written(fn: Callable[..., Any], types: Sequence[Any], dtype: Any) -> tuple[Any, Any]:
-    """A map that stands apart, so that nothing rewrites it, after what holds it."""
+def _detached_map(fn: Callable[..., Any], types: Sequence[Any], dtype: Any) -> tuple[Any, Any]:
+    """A detached map, which no pattern rewrites, and before it the module that owns it."""
     ir = bindings.ir
-    apart = ir.Operation.create("builtin.module", regions=1, ip=False)
-    arguments = apart.regions[0].blocks.append(*types, arg_locs=[ir.Location.current] * len(types)).arguments
-    with ir.InsertionPoint(apart.regions[0].blocks[0]):
-        return apart, _map(fn, list(arguments), dtype)
+    owner = ir.Operation.create("builtin.module", regions=1, ip=False)
+    arguments = owner.regions[0].blocks.append(*types, arg_locs=[ir.Location.current] * len(types)).arguments
+    with ir.InsertionPoint(owner.regions[0].blocks[0]):
+        return owner, _map(fn, list(arguments), dtype)

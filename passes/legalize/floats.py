@@ -1,4 +1,4 @@
-"""Which real functions are rewritten for which dtypes, as patterns."""
+"""Patterns that expand functions of real numbers, by dtype."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ F64, F32, F16 = np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.float16)
 BF16 = np.dtype(ml_dtypes.bfloat16)
 
 
-# op: (function, dtypes it is written for, dtypes that are computed in a wider one)
+# op: (function, the dtypes it is written for, the wider dtypes that other dtypes are computed in)
 _FUNCTIONS: dict[str, tuple[Callable[..., Tensor], tuple[Any, ...], dict[Any, Any]]] = {
     "stablehlo.sine": (elementary.sin, (F64, F32), {F16: F32, BF16: F32}),
     "stablehlo.cosine": (elementary.cos, (F64, F32), {F16: F32, BF16: F32}),
@@ -59,7 +59,7 @@ def _law(name: str, fn: Callable[..., Tensor], native: Iterable[Any], wider: dic
         dtype = numpy_dtype(operands[0].type.element_type)
         inner = wider.get(dtype, dtype if dtype in direct else None)
         if inner == F64 and not has_doubles():
-            # What is not written for float32 is left to the compiler's own expansion.
+            # Functions that are not written for float32 are left to the compiler's own expansion.
             inner = F32 if F32 in direct and dtype != F64 else None
         if inner is None:
             return None
@@ -90,7 +90,7 @@ def expand_power(op: Any) -> Any:
 
 
 def _floor(x: Tensor) -> Tensor:
-    # From there on, all numbers are whole.
+    # All numbers from this size on are integers.
     whole = 2.0 ** np.finfo(x.dtype).nmant
     size = abs(x)
     near = (size + whole) - whole
@@ -103,9 +103,9 @@ def _floor(x: Tensor) -> Tensor:
 def expand_floor(op: Any) -> Any:
     """floor by adding and subtracting 2**52, or 2**23 in float32. Exact, the sign of zeros included.
 
-    For x86 without SSE4.1, which has no instruction for it: the compiler calls
-    functions there, of which `ceil` and `trunc` are not linked, and makes a `trunc`
-    of floor(x) == x.
+    For x86 without SSE4.1, which has no instruction for it. There, the compiler
+    calls library functions, of which `ceil` and `trunc` do not link, and turns
+    floor(x) == x into a call of `trunc`.
     """
     x = Tensor(op.operation.operands[0])
     if not is_static(x.value) or x.dtype not in (F64, F32):
@@ -115,7 +115,7 @@ def expand_floor(op: Any) -> Any:
 
 @pattern("stablehlo.ceil")
 def expand_ceil(op: Any) -> Any:
-    """ceil(x) -> -floor(-x), where floor is expanded. Exact."""
+    """ceil(x) -> -floor(-x), with floor expanded. Exact."""
     x = Tensor(op.operation.operands[0])
     if not is_static(x.value) or x.dtype not in (F64, F32):
         return None

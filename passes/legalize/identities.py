@@ -1,4 +1,4 @@
-"""Numbers that change nothing where they are combined with others."""
+"""Identity elements of reduction bodies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from passes.match import single_op
 Identity = Callable[["np.dtype[Any]"], Any]
 
 
-def _no_summand(dtype: np.dtype[Any]) -> Any:
+def _zero_of_sums(dtype: np.dtype[Any]) -> Any:
     # 0.0 would turn -0.0 into 0.0.
     return complex(-0.0, -0.0) if dtype.kind == "c" else 0 if dtype.kind in "iu" else -0.0
 
@@ -24,9 +24,9 @@ def _extreme(dtype: np.dtype[Any], sign: int) -> Any:
     return sign > 0 if dtype.kind == "b" else sign * np.inf
 
 
-# By the operation, whose second operand it is.
+# The identity elements, as second operands, by operation.
 _IDENTITY: dict[str, Identity] = {
-    "stablehlo.add": _no_summand,
+    "stablehlo.add": _zero_of_sums,
     "stablehlo.subtract": lambda dtype: 0,
     "stablehlo.multiply": lambda dtype: 1,
     "stablehlo.minimum": lambda dtype: _extreme(dtype, 1),
@@ -38,7 +38,7 @@ _IDENTITY: dict[str, Identity] = {
 
 
 def identity(region: Any) -> Identity | None:
-    """The second operand with which a body of one operation returns the first one, by dtype; None if there is none."""
+    """The identity element of a body of one operation, as a function of the dtype; None if there is none."""
     name, block = single_op(region), region.blocks[0]
     if name is None or block.operations[0].operation.operands[0] != block.arguments[0]:
         return None

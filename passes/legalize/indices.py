@@ -1,4 +1,4 @@
-"""Indices of gathers and scatters: signed, with their components along the last axis, and within the array."""
+"""Indices of gathers and scatters: made signed, laid out with components last, and clamped to the array."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from passes import attributes as attrs, bindings, build
 from passes.match import constant_of, dtype_of, is_static, producer, shape_of, splat_of
 from passes.patterns import Pattern, pattern
 
-# On a gather or a scatter none of whose windows reaches out of the array, or whose other windows go to a spare row.
+# Marks a gather or scatter without windows out of bounds, apart from those that go to a spare row.
 IN_RANGE = "stagec.in_range"
 
 
@@ -26,7 +26,7 @@ def signed(indices: Any) -> Any:
 
 
 def components_last(indices: Any, axis: int) -> Any:
-    """Indices with components along an axis, or with single ones if there is no such axis, along the last axis."""
+    """Indices whose components are along `axis`, or which have one component and no such axis, with components last."""
     shape = shape_of(indices)
     if axis == len(shape):
         return build.reshape(indices, (*shape, 1))
@@ -36,7 +36,7 @@ def components_last(indices: Any, axis: int) -> Any:
 
 
 def clamped(indices: Any, axis: int, limits: Sequence[int]) -> Any:
-    """Indices with components along an axis, or with single ones if there is no such axis, moved into 0..limit."""
+    """Indices with components along `axis` (or one component, and no such axis), clamped to 0..limit."""
     shape, high = shape_of(indices), build.full(limits[0], indices)
     if len(set(limits)) > 1:
         bounds = np.asarray(limits, dtype_of(indices)).reshape([-1 if i == axis else 1 for i in range(len(shape))])
@@ -45,7 +45,7 @@ def clamped(indices: Any, axis: int, limits: Sequence[int]) -> Any:
 
 
 def are_clamped(indices: Any, limits: Sequence[int]) -> bool:
-    """Whether a clamp, or being constants, keeps the components along the last axis in 0..limit."""
+    """Whether the components along the last axis are known to be in 0..limit, by a clamp or as constants."""
     clamp = producer(indices, "stablehlo.clamp")
     low, _, high = clamp.operation.operands if clamp is not None else (indices, None, indices)
     least, most = (splat_of(value) if constant_of(value) is None else constant_of(value) for value in (low, high))
@@ -55,7 +55,7 @@ def are_clamped(indices: Any, limits: Sequence[int]) -> bool:
 
 
 def inside(indices: Any, limits: Sequence[int]) -> Any:
-    """Whether all components along the last axis are in 0..limit: booleans over the other axes."""
+    """Booleans over the other axes: whether all components along the last axis are in 0..limit."""
     *outer, _ = shape_of(indices)
     mask = None
     for number, limit in enumerate(limits):
@@ -68,9 +68,9 @@ def inside(indices: Any, limits: Sequence[int]) -> Any:
 
 @pattern("stablehlo.gather")
 def gather_within_array(op: Any) -> Any:
-    """A gather whose indices are clamped, so that every window is in the array. Exact: gathers clamp them in any case.
+    """Clamp the indices of a gather, so that every window is in the array. Exact: a gather clamps them in any case.
 
-    IREE reads whatever is at an index that is out of range.
+    IREE reads out of bounds at an index that is out of range.
     """
     operation = op.operation
     operand, indices = operation.operands

@@ -1,4 +1,4 @@
-"""Integer and conversion laws: what XLA defines and the CPU backend leaves to the processor."""
+"""Laws of integer powers and of conversions, where the CPU backend's results depend on the processor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from passes.types import numpy_dtype
 
 
 def _bounds(source: np.dtype[Any], target: np.dtype[Any]) -> tuple[float, float, bool]:
-    """The least and greatest float of `source` that fit `target`, and whether the greatest is the integer's own."""
+    """The least and greatest float of `source` that fit `target`, and whether the latter is `target`'s maximum."""
     info = np.iinfo(target)
     limit = np.finfo(source).max if source.kind == "f" else float("inf")
     low = max(float(info.min), -float(limit))

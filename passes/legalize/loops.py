@@ -1,4 +1,4 @@
-"""Loops in the form that the compiler takes."""
+"""Loops in the form that the compiler accepts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _BARRIER = "stablehlo.optimization_barrier"
 
 
 def hold_state(module: Any) -> dict[str, int]:
-    """Have what a loop begins with come from a barrier. Exact.
+    """Put a barrier before the initial state of each loop. Exact.
 
-    The compiler refuses loops whose initial state is read elsewhere too, for a circular dependency. Constants stay as
-    they are, so that a counter is known and the loop a plain `for`; so do loops that are sorts, which read only what
-    they are given.
+    The compiler refuses loops whose initial state is also read elsewhere, because of a circular dependency. Constants
+    get no barrier, so that a counter is known and the loop becomes a plain `for`; neither do loops that are sorts,
+    which capture nothing.
 
     Returns:
-      In how many loops a barrier was put before the state, by the reason's name; empty if none.
+      The number of loops that got a barrier, by this function's name; empty if none.
     """
     count = 0
     for function in functions(module).values():
@@ -44,11 +44,11 @@ def _hold(loop: Any) -> bool:
 def read_state(module: Any) -> dict[str, int]:
     """Have the body of a loop read all of its state. Exact.
 
-    The compiler drops a part of the state that the body writes and never reads from the loop's arguments, keeps it
-    among the results, and then fails on the difference. A barrier in the body takes such a part, with what is written.
+    The compiler drops a part of the state that the body writes but never reads from the loop's arguments, keeps it
+    among the results, and then fails because their numbers differ. A barrier in the body reads such a part.
 
     Returns:
-      How many parts were not read, by the reason's name; empty if none.
+      The number of parts that were not read, by this function's name; empty if none.
     """
     count = 0
     for function in functions(module).values():

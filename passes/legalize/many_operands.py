@@ -1,4 +1,4 @@
-"""Expressions over so many arrays that no kernel may read them all, divided."""
+"""Split expressions that read more arrays than one kernel may."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from passes import bindings, build, operations
 from passes.match import functions, splat_of
 from passes.operations import Regions
 
-# Arrays that an expression may read: the runtime refuses a dispatch of more than 32 buffers when it runs, and some are
-# needed for results.
+# The most arrays that an expression may read: the runtime refuses to run a dispatch of more than 32 buffers, and some
+# of them are results.
 MOST_ARRAYS = 24
 _BARRIER = "stablehlo.optimization_barrier"
 
 
 def divide(module: Any) -> dict[str, int]:
-    """No expression reads more than 24 arrays: parts of it are stored. Exact.
+    """Store parts of expressions that read more than 24 arrays. Exact.
 
     The compiler makes one kernel of the sum of 40 arrays, and the runtime refuses to run it.
 
     Returns:
-      How many parts are stored, by the reason's name; empty if none.
+      The number of stored parts, by the law's name; empty if none.
     """
     count = 0
     for function in functions(module).values():
@@ -31,7 +31,7 @@ def divide(module: Any) -> dict[str, int]:
 
 
 def _blocks(block: Any) -> Iterator[Any]:
-    """A block, and those of the loops and choices in it."""
+    """A block, and those of the loops and conditionals in it."""
     yield block
     for op in block.operations:
         if op.operation.name in operations.CONTROL:
@@ -42,7 +42,7 @@ def _blocks(block: Any) -> Iterator[Any]:
 
 def _divide(block: Any) -> int:
     ops = [op.operation for op in block.operations]
-    # Arrays that an expression reads, by its value; values that are not here are arrays themselves.
+    # The arrays that each expression's value reads; a value without an entry is an array in memory.
     reads: dict[Any, frozenset[Any]] = {}
     stored = 0
     for op in ops:
@@ -54,7 +54,7 @@ def _divide(block: Any) -> int:
         while len(total) > MOST_ARRAYS:
             largest = max(range(len(found)), key=lambda i: len(found[i]))
             if len(found[largest]) < 2:
-                break  # its operands alone are too many: it is computed part by part
+                break  # it has too many operands, each an array in memory
             with bindings.ir.InsertionPoint(op), op.location:
                 kept = build.op(_BARRIER, [operands[largest]])
             for i, value in enumerate(operands):
@@ -73,7 +73,7 @@ def _reads(value: Any, reads: dict[Any, frozenset[Any]]) -> frozenset[Any]:
     known = reads.get(value)
     if known is not None:
         return known
-    # One number is part of the code.
+    # A splat is part of the code.
     return frozenset() if splat_of(value) is not None else frozenset([value])
 
 

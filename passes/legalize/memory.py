@@ -1,4 +1,4 @@
-"""Copies in memory of their own."""
+"""Copies that the compiler cannot remove."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from passes.match import constant_of, dtype_of, has_one_use, producer, shape_of,
 from passes.types import tensor_type
 
 
-def number_along(shape: tuple[int, ...], axis: int) -> Any:
-    """Every element's index along an axis."""
+def index_along(shape: tuple[int, ...], axis: int) -> Any:
+    """An iota: every element's index along an axis, as int32."""
     attributes = {"iota_dimension": f"{axis} : i64"}
     return build.op("stablehlo.iota", [], build.tensor_type(shape, np.int32), attributes=attributes)
 
 
-def bits_as(value: Any, like: Any) -> Any:
-    """An array of the element type of `like` that is computed from `value`, whatever its elements are."""
+def derived_value(value: Any, like: Any) -> Any:
+    """An array of the element type of `like` that is computed from `value`; its elements do not matter."""
     dtype = dtype_of(like)
     if dtype_of(value).kind == "c" != dtype.kind:
         half = np.float32 if dtype_of(value) == np.complex64 else np.float64
@@ -27,7 +27,7 @@ def bits_as(value: Any, like: Any) -> Any:
 
 
 def is_forced_copy(value: Any) -> bool:
-    """Whether `value` is a copy that `force_copy` made, for one use."""
+    """Whether `value` is a result of `force_copy` with one use."""
     spread = producer(value, "stablehlo.broadcast_in_dim")
     source = value if spread is None else spread.operation.operands[0]
     choice = producer(source, "stablehlo.select")
@@ -42,20 +42,20 @@ def is_forced_copy(value: Any) -> bool:
 
 
 def force_copy(value: Any, copy: int = 0, other: Any = None) -> Any:
-    """`value` in memory of its own, by a choice that the compiler cannot decide before it lays out memory.
+    """A copy of `value`, by a select that the compiler cannot fold before it plans memory.
 
-    Copies of one value with different numbers stay different. `other` is what is not chosen.
+    Copies of one value with different numbers `copy` are not merged. `other` is the operand that is never selected.
     """
     shape = shape_of(value)
-    filling = splat_of(value)
-    if filling is not None and shape and other is None:
-        number = build.full(filling, tensor_type((), value.type.element_type))
+    fill = splat_of(value)
+    if fill is not None and shape and other is None:
+        number = build.full(fill, tensor_type((), value.type.element_type))
         return build.broadcast_in_dim(force_copy(number, copy), shape, ())
     if max(shape, default=1) > 1 and constant_of(value) is None:
-        number = number_along(shape, int(np.argmax(shape)))
+        number = index_along(shape, int(np.argmax(shape)))
         always = build.compare(number, build.full(-copy, number), "GE")
-    else:  # the index of the only element is a constant, and so is a choice between constants
+    else:  # the compiler folds the index of an only element, and a select between constants
         hidden = build.op("stablehlo.optimization_barrier", [build.constant(np.full(shape, copy, np.int32))])
         always = build.compare(hidden, build.full(copy, hidden), "EQ")
-    other = build.full(filling is not None and filling == 0, value) if other is None else other
+    other = build.full(fill is not None and fill == 0, value) if other is None else other
     return build.select(always, value, other)

@@ -1,6 +1,6 @@
 """Polynomial approximations: coefficients, highest power first.
 
-Chebyshev interpolation in 160-bit arithmetic; each comment gives the function and the interval.
+They are found by Chebyshev interpolation in 160-bit arithmetic; each comment gives the function and the interval.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rounding to formats of fewer bits, on the bits of numbers."""
+"""Rounding to narrower float formats, by operations on bits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _rounded(x: Tensor, exponent_bits: int, mantissa_bits: int) -> Tensor:
 
 @pattern("stablehlo.reduce_precision")
 def expand_reduce_precision(op: Any) -> Any:
-    """reduce_precision on bits, halves to even. Exact; NaN and infinities stay, subnormal results are zero."""
+    """reduce_precision on bits, halves to even. Exact; NaN and infinities stay, and subnormal results are zero."""
     (value,) = op.operation.operands
     if not is_static(value) or numpy_dtype(value.type.element_type) not in _LAYOUT:
         return None

@@ -1,5 +1,5 @@
-"""Scatters as those of the rows of a matrix, within its bounds; and those of single elements, which every thread of a
-GPU's workgroup would do.
+"""Scatters rewritten into scatters of matrix rows within bounds; and scatters of single elements, which on GPUs every
+thread of a workgroup would repeat.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from passes import attributes as attrs, bindings, build
-from passes.legalize import indices as places
+from passes.legalize import indices as index_laws
 from passes.legalize.identities import identity as identity_of
 from passes.legalize.indices import IN_RANGE
-from passes.legalize.memory import number_along
+from passes.legalize.memory import index_along
 from passes.match import dtype_of, is_assignment, is_static, shape_of
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
@@ -27,13 +27,13 @@ _ROWS = (
 
 
 class _Axes(NamedTuple):
-    """Which axis of a scatter plays which part, where an index's components lie along the last axis.
+    """The roles of a scatter's axes, for indices with their components along the last axis.
 
     Attributes:
       windows: axes of the updates that run over a window.
       dropped: axes of the operand where the window has size 1 and is absent from the updates.
       targets: the operand's axis that each component of an index is for.
-      batches: axes of the operand, and of the indices, that go along together.
+      batches: the indices' axis for each batching axis of the operand.
     """
 
     windows: tuple[int, ...]
@@ -56,11 +56,11 @@ class _Axes(NamedTuple):
 
 @pattern("stablehlo.scatter")
 def scatter_rows(op: Any) -> Any:
-    """A scatter as one of rows of a matrix, with one index for each, and none out of range. Exact.
+    """A scatter -> a scatter of rows of a matrix, with one index for each, and none out of range. Exact.
 
-    IREE refuses other forms, and writes to whatever is at an index that is out of range. Axes that an index runs over
-    are moved to the front and flattened to the matrix's rows, whole axes to its columns. A window that reaches out of
-    the array is left out, as in XLA: it is replaced by what changes nothing, or goes to a row that is cut off again.
+    IREE refuses other forms, and writes out of bounds at an index that is out of range. Indexed axes are moved to the
+    front and flattened to the matrix's rows, whole axes to its columns. A window that exceeds the bounds is dropped, as
+    in XLA: its update is replaced by the identity element, or goes to a spare row that is removed afterwards.
     """
     operation = op.operation
     if len(operation.operands) != 3 or IN_RANGE in operation.attributes:
@@ -72,14 +72,14 @@ def scatter_rows(op: Any) -> Any:
     axes, shape = _Axes.of(fields), shape_of(operand)
     window = iter([shape_of(updates)[axis] for axis in axes.windows])
     sizes = [1 if axis in axes.dropped else next(window) for axis in range(len(shape))]
-    indices = places.components_last(places.signed(indices), fields.get("index_vector_dim", 0))
+    indices = index_laws.components_last(index_laws.signed(indices), fields.get("index_vector_dim", 0))
     limits = [shape[axis] - sizes[axis] for axis in axes.targets]
     if min(limits, default=0) < 0:
         return None  # no window fits
-    is_within = not limits or places.are_clamped(indices, limits)
-    mask = None if is_within else places.inside(indices, limits)
+    is_within = not limits or index_laws.are_clamped(indices, limits)
+    mask = None if is_within else index_laws.inside(indices, limits)
     if mask is not None:
-        indices = places.clamped(indices, len(shape_of(indices)) - 1, limits)
+        indices = index_laws.clamped(indices, len(shape_of(indices)) - 1, limits)
 
     rows = [a for a in range(len(shape)) if a in axes.targets or a in axes.batches or sizes[a] != shape[a]]
     columns = [axis for axis in range(len(shape)) if axis not in rows]
@@ -106,7 +106,7 @@ def scatter_rows(op: Any) -> Any:
             wide = build.broadcast_in_dim(mask, (count, width), (0,))
             values = build.select(wide, values, build.full(identity(dtype_of(values)), values))
         else:
-            # Moved into the array, it could have the index of another one.
+            # A clamped index could equal that of another window.
             has_spare_row = True
             linear = build.select(mask, linear, build.full(row_count, linear))
     if dtype_of(linear) != np.int32 and row_count < np.iinfo(np.int32).max:
@@ -128,9 +128,9 @@ def scatter_rows(op: Any) -> Any:
 
 @pattern("stablehlo.scatter")
 def scatter_each_array(op: Any) -> Any:
-    """A scatter of several arrays as one for each, where none of them decides on another. Exact.
+    """A scatter of several arrays -> one for each, if none of them depends on another. Exact.
 
-    IREE takes one array only.
+    IREE accepts scatters of one array only.
     """
     operation = op.operation
     count = len(operation.results)
@@ -149,7 +149,7 @@ def scatter_each_array(op: Any) -> Any:
         )
 
         def body(a: Any, b: Any, k: int = k) -> Any:
-            # What the other arrays have does not matter: it is dead.
+            # This result does not depend on the other arrays, so any values will do.
             scalars = [value.type for value in block.arguments]
             others = [build.constant(np.zeros((), numpy_dtype(type_.element_type))) for type_ in scalars]
             others[k], others[count + k] = a, b
@@ -161,7 +161,7 @@ def scatter_each_array(op: Any) -> Any:
 
 
 def _arguments(block: Any, value: Any) -> set[int] | None:
-    """The arguments of a block that a value is computed from, by their numbers; None if that is not seen."""
+    """The indices of the block's arguments that a value is computed from; None if that is not known."""
     if value.owner == block:
         return {value.arg_number}
     if isinstance(value.owner, bindings.ir.Block) or len(value.owner.operation.regions):
@@ -184,7 +184,7 @@ def _row_numbers(
     targets: Sequence[int],
     along: dict[int, int],
 ) -> Any:
-    """The number of the row that each row of the updates goes to.
+    """The index of the row that each row of the updates goes to.
 
     Args:
       indices: with their components along the last axis.
@@ -193,7 +193,7 @@ def _row_numbers(
       lead: the updates' sizes along the axes of the indices and along windows in rows.
       outer: how many axes of the indices there are.
       targets: the operand's axis that each component of an index is for.
-      along: the axes of the operand that go along with an axis of `lead`.
+      along: the axis of `lead` along which an axis of the operand runs.
     """
     dtype = dtype_of(indices)
     linear = build.full(0, tensor_type(lead, dtype))
@@ -204,7 +204,7 @@ def _row_numbers(
             column = build.slice_(indices, [0] * len(batch) + [k], [*batch, k + 1])
             parts.append(build.broadcast_in_dim(build.reshape(column, batch), lead, range(outer)))
         if axis in along and lead[along[axis]] > 1:
-            parts.append(build.convert(number_along(tuple(lead), along[axis]), dtype))
+            parts.append(build.convert(index_along(tuple(lead), along[axis]), dtype))
         stride = prod(shape[other] for other in rows[number + 1 :])
         for part in parts:
             scaled = build.op("stablehlo.multiply", [part, build.full(stride, part)])
@@ -213,7 +213,7 @@ def _row_numbers(
 
 
 def _with_body(op: Any, operands: Sequence[Any], numbers: str) -> Any:
-    """A scatter of other operands with the same body, which is one of scalars, and the same hints."""
+    """A scatter of other operands with the same body and hints."""
     attributes = {**attrs.copied(op), _NUMBERS: numbers}
     made = build.op("stablehlo.scatter", operands, operands[0].type, attributes=attributes, regions=1)
     op.operation.clone(ip=False).regions[0].blocks[0].append_to(made.regions[0])
@@ -222,10 +222,10 @@ def _with_body(op: Any, operands: Sequence[Any], numbers: str) -> Any:
 
 @pattern("stablehlo.scatter")
 def scatter_pairs(op: Any) -> Any:
-    """A scatter of single elements at unique places as one of pairs of the same element. Exact.
+    """A scatter of single elements at unique indices -> a scatter of pairs of the same element. Exact.
 
-    The compiler gives each place to the threads of a workgroup, which share the elements that are written there. A
-    single one is left to all of them, and `x.at[i].add(y)` was done several times.
+    The compiler distributes the elements that are written at an index over the threads of a workgroup. All of them
+    wrote a single element, so that `x.at[i].add(y)` added several times.
     """
     operand, indices, update = op.operation.operands if len(op.operation.operands) == 3 else (None, None, None)
     if operand is None or not attrs.boolean(op, "unique_indices") or not is_static(update):

@@ -1,4 +1,4 @@
-"""Slices that IREE must not fuse with their neighbours: it miscompiles the dispatch, or refuses it."""
+"""Barriers around slices where IREE miscompiles, or refuses, the dispatch that it would fuse them into."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def _is_computed(value: Any) -> bool:
 
 @pattern("stablehlo.slice")
 def slice_with_step_of_computed(op: Any) -> Any:
-    """A slice with a step reads memory, not the computation before it. Exact.
+    """Separate a slice with a step from the computation of its operand. Exact.
 
-    Seen: with a widening conversion fused into it, `convert(x)[::2]` read
-    `x[0], x[1], ...`. A conversion moves after the slice; a barrier separates any
-    other operation from the slice.
+    When IREE fused a widening conversion into it, `convert(x)[::2]` read `x[0],
+    x[1], ...`. A conversion moves after the slice; a barrier separates any other
+    operation from the slice.
     """
     (operand,) = op.operation.operands
     if not _steps(op) or not _is_computed(operand):
@@ -47,7 +47,7 @@ _LAYOUT = ("stablehlo.reshape", "stablehlo.transpose", "stablehlo.broadcast_in_d
 
 
 def _cut_from(value: Any, cuts: Callable[[Any], bool]) -> bool:
-    """Whether `value` is, but for its layout, the result of an op for which `cuts` holds."""
+    """Whether `value`, seen through layout operations and slices, is the result of an op for which `cuts` holds."""
     while True:
         op = producer(value)
         if op is None:
@@ -63,7 +63,7 @@ _PARTS = ("stablehlo.slice", "stablehlo.dynamic_slice")
 
 
 def _leaves_gaps(op: Any) -> bool:
-    """Whether neighbours in what a slice leaves may be apart in memory."""
+    """Whether neighbouring elements of a slice may be apart in memory."""
     if op.operation.name not in _PARTS:
         return False
     operand, result = op.operation.operands[0], op.operation.results[0]
@@ -79,16 +79,16 @@ def _is_transpose(op: Any) -> bool:
 
 @pattern("stablehlo.gather", "stablehlo.reverse")
 def pick_from_gaps(op: Any) -> Any:
-    """x[:, ::2][i], x[:, 1][i] and the same with [::-1], with a barrier before what picks the elements. Exact.
+    """x[:, ::2][i], x[:, 1][i] and the same with [::-1], with a barrier before the gather or reverse. Exact.
 
-    The compiler merges the two and then fails: it has no code for elements picked at a distance.
+    The compiler merges the two and then fails: it has no code for gathers of strided elements.
     """
-    return _behind_barriers(op, [0]) if _cut_from(op.operation.operands[0], _leaves_gaps) else None
+    return _with_barriers(op, [0]) if _cut_from(op.operation.operands[0], _leaves_gaps) else None
 
 
 @pattern("stablehlo.reshape")
 def one_element_with_more_axes(op: Any) -> Any:
-    """x[-1:][:, None], with a barrier between where x has fewer axes than the result. Exact.
+    """x[-1:][:, None], with a barrier between the two if x has fewer axes than the result. Exact.
 
     The compiler merges the two into a slice of an array without these axes, and refuses it.
     """
@@ -97,7 +97,7 @@ def one_element_with_more_axes(op: Any) -> Any:
     if cut is None or cut.operation.name not in _PARTS or any(n != 1 for n in shape_of(result)):
         return None
     source = cut.operation.operands[0]
-    return _behind_barriers(op, [0]) if len(shape_of(source)) < len(shape_of(result)) else None
+    return _with_barriers(op, [0]) if len(shape_of(source)) < len(shape_of(result)) else None
 
 
 _CUTS = tuple(
@@ -107,13 +107,16 @@ _CUTS = tuple(
 
 @pattern("stablehlo.sort")
 def sort_of_part(op: Any) -> Any:
-    """sort(a part, or a padded array) with a barrier between: the compiler merges them and then fails. Exact."""
+    """sort(slice(x)) or sort(pad(x)), with a barrier between the two. Exact.
+
+    The compiler merges them and then fails.
+    """
     cut = [i for i, v in enumerate(op.operation.operands) if _cut_from(v, lambda inner: inner.operation.name in _CUTS)]
-    return _behind_barriers(op, cut) if cut else None
+    return _with_barriers(op, cut) if cut else None
 
 
-def _behind_barriers(op: Any, numbers: list[int]) -> Any:
-    """The op again, with barriers before these operands."""
+def _with_barriers(op: Any, numbers: list[int]) -> Any:
+    """A clone of the op, with barriers before the operands at these indices."""
     ir = bindings.ir
     operation = op.operation.clone(ir.InsertionPoint.current).operation
     with ir.InsertionPoint(operation):

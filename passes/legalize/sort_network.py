@@ -1,9 +1,9 @@
 """Sorts of long axes as a bitonic network in one loop.
 
 IREE's own sort compares every pair of neighbours n times: 150 ms for 16,000
-floats, and hopeless for a million. The network takes log2(n) * (log2(n) + 1) / 2 steps,
-each of them one parallel compare-and-exchange at a distance that the loop counts out.
-On CPUs the loop says what it does, and a kernel takes its place (`passes.kernels.sort`).
+floats, and far too slow for a million. The network takes log2(n) * (log2(n) + 1) / 2 steps,
+each of them one parallel compare-and-exchange at a distance that the loop computes.
+An attribute marks the loop as a sort; on CPUs, a kernel replaces it (`passes.kernels.sort`).
 
 K. E. Batcher, "Sorting networks and their applications", AFIPS 1968.
 """
@@ -33,11 +33,11 @@ _ROWS = (
 
 
 def sorted_positions(keys: Sequence[Any], first: int | None = None) -> Any:
-    """Where each element of the sorted order comes from, stably.
+    """The index from which each element of the sorted order comes, stably.
 
     Args:
       keys: signed integers of shape `(n, m)`, the most significant first.
-      first: how many rows of the result are wanted; by default all.
+      first: how many rows of the result to return; by default all.
 
     Returns:
       int32 values of shape `(n, m)`, or `(first, m)`.
@@ -51,11 +51,11 @@ def sorted_positions(keys: Sequence[Any], first: int | None = None) -> Any:
         # Rows added here have the largest key and, last of all, the largest position.
         largest = build.constant(np.array(np.iinfo(dtype_of(key)).max, dtype_of(key)))
         carried.append(build.pad(key, largest, [0] * len(shape), [size - n] + [0] * (len(shape) - 1)))
-    carried += [_number(shape, 0), build.constant(np.int32(2)), build.constant(np.int32(1))]
+    carried += [_iota(shape, 0), build.constant(np.int32(2)), build.constant(np.int32(1))]
     types = [value.type for value in carried]
-    # By these attributes, `passes.kernels` knows the loop.
-    known = {"sorts": build.i64(n), **({} if first is None else {"first": build.i64(first)})}
-    loop = build.op("stablehlo.while", carried, types, attributes=known, regions=2)
+    # By these attributes, `passes.kernels` recognizes the loop.
+    marks = {"sorts": build.i64(n), **({} if first is None else {"first": build.i64(first)})}
+    loop = build.op("stablehlo.while", carried, types, attributes=marks, regions=2)
     build.unary_region(loop, 0, types, lambda *state: (Tensor(state[-2]) <= size).value)
     build.unary_region(loop, 1, types, lambda *state: _exchange(list(state)))
     rows = n if first is None else first
@@ -63,23 +63,23 @@ def sorted_positions(keys: Sequence[Any], first: int | None = None) -> Any:
     return positions if m > 1 else build.reshape(positions, (rows, 1))
 
 
-def _number(shape: Sequence[int], axis: int) -> Any:
+def _iota(shape: Sequence[int], axis: int) -> Any:
     """Every element's index along an axis, as int32."""
     return build.op("stablehlo.iota", [], tensor_type(shape, np.int32), attributes={"iota_dimension": build.i64(axis)})
 
 
 def _exchange(state: list[Any]) -> list[Any]:
-    """One step: each row meets the row at distance `reach`, within runs of `span` rows."""
+    """One step: each row is compared with the row at distance `reach`, within runs of `span` rows."""
     *rows, span, reach = state
     shape = shape_of(rows[-1])
-    here = Tensor(_number(shape, 0))
+    here = Tensor(_iota(shape, 0))
     reach_all, span_all = (Tensor(build.broadcast_in_dim(value, shape, ())) for value in (reach, span))
     partner = here ^ reach_all
     if len(shape) == 2:
-        # Only the row numbers: whole rows move.
-        partner = Tensor(_number(shape[:1], 0)) ^ Tensor(build.broadcast_in_dim(reach, shape[:1], ()))
-    places = build.reshape(partner.value, (shape[0], 1))
-    mine, others = [Tensor(row) for row in rows], [Tensor(_rows_at(row, places)) for row in rows]
+        # The gather takes row indices only: whole rows move.
+        partner = Tensor(_iota(shape[:1], 0)) ^ Tensor(build.broadcast_in_dim(reach, shape[:1], ()))
+    indices = build.reshape(partner.value, (shape[0], 1))
+    mine, others = [Tensor(row) for row in rows], [Tensor(_rows_at(row, indices)) for row in rows]
     # Lexicographic "other < own", from the least significant row; positions never tie.
     less = others[-1] < mine[-1]
     for own, other in list(zip(mine, others))[-2::-1]:
@@ -95,13 +95,13 @@ def _exchange(state: list[Any]) -> list[Any]:
     return [*chosen, where(last, run << 1, run).value, where(last, run, half).value]
 
 
-def _rows_at(x: Any, places: Any) -> Any:
-    """The rows of `x` at places that are all within it."""
+def _rows_at(x: Any, indices: Any) -> Any:
+    """The rows of `x` at indices that are all in range."""
     shape = shape_of(x)
     return build.op(
         "stablehlo.gather",
-        [x, places],
-        tensor_type([shape_of(places)[0], *shape[1:]], x.type.element_type),
+        [x, indices],
+        tensor_type([shape_of(indices)[0], *shape[1:]], x.type.element_type),
         attributes={
             "dimension_numbers": _ROWS[len(shape) == 1],
             "slice_sizes": build.i64_array((1, *shape[1:])),
@@ -113,15 +113,15 @@ def _rows_at(x: Any, places: Any) -> Any:
 def permuted(x: Any, positions: Any) -> Any:
     """`x[positions[i, c], c]` for values of shape `(n, m)`."""
     n, m = shape_of(x)
-    places = Tensor(positions)
+    indices = Tensor(positions)
     if m > 1:
-        places = places * m + Tensor(_number((n, m), 1))
-    moved = _rows_at(build.reshape(x, (n * m,)), build.reshape(places.value, (n * m, 1)))
+        indices = indices * m + Tensor(_iota((n, m), 1))
+    moved = _rows_at(build.reshape(x, (n * m,)), build.reshape(indices.value, (n * m, 1)))
     return build.reshape(moved, (n, m))
 
 
 def to_rows(x: Any, dimension: int) -> Any:
-    """`x` as `(n, m)` with the sorted dimension in front."""
+    """`x` as `(n, m)` with the sorted dimension first."""
     shape = shape_of(x)
     order = [dimension, *[i for i in range(len(shape)) if i != dimension]]
     moved = x if order == sorted(order) else build.transpose(x, order)
@@ -136,7 +136,7 @@ def from_rows(x: Any, shape: Sequence[int], dimension: int) -> Any:
 
 
 def first_of_rows(x: Any, keys: Any, k: int) -> tuple[Any, Any]:
-    """The `k` elements along the last axis whose keys are the least, and where they are; of equal ones the first.
+    """The `k` elements along the last axis with the least keys, and their indices; of equal ones the first.
 
     Args:
       x: an array.
@@ -144,8 +144,8 @@ def first_of_rows(x: Any, keys: Any, k: int) -> tuple[Any, Any]:
     """
     *outer, n = shape_of(x)
     count, last = math.prod(outer), len(outer)
-    places = from_rows(sorted_positions([to_rows(keys, last)], k), [*outer, k], last)
-    starts = Tensor(_number((count, k), 0)) * n
-    taken = (Tensor(build.reshape(places, (count, k))) + starts).value
+    positions = from_rows(sorted_positions([to_rows(keys, last)], k), [*outer, k], last)
+    starts = Tensor(_iota((count, k), 0)) * n
+    taken = (Tensor(build.reshape(positions, (count, k))) + starts).value
     values = _rows_at(build.reshape(x, (count * n,)), build.reshape(taken, (count * k, 1)))
-    return build.reshape(values, [*outer, k]), places
+    return build.reshape(values, [*outer, k]), positions

@@ -12,7 +12,7 @@ from passes.analysis import comparators
 from passes.analysis.comparators import Key
 from passes.legalize import sort_network as network
 from passes.legalize.expressions import Tensor, where
-from passes.legalize.memory import number_along
+from passes.legalize.memory import index_along
 from passes.match import dtype_of, is_complex, is_static, producer, shape_of, splat_of
 from passes.numeric.elementwise import order_of_bits
 from passes.patterns import Pattern, pattern
@@ -22,10 +22,10 @@ _SORT = "stablehlo.sort"
 
 
 def ordered_bits(x: Tensor, total: bool = False) -> Tensor:
-    """Signed integers in the order of `x`; NaN above infinity, -0.0 beside 0.0.
+    """Signed integers in the order of `x`; NaN is above infinity, and -0.0 equals 0.0.
 
     Args:
-      total: whether -0.0 is below 0.0, and NaN is placed by its sign.
+      total: whether -0.0 is below 0.0, and NaN is ordered by its sign.
     """
     kind, bits = x.dtype.kind, x.dtype.itemsize * 8
     if kind == "b":
@@ -43,7 +43,7 @@ def ordered_bits(x: Tensor, total: bool = False) -> Tensor:
 
 
 def _region(made: Any, operands: Sequence[Any], compared: Callable[..., Any]) -> None:
-    """Fill a sort's region: `compared` of the scalars says whether the first of each pair comes first."""
+    """Fill a sort's region: `compared`, of two scalars for each operand, says whether the first element comes first."""
     build.unary_region(made, 0, [tensor_type((), v.type.element_type) for v in operands for _ in range(2)], compared)
 
 
@@ -55,16 +55,16 @@ def _sort(operands: Sequence[Any], dimension: int, is_stable: bool, compared: Ca
 
 
 def _compared_by(op: Any, values: Sequence[Any]) -> Any:
-    """What the comparison of a sort returns for these scalars, written at the insertion point."""
+    """The result of a sort's comparator for these scalars, inlined at the insertion point."""
     copy = op.operation.clone(ip=False)
     (result,) = build.inlined(copy.regions[0].blocks[0], values)
     for value in values:
-        _read_parts(value)
+        _bypass_complex(value)
     return result
 
 
-def _read_parts(value: Any) -> None:
-    """Have what reads a part of a complex number that was made of parts read that part itself."""
+def _bypass_complex(value: Any) -> None:
+    """Replace `real(complex(a, b))` by `a`, and `imag(complex(a, b))` by `b`, where `value` is `complex(a, b)`."""
     made = producer(value, "stablehlo.complex")
     if made is not None:
         for use in list(value.uses):
@@ -75,17 +75,20 @@ def _read_parts(value: Any) -> None:
 
 @pattern(_SORT)
 def sort_parts_of_complex(op: Any) -> Any:
-    """A sort that moves complex numbers as one that moves their parts, which not all targets can move as one. Exact."""
+    """A sort of complex numbers -> a sort of their parts. Exact.
+
+    Not all targets can sort complex elements.
+    """
     operands = list(op.operation.operands)
     if not any(map(is_complex, operands)):
         return None
     parts = [_parts(value) if is_complex(value) else [value] for value in operands]
 
     def compared(*scalars: Any) -> Any:
-        given, rest = [], iter(scalars)
+        given, remaining = [], iter(scalars)
         for value, columns in zip(operands, parts):
-            # Each part comes for the one element and for the other.
-            pairs = [(next(rest), next(rest)) for _ in columns]
+            # Each part has one scalar for the first element, and one for the second.
+            pairs = [(next(remaining), next(remaining)) for _ in columns]
             given += [_joined(side, value) for side in zip(*pairs)]
         return _compared_by(op, given)
 
@@ -100,7 +103,7 @@ def _parts(value: Any) -> list[Any]:
 
 
 def _joined(parts: Sequence[Any], like: Any) -> Any:
-    """The complex number of two parts; a part alone is the value."""
+    """The complex number of two parts; a single part is returned as it is."""
     if len(parts) == 1:
         return parts[0]
     return build.op("stablehlo.complex", parts, tensor_type(shape_of(parts[0]), like.type.element_type))
@@ -108,9 +111,9 @@ def _joined(parts: Sequence[Any], like: Any) -> Any:
 
 @pattern(_SORT)
 def sort_by_position_too(op: Any) -> Any:
-    """A stable sort as one whose last key is the position. Exact.
+    """A stable sort -> a sort whose last key is the index. Exact.
 
-    IREE swaps equal neighbours. Where the keys are all that is moved, that does not show.
+    IREE exchanges equal neighbours. If the keys are the only operands, that does not change the result.
     """
     operands = list(op.operation.operands)
     if not attrs.boolean(op, "is_stable") or not is_static(operands[0]):
@@ -120,10 +123,9 @@ def sort_by_position_too(op: Any) -> Any:
         made = op.operation.clone(bindings.ir.InsertionPoint.current)
         made.operation.attributes["is_stable"] = build.attribute("false")
         return made
-    # It counts down, because it must not be merged with a position among the operands: IREE refuses to sort one
-    # buffer twice.
-    down = number_along(shape, dimension)
-    place = (Tensor(down).like(shape[dimension]) - Tensor(down)).value
+    # It decreases, so that it is not merged with an iota among the operands: IREE refuses to sort one buffer twice.
+    down = index_along(shape, dimension)
+    position = (Tensor(down).like(shape[dimension]) - Tensor(down)).value
 
     def compared(*scalars: Any) -> Any:
         *given, mine, other = scalars
@@ -131,11 +133,11 @@ def sort_by_position_too(op: Any) -> Any:
         after = Tensor(_compared_by(op, [v for pair in zip(given[1::2], given[::2]) for v in pair]))
         return (before | (~after & (Tensor(mine) > Tensor(other)))).value
 
-    return _sort([*operands, place], dimension, False, compared)[:-1]
+    return _sort([*operands, position], dimension, False, compared)[:-1]
 
 
 def _hides_order(op: Any, operands: list[Any]) -> bool:
-    """Whether elements that are equal for a sort are the same in every operand."""
+    """Whether elements that compare equal are identical in every operand, so that their order does not show."""
     keys = comparators.keys(op.operation.regions[0].blocks[0])
     if keys is None or any(dtype_of(v).kind not in "iub" for v in operands):
         return False
@@ -145,13 +147,16 @@ def _hides_order(op: Any, operands: list[Any]) -> bool:
 
 @pattern(_SORT)
 def sort_by_network(op: Any) -> Any:
-    """A sort of a long axis, by keys that are seen, as a network that finds positions. Exact."""
+    """A sort of a long axis by known keys -> a sorting network for positions. Exact."""
     return _by_network(op) if shape_of(op.operation.operands[0])[attrs.sort_dimension(op)] > network.LONG else None
 
 
 @pattern(_SORT)
 def sort_any_by_network(op: Any) -> Any:
-    """A sort by keys that are seen as a network that finds positions: IREE's own sort cannot be used. Exact."""
+    """A sort by known keys -> a sorting network for positions. Exact.
+
+    IREE's own sort cannot be used on these targets.
+    """
     return _by_network(op)
 
 
@@ -162,7 +167,7 @@ def _by_network(op: Any) -> Any:
     if found is None or not is_static(operands[0]) or shape_of(operands[0])[dimension] < 2:
         return None
     counters = [_counts_along(value, dimension) for value in operands]
-    # The network is stable: where the last key counts along the dimension, it is the position in any case.
+    # The network is stable, so a last key that is the position along the dimension is redundant.
     while len(found) > 1 and counters[found[-1].argument] and _is_plain(found[-1], block):
         found.pop()
     rows = [network.to_rows(value, dimension) for value in operands]
@@ -184,12 +189,12 @@ def _counts_along(value: Any, dimension: int) -> bool:
 
 
 def _is_plain(key: Key, block: Any) -> bool:
-    """Whether a key is an ascending operand itself."""
+    """Whether a key is an operand itself, in ascending order."""
     return not key.descending and bool(key.value == block.arguments[2 * key.argument])
 
 
 def _on_all_elements(block: Any, key: Key, operand: Any) -> Any:
-    """A key of all elements of its operand; None where there are no integers in its order, or it cannot be computed."""
+    """A key, computed for all elements of its operand; None if it cannot be, or has no integers in its order."""
     shape = shape_of(operand)
     computed: dict[Any, Any] = {block.arguments[2 * key.argument]: operand}
 
@@ -223,7 +228,7 @@ def _ascending(x: Tensor, key: Key) -> Any:
 
 @pattern("chlo.top_k")
 def stable_top_k(op: Any) -> Any:
-    """top_k as a sort of (element, index) pairs; of long rows, as a network that finds the first positions.
+    """top_k -> a sort of (element, index) pairs, or for long rows a sorting network for the first positions.
 
     Exact. IREE's own top_k returns equal elements in no defined order; here
     the lower index comes first and NaN counts as the greatest, as in XLA.
@@ -236,17 +241,17 @@ def stable_top_k(op: Any) -> Any:
     last, limit = len(shape_of(operand)) - 1, list(shape_of(values))
     index = numpy_dtype(indices.type.element_type)
     if shape_of(operand)[last] > network.LONG:
-        best, places = network.first_of_rows(operand, (~ordered_bits(Tensor(operand))).value, limit[last])
-        return best, Tensor(places).to(index).value
-    position = number_along(shape_of(operand), last)
+        best, found = network.first_of_rows(operand, (~ordered_bits(Tensor(operand))).value, limit[last])
+        return best, Tensor(found).to(index).value
+    position = index_along(shape_of(operand), last)
 
     def compared(*scalars: Any) -> Any:
         x, y, i, j = (Tensor(value) for value in scalars)
         return (_is_less(y, x) | (~_is_less(x, y) & (i < j))).value
 
     start = [0] * len(limit)
-    best, places = (build.slice_(v, start, limit) for v in _sort([operand, position], last, False, compared))
-    return best, Tensor(places).to(index).value
+    best, found = (build.slice_(v, start, limit) for v in _sort([operand, position], last, False, compared))
+    return best, Tensor(found).to(index).value
 
 
 def _is_less(x: Tensor, y: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Hyperbolic, error and gamma functions, and real powers, from the elementary ones."""
+"""Hyperbolic, error and gamma functions, and real powers, built from the elementary functions."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def atanh(x: Tensor) -> Tensor:
 def erfc(x: Tensor) -> Tensor:
     """Complementary error function of a float64, within 4 ulp.
 
-    From 0.5 on exp(-x**2) times a polynomial in (x - 4) / (x + 4), with the part
-    of x**2 that rounding loses; below, 1 - erf(x).
+    For |x| >= 0.5, exp(-x**2) times a polynomial in (x - 4) / (x + 4), divided by
+    2 |x| + 1, with the rounding error of x**2 in the exponent; below, 1 - erf(x).
     """
     a = minimum(abs(x), 28.0)
     square, low = two_product(a, a)
@@ -89,8 +89,9 @@ def erfc(x: Tensor) -> Tensor:
 def erf_inv(x: Tensor) -> Tensor:
     """Inverse error function, within 2 ulp; infinite at -1 and 1, NaN beyond.
 
-    x times a sum of 1, or of the root of `w = -log(1 - x**2)` where that is large, and a polynomial in it.
-    `1 - x * x` would lose up to half of the digits near 1, where 1 - x is exact.
+    With `w = -log(1 - x**2)`: for w < 6.25, x times the sum of 1 and a polynomial in w; from there on, x times the sum
+    of sqrt(w) and a polynomial in sqrt(w). `1 - x * x` would lose up to half of the digits near 1, where 1 - x is
+    exact.
     """
     double = x.dtype == np.float64
     w = -log((1 - x) * (1 + x))

@@ -1,4 +1,4 @@
-"""What SPIR-V, the language of Vulkan's kernels, lacks or leaves to the driver."""
+"""Operations that SPIR-V, the language of Vulkan's kernels, lacks or leaves to the driver."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _is_integer(x: Tensor, kinds: str) -> bool:
 def remainder_by_division(op: Any) -> Any:
     """x % y of integers as x - (x / y) * y. Exact.
 
-    The sign of the driver's own operation is wrong for the least integer.
+    The driver's own operation has the wrong sign for the least integer.
     """
     x, y = (Tensor(value) for value in op.operation.operands)
     if not _is_integer(x, "iu"):
@@ -44,7 +44,8 @@ def divide_unsigned(op: Any) -> Any:
         quotient = (x.to(np.uint32).bits() / y.to(np.uint32).bits()).to(dtype)
         return where(y.equals(0), x.like(int(np.iinfo(dtype).max)), quotient).value
     x, y = x.bits(), y.bits()
-    # Half of x is positive; twice its quotient is right or one too small. From 2**31 on, y fits once or not at all.
+    # Half of x is nonnegative as a signed integer; twice its quotient is correct or one too small. For y with the top
+    # bit set, the quotient is 0 or 1.
     half = (Tensor(build.op("stablehlo.shift_right_logical", [x.value, x.like(1).value])) / y) << 1
     top = x.like(int(np.iinfo(x.dtype).min))
 
@@ -73,15 +74,15 @@ def _remainder(x: Tensor, y: Tensor) -> Tensor:
     zero = n.equals(0)
     modulus = where(zero, n.like(1), n).to(np.int64)
     distance = where(ex > ey, ex - ey, ex.like(0))
-    rest = m
+    reduced = m
     for _ in range(7):  # 7 * 39 is more than the exponents' 253
         step = where(distance > 39, distance.like(39), distance)
-        shifted = rest.to(np.int64) << step.to(np.int64)
-        rest = (shifted - shifted / modulus * modulus).to(np.int32)
+        shifted = reduced.to(np.int64) << step.to(np.int64)
+        reduced = (shifted - shifted / modulus * modulus).to(np.int32)
         distance = distance - step
     shift = ey - 150
     half = shift >> 1
-    result = rest.to(np.float32) * power_of_two(half, np.float32) * power_of_two(shift - half, np.float32)
+    result = reduced.to(np.float32) * power_of_two(half, np.float32) * power_of_two(shift - half, np.float32)
     result = where(abs(x) < abs(y), x, copysign(result, x))
     invalid = zero | (exponents[0] >= 255) | y.is_nan()
     return where(invalid, x.like(float("nan")), result).to(narrow)
@@ -89,7 +90,7 @@ def _remainder(x: Tensor, y: Tensor) -> Tensor:
 
 @pattern("stablehlo.remainder")
 def remainder_of_floats(op: Any) -> Any:
-    """x % y of float16, bfloat16 and float32 with integers. Exact.
+    """x % y of float16, bfloat16 and float32, computed in integers. Exact.
 
     The driver's own operation is x - y * trunc(x / y), which loses everything
     where the quotient is large, and is NaN where it overflows.
@@ -133,7 +134,7 @@ def iota_of_integers(op: Any) -> Any:
 
 @pattern("stablehlo.convert")
 def convert_to_bfloat16(op: Any) -> Any:
-    """integer -> bfloat16: float32, rounded to its upper half, as on the CPU."""
+    """integer -> bfloat16 by way of float32, whose upper half is rounded to nearest even, as on the CPU."""
     (operand,) = op.operation.operands
     target = numpy_dtype(op.operation.results[0].type.element_type)
     if target.name != "bfloat16" or numpy_dtype(operand.type.element_type).kind not in "biu":
@@ -147,10 +148,10 @@ def convert_to_bfloat16(op: Any) -> Any:
 
 @pattern("stablehlo.reduce_window")
 def reduce_window_of_memory(op: Any) -> Any:
-    """reduce_window reads memory, not a widening conversion before it. Exact.
+    """Store the operand of a reduce_window if it is a widening conversion. Exact.
 
-    With the conversion fused into it, the compiler's code goes along the last
-    axis only. bfloat16, which is converted anyway, is computed in float32.
+    With the conversion fused into it, the compiler's code reduces the last axis
+    only. bfloat16, which the target converts in any case, is computed in float32.
     """
     operation = op.operation
     if len(operation.operands) != 2:
@@ -209,26 +210,26 @@ def reduce_window_of_complex(op: Any) -> Any:
 
 @pattern("stablehlo.convert")
 def widen_once(op: Any) -> Any:
-    """A widening conversion that several operations read is stored. Exact.
+    """Store a widening conversion that several operations read. Exact.
 
-    The compiler makes it anew in each kernel, in memory that the threads share,
-    and forgets that they have to wait for one another.
+    The compiler repeats it in each kernel, in memory that the threads share,
+    without the barriers between them.
     """
     (operand,) = op.operation.operands
     result = op.operation.results[0]
     narrow, wide = (numpy_dtype(v.type.element_type) for v in (operand, result))
     if narrow.itemsize >= wide.itemsize or not is_static(operand) or uses(result) < 2:
         return None
-    if not operand.type.shape:  # perhaps a part of a reduction's kernel
+    if not operand.type.shape:  # it may be in the body of a reduction
         return None
     return _stored(build.convert(operand, wide))
 
 
 @pattern("stablehlo.dot_general")
 def product_of_bfloat16(op: Any) -> Any:
-    """A product of bfloat16 is one of stored float32. Exact: so it is computed in any case.
+    """A product of bfloat16 -> a product of stored float32. Exact: the target computes it in float32 in any case.
 
-    The compiler's vectors of bfloat16 do not compile.
+    The compiler's vector code for bfloat16 does not compile.
     """
     operation = op.operation
     operands = list(operation.operands)
@@ -243,13 +244,13 @@ def product_of_bfloat16(op: Any) -> Any:
 
 
 def _stored(value: Any) -> Any:
-    # No barrier: the compiler does not let later updates of the same memory wait for those who read it behind one.
+    # Not by a barrier: the compiler does not make later updates of the same memory wait for its readers.
     return force_copy(value) if is_static(value) else build.op("stablehlo.optimization_barrier", [value])
 
 
 @pattern("stablehlo.select")
 def select_complex(op: Any) -> Any:
-    """A choice between complex numbers chooses their parts. Exact."""
+    """A select of complex numbers -> selects of their parts. Exact."""
     condition, *values = op.operation.operands
     result = op.operation.results[0].type
     dtype = numpy_dtype(result.element_type)
@@ -265,13 +266,13 @@ def select_complex(op: Any) -> Any:
 
 @pattern("stablehlo.multiply", "stablehlo.divide")
 def arithmetic_with_zero(op: Any) -> Any:
-    """x * 0, x / 0 and 0 / x read their zero from memory. Exact.
+    """Hide the zero of x * 0, x / 0 and 0 / x from the driver, by reading it from memory. Exact.
 
-    Where the driver is Mesa's lavapipe, a product with a zero that it sees is zero even for NaN and infinities, and a
-    quotient by such a zero is never written: the result is what the memory held before.
+    Mesa's lavapipe folds a product with a literal zero to zero even for NaN and infinities, and never writes a quotient
+    by a literal zero: the result is what the memory held before.
     """
     operation = op.operation
-    # The body of a reduction computes with single elements, and cannot keep a value in memory.
+    # The body of a reduction computes with scalars, and cannot store a value in memory.
     if operations.of(operation.parent.name).regions is operations.Regions.ELEMENTS:
         return None
     operands = list(operation.operands)
@@ -285,7 +286,7 @@ def arithmetic_with_zero(op: Any) -> Any:
 
 @pattern("stablehlo.subtract")
 def subtract_itself(op: Any) -> Any:
-    """x - x is 0 where x is finite, and NaN elsewhere. Exact: drivers take it for 0 everywhere."""
+    """x - x -> 0 where x is finite, and NaN elsewhere. Exact; drivers fold it to 0 everywhere."""
     if op.lhs != op.rhs or not is_floating(op.lhs) or not is_static(op.lhs):
         return None
     finite = build.op("stablehlo.is_finite", [op.lhs], tensor_type(op.lhs.type.shape, np.dtype(bool)))

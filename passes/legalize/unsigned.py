@@ -1,4 +1,4 @@
-"""Unsigned integers where the CPU backend accepts signed ones only: the same bits, read as signed."""
+"""Operations on unsigned integers where the CPU backend accepts signed ones only: on the same bits, as signed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def reduce_window_unsigned(op: Any) -> Any:
     number = splat_of(operands[1])
     if number is None:
         first = encode(operands[1])
-    else:  # a number that is known to change nothing stays known
+    else:  # a constant stays a constant, so that an identity element is still recognized
         bits = number.view(signed) ^ (top if row.chooses else 0)
         first = build.full(bits, tensor_type((), signed))
     result_type = tensor_type(operation.results[0].type.shape, signed)
@@ -93,21 +93,21 @@ def convert_to_unsigned(op: Any) -> Any:
 
 @pattern("stablehlo.dot_general")
 def dot_general_unsigned(op: Any) -> Any:
-    """An operand of another, unsigned or boolean type is converted before the product. Exact.
+    """Convert an operand of another, unsigned or boolean type before the product. Exact.
 
     The compiler merges such a conversion into the product, and then reads the
-    bits as signed, or refuses (booleans in a product with a vector). It does
-    not look behind a barrier.
+    bits as signed, or refuses (booleans in a product with a vector). A barrier
+    keeps them separate.
     """
     operation = op.operation
     result = operation.results[0].type
-    operands = [_behind_barrier(value, result.element_type) for value in operation.operands]
+    operands = [_converted_before_barrier(value, result.element_type) for value in operation.operands]
     if operands == list(operation.operands):
         return None
     return build.op("stablehlo.dot_general", operands, result, attributes=attrs.copied(op))
 
 
-def _behind_barrier(value: Any, wanted: Any) -> Any:
+def _converted_before_barrier(value: Any, wanted: Any) -> Any:
     conversion = producer(value, "stablehlo.convert")
     source = conversion.operation.operands[0] if conversion is not None else value
     if not (_is_unsigned(source) or is_boolean(source)) or source.type.element_type == wanted:

@@ -1,4 +1,4 @@
-"""Updates of an array that are computed from it, which the CPU backend does while it reads."""
+"""Updates of an array that are computed from the array, which the CPU backend writes while it still reads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from passes import bindings, build
 from passes.analysis.aliases import is_view, memory
-from passes.legalize.memory import force_copy, number_along
+from passes.legalize.memory import force_copy, index_along
 from passes.match import has_one_use, shape_of, splat_of
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype
@@ -29,14 +29,14 @@ def _reaches(value: Any, targets: set[Any]) -> bool:
     return False
 
 
-def _chosen(operand: Any, update: Any, starts: list[int]) -> Any:
-    """The update at a known place, as a choice for each element."""
+def _selected(operand: Any, update: Any, starts: list[int]) -> Any:
+    """The update at known indices, as a select for each element."""
     dtype = numpy_dtype(operand.type.element_type)
     shape, sizes = shape_of(operand), shape_of(update)
     ends = [n - start - size for n, start, size in zip(shape, starts, sizes)]
     inside = []
     for axis, (start, size, end) in enumerate(zip(starts, sizes, ends)):
-        number = number_along(shape, axis)
+        number = index_along(shape, axis)
         if start:
             inside.append(build.compare(number, build.full(start, number), "GE"))
         if end:
@@ -52,11 +52,11 @@ def _chosen(operand: Any, update: Any, starts: list[int]) -> Any:
 def update_from_the_same_memory(op: Any) -> Any:
     """update(x, f(x), at) never writes to x while f reads it. Exact.
 
-    The compiler updates `x` in place. At a known place it computes `f(x)` in
+    The compiler updates `x` in place. At constant indices it computes `f(x)` in
     the same kernel, so that elements are read after they were written; the
-    update becomes a choice for each element. At any other place it takes a
-    slice of `x` for a view of it, and copies between overlapping ranges; the
-    slice gets memory of its own.
+    update becomes a select for each element. At other indices it uses a slice
+    of `x` as a view, and copies between overlapping ranges; the slice is
+    copied first.
     """
     shape = shape_of(op.update)
     operand, update, *indices = op.operation.operands
@@ -64,7 +64,7 @@ def update_from_the_same_memory(op: Any) -> Any:
         return None
     at = [int(i) for i in map(splat_of, indices) if i is not None]
     if len(at) == len(indices):
-        return _chosen(operand, update, [min(max(i, 0), n - m) for i, n, m in zip(at, shape_of(operand), shape)])
+        return _selected(operand, update, [min(max(i, 0), n - m) for i, n, m in zip(at, shape_of(operand), shape)])
     if not is_view(update):
         return None
     return build.op("stablehlo.dynamic_update_slice", [operand, force_copy(update), *indices])
@@ -72,10 +72,10 @@ def update_from_the_same_memory(op: Any) -> Any:
 
 @pattern("stablehlo.optimization_barrier")
 def barrier_for_every_use(op: Any) -> Any:
-    """Every use of a value reads the result of its barrier. Exact.
+    """Have every use of a value read the result of its barrier. Exact.
 
-    The compiler does not see that both sides are the same memory: an update in
-    place on one side changes the values on the other.
+    The compiler ignores that both sides share memory: an update in place on one
+    side changes the values on the other.
     """
     if len(op.operation.operands) != 1:
         return None

@@ -1,4 +1,4 @@
-"""Windows: of booleans, of running reductions, and those that read less or more than their array has."""
+"""Window reductions: cumulative ones, and those whose windows read less or more than the array."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from passes.types import tensor_type
 
 @pattern("stablehlo.reduce_window")
 def read_no_more_than_windows(op: Any) -> Any:
-    """reduce_window of no more elements than its windows reach. Exact.
+    """Slice off the elements that no window of a reduce_window reads. Exact.
 
-    The compiler takes the windows of an axis for all of it, and refuses the
-    program where a stride leaves its last elements out.
+    The compiler assumes that the windows cover an axis, and refuses the program
+    if a stride leaves out its last elements.
     """
     operation = op.operation
     values = operation.operands[: len(operation.results)]
@@ -53,13 +53,12 @@ def read_no_more_than_windows(op: Any) -> Any:
 
 @pattern("stablehlo.reduce_window")
 def pad_before_windows(op: Any) -> Any:
-    """reduce_window of an array with others between its elements -> pad, reduce_window. Exact.
+    """reduce_window with dilation or padding -> pad with the initial value, reduce_window. Exact.
 
-    What is put between them and around them is the initial value. The compiler
-    miscounts the windows over dilated arrays, ends the process at dilated windows
-    over padded complex numbers and at windows over padded complex numbers of 128
-    bits, and has no code for negative padding. It takes windows that end at each
-    element for running reductions, and leaves out their initial value.
+    The compiler miscounts the windows over dilated arrays, crashes on dilated
+    windows over padded complex numbers and on windows over padded complex128, and
+    has no code for negative padding. It treats windows that end at each element as
+    cumulative reductions, and ignores their initial value.
     """
     operation = op.operation
     count = len(operation.results)
@@ -90,7 +89,7 @@ def pad_before_windows(op: Any) -> Any:
 
 
 def _starts_from_nothing(operation: Any, first: list[Any]) -> bool:
-    """Whether the initial value changes nothing."""
+    """Whether the initial value is the identity element."""
     found, number = identity(operation.regions[0]), splat_of(first[0])
     if len(first) > 1 or found is None or number is None:
         return False
@@ -99,7 +98,7 @@ def _starts_from_nothing(operation: Any, first: list[Any]) -> bool:
 
 @pattern("stablehlo.reduce_window")
 def running_over_booleans(op: Any) -> Any:
-    """A running reduction of booleans as one of zeros and ones in 8 bits. Exact.
+    """A cumulative reduction of booleans -> one of 8-bit integers. Exact.
 
     The compiler has no code for it.
     """
@@ -113,7 +112,7 @@ def running_over_booleans(op: Any) -> Any:
     value, first = operation.operands
     start = Tensor(first).to(bytes_).value
     if _starts_from_nothing(operation, [first]):
-        # Among bytes, another number changes nothing.
+        # The identity element of 8-bit integers is another number.
         limits = np.iinfo(bytes_)
         start = build.full(limits.min if wide == "stablehlo.maximum" else limits.max, tensor_type((), bytes_))
     made = build.op(
@@ -128,7 +127,7 @@ def running_over_booleans(op: Any) -> Any:
 
 
 def _running_axis(op: Any, backwards: bool = False) -> int | None:
-    """The axis along which a reduction of one array combines all elements up to each, or from each on; None if none."""
+    """The axis of a cumulative reduction of one array, from the beginning or backwards; None if it is not one."""
     operation = op.operation
     if len(operation.operands) != 2 or not is_static(operation.operands[0]):
         return None
@@ -147,9 +146,9 @@ def _running_axis(op: Any, backwards: bool = False) -> int | None:
 
 @pattern("stablehlo.reduce_window")
 def running_backwards(op: Any) -> Any:
-    """A running reduction from the end of an axis as one from its beginning, between reversals. Exact.
+    """A cumulative reduction from the end of an axis -> one from its beginning, between reversals. Exact.
 
-    The compiler, and the kernels, have a loop for the latter only: each window of the former is reduced by itself.
+    The compiler, and the kernels, have a loop for the latter only, and reduce each window of the former separately.
     """
     axis = _running_axis(op, backwards=True)
     if axis is None:

@@ -70,4 +70,4 @@ def test_only_what_is_from_constants_is_copied():
         }""",
         bindings.new_context(),
     )
-    assert passes.run(module, "memory").hits == {"update_apart_from_constants": 1}
+    assert passes.run(module, "memory").hits == {"copied_updated_constant": 1}
