@@ -210,8 +210,8 @@ def test_a_function_is_written_once_and_every_copy_has_its_own_line(monkeypatch)
       return %a, %b : tensor<9xf32>, tensor<9xf32>
     }"""
     module = bindings.ir.Module.parse(text, bindings.new_context())
-    written, write = [], expressions._written
-    monkeypatch.setattr(expressions, "_written", lambda *args: written.append(args) or write(*args))
+    written, write = [], expressions._detached_map
+    monkeypatch.setattr(expressions, "_detached_map", lambda *args: written.append(args) or write(*args))
     passes.apply(module, PATTERNS_CPU)
     assert len(written) == 1
     maps = [op for op in operations_in(module.operation) if op.name == "stablehlo.map"]
