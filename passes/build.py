@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import bindings, operations
+from passes import bindings, match, operations
 from passes.types import element_type, numpy_dtype, tensor_type
 
 __all__ = [
@@ -57,6 +57,18 @@ def attribute_cache() -> Iterator[None]:
         yield
     finally:
         _local.attributes = before
+
+
+@contextlib.contextmanager
+def noted(block: Any) -> Iterator[list[Any]]:
+    """The operations that `op` makes in a block, in that order; not those in other blocks, which may be gone later."""
+    before = getattr(_local, "noted", None)
+    made: list[Any] = []
+    _local.noted = block, made
+    try:
+        yield made
+    finally:
+        _local.noted = before
 
 
 def attribute(text: str) -> Any:
@@ -130,6 +142,11 @@ def op(
     if attributes:
         parsed = {k: attribute(v) if isinstance(v, str) else v for k, v in attributes.items()}
     made = ir.Operation.create(name, list(result_types), values, parsed, regions=regions, loc=loc)
+    if match.remembered.splats is not None:
+        match.remembered.splats = None  # what is built may stand where something else stood before
+    noting = getattr(_local, "noted", None)
+    if noting is not None and ir.InsertionPoint.current.block == noting[0]:
+        noting[1].append(made)
     results = made.results
     if regions or len(results) == 0:
         return made

@@ -60,7 +60,13 @@ class PassError(StagecError):
 
 
 class PatternError(PassError, RuntimeError):
-    """A pattern raised an exception, never stopped, or returned something that cannot replace its op."""
+    """A pattern raised an exception, never stopped, or returned something that cannot replace its op.
+
+    Attributes:
+      pattern: the name of the pattern that raised or returned it; empty for other errors.
+    """
+
+    pattern = ""
 
 
 class EndlessError(PatternError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ import numpy as np
 from passes import bindings, operations, printed
 from passes.types import numpy_dtype, spelled
 
-# The ops whose result may be a splat that `splat_of` finds.
-SPLATS = ("stablehlo.constant", *operations.where(layout=True))
+# In the place of an op's name that makes an operand: an operand for which `splat_of` knows a number.
+SPLAT = "splat"
 
 
 def producer(value: Any, name: str | None = None) -> Any | None:
@@ -118,11 +119,29 @@ def constant_of(value: Any) -> np.ndarray | None:
     return None if op is None else _array_of(op)
 
 
+class _Remembered(threading.local):
+    """What `splat_of` found since the driver came to an op; None outside of it, and after the first change."""
+
+    splats: dict[Any, np.generic | None] | None = None
+
+
+remembered = _Remembered()
+
+
 def splat_of(value: Any) -> np.generic | None:
     """The one number that fills `value`, or None.
 
     Looks through broadcasts and reshapes of a constant.
     """
+    known = remembered.splats
+    if known is None:
+        return _found_splat(value)
+    if value not in known:
+        known[value] = _found_splat(value)
+    return known[value]
+
+
+def _found_splat(value: Any) -> np.generic | None:
     for _ in range(8):
         op = producer(value)
         if op is None:

@@ -25,9 +25,12 @@ from typing import Any
 from passes import bindings, build, guard, operations, printed
 from passes.errors import EndlessError, PassWarning, PatternError, caller, message
 from passes.fast_math import FLAGS, FastMath, flags
+from passes.match import SPLAT, remembered, splat_of
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _MAX_ITERATIONS = 64
+# How many of the ops that one rewrite made, and of those made in their place, are rewritten at once.
+_MAX_SETTLED = 64
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -38,8 +41,8 @@ class Pattern:
       name: the function's name, shown in reports and errors.
       ops: full op names, such as `"stablehlo.add"`.
       fn: `fn(op)` returns the replacement, or None.
-      of: full op names, one of which has made an operand of each op that the law rewrites; empty for any operands.
-        The driver does not call `fn` for other ops.
+      of: full op names, one of which has made an operand of each op that the law rewrites, or `passes.match.SPLAT`
+        for an operand that repeats one number; empty for any operands. The driver does not call `fn` for other ops.
       assumes: what the law takes for granted, by the names of `passes.fast_math.FLAGS`. Passes apply it where
         `fast_math` grants all of them.
       doc: the law, in the function's docstring.
@@ -77,7 +80,8 @@ def pattern(
       ops: the names of the ops it looks at.
       exact: False for a law that can change results in any way: it assumes all that `fast_math` can grant. A law
         that a user passes by itself runs in either case.
-      of: the names of ops, one of which makes an operand of each op to rewrite. It saves the call for all others.
+      of: the names of ops, one of which makes an operand of each op to rewrite, or `passes.match.SPLAT`. It saves the
+        call for all others.
       assumes: the assumptions of a law that can change results, by the names of `passes.fast_math.FLAGS`.
 
     Raises:
@@ -93,7 +97,7 @@ def pattern(
     if not ops or not all(isinstance(name, str) for name in ops):
         raise PatternError(message("pattern: no op named", caller(), fix='write @pattern("stablehlo.add")'))
     inner = frozenset([of] if isinstance(of, str) else of)
-    for name in (*ops, *inner):
+    for name in (*ops, *inner - {SPLAT}):
         known = operations.names(name.partition(".")[0])
         if "." not in name or (known and name not in known):
             raise operations.unknown_op(name, "pattern")
@@ -201,94 +205,168 @@ def apply(module: Any, patterns: Sequence[Pattern]) -> dict[str, int]:
 
 
 def apply_own(module: Any, laws: Sequence[Pattern]) -> dict[str, int]:
-    """As `apply`, for laws of this package: if they do not stop, the user gets what they left, and a warning."""
+    """As `apply`, for laws of this package, whose faults are a warning: the program is right without them.
+
+    If laws do not stop, what they left stays; one that raises is left out.
+    """
     try:
         return apply(module, laws)
     except EndlessError as error:
-        text = "passes rewrote a program for ever, and were stopped; it is right, and larger than it could be: "
+        text = "passes rewrote a program forever, and were stopped; it is right, and larger than it could be: "
         warnings.warn(text + str(error).splitlines()[0], PassWarning, stacklevel=2)
         return error.hits
+    except PatternError as error:
+        if not error.pattern:
+            raise
+        text = "a law of the passes failed and was left out; the program is right, and larger than it could be: "
+        warnings.warn(text + str(error).splitlines()[0], PassWarning, stacklevel=2)
+        return apply_own(module, [law for law in laws if law.name != error.pattern])
 
 
 def _applied(module: Any, patterns: Sequence[Pattern]) -> dict[str, int]:
     rewrite = bindings.rewrite
-    by_op: dict[str, list[Pattern]] = {}
-    for item in patterns:
-        for name in item.ops:
-            by_op.setdefault(name, []).append(item)
-    hits: dict[str, int] = {}
-    failure: list[PatternError] = []
+    work = _Work(patterns)
     with module.context, build.attribute_cache():
         pattern_set = rewrite.RewritePatternSet()
-        for name, group in by_op.items():
-            pattern_set.add(name, _callback(group, hits, failure))
+        for name in work.groups:
+            pattern_set.add(name, work.visit)
         config = rewrite.GreedyRewriteConfig()
         config.max_iterations = _MAX_ITERATIONS
         try:
             rewrite.apply_patterns_and_fold_greedily(module, pattern_set.freeze(), config)
         except RuntimeError:
-            if not failure:
-                raise _endless(patterns, hits) from None
-    if failure:
-        raise failure[0] from failure[0].__cause__
-    return hits
+            if work.failure is None:
+                raise _endless(patterns, work.hits) from None
+    if work.failure is not None:
+        raise work.failure from work.failure.__cause__
+    return work.hits
 
 
-def _callback(group: list[Pattern], hits: dict[str, int], failure: list[PatternError]) -> Callable[[Any, Any], bool]:
-    """The function that MLIR calls: falsy means rewritten, true means no match."""
+class _Group:
+    """The patterns of one op."""
 
-    is_abandoned = guard.is_abandoned()
-    looks_at_makers = any(item.of for item in group)
-    by_makers: dict[frozenset[str], list[Pattern]] = {}
+    def __init__(self) -> None:
+        self._patterns: list[Pattern] = []
+        self._by_makers: dict[frozenset[str], list[Pattern]] = {}
+        self._asks_for_makers = self._asks_for_splats = False
 
-    def fitting(operation: Any) -> list[Pattern]:
-        makers = frozenset(_makers(operation))
-        found = by_makers.get(makers)
+    def add(self, item: Pattern) -> None:
+        self._patterns.append(item)
+        self._asks_for_makers |= bool(item.of)
+        self._asks_for_splats |= SPLAT in item.of
+
+    def fitting(self, operation: Any) -> list[Pattern]:
+        """The patterns whose `of` has one of the makers of the operation's operands, and those without."""
+        if not self._asks_for_makers:
+            return self._patterns
+        makers = frozenset(self._makers(operation))
+        found = self._by_makers.get(makers)
         if found is None:
-            found = by_makers[makers] = [item for item in group if not item.of or item.of & makers]
+            found = [item for item in self._patterns if not item.of or item.of & makers]
+            self._by_makers[makers] = found
         return found
 
-    def visit(op: Any, rewriter: Any) -> bool:
-        if failure or is_abandoned():
-            return True
-        operation = op.operation
-        laws = fitting(operation) if looks_at_makers else group
-        if not laws:
-            return True
-        # An exception must not unwind through the C++ driver: keep it for later.
-        with operation.location, rewriter.ip:
-            for item in laws:
-                try:
-                    replacement = item.fn(op)
-                    if replacement is None:
-                        continue
-                    values = _values(replacement)
-                    _check(item, op, values)
-                except PatternError as error:
-                    failure.append(error)
-                    return True
-                except Exception as error:
-                    failure.append(_raised(item, op, error))
-                    failure[0].__cause__ = error
-                    return True
-                hits[item.name] = hits.get(item.name, 0) + 1
-                if values:
-                    rewriter.replace_op(op, values)
-                else:
-                    rewriter.erase_op(op)
-                return False
-        return True
-
-    return visit
-
-
-def _makers(operation: Any) -> Iterator[str]:
-    """The names of the ops that make an operation's operands."""
-    block = bindings.ir.Block
-    for value in operation.operands:
-        owner = value.owner
-        if not isinstance(owner, block):
+    def _makers(self, operation: Any) -> Iterator[str]:
+        block, asked = bindings.ir.Block, self._asks_for_splats
+        for value in operation.operands:
+            owner = value.owner
+            if isinstance(owner, block):
+                continue
             yield owner.name
+            if asked and splat_of(value) is not None:
+                asked = False
+                yield SPLAT
+
+
+class _Work:
+    """One application of patterns to a module.
+
+    Attributes:
+      groups: the patterns by the op that they look at.
+      hits: how often each pattern fired, by name.
+      failure: what a pattern raised; none is called after that.
+    """
+
+    def __init__(self, patterns: Sequence[Pattern]) -> None:
+        self.groups: dict[str, _Group] = {}
+        self.hits: dict[str, int] = {}
+        self.failure: PatternError | None = None
+        self._is_abandoned = guard.is_abandoned()
+        for item in patterns:
+            for name in item.ops:
+                self.groups.setdefault(name, _Group()).add(item)
+
+    def visit(self, op: Any, rewriter: Any) -> bool:
+        """What MLIR calls for each op that has patterns: falsy means rewritten, true means no match."""
+        operation = op.operation
+        found = self._replacement(op, operation, rewriter.ip)
+        if found is None:
+            return True
+        values, made = found
+        if values:
+            rewriter.replace_op(op, values)
+        else:
+            rewriter.erase_op(op)
+        self._settle(made)
+        return False
+
+    def _replacement(self, op: Any, operation: Any, ip: Any) -> tuple[list[Any], list[Any]] | None:
+        """What replaces an op, and the ops that were made for it in the same block; None if no pattern fits."""
+        if self.failure is not None or self._is_abandoned():
+            return None
+        remembered.splats = {}
+        try:
+            laws = self.groups[operation.name].fitting(operation)
+            if not laws:
+                return None
+            with operation.location, ip, build.noted(operation.block) as made:
+                values = self._first(laws, op)
+        finally:
+            remembered.splats = None
+        return None if values is None else (values, [other for other in made if other.name in self.groups])
+
+    def _first(self, laws: Sequence[Pattern], op: Any) -> list[Any] | None:
+        for item in laws:
+            try:
+                replacement = item.fn(op)
+                if replacement is None:
+                    continue
+                values = _values(replacement)
+                _check(item, op, values)
+            except Exception as error:
+                # An exception must not unwind through the C++ driver: keep it for later.
+                self.failure = error if isinstance(error, PatternError) else _raised(item, op, error)
+                self.failure.pattern = item.name
+                return None
+            self.hits[item.name] = self.hits.get(item.name, 0) + 1
+            return values
+        return None
+
+    def _settle(self, made: list[Any]) -> None:
+        """Rewrite ops that a pattern made, until nothing changes.
+
+        MLIR's driver does not hear of them before its next round, in which it visits each op of the module again.
+        That it does not know them is also why they can be replaced and erased here.
+        """
+        ir = bindings.ir
+        pending = list(made)
+        for _ in range(_MAX_SETTLED):
+            if not pending:
+                break
+            operation = pending.pop(0)
+            readers = [use.owner.operation for result in operation.results for use in result.uses]
+            if not readers:
+                continue  # MLIR's driver drops it
+            found = self._replacement(operation.opview, operation, ir.InsertionPoint(operation))
+            if found is None:
+                continue
+            values, more = found
+            for result, value in zip(operation.results, values):
+                result.replace_all_uses_with(value)
+            made = [*(other for other in made if other != operation), *more]
+            pending = [other for other in pending if other != operation]
+            operation.erase()
+            pending += [other for other in (*more, *readers) if other in made and other not in pending]
 
 
 def _values(replacement: Any) -> list[Any]:
@@ -343,7 +421,7 @@ def _endless(patterns: Sequence[Pattern], hits: dict[str, int]) -> EndlessError:
 
 
 def _raised(item: Pattern, op: Any, error: Exception) -> PatternError:
-    return PatternError(
+    failure = PatternError(
         message(
             f"pattern {item.name} raised {type(error).__name__}: {error}",
             where=location_text(op),
@@ -351,6 +429,8 @@ def _raised(item: Pattern, op: Any, error: Exception) -> PatternError:
             fix=f"correct the function {item.name}; the traceback above shows where it failed",
         )
     )
+    failure.__cause__ = error
+    return failure
 
 
 def location_text(op: Any) -> str:

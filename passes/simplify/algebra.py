@@ -12,7 +12,7 @@ import numpy as np
 
 from passes import attributes as attrs, build
 from passes.match import (
-    SPLATS,
+    SPLAT,
     dtype_of,
     is_boolean,
     is_complex,
@@ -26,7 +26,7 @@ from passes.match import (
 from passes.patterns import pattern
 
 
-@pattern("stablehlo.add", of=SPLATS)
+@pattern("stablehlo.add", of=SPLAT)
 def add_identity(op: Any) -> Any:
     """x + (-0.0) -> x for floats, x + 0 -> x for integers, from either side.
 
@@ -43,7 +43,7 @@ def add_identity(op: Any) -> Any:
     return None
 
 
-@pattern("stablehlo.subtract", of=SPLATS)
+@pattern("stablehlo.subtract", of=SPLAT)
 def subtract_identity(op: Any) -> Any:
     """x - 0 -> x.
 
@@ -58,7 +58,7 @@ def subtract_itself(op: Any) -> Any:
     return build.full(0, op.lhs) if op.lhs == op.rhs and is_integer(op.lhs) else None
 
 
-@pattern("stablehlo.subtract", of=SPLATS)
+@pattern("stablehlo.subtract", of=SPLAT)
 def subtract_from_negative_zero(op: Any) -> Any:
     """-0.0 - x -> -x for floats, 0 - x -> -x for integers. Exact."""
     if is_complex(op.lhs):
@@ -67,7 +67,7 @@ def subtract_from_negative_zero(op: Any) -> Any:
     return build.op("stablehlo.negate", [op.rhs]) if is_splat(op.lhs, zero) else None
 
 
-@pattern("stablehlo.multiply", of=SPLATS)
+@pattern("stablehlo.multiply", of=SPLAT)
 def multiply_identity(op: Any) -> Any:
     """x * 1 -> x. Exact for real numbers; complex ones multiply zeros and infinities."""
     if is_complex(op.lhs):
@@ -79,7 +79,7 @@ def multiply_identity(op: Any) -> Any:
     return None
 
 
-@pattern("stablehlo.multiply", of=SPLATS)
+@pattern("stablehlo.multiply", of=SPLAT)
 def multiply_zero(op: Any) -> Any:
     """x * 0 -> 0 for integers. Exact; float zero times infinity is NaN."""
     if not is_integer(op.lhs):
@@ -87,7 +87,7 @@ def multiply_zero(op: Any) -> Any:
     return next((side for side in (op.lhs, op.rhs) if is_splat(side, 0)), None)
 
 
-@pattern("stablehlo.multiply", of=SPLATS)
+@pattern("stablehlo.multiply", of=SPLAT)
 def multiply_minus_one(op: Any) -> Any:
     """x * -1 -> -x for real floats and signed integers. Exact."""
     if not (is_floating(op.lhs) or is_integer(op.lhs)) or dtype_of(op.lhs).kind == "u":
@@ -98,13 +98,13 @@ def multiply_minus_one(op: Any) -> Any:
     return None
 
 
-@pattern("stablehlo.divide", of=SPLATS)
+@pattern("stablehlo.divide", of=SPLAT)
 def divide_identity(op: Any) -> Any:
     """x / 1 -> x. Exact for real numbers."""
     return op.lhs if not is_complex(op.lhs) and is_splat(op.rhs, 1) else None
 
 
-@pattern("stablehlo.divide", of=SPLATS)
+@pattern("stablehlo.divide", of=SPLAT)
 def divide_by_power_of_two(op: Any) -> Any:
     """x / 2**k -> x * 2**-k for floats.
 
@@ -199,7 +199,7 @@ def same_operands(op: Any) -> Any:
     return op.lhs if op.lhs == op.rhs else None
 
 
-@pattern("stablehlo.and", "stablehlo.or", "stablehlo.xor", of=SPLATS)
+@pattern("stablehlo.and", "stablehlo.or", "stablehlo.xor", of=SPLAT)
 def logic_with_constant(op: Any) -> Any:
     """x & 1s -> x, x & 0 -> 0, x | 0 -> x, x | 1s -> 1s, x ^ 0 -> x, x ^ 1s -> ~x. Exact."""
     name = op.operation.name.split(".")[1]
@@ -224,7 +224,7 @@ def xor_itself(op: Any) -> Any:
     return build.full(0, op.lhs) if op.lhs == op.rhs else None
 
 
-@pattern("stablehlo.shift_left", "stablehlo.shift_right_logical", "stablehlo.shift_right_arithmetic", of=SPLATS)
+@pattern("stablehlo.shift_left", "stablehlo.shift_right_logical", "stablehlo.shift_right_arithmetic", of=SPLAT)
 def shift_by_zero(op: Any) -> Any:
     """x << 0, x >> 0 -> x. Exact."""
     return op.lhs if is_splat(op.rhs, 0) else None
@@ -236,7 +236,7 @@ def select_same(op: Any) -> Any:
     return op.on_true if op.on_true == op.on_false else None
 
 
-@pattern("stablehlo.select", of=SPLATS)
+@pattern("stablehlo.select", of=SPLAT)
 def select_constant(op: Any) -> Any:
     """select(true, x, y) -> x and select(false, x, y) -> y. Exact."""
     pred = splat_of(op.pred)
@@ -250,7 +250,7 @@ def select_not(op: Any) -> Any:
     return None if inner is None else build.select(inner.operand, op.on_false, op.on_true)
 
 
-@pattern("stablehlo.select", of=SPLATS)
+@pattern("stablehlo.select", of=SPLAT)
 def select_booleans(op: Any) -> Any:
     """select(p, true, false) -> p and select(p, false, true) -> !p. Exact."""
     if not is_boolean(op.on_true) or not same_type(op.pred, op.on_true):
@@ -286,7 +286,7 @@ def compare_itself(op: Any) -> Any:
     return build.full(direction in ("EQ", "LE", "GE"), op.operation.results[0].type)
 
 
-@pattern("stablehlo.compare", of=SPLATS)
+@pattern("stablehlo.compare", of=SPLAT)
 def compare_boolean(op: Any) -> Any:
     """p == true -> p, p == false -> !p, and the same for !=. Exact."""
     direction = attrs.word(op, "comparison_direction")
@@ -314,7 +314,7 @@ def not_compare(op: Any) -> Any:
     return build.compare(inner.lhs, inner.rhs, attrs.OPPOSITE[direction], attrs.word(inner, "compare_type") or None)
 
 
-@pattern("stablehlo.power", of=SPLATS)
+@pattern("stablehlo.power", of=SPLAT)
 def power_one(op: Any) -> Any:
     """x ** 1 -> x, and x ** 0 -> 1 for floats and integers. Exact: IEEE pow(NaN, 0) is 1."""
     if is_complex(op.lhs):
@@ -324,7 +324,7 @@ def power_one(op: Any) -> Any:
     return build.full(1, op.lhs) if is_splat(op.rhs, 0) or is_splat(op.rhs, -0.0) else None
 
 
-@pattern("stablehlo.power", of=SPLATS)
+@pattern("stablehlo.power", of=SPLAT)
 def power_two(op: Any) -> Any:
     """x ** 2 -> x * x. The product is correctly rounded, which a pow at best is."""
     if is_complex(op.lhs) or not is_splat(op.rhs, 2):

@@ -10,7 +10,7 @@ import numpy as np
 from passes import attributes as attrs, build
 from passes.analysis.facts import of
 from passes.match import (
-    SPLATS,
+    SPLAT,
     dtype_of,
     is_boolean,
     is_complex,
@@ -44,7 +44,7 @@ def _compare(like: Any, lhs: Any, rhs: Any, direction: str) -> Any:
     return build.compare(lhs, rhs, direction, attrs.word(like, "compare_type") or None)
 
 
-@pattern(COMPARE, of=SPLATS)
+@pattern(COMPARE, of=(SPLAT, "stablehlo.constant"))
 def compare_constant_second(op: Any) -> Any:
     """c < x -> x > c. Exact; other laws look for constants there."""
     if not is_constant(op.lhs) or is_constant(op.rhs):

@@ -15,7 +15,7 @@ import numpy as np
 from passes import attributes as attrs, build, operations
 from passes.match import (
     FOLDED_ELEMENTS,
-    SPLATS,
+    SPLAT,
     captured_values,
     constant_of,
     dtype_of,
@@ -60,7 +60,7 @@ def _traps(op: Any, arrays: list[np.ndarray]) -> bool:
     return False
 
 
-@pattern(*_EXACT, of=SPLATS)
+@pattern(*_EXACT, of=SPLAT)
 def fold_splats(op: Any) -> Any:
     """An exactly rounded op on operands that each repeat one number -> a splat. Exact."""
     numbers = []

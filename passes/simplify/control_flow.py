@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from passes import attributes as attrs, bindings, build, operations
-from passes.match import SPLATS, is_static, operations_in, size_of, splat_of, uses, yielded
+from passes.match import SPLAT, is_static, operations_in, size_of, splat_of, uses, yielded
 from passes.operations import Cost
 from passes.patterns import pattern
 from passes.simplify.regions import has_effects, hoisted, inlined_region, is_function, or_zeros, with_results
@@ -19,7 +19,7 @@ def _returned(op: Any) -> list[list[Any]]:
     return [yielded(region.blocks[0]) for region in op.operation.regions]
 
 
-@pattern(*operations.CONDITIONALS, of=SPLATS)
+@pattern(*operations.CONDITIONALS, of=SPLAT)
 def known_branch(op: Any) -> Any:
     """case or if with a constant index -> the ops of that branch. Exact."""
     number = splat_of(op.operation.operands[0])

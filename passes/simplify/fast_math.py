@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from passes import build, operations
-from passes.match import SPLATS, dtype_of, is_floating, is_splat, producer, splat_of
+from passes.match import SPLAT, dtype_of, is_floating, is_splat, producer, splat_of
 from passes.patterns import pattern
 
 
@@ -71,7 +71,7 @@ def product_of_exponentials(op: Any) -> Any:
     return build.op("stablehlo.exponential", [build.op("stablehlo.add", [left.operand, right.operand])])
 
 
-@pattern("stablehlo.divide", of=SPLATS, assumes="arcp")
+@pattern("stablehlo.divide", of=SPLAT, assumes="arcp")
 def divide_by_constant(op: Any) -> Any:
     """x / c -> x * (1 / c). Differs by one rounding."""
     if not is_floating(op.lhs):
@@ -111,14 +111,14 @@ def divide_by_itself(op: Any) -> Any:
     return build.full(1, op.lhs) if op.lhs == op.rhs and is_floating(op.lhs) else None
 
 
-@pattern("stablehlo.multiply", of=SPLATS, assumes="nnan,nsz")
+@pattern("stablehlo.multiply", of=SPLAT, assumes="nnan,nsz")
 def multiply_by_zero(op: Any) -> Any:
     """x * 0 -> 0 for floats. Differs for infinities and NaN, and in the sign of zero."""
     zero = is_splat(op.rhs, 0) or is_splat(op.lhs, 0) or is_splat(op.rhs, -0.0) or is_splat(op.lhs, -0.0)
     return build.full(0, op.lhs) if zero and is_floating(op.lhs) else None
 
 
-@pattern("stablehlo.add", of=SPLATS, assumes="nsz")
+@pattern("stablehlo.add", of=SPLAT, assumes="nsz")
 def add_positive_zero(op: Any) -> Any:
     """x + 0.0 -> x. Differs in the sign of zero."""
     if not is_floating(op.lhs):
@@ -140,7 +140,7 @@ def reassociate_constants(op: Any) -> Any:
     return None
 
 
-@pattern("stablehlo.power", of=SPLATS, assumes="afn,ninf,nsz")
+@pattern("stablehlo.power", of=SPLAT, assumes="afn,ninf,nsz")
 def expand_power(op: Any) -> Any:
     """x ** 3, x ** 4, x ** -1, x ** 0.5, x ** -0.5 -> products, a quotient, roots.
 
@@ -174,7 +174,7 @@ _OPEN = operations.where(precision=operations.Precision.OPEN)
 _FUNCTIONS = tuple(name for name in _OPEN if operations.of(name).numpy is not None)
 
 
-@pattern(*_FUNCTIONS, of=SPLATS, assumes="afn")
+@pattern(*_FUNCTIONS, of=SPLAT, assumes="afn")
 def fold_functions(op: Any) -> Any:
     """A function of constants -> its value. Differs from the compiled function by rounding."""
     numbers = [splat_of(value) for value in op.operation.operands]

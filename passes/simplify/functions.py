@@ -9,7 +9,7 @@ import numpy as np
 
 from passes import attributes as attrs, build, operations
 from passes.match import (
-    SPLATS,
+    SPLAT,
     dtype_of,
     has_one_use,
     is_boolean,
@@ -224,7 +224,7 @@ def power_of_exponential(op: Any) -> Any:
     return None if inner is None else build.op(EXP, [build.op(MULTIPLY, [inner.operand, op.rhs])])
 
 
-@pattern(POWER, of=SPLATS, assumes="afn,nnan")
+@pattern(POWER, of=SPLAT, assumes="afn,nnan")
 def power_of_constant(op: Any) -> Any:
     """c ** x -> exp(x * log(c)) for a positive c, and e ** x -> exp(x). Differs by rounding."""
     base = splat_of(op.lhs) if is_floating(op.lhs) else None
@@ -258,7 +258,7 @@ def power_of_power(op: Any) -> Any:
     return build.op(POWER, [inner.lhs, build.full(float(first) * float(second), op.rhs)])
 
 
-@pattern(POWER, of=SPLATS, assumes="afn,nnan,ninf,nsz")
+@pattern(POWER, of=SPLAT, assumes="afn,nnan,ninf,nsz")
 def power_of_known_exponent(op: Any) -> Any:
     """x ** n -> products and quotients for n = -4, -3, -2, 5 to 8, and x ** 1.5 -> x * sqrt(x). Differs by rounding."""
     number = splat_of(op.rhs) if is_floating(op.lhs) else None
@@ -378,7 +378,7 @@ def compare_difference_with_zero(op: Any) -> Any:
     return build.compare(inner.lhs, inner.rhs, attrs.word(op, "comparison_direction"), "FLOAT")
 
 
-@pattern(DIVIDE, of=SPLATS, assumes="nnan,nsz")
+@pattern(DIVIDE, of=SPLAT, assumes="nnan,nsz")
 def divide_zero(op: Any) -> Any:
     """0 / x -> 0. Differs for zero and NaN, and in the sign of zero."""
     zero = is_splat(op.lhs, 0) or is_splat(op.lhs, -0.0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from passes import build, operations
 from passes.match import (
-    SPLATS,
+    SPLAT,
     dtype_of,
     has_one_use,
     is_boolean,
@@ -50,7 +50,7 @@ def _wrapped(number: int, like: Any) -> Any:
     return build.full(wrapped(number, dtype_of(like)), like)
 
 
-@pattern(*_COMMUTATIVE, of=SPLATS)
+@pattern(*_COMMUTATIVE, of=(SPLAT, "stablehlo.constant"))
 def constant_second(op: Any) -> Any:
     """c + x -> x + c, and the same for each commutative operation. Exact; other laws look for constants there."""
     if not is_constant(op.lhs) or is_constant(op.rhs):
@@ -82,7 +82,7 @@ def operand_again(op: Any) -> Any:
     return None
 
 
-@pattern(SUBTRACT, of=SPLATS)
+@pattern(SUBTRACT, of=SPLAT)
 def subtract_constant(op: Any) -> Any:
     """x - c -> x + (-c) for integers. Exact; sums are what other laws look for."""
     number = _number(op.rhs)

@@ -8,7 +8,17 @@ import numpy as np
 
 from passes import attributes as attrs, build, operations
 from passes.analysis.facts import KNOWN, Facts, of
-from passes.match import dtype_of, is_boolean, is_floating, is_integer, is_splat, producer, same_type, splat_of
+from passes.match import (
+    SPLAT,
+    dtype_of,
+    is_boolean,
+    is_floating,
+    is_integer,
+    is_splat,
+    producer,
+    same_type,
+    splat_of,
+)
 from passes.patterns import pattern
 from passes.types import is_lossless
 
@@ -69,12 +79,11 @@ def _holds(direction: str, x: Facts, y: Facts) -> bool:
 @pattern("stablehlo.compare", of=KNOWN)
 def compare_ranges(op: Any) -> Any:
     """x < y -> true where every x is less than every y, and the like. Exact: NaN compares as false, but for !=."""
-    direction, y = attrs.word(op, "comparison_direction"), of(op.rhs)
-    if y is None or y.low == -np.inf == -y.high or attrs.word(op, "compare_type") == "TOTALORDER":
+    y = of(op.rhs)
+    x = of(op.lhs) if y is not None and not y.low == -np.inf == -y.high else None
+    if x is None or y is None or attrs.word(op, "compare_type") == "TOTALORDER":
         return None
-    x = of(op.lhs)
-    if x is None:
-        return None
+    direction = attrs.word(op, "comparison_direction")
     nan = x.nan or y.nan
     if _holds(direction, x, y) and (not nan or direction == "NE"):
         return build.full(True, op.operation.results[0].type)
@@ -223,7 +232,7 @@ def mask_of_range(op: Any) -> Any:
     return None
 
 
-@pattern("stablehlo.add", "stablehlo.subtract", of=KNOWN)
+@pattern("stablehlo.add", "stablehlo.subtract", of=SPLAT)
 def add_zero_to_known(op: Any) -> Any:
     """x + 0.0 -> x and x - (-0.0) -> x where x is never -0.0. Exact."""
     if not is_floating(op.lhs):
@@ -247,7 +256,7 @@ def finite_with_itself(op: Any) -> Any:
     return None if x.zero else build.full(1, op.lhs)
 
 
-@pattern("stablehlo.multiply", of=KNOWN)
+@pattern("stablehlo.multiply", of=SPLAT)
 def multiply_finite_by_zero(op: Any) -> Any:
     """x * 0.0 -> 0.0 for finite x that is never negative, -0.0 included. Exact."""
     if not is_floating(op.lhs):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from passes import attributes as attrs, build, operations
-from passes.match import SPLATS, dtype_of, is_static, producer, shape_of, single_op, splat_of
+from passes.match import SPLAT, dtype_of, is_static, producer, shape_of, single_op, splat_of
 from passes.patterns import pattern
 from passes.simplify.integers import wrapped
 from passes.simplify.places import groups, is_static_op, used_once
@@ -41,8 +41,9 @@ def reduce_of_unit_dimensions(op: Any) -> Any:
 
     Exact: there is one element. `+ 0.0` stays, which makes -0.0 of it +0.0.
     """
-    name, result = _combination(op), op.operation.results[0]
-    if name is None or any(shape_of(op.inputs[0])[d] != 1 for d in attrs.ints(op, "dimensions")):
+    shape, result = shape_of(op.inputs[0]), op.operation.results[0]
+    name = _combination(op) if all(shape[d] == 1 for d in attrs.ints(op, "dimensions")) else None
+    if name is None:
         return None
     value = build.reshape(op.inputs[0], shape_of(result))
     return build.op(name, [build.broadcast_in_dim(op.init_values[0], shape_of(result), []), value])
@@ -55,17 +56,16 @@ def reduce_of_pad(op: Any) -> Any:
     Exact apart from the order in which floats are combined: elements equal to the identity of the combination are left
     out. The identity of an addition that begins with +0.0 is either zero.
     """
-    name, dimensions = _combination(op), attrs.ints(op, "dimensions")
-    if name is None:
-        return None
     functions = []
     value = op.inputs[0]
     while (made := producer(value)) is not None and _is_exact_function(made):
         functions.append(made)
         value = made.operation.operands[0]
     inner = producer(value, "stablehlo.pad")
-    if inner is None or not is_static(inner.operand) or dtype_of(inner.operand).kind == "c":
+    name = _combination(op) if inner is not None else None
+    if name is None or inner is None or not is_static(inner.operand) or dtype_of(inner.operand).kind == "c":
         return None
+    dimensions = attrs.ints(op, "dimensions")
     low, high, between = attrs.padding(inner)
     filling, initial = splat_of(inner.padding_value), splat_of(op.init_values[0])
     if filling is None or initial is None or min((*low, *high), default=0) < 0:
@@ -193,16 +193,16 @@ def reduce_of_broadcast(op: Any) -> Any:
     return build.reduce([name], [value], [op.init_values[0]], [kept.index(d) for d in dims if d in places])
 
 
-@pattern("stablehlo.reduce", of=SPLATS)
+@pattern("stablehlo.reduce", of=SPLAT)
 def reduce_of_splat(op: Any) -> Any:
     """A sum of n equal constants -> n times the constant, and the largest or smallest of them -> one of them.
 
     Exact apart from the order of a sum: integers wrap alike, and of floats each partial sum is a whole number that the
     type holds.
     """
-    name = _combination(op)
-    number = splat_of(op.inputs[0]) if name is not None else None
-    count = math.prod(shape_of(op.inputs[0])[d] for d in attrs.ints(op, "dimensions"))
+    number = splat_of(op.inputs[0])
+    name = _combination(op) if number is not None else None
+    count = math.prod(shape_of(op.inputs[0])[d] for d in attrs.ints(op, "dimensions")) if name is not None else 0
     if number is None or not count:
         return None
     total: Any = number if name in _IDEMPOTENT else _sum_of(number, count) if name == "stablehlo.add" else None

@@ -9,7 +9,7 @@ import numpy as np
 from passes import attributes as attrs, build, operations
 from passes.analysis.facts import of
 from passes.match import (
-    SPLATS,
+    SPLAT,
     dtype_of,
     has_one_use,
     is_boolean,
@@ -90,7 +90,7 @@ def absolute(op: Any, compare: Any) -> Any:
     return build.op("stablehlo.abs", [x])
 
 
-@pattern(SELECT, of=SPLATS)
+@pattern(SELECT, of=SPLAT)
 def select_logic(op: Any) -> Any:
     """select(p, x, false) -> p & x and select(p, true, x) -> p | x for booleans. Exact."""
     if not is_boolean(op.on_true) or not same_type(op.pred, op.on_true):
@@ -127,7 +127,7 @@ def _merges(op: Any, inner: Any, value: Any) -> bool:
     return same_type(op.pred, inner.pred) and has_one_use(value)
 
 
-@pattern(SELECT, of=SPLATS)
+@pattern(SELECT, of=SPLAT)
 def select_one_or_zero(op: Any) -> Any:
     """select(p, 1, 0) -> convert(p). Exact."""
     if is_complex(op.on_true) or is_boolean(op.on_true) or tuple(op.pred.type.shape) != tuple(op.on_true.type.shape):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from passes import attributes as attrs, build
-from passes.match import SPLATS, is_static, producer, same_type, shape_of, size_of, splat_of
+from passes.match import SPLAT, is_static, producer, same_type, shape_of, size_of, splat_of
 from passes.patterns import pattern
 
 
@@ -87,7 +87,7 @@ def broadcast_that_adds_unit_dimensions(op: Any) -> Any:
     return build.reshape(op.operand, shape_of(result))
 
 
-@pattern("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.transpose", of=SPLATS)
+@pattern("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.transpose", of=SPLAT)
 def move_splat(op: Any) -> Any:
     """A constant that repeats one number, reshaped, transposed or broadcast -> a constant of the new shape."""
     result = op.operation.results[0]

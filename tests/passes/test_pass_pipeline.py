@@ -439,3 +439,43 @@ def test_laws_of_passes_that_never_stop_leave_a_program_and_a_warning(monkeypatc
     with pytest.warns(passes.errors.PassWarning, match="log_again does not terminate"):
         passes.run(module, "simplify")
     assert same_bits(before, interpret(module, x)[0])
+
+
+@pytest.mark.parametrize("wrong", [lambda op: 1 // 0, lambda op: build.constant(np.float32(0))], ids=["raises", "type"])
+def test_a_law_of_passes_that_fails_is_left_out_with_a_warning(monkeypatch, wrong):
+    from passes import simplify
+
+    law = passes.patterns.Pattern("wrong_log", ("stablehlo.log",), wrong)
+    module = parse(TEXT)
+    x = np.array([1.0, 2.0, 3.0, 4.0], np.float32)
+    (before,) = interpret(module, x)
+    monkeypatch.setattr(simplify, "LAWS", (law, *simplify.LAWS))
+    with pytest.warns(passes.errors.PassWarning, match="left out.*wrong_log"):
+        passes.run(module, "simplify")
+    module.operation.verify()
+    assert same_bits(before, interpret(module, x)[0])
+
+
+def test_ops_that_a_law_makes_are_rewritten_at_once():
+    visits = []
+
+    @passes.pattern("stablehlo.log")
+    def logs(op):
+        """log(x) -> log(-(-x))."""
+        visits.append("log")
+        inner = op.operand.owner
+        if visits.count("log") > 1 or getattr(inner, "name", "") == "stablehlo.negate":
+            return None
+        return build.op("stablehlo.log", [build.op("stablehlo.negate", [build.op("stablehlo.negate", [op.operand])])])
+
+    @passes.pattern("stablehlo.negate", of="stablehlo.negate")
+    def twice(op):
+        """-(-x) -> x."""
+        visits.append("negate")
+        return op.operand.owner.operand
+
+    module = parse(TEXT)
+    hits = passes.apply(module, (logs, twice))
+    assert hits == {"logs": 1, "twice": 1}
+    # The last two are a second round over the module, which finds nothing.
+    assert visits == ["log", "negate", "log", "log"]
