@@ -139,7 +139,7 @@ def _runner(
 
         return run_graph
     executable = runnable.executable(committed)
-    unguarded = not executable.clobbered and not executable.may_alias
+    unguarded = not executable.mutated and not executable.may_alias
     run: Callable[[Sequence[Array]], Any] = executable.run_plain if unguarded else executable.run
     if unguarded and out_tree == pytree.LEAF:
         run = executable.run_one
@@ -163,7 +163,7 @@ def forget_fast_paths() -> None:
 
 
 @forking.in_child
-def _begin_anew(_: forking.Rest) -> None:
+def _after_fork_in_child(_: forking.HeldLocks) -> None:
     forget_fast_paths()
 
 

@@ -259,7 +259,7 @@ class _Writer:
             target.machine,
             target.required_features(),
             meta["driver"],
-            tuple(i for i in meta["clobbered"] if i not in reused),
+            tuple(i for i in meta["mutated"] if i not in reused),
             meta["may_alias"],
             meta["branches"],
             meta["quick"],

@@ -252,7 +252,7 @@ class GraphCode:
             [a.strip_weak_type() for a in self.graph.out_avals],
             device=device,
             driver=program.meta["driver"],
-            clobbered=[i for i in program.meta["clobbered"] if i not in donated],
+            mutated=[i for i in program.meta["mutated"] if i not in donated],
             in_place=sorted(donated),
             packed=[Packing.parse(row) for row in program.meta["packed"]],
             may_alias=program.meta["may_alias"],
@@ -286,6 +286,6 @@ def _runs_here_alone(target: Target) -> bool:
 
 
 @forking.in_child
-def _begin_anew(_: forking.Rest) -> None:
+def _after_fork_in_child(_: forking.HeldLocks) -> None:
     global _guard
     _guard = threading.Lock()

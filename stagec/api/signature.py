@@ -169,7 +169,7 @@ def place(leaf: Any, aval: ShapedArray) -> Array:
 
 
 @forking.in_child
-def _begin_anew(_: forking.Rest) -> None:
+def _after_fork_in_child(_: forking.HeldLocks) -> None:
     if _copier.cache_info().currsize:
         forking.leak(_copier())
         _copier.cache_clear()

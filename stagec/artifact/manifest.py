@@ -70,7 +70,7 @@ class Variant:
     machine: str
     features: frozenset[str]
     driver: str
-    clobbered: tuple[int, ...]
+    mutated: tuple[int, ...]
     may_alias: bool
     branches: bool
     quick: bool
@@ -185,7 +185,7 @@ def encode_signature(signature: Signature) -> dict[str, Any]:
                 "machine": v.machine,
                 "features": sorted(v.features),
                 "driver": v.driver,
-                "clobbered": list(v.clobbered),
+                "clobbered": list(v.mutated),
                 "may_alias": v.may_alias,
                 "branches": v.branches,
                 "quick": v.quick,
@@ -333,7 +333,7 @@ class _Reader:
         )
 
     def _variant(self, value: Any, arguments: int) -> Variant:
-        target, machine, features, driver, clobbered, may_alias, branches, quick, flags, section = _fields(
+        target, machine, features, driver, mutated, may_alias, branches, quick, flags, section = _fields(
             value, "variant", *_VARIANT
         )
         if (
@@ -347,7 +347,7 @@ class _Reader:
             machine,
             frozenset(_names(features, "features")),
             driver,
-            _indices(clobbered, arguments, "clobbered", increasing=True),
+            _indices(mutated, arguments, "clobbered", increasing=True),
             _boolean(may_alias, "may_alias"),
             _boolean(branches, "branches"),
             _boolean(quick, "quick"),

@@ -36,15 +36,15 @@ class ProgramOptions:
     """What a compiled program depends on besides its graph.
 
     Args:
-      target: where it shall run.
-      fast_math: what rewrites may assume that change rounding, as `passes.fast_math.setting` writes it.
+      target: what it is compiled for.
+      fast_math: what inexact rewrites may assume, as `passes.fast_math.setting` writes it.
       passes: the user's own passes and patterns.
-      donated: argument -> result that may take over its memory.
-      kernels: whether CPU kernels of our own may take the place of operations.
-      straight: whether of elementwise operations and reductions, too.
+      donated: pairs of an argument and the result that may reuse its memory.
+      kernels: whether CPU kernels written by stagec may replace operations.
+      straight: whether they may also replace elementwise operations and reductions.
       weights: inputs that are the same at each call, of which the program may take packed copies.
       libraries: whether NumPy and SciPy may compute operations, in this process: `auto`, `always` or `never`.
-      simplify: whether the laws run that are not needed to compile.
+      simplify: whether the laws that compilation does not need run.
     """
 
     target: Target
@@ -58,7 +58,7 @@ class ProgramOptions:
     simplify: bool = True
 
     def of_compiler(self) -> CompileOptions:
-        """What of these the compiler is asked."""
+        """The options that are passed to the compiler."""
         return CompileOptions(kernels=self.kernels, straight=self.straight, weights=self.weights)
 
     def contributors(self, graph: Graph) -> dict[str, str]:
@@ -89,10 +89,10 @@ class ProgramOptions:
 
 
 def user_passes(given: Any) -> tuple[Any, ...]:
-    """What a user gave as `passes`: one, or a sequence of them.
+    """The user's argument `passes` as a tuple: one pass, or a sequence of them.
 
     Raises:
-      PipelineError: something is no pass.
+      PipelineError: an item is not a pass.
     """
     items = tuple(given) if isinstance(given, (list, tuple)) else (given,)
     if not items:
@@ -124,7 +124,7 @@ def _passes_fingerprint(extra: tuple[Any, ...]) -> str:
 
 @dataclass
 class Program:
-    """A compiled module with what the runtime must know of it."""
+    """A compiled module, and what the runtime must know about it."""
 
     key: str
     payload: Any
@@ -140,9 +140,9 @@ _locks_guard = threading.Lock()
 
 @contextlib.contextmanager
 def alone(digest: str) -> Iterator[None]:
-    """Keep other threads that want the same program waiting until it is where they find it.
+    """Let only one thread at a time compile a program; others that want it wait for the block to end.
 
-    A block that takes the lock looks for the program once more; nested blocks of one thread are one.
+    The block must look for the program again, which another thread may have compiled. A thread may nest such blocks.
     """
     with _locks_guard:
         lock = _locks.setdefault(digest, _Lock())
@@ -151,7 +151,7 @@ def alone(digest: str) -> Iterator[None]:
 
 
 @forking.in_child
-def _begin_anew(_: forking.Rest) -> None:
+def _after_fork_in_child(_: forking.HeldLocks) -> None:
     """Wait for no thread of the parent."""
     global _locks, _locks_guard
     _locks, _locks_guard = weakref.WeakValueDictionary(), threading.Lock()
@@ -206,7 +206,7 @@ def obtain_text(text: str, options: ProgramOptions, name: str, *, driver: str, b
     """The compiled program of StableHLO text, as `Exported.mlir_module` gives it: from the disk, else compiled.
 
     Args:
-      driver, branches, quick: what was stored with the program that the text was compiled to before.
+      driver, branches, quick: the metadata of the program that the exporting process compiled from the text.
     """
     contributors = {
         "program": "text " + hashlib.sha256(text.encode()).hexdigest(),
@@ -236,7 +236,8 @@ def lower_graph(graph: Graph, options: ProgramOptions, name: str, argument_names
     mlir.load()
     from stagec.lowering.lower import lower
 
-    # Not in the main thread: what a signal's handler raises in a callback of MLIR's bindings ends the process.
+    # Not in the main thread: an exception that a signal handler raises in a callback of MLIR's bindings ends the
+    # process.
     donated, backend = dict(options.donated), options.target.on
     return interruptible.call(lambda: lower(graph, name, argument_names, donated, backend))
 
@@ -273,7 +274,7 @@ def _optimized(module: Any, options: ProgramOptions, on_pass: Any) -> Any:
     target = options.target
     doubles = capabilities.has_dtype(target, "float64")
     settings = ready.pass_options(target, fast_math=options.fast_math, doubles=doubles)
-    # On the CPU, the driver decides on memory after kernels of our own have been formed.
+    # On the CPU, `ready` resolves in-place hazards after stagec's own kernels have been formed.
     pipeline = "values" if target.on.is_host else "default"
     if not options.simplify:
         pipeline = "forms, legalize, cse" if target.on.is_host else "forms, legalize, memory, cse"
@@ -294,7 +295,7 @@ def _announced(name: str, operations: int, target: Target) -> Iterator[None]:
 def compile_graph(
     graph: Graph, options: ProgramOptions, name: str, argument_names: Sequence[str] = (), digest: str = ""
 ) -> tuple[bytes, dict[str, Any]]:
-    """Lower, optimize and compile; returns the module's bytes and what the runtime must know.
+    """Lower, optimize and compile; returns the module's bytes and its metadata for the runtime.
 
     Raises:
       UnsupportedError: the target lacks something that the program needs.
@@ -329,7 +330,7 @@ def compile_graph(
 def _compile_optimized(
     module: Any, options: ProgramOptions, name: str, queue: str, callbacks: bool = False
 ) -> tuple[bytes, dict[str, Any]]:
-    """The module's bytes, and what can be told from the module of how to run it."""
+    """The module's bytes, and the metadata that follows from the module."""
     from stagec.compiler import driver, outside
 
     # The calling thread waits for its own work anyway, and for the Python functions that it calls.
@@ -339,7 +340,7 @@ def _compile_optimized(
     compiled = way.compile_module(module, options.target, name=name, options=asked)
     return compiled.vmfb, {
         "name": name,
-        "clobbered": list(compiled.memory.clobbered),
+        "mutated": list(compiled.memory.mutated),
         "may_alias": compiled.memory.may_alias,
         "packed": list(compiled.memory.packed),
         "driver": queue,
@@ -350,14 +351,14 @@ def _compile_optimized(
 # Estimated element operations from which spreading over threads pays: about 0.1 ms of one core's time,
 # where the parallel queue's extra 10 to 40 us a call are won back by a second core.
 _PARALLEL_WORK = 1 << 19
-# Smaller operations run as one piece, so that more of them are not more to spread.
+# Smaller operations run as one workgroup, so they add no work that threads can share.
 _PIECE = 1 << 14
 
 
 def choose_driver(graph: Graph, target: Target) -> str:
-    """The queue to run on: on a CPU, `local-task` for much parallel work and `local-sync` for all else.
+    """The queue to run on: on a CPU, `local-task` for much parallel work, otherwise `local-sync`.
 
-    Programs that call Python functions of the user's run on the calling thread.
+    Programs that call the user's Python functions run on the calling thread.
     """
     first, *others = target.on.queues
     if not others or has_users_callbacks(graph):

@@ -27,7 +27,7 @@ _NEAREST_LIMIT = 1000
 
 
 class CacheInfo(NamedTuple):
-    """A disk cache at one moment; `hits`, `misses` and `writes` count what this process did"""
+    """The state of a disk cache; `hits`, `misses` and `writes` count what this process did."""
 
     directory: str
     refusal: str
@@ -42,12 +42,12 @@ class CacheInfo(NamedTuple):
 
 
 class DiskCache(CacheDirectory):
-    """Compiled programs in one directory, bounded in bytes, the least recently used ones leaving first.
+    """Compiled programs in one directory, bounded in bytes; the least recently used are evicted first.
 
     Args:
       directory: created on the first `put`, for this user only.
       max_bytes: the bound on all files together.
-      layers: directories that are looked into before, in this order, and never written to.
+      layers: directories that are searched first, in this order, and never written to.
 
     >>> import tempfile
     >>> from stagec.compiler.cache import DiskCache
@@ -97,7 +97,7 @@ class DiskCache(CacheDirectory):
                 pass
             except EntryError as error:
                 self._discard(path, error)
-            except OSError as error:  # too many open files, say: nothing is wrong with the entry
+            except OSError as error:  # such as too many open files: the entry itself is not damaged
                 reason = error.strerror or type(error).__name__
                 self._warn("read", f"the disk cache cannot be read: {reason}", self._elsewhere())
         if entry is None:
@@ -115,11 +115,11 @@ class DiskCache(CacheDirectory):
         meta: Mapping[str, Any],
         payload: bytes | bytearray | memoryview,
     ) -> Entry | None:
-        """Store a program; returns what `get` now would, or None where the disk does not take it.
+        """Store a program; returns what `get` would return now, or None if it could not be stored.
 
         Args:
           key: `stagec.compiler.key.digest(contributors)`.
-          contributors: kept beside the program, to explain later misses.
+          contributors: stored with the program, to explain later misses.
           meta: values that JSON can hold; tuples come back as lists.
           payload: the compiled program.
 
@@ -143,7 +143,7 @@ class DiskCache(CacheDirectory):
             if self._refused():
                 return None
             self._clean_once()
-            # Counted before it is written: what a killed process leaves is counted too.
+            # Counted before it is written, so that a file that a killed process leaves is counted too.
             over = self._count(len(head) + view.nbytes)
             self._write(path, head, view)
             if over:
@@ -155,7 +155,7 @@ class DiskCache(CacheDirectory):
         self.writes += 1
         try:
             return read_entry(path, key)
-        except (OSError, EntryError):  # another process removed it meanwhile, or the disk lies
+        except (OSError, EntryError):  # another process removed it meanwhile, or the disk is faulty
             return None
 
     def entries(self) -> Iterator[EntryHeader]:
@@ -167,7 +167,7 @@ class DiskCache(CacheDirectory):
     def nearest(self, contributors: Mapping[str, str]) -> tuple[EntryHeader, list[str]] | None:
         """The entry that differs from `contributors` in the fewest names, and those names, to explain a miss.
 
-        Only the thousand most recently used entries are read. Of equals, the most recent one is taken.
+        Only the thousand most recently used entries are read. Of equally near ones, the most recent one is returned.
         """
         best: tuple[EntryHeader, list[str]] | None = None
         for count, header in enumerate(self.entries()):
@@ -180,7 +180,7 @@ class DiskCache(CacheDirectory):
         return best
 
     def info(self) -> CacheInfo:
-        """How full the cache is, and what this process did with it; `refusal` says why it is not used"""
+        """How full the cache is, and what this process did with it; `refusal` says why it is not used."""
         entries, temporary = self._scan()
         size = sum(size for _, size, _ in entries) + sum(size for _, size, _ in temporary)
         return CacheInfo(
@@ -263,7 +263,8 @@ class DiskCache(CacheDirectory):
         entries, temporary = self._scan()
         total = sum(_rounded(size) for _, size, _ in entries) + sum(_rounded(size) for _, size, _ in temporary)
         if total > self.max_bytes:
-            # Other processes may do the same at once: they choose the same files, so a file that is gone counts.
+            # Other processes may evict at the same time: they choose the same files, so a missing file counts as
+            # removed.
             for _, size, name in sorted(entries):
                 if total <= self.max_bytes - self.max_bytes // 8:
                     break
@@ -274,7 +275,9 @@ class DiskCache(CacheDirectory):
             ledger.truncate(total // PAGE)
 
     def _clean_once(self) -> None:
-        """Remove what killed processes left, once per cache object; names alone are read, which is cheap"""
+        """Remove the temporary files of killed processes, once per cache object; only names are read, which is
+        cheap.
+        """
         if self._cleaned:
             return
         self._cleaned = True
@@ -312,7 +315,7 @@ _no_home_warned = False
 
 
 class _NoDirectory(DiskCache):
-    """Layers alone, for a user who has no cache directory"""
+    """Read-only layers without a writable cache, for a user who has no cache directory."""
 
     def _refusal(self) -> str:
         return "this user has no cache directory"
@@ -336,7 +339,7 @@ def default_cache() -> DiskCache | None:
     if not config.enable_cache or max_bytes <= 0:
         return None
     given = os.fspath(config.cache_dir)
-    # A relative path means what it means now, not where the process was when the cache was first used.
+    # A relative path is relative to the current directory, not to that at the first use of the cache.
     directory, *layers_now = [
         os.path.abspath(os.path.expanduser(path)) if path else ""
         for path in (given, *layer_directories(config.cache_layers))

@@ -1,4 +1,4 @@
-"""One directory of cache entries: what is in it, and whether its programs may be run"""
+"""One directory of cache entries: its contents, and whether its programs may be run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Row = tuple[float, int, str]
 
 
 class CacheDirectory:
-    """What the writable cache and the read-only layers have in common: looking"""
+    """The part that the writable cache and the read-only layers have in common: reading."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         # Absolute, so that a later chdir does not move the cache.

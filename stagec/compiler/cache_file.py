@@ -10,8 +10,8 @@ payload's digest included, so a change to any bit of the file is noticed and a
 header can be trusted without reading the payload. The digests find damage, not
 malice: entries are executed, so files that others may have written are refused.
 
-An entry is read into memory once, checked there, and run from there: what
-becomes of the file afterwards does not matter to the process.
+An entry is read into memory once, checked there, and run from there: later
+changes of the file do not affect the process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import numpy as np
 
 from stagec.runtime.memory import aligned_empty
 
-MAGIC = b"stagec\r\n"  # the line ending shows a transfer in text mode
+MAGIC = b"stagec\r\n"  # a transfer in text mode would change the line ending
 VERSION = 1
 PAGE = 4096
 HEADER_LIMIT = 16 << 20
@@ -98,7 +98,7 @@ def open_entry(path: str) -> tuple[int, os.stat_result]:
       EntryError: it is a link, a pipe, or another user can write to it.
     """
     flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    # A pipe under an entry's name must not block, and a link may lead to files of others.
+    # A pipe with an entry's name must not block, and a link may lead to files of other users.
     flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         fd = os.open(path, flags)
@@ -137,7 +137,7 @@ def read_aligned(fd: int, size: int, offset: int = 0) -> memoryview:
 def _read_into(fd: int, memory: memoryview, offset: int) -> int:
     if hasattr(os, "preadv"):
         return os.preadv(fd, [memory], offset)
-    os.lseek(fd, offset, os.SEEK_SET)  # where there is no fork
+    os.lseek(fd, offset, os.SEEK_SET)  # Windows, which has no fork
     chunk = os.read(fd, memory.nbytes)
     memory[: len(chunk)] = chunk
     return len(chunk)
@@ -179,8 +179,8 @@ def read_header(path: str) -> EntryHeader:
     with os.fdopen(fd, "rb") as file:
         prelude = file.read(_PRELUDE_BYTES)
         length, payload_bytes, _ = _fields(memoryview(prelude), status.st_size)
-        rest = file.read(_payload_offset(length) - _PRELUDE_BYTES)
-    header = _header(memoryview(prelude + rest), length)
+        remainder = file.read(_payload_offset(length) - _PRELUDE_BYTES)
+    header = _header(memoryview(prelude + remainder), length)
     return EntryHeader(
         header["key"], header["contributors"], header["meta"], path, payload_bytes, status.st_size, status.st_mtime
     )

@@ -1,7 +1,7 @@
-"""What targets cannot do, and the error that says so before anything is compiled.
+"""Checks that a target can run a program, before anything is compiled.
 
-What a target merely lacks an operation for is rewritten (`passes.legalize`);
-here is what no rewriting gives.
+An operation that a target lacks is rewritten into others where that is possible
+(`passes.legalize`); the checks here are for the remaining cases.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _check(graph: Graph, target: Target, gap: Gap) -> None:
     found = list(_uses(graph, gap))
     if not found:
         return
-    # A loop's own equation has the dtypes of its body; the line inside the body says more.
+    # The equation of a loop has the dtypes of its body, too; the line inside the body is more precise.
     equation, aval = next((f for f in found if not any(True for _ in inner_graphs(f[0]))), found[0])
     name = equation.primitive.name
     rows = [(f"operand {i}", a.aval.long(), "") for i, a in enumerate(equation.inputs)]

@@ -1,4 +1,4 @@
-"""The operation of a program that crashes the compiler, found by compiling each one alone until one does."""
+"""Finds the operation of a program that crashes the compiler, by compiling each operation alone."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from stagec.core.errors import CompileError
 
 
 def search(source: bytes, target: Target, path: str) -> None:
-    """Compile each operation of a module alone; before each, write to a file which one it is.
+    """Compile each operation of a module alone, after writing its name and location to a file.
 
-    To be called in a process that may crash.
+    Must be called in a process that may crash: the file then names the operation that crashed it.
     """
     seen = set()
     with new_session() as session, session.context:
         module = ir().Module.parse(source, session.context)
         for op in operations_in(module):
-            # Control flow reads values from outside of its regions; what is in the regions is tried by itself.
+            # Control flow may read values from outside of its regions; the operations in the regions are tried alone.
             skipped = op.name not in TABLE or TABLE[op.name].effects or op.name == "stablehlo.constant"
             if skipped or not op.results:
                 continue
@@ -38,11 +38,11 @@ def search(source: bytes, target: Target, path: str) -> None:
                 try:
                     driver.compile_module(serialize(_alone(op)), target, name=op.name)
                 except CompileError:
-                    continue  # refused, which is no crash
+                    continue  # refused, which is not a crash
 
 
 def found(path: str, crash: str) -> Diagnostic:
-    """What `search` wrote before it crashed: the crash, with the operation and the user's line."""
+    """The diagnostic for a crash of `search`: the operation that it wrote last, and the user's line."""
     name, _, location = pathlib.Path(path).read_text(encoding="utf-8").partition("\n")
     line = printed.location(location)
     file, number = (line.file, line.line) if line and line.file.endswith(".py") else ("", 0)

@@ -1,4 +1,4 @@
-"""What the compiler said, as values; and the error that names the user's line."""
+"""The compiler's diagnostics as values, and the error that names the user's line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stagec.core.errors import CompileError, message
 
 _SEVERITIES = ("note", "warning", "error", "remark")
 _LOCATED = re.compile(r"^(?P<file>[^\n]*?):(?P<line>\d+):(?P<column>\d+): (?P<text>.*)$", re.DOTALL)
-# Location of an operation that nobody located, and of modules given as text.
+# The file names of operations without a location, and of modules given as text.
 _NO_FILE = ("", "-", "source.mlir", "[unknown]", "unknown")
 
 
@@ -35,13 +35,13 @@ class Diagnostic:
         return self.message.split("\n", 1)[0].strip()
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}: " if self.file else ""
-        return f"{place}{self.severity}: {self.headline}"
+        prefix = f"{self.file}:{self.line}: " if self.file else ""
+        return f"{prefix}{self.severity}: {self.headline}"
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One trip through the compiler: with which flags, how long, and what it said."""
+    """One run of the compiler: the flag set, the time it took, and its diagnostics."""
 
     flag_set: str
     seconds: float
@@ -84,7 +84,7 @@ def collecting(library: Any, invocation_pointer: Any) -> Iterator[list[Diagnosti
     found: list[Diagnostic] = []
 
     def receive(severity: int, pointer: int | None, size: int, _: object) -> None:
-        # Messages can carry the whole module behind their first lines.
+        # The whole module may follow the first lines of a message.
         text = ctypes.string_at(pointer, min(size, 4096)).decode(errors="replace") if pointer else ""
         found.append(parse(severity, text))
 
@@ -101,9 +101,9 @@ def collecting(library: Any, invocation_pointer: Any) -> Iterator[list[Diagnosti
 class LinkerLog:
     """Where the linker's own output goes, instead of to this process's stderr.
 
-    The compiler runs the linker through the shell without quoting its path. On POSIX
-    that is put to use: the "path" is a small command that quotes the real one (it may
-    hold spaces), sends its messages to a file and records failure there.
+    The compiler runs the linker through the shell and does not quote its path. So on POSIX, the
+    "path" that it gets is a small command, which quotes the real path (it may contain spaces),
+    redirects the linker's messages to a file, and records a failure there.
     """
 
     path: str
@@ -173,7 +173,7 @@ def compile_error(name: str, target: str, attempts: Sequence[Attempt], saved: st
     """The error for a module that every flag set refused."""
     errors = [d for attempt in attempts for d in attempt.diagnostics if d.severity == "error"]
     located = next((d for d in errors if d.file.endswith(".py")), next((d for d in errors if d.file), None))
-    # The linker's words say more than "failed to serialize executables" around them.
+    # The linker's own messages say more than the "failed to serialize executables" of the compiler.
     told = next((d for d in errors if d.message.startswith("the linker failed")), errors[0] if errors else None)
     reason = told.headline if told else "the compiler gave no reason"
     rows = [("target", target, "")]

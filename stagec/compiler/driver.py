@@ -38,17 +38,17 @@ PHASES = (
     *("input", "abi", "preprocessing", "global-optimization", "dispatch-creation", "flow"),
     *("stream", "executable-sources", "executable-configurations", "executable-targets", "hal", "vm"),
 )
-# After which phases workarounds change the module, and changes for speed do.
+# Changes of the module by the phase after which they are made: workarounds, and below optimizations.
 WORKAROUNDS = {
     "flow": phase_workarounds.before_stream,
     "executable-configurations": phase_workarounds.inline_lookups,
     "executable-targets": lanes.scalarize,
-    "end": phase_workarounds.own_references,
+    "end": phase_workarounds.copy_repeated_references,
 }
-# The same, for programs with loops that worker threads run.
-WORKAROUNDS_OF_LOOPS = {"hal": phase_workarounds.own_memory}
+# Workarounds for programs with loops that worker threads run.
+WORKAROUNDS_OF_LOOPS = {"hal": phase_workarounds.allocate_on_host}
 _QUEUED = frozenset({"--iree-hal-target-device=local", "--iree-execution-model=async-external"})
-IMPROVEMENTS = {
+OPTIMIZATIONS = {
     "executable-targets": rare.branch,
 }
 
@@ -70,7 +70,7 @@ class Opened(NamedTuple):
 
 @dataclass(frozen=True)
 class CompilerResult:
-    """A compiled program and how it came about.
+    """A compiled program, and how it was compiled.
 
     Attributes:
       vmfb: the bytes that the runtime loads.
@@ -100,7 +100,7 @@ def compile_module(
       module: an `iree.compiler.ir.Module` (it is left as it was), MLIR text, or MLIR bytecode.
       target: what to compile for.
       options: flags and hints; see `CompileOptions`.
-      name: how errors and events call the program.
+      name: the program's name in errors and events.
 
     Raises:
       CompileError: the module is not valid, or no flag set works; it names the user's line.
@@ -112,7 +112,7 @@ def compile_module(
     options = options or CompileOptions()
     started = time.perf_counter()
     given = serialize(module)
-    # One job: after an interrupt, nothing closes the session that the compiler is in.
+    # One call: after an interrupt, nothing must close the session while the compiler uses it.
     return interruptible.call(lambda: _compiled(given, target, options, name, started))
 
 
@@ -148,7 +148,7 @@ def _compiled(given: bytes, target: Target, options: CompileOptions, name: str, 
 
 
 def _without_races(vmfb: bytes, attempt: Attempt) -> tuple[bytes, Attempt]:
-    """The outcome of an attempt, which has failed if its kernels give other results from run to run."""
+    """The outcome of an attempt; it counts as failed if a data race makes the results of its kernels vary."""
     racing = racing_kernels(vmfb)
     if not racing:
         return vmfb, attempt
@@ -158,7 +158,7 @@ def _without_races(vmfb: bytes, attempt: Attempt) -> tuple[bytes, Attempt]:
 
 
 def prepared(source: bytes, target: Target, name: str, options: CompileOptions) -> tuple[bytes, Traits]:
-    """The module as the compiler gets it: checked, and with its target's own description.
+    """The module as the compiler takes it: checked, and with its target's own description.
 
     Returns:
       the module, and what the flags depend on.
@@ -183,7 +183,7 @@ def opened(source: bytes, target: Target, name: str, options: CompileOptions) ->
         for operation in constants:
             _check_constant(operation, source, name, options)
         phase_workarounds.describe(module.operation, target)
-        phase_workarounds.exchange_selections(module)
+        phase_workarounds.swap_selection_operands(module)
         wide = any("complex<f64>" in str(o.results[0].type) for o in (*constants, *numbers))
         traits = Traits(max(map(_product_size, products), default=0), wide)
         yield Opened(session, module, serialize(module), traits)
@@ -230,12 +230,12 @@ def _run(
 
 
 def _go_through(run: Invocation, last: str, flag_set: FlagSet, texts: dict[str, str] | None) -> bool:
-    """Go through the phases to the last one; between some of them, change the module and see that it is well-formed.
+    """Run the phases up to the last one; between some of them, change the module and verify it.
 
-    What is wrong is among the invocation's diagnostics. The code of each kernel is verified by LLVM besides.
+    Faults are among the invocation's diagnostics. LLVM verifies the code of each kernel in addition.
     """
     phases = [*PHASES, "end"]
-    changes = [WORKAROUNDS, IMPROVEMENTS] if flag_set.improved else [WORKAROUNDS]
+    changes = [WORKAROUNDS, OPTIMIZATIONS] if flag_set.optimizes_kernels else [WORKAROUNDS]
     before = ""
     for phase in phases[: phases.index(last) + 1]:
         if phase != last and texts is None and not any(phase in table for table in changes):

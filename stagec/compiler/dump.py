@@ -43,7 +43,7 @@ class Dump:
             self._fail(error)
 
     def _fail(self, error: OSError) -> None:
-        # What was asked for is the result of the call; the dump is beside it.
+        # A dump that cannot be written must not make the call fail.
         self._on = False
         what = f"the stages cannot be dumped: {error.strerror or type(error).__name__}"
         text = message(what, where=self.directory, fix="set STAGEC_DUMP to a writable directory")
@@ -63,7 +63,7 @@ class Dump:
         self._write_module("optimized.mlir", module)
         self._write("passes.txt", f"{report}\n")
         if self._on:
-            from stagec.compiler import outside, stages  # with what they need, milliseconds that only a dump pays
+            from stagec.compiler import outside, stages  # take milliseconds to import, which only dumps need
 
             try:
                 way = outside if outside.is_needed(target) else stages

@@ -11,9 +11,9 @@ from stagec.core.host import LibraryCall
 _QUICK = 1 << 22
 # What the launch of a kernel costs, in element operations.
 _LAUNCH = 1 << 10
-# Operations that read no more of an array than they return.
+# Operations that read only as much of an array as they return.
 _PARTS = ("slice", "dynamic_slice", "gather")
-# What the host waits for, or repeats.
+# Operations that the host waits for, or repeats.
 _HOST = ("cond", "while", "scan", "sort", "top_k", "gcd")
 
 
@@ -21,7 +21,7 @@ def is_quick(graph: Graph, queued: bool) -> bool:
     """Whether a call is known to return soon to the thread that makes it.
 
     Args:
-      queued: the program runs on a queue of its own, so that only what the host takes part in counts.
+      queued: the program runs on a queue of its own, so that only the host's part counts.
     """
     if queued:
         return not any(e.primitive.name in _HOST for e in all_equations(graph))
@@ -51,7 +51,7 @@ def _of_equation(equation: Equation) -> float:
         return max(inner) + _LAUNCH
     out = sum(v.aval.size for v in equation.outputs)
     size = out if name in _PARTS else max([out] + [a.aval.size for a in equation.inputs])
-    # Single numbers, such as counters and places, are computed with what else is: each round of a loop is a launch.
+    # Scalars, such as counters and indices, need no launch of their own: each round of a loop counts as one.
     return (_LAUNCH if size > 1 else 0) + size * _steps(equation, out) + sum(inner)
 
 

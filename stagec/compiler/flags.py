@@ -13,7 +13,7 @@ from stagec.backends.record import NO_HOISTING
 # float32: 768 cubed 0.97x, 512x512x2048 1.2x, 1024 cubed 1.4x, 2048 cubed 2.9x, for 0.15 s more to
 # compile. Batches of small products and thin ones (8 rows: 0.5x) are better off without.
 DATA_TILING_SIZE = 800**3
-# Without, rows or columns that do not fill tiles of 16 are computed element by element: 333 cubed 6x,
+# Without such tiles, rows or columns that do not fill tiles of 16 are computed element by element: 333 cubed 6x,
 # 512x512x500 2.5x, 100 cubed 1.5x slower.
 DATA_TILING_UNEVEN_SIZE = 100**3
 DATA_TILE = 16
@@ -22,14 +22,14 @@ DATA_TILING_ROWS = 64
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """What a caller may ask of one compile.
+    """Options of one compile.
 
     Args:
       matmul_size: multiply-adds of the program's largest product that is not thin, for one element of
         its batch; measured from the module if None.
       asynchronous: results are signalled by fences instead of waited for.
-      kernels: whether kernels of our own may take the place of operations (`passes.kernels`).
-      straight: whether of elementwise operations and reductions, too.
+      kernels: whether kernels written by stagec may replace operations (`passes.kernels`).
+      straight: whether they may also replace elementwise operations and reductions.
       weights: the arguments that are the same at each call: packed copies may become further arguments.
       flag_set: use only the flag set of this name.
       extra_flags: appended to every flag set, one string a flag.
@@ -50,11 +50,11 @@ class CompileOptions:
 
 
 class Traits(NamedTuple):
-    """What the flags depend on in a program.
+    """The properties of a program that flags depend on.
 
     Args:
       matmul_size: multiply-adds of the largest product that is not thin.
-      complex128: whether it makes complex128 values of constants or of parts.
+      complex128: whether it makes complex128 values from constants or from real and imaginary parts.
     """
 
     matmul_size: int = 0
@@ -70,21 +70,21 @@ class FlagSet:
 
     @property
     def kernels(self) -> bool:
-        """Whether kernels of our own take the place of operations, where there are such (`passes.kernels`)."""
+        """Whether kernels written by stagec replace operations where there are some (`passes.kernels`)."""
         return self.name in ("direct", "kernels")
 
     @property
     def direct(self) -> bool:
-        """Whether a module of kernels alone goes the short way through the compiler (`stagec.compiler.direct`)."""
+        """Whether a module of kernels alone is compiled directly (`stagec.compiler.direct`)."""
         return self.name == "direct"
 
     @property
     def disables_fusion(self) -> bool:
-        """Whether the compiler gets the program with every operation in a kernel of its own."""
+        """Whether every operation of the program is a dispatch of its own."""
         return self.name == "separate"
 
     @property
-    def improved(self) -> bool:
+    def optimizes_kernels(self) -> bool:
         """Whether the compiler's kernels are changed for speed (`stagec.compiler.rare`)."""
         return self.name not in ("careful", "separate")
 
@@ -94,10 +94,10 @@ _COMMON = (
     # The compiler's default turns float64 into float32 without a word.
     "--iree-input-demote-f64-to-f32=false",
 )
-# Left out, though it makes one kernel of a layer normalization, as `rows` does where it may be:
-# --iree-dispatch-creation-enable-aggressive-fusion gives wrong results. `c / sum(c * c, 1)[None, :]` for a centred `c`
-# (as in `corrcoef`) reads the sums of rows that are not there yet; and one reduction to a maximum and a sum goes wrong
-# when that maximum and two arrays computed from both are returned, though no row needs another.
+# Left out: --iree-dispatch-creation-enable-aggressive-fusion, which makes one kernel of a layer normalization, as
+# `rows` does where it is allowed. It gives wrong results: `c / sum(c * c, 1)[None, :]` for a centred `c` (as in
+# `corrcoef`) reads sums of rows that are not computed yet; and a reduction to a maximum and a sum is wrong when the
+# maximum and two arrays computed from both are returned, although no row depends on another.
 FLAG_SETS = ("direct", "kernels", *FAST, "plain", "careful", "separate")
 
 
@@ -119,7 +119,7 @@ def ladder(
     base = (*_COMMON, *target.on.flags(target))
     if options.asynchronous:
         base += ("--iree-execution-model=async-external",)
-    # What is computed once, ahead of the first call, from complex128 constants reads back wrong.
+    # Values that are hoisted out of the program and computed once from complex128 constants are read back wrong.
     if complex128 and NO_HOISTING not in base:
         base += (NO_HOISTING,)
     sets = target.on.flag_sets(target, options.kernels)

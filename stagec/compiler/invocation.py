@@ -1,4 +1,4 @@
-"""One use of the compiler's library: a session with its flags, an invocation, and what it says."""
+"""One use of the compiler's library: a session with its flags, an invocation, and its diagnostics."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Invocation:
     """A module on its way through the compiler.
 
     Attributes:
-      session: what it belongs to.
-      found: what the compiler said so far.
+      session: the session that it belongs to.
+      found: the diagnostics so far.
     """
 
     def __init__(self, session: Any, pointer: Any, found: list[Diagnostic]) -> None:
@@ -53,7 +53,7 @@ class Invocation:
         return self._invocation.export_module()
 
     def take(self, module: Any) -> None:
-        """Go on with another module, of the session's context."""
+        """Continue with another module of the session's context."""
         self._invocation.import_module(module)
 
     def text(self) -> bytes:
@@ -100,8 +100,8 @@ def invoked(session: Any) -> Iterator[Invocation]:
 
 
 def is_well_formed(module: Any) -> bool:
-    """Whether a module verifies; what is wrong is among the diagnostics."""
-    # `module.verify()` would keep Python's lock, which diagnostics from the compiler's own threads wait for.
+    """Whether a module verifies; its faults are among the invocation's diagnostics."""
+    # `module.verify()` would hold the GIL, which the compiler's own threads need to report diagnostics.
     bindings = _bindings()
     pointer = bindings.PyCapsule_GetPointer(module._CAPIPtr, bindings.MLIR_PYTHON_CAPSULE_OPERATION)
     return bool(ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(("mlirOperationVerify", _library()))(pointer))

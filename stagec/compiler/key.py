@@ -1,4 +1,4 @@
-"""What a compiled program depends on besides the program itself, and its digest."""
+"""The key of a compiled program: what it depends on besides the program itself, and a digest."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def source_fingerprint() -> str:
     """A digest of the sources of `stagec` and `passes`, computed once per process.
 
     A program that another version of these sources compiled must not be found.
-    Only the command line is left out: every other module can reach the
-    generated code or what is stored beside it. Sources that cannot be read
-    give a value that no other process has, so that nothing stale is found.
+    Only the command line is left out: every other module can affect the
+    generated code or the metadata stored with it. If the sources cannot be read,
+    the value is random, so that nothing stale is found.
 
     >>> from stagec.compiler.key import source_fingerprint
     >>> len(source_fingerprint())
@@ -93,7 +93,8 @@ def _sources(folder: str, prefix: str) -> Iterator[tuple[str, str]]:
 
 
 def environment_contributors() -> dict[str, str]:
-    """What every compiled program depends on: the versions of stagec, of the compiler and of what it folds with.
+    """What every compiled program depends on: the versions of stagec, of the compiler, and of NumPy, which folds
+    constants.
 
     The compiler is not imported. The target and the options are not here,
     because they differ between the programs of one process.

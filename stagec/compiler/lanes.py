@@ -19,10 +19,10 @@ _AMD = "rocm"
 
 
 def scalarize(module: Any) -> int:
-    """Compute on scalars what the kernels for AMD GPUs compute on vectors of one element.
+    """Replace operations on vectors of one element by operations on scalars, in kernels for AMD GPUs.
 
-    LLVM's instruction selection for these GPUs crashes with a segmentation fault,
-    for one where it rounds a `vector<1xf64>` that has the sign of another number.
+    LLVM's instruction selection for these GPUs crashes with a segmentation fault on some of the former, such as a
+    rounding of a `vector<1xf64>` that was given the sign of another number.
 
     Args:
       module: at the compiler's phase `executable-targets`.
@@ -32,7 +32,7 @@ def scalarize(module: Any) -> int:
     """
     variants = operations_in(module, "hal.executable.variant")
     kernels = [v for v in variants if printed.executable_target(v.attributes["target"]).backend == _AMD]
-    # The scalar that each vector is made of.
+    # The scalar from which each vector is made.
     scalars: dict[Any, Any] = {}
     found = [op for kernel in kernels for op in operations_in(kernel) if _is_elementwise(op)]
     for op in found:

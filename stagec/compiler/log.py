@@ -1,4 +1,4 @@
-"""What the compiler did and when: a ring of recent events, and a logger that is quiet by default."""
+"""Events of compilation: a ring of the recent ones, and a logger that is quiet by default."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _records: deque[Record] = deque(maxlen=1000)
 
 
 class _StderrHandler(logging.Handler):
-    """Writes to the `sys.stderr` of the moment, which tests and notebooks replace."""
+    """Writes to the current `sys.stderr`, which tests and notebooks replace."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:

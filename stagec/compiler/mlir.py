@@ -1,4 +1,4 @@
-"""MLIR's bindings as the compiler's package holds them, imported when a program is compiled."""
+"""MLIR's bindings from the compiler's package, imported when a program is compiled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NEEDED = (
     *(f"passes.analysis.{name}" for name in ("aliases", "in_place")),
     *("stagec.compiler.dump", "stagec.compiler.outside", "stagec.lowering.lower"),
 )
-# What the compiler's phases need in addition: views of operations import these, a quarter of all there is to import.
+# Modules that the compiler's phases need in addition; they take a quarter of the whole import time.
 _PHASES = tuple(f"iree.compiler.dialects.{name}" for name in ("iree_codegen", "iree_tensor_ext", "stream", "vm"))
 
 
@@ -29,15 +29,15 @@ _loaded: set[tuple[str, ...]] = set()
 
 
 def load() -> None:
-    """Import what a compile needs.
+    """Import the modules that a compile needs.
 
-    An interrupt does not stop it: a half imported extension of the compiler cannot be imported again.
+    An interrupt does not stop it, because a half imported extension of the compiler cannot be imported again.
     """
     _load(_NEEDED)
 
 
 def load_phases() -> None:
-    """Import what a compile through the compiler's phases needs in addition."""
+    """Import the modules that the compiler's phases need in addition."""
     _load(_PHASES)
 
 
@@ -50,7 +50,7 @@ def _import(names: tuple[str, ...]) -> None:
     collects = gc.isenabled()
     # A fork in another thread waits for it.
     with forking.importing():
-        # Nothing of what imports make is garbage, and each collection looks at all of it.
+        # Imports make little garbage, and each collection would visit all that they make.
         gc.disable()
         try:
             for name in names:

@@ -1,4 +1,4 @@
-"""Compiles in a process of their own: where the compiler's library cannot be used in this one, or may crash it."""
+"""Compilation in a new process, where the compiler's library cannot be used in this one or may crash it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from stagec.core.errors import CompileError, message
 
 # The directory that has the packages of this project.
 _ROOT = str(pathlib.Path(__file__).resolve().parents[2])
-# Seconds for the search of the operation that crashes the compiler.
+# Time limit in seconds of the search for the operation that crashes the compiler.
 _SEARCH_SECONDS = 60.0
 
 
 class _CrashError(Exception):
-    """The compiler's process was ended by a signal, which is the argument."""
+    """The compiler's process was ended by the signal that is the argument."""
 
 
 def is_needed(target: Target) -> bool:
@@ -93,7 +93,7 @@ def dump_all(
 def _reported(
     function: Callable[..., Any], source: bytes, target: Target, what: str, options: CompileOptions, name: str
 ) -> Any:
-    """What a function of `stages` returns for a module, or the error for a crash."""
+    """Call a function of `stages` for a module in a new process; a crash becomes a CompileError."""
     started = time.perf_counter()
     try:
         return call(function, name, source, target, what, options, name)
@@ -106,7 +106,7 @@ def _reported(
 def _crash_error(
     source: bytes, target: Target, options: CompileOptions, name: str, attempts: list[Attempt]
 ) -> CompileError:
-    """The error for a module that crashes the compiler, with the operation that does so, if one does so by itself."""
+    """The error for a module that crashes the compiler; it names the operation if one alone does so."""
     with tempfile.TemporaryDirectory(prefix="stagec-compile-") as folder:
         path = os.path.join(folder, "operation")
         try:
@@ -124,19 +124,19 @@ def call(function: Callable[..., Any], program: str, /, *args: Any, timeout: flo
     """Call a function in a new process of Python.
 
     Args:
-      function: found by its name in the new process.
-      program: how errors call the program.
+      function: a function of a module, which the new process imports.
+      program: the program's name in errors.
       timeout: seconds, after which `subprocess.TimeoutExpired` is raised.
 
     Raises:
-      CompileError: the function raised it, or the process ended of itself.
+      CompileError: the function raised it, or the process failed.
     """
     with tempfile.TemporaryDirectory(prefix="stagec-compile-") as folder:
         request, answer = (os.path.join(folder, n) for n in ("request", "answer"))
         with open(request, "wb") as file:
             pickle.dump((function, args, kwargs), file)
-        # Modules are found where they are here; but first come Python's own, which this process may have imported
-        # before a directory with one of the same name was put in front.
+        # The new process searches the same directories, but Python's own first: this process may have imported a module
+        # of the standard library before a directory with a module of the same name came first.
         script = (
             f"import sys; sys.path[0:1] = [{_ROOT!r}]; sys.path += {list(filter(None, sys.path))!r}; "
             f"from stagec.compiler import outside; outside._serve({request!r}, {answer!r})"
@@ -174,7 +174,7 @@ def _signal_name(number: int) -> str:
 
 
 def _serve(request: str, answer: str) -> None:
-    """What the new process does."""
+    """Serve one request, in the new process."""
     with open(request, "rb") as file:
         function, args, kwargs = pickle.load(file)
     load()

@@ -10,19 +10,19 @@ from stagec.backends import Target
 from stagec.compiler.mlir import ir
 
 _WIDE = ("i64", "f64")
-# The kernels run in the order of the program. Where one reads what a later one updates in place, the
-# compiler's own schedules take the two for independent, and may run the update first.
+# The schedule that runs kernels in the order of the program. Where a kernel reads what a later one updates in
+# place, the compiler's other schedules treat the two as independent, and may run the update first.
 _IN_ORDER = "debug"
-# Other shapes of the same memory.
+# Operations that only give memory another shape.
 _RESHAPES = ("flow.tensor.reshape", "flow.tensor.bitcast")
 
 
 def describe(module: Any, target: Target) -> None:
-    """Add the target's own description, where it has one, and that all values are on one device.
+    """Add the target's own description, if it has one, and the attribute that places all values on one device.
 
-    The compiler knows no device for what a loop carries, and would begin each
-    round with copies of it. A program that calls Python keeps the copies: without
-    them, what is passed from a loop to Python may not have been computed yet.
+    Without the attribute, the compiler does not know the device of a loop's state,
+    and begins each round with copies of it. A program that calls Python keeps these
+    copies: without them, Python may get state that is not computed yet.
     """
     calls_python = any(
         not len(function.regions[0].blocks)
@@ -37,20 +37,23 @@ def describe(module: Any, target: Target) -> None:
             module.attributes["hal.device.targets"] = ir().Attribute.parse(f"[{description}]")
 
 
-def exchange_selections(module: Any) -> int:
-    """Have a `select_and_scatter` select the first of equal elements where it says so; returns how many there are.
+def swap_selection_operands(module: Any) -> int:
+    """Swap the operands of selections, so that `select_and_scatter` selects among equal elements as StableHLO says.
 
-    The compiler asks whether a further element is to be selected instead of the one before, and passes the further one
-    first. The selection says whether the one before stays, which comes first. The module is for the compiler alone:
-    what is written here means something else.
+    In StableHLO, the region gets the selected element first, then a further one, and returns whether the selected one
+    stays. IREE passes the further element first, and takes the result to say whether it replaces the selected one. The
+    module that results is for IREE only, since it means something else as StableHLO.
+
+    Returns:
+      The number of these operations.
     """
     found = operations_in(module, "stablehlo.select_and_scatter")
     for operation in found:
         block = operation.regions[0].blocks[0]
         values = list(block.arguments)
         readers = [[(use.owner.operation, use.operand_number) for use in value.uses] for value in values]
-        for places, other in zip(readers, reversed(values)):
-            for reader, number in places:
+        for uses, other in zip(readers, reversed(values)):
+            for reader, number in uses:
                 reader.operands[number] = other
         end = list(block.operations)[-1].operation
         with ir().InsertionPoint(end), end.location:
@@ -60,38 +63,38 @@ def exchange_selections(module: Any) -> int:
 
 
 def before_stream(module: Any) -> int:
-    """Have kernels run in order, no memory filled once for two that write to it, and no wait lost in a loop.
+    """Set the schedule that keeps the order of kernels, and apply `fill_for_each_use` and `remove_state_barriers`.
 
     Args:
       module: at the compiler's phase `flow`.
 
     Returns:
-      How many values were replaced.
+      The number of values replaced.
     """
     with module.context:
         order = ir().Attribute.parse(f'#stream.partitioning_config<"{_IN_ORDER}">')
     module.attributes["stream.partitioning"] = order
-    return fill_for_each_use(module) + read_state_itself(module)
+    return fill_for_each_use(module) + remove_state_barriers(module)
 
 
-def read_state_itself(module: Any) -> int:
-    """Have no barrier between a loop's state and what reads it.
+def remove_state_barriers(module: Any) -> int:
+    """Remove the optimization barriers between a loop's state and its readers.
 
-    The compiler has what reads the state of a loop that runs on a queue wait until
+    In a loop that runs on a queue, the compiler makes readers of the state wait until
     the round before has written it. It does not look across an optimization barrier,
-    and lets what reads the other side run at once. At the phase `flow`, such barriers
-    have kept operations in kernels of their own, and are needed no more.
+    and lets a reader of the barrier's result run at once. At the phase `flow`, the
+    barriers have kept operations in kernels of their own, and are no longer needed.
 
     Args:
       module: at the compiler's phase `flow`.
 
     Returns:
-      How many values were replaced.
+      The number of values replaced.
     """
     count = 0
     for barrier in operations_in(module, "util.optimization_barrier"):
         for value, held in zip(list(barrier.operands), list(barrier.results)):
-            # What nothing reads keeps a part of the state that the compiler would drop.
+            # A barrier without readers keeps a part of the state that the compiler would drop.
             if str(value.type).startswith("tensor") and list(held.uses) and _is_state(value):
                 held.replace_all_uses_with(value)
                 count += 1
@@ -101,7 +104,7 @@ def read_state_itself(module: Any) -> int:
 
 
 def _is_state(value: Any) -> bool:
-    """Whether a value is an argument of a block, in whatever shape."""
+    """Whether a value is an argument of a block, or a reshape of one."""
     while not isinstance(value.owner, ir().Block):
         if value.owner.name not in _RESHAPES:
             return False
@@ -110,46 +113,45 @@ def _is_state(value: Any) -> bool:
 
 
 def fill_for_each_use(module: Any) -> int:
-    """Have no memory that is filled with one 64-bit number written to twice.
+    """Fill memory with a 64-bit number once for each use, not once for all.
 
-    The compiler fills it in a kernel, takes two such kernels for one, and lets
-    both of the operations that write into the memory have it.
+    The compiler fills memory with such numbers in a kernel, merges two equal kernels
+    into one, and lets two operations write into the one memory.
 
     Args:
       module: at the compiler's phase `flow`.
 
     Returns:
-      How many uses of such memory there are; each has its own afterwards.
+      The number of uses; each has memory of its own afterwards.
     """
     count = 0
-    for filling in operations_in(module, "flow.tensor.splat"):
-        number, *sizes = filling.operands
+    for fill in operations_in(module, "flow.tensor.splat"):
+        number, *sizes = fill.operands
         if str(number.type) not in _WIDE:
             continue
-        for use in list(filling.result.uses):
+        for use in list(fill.result.uses):
             user = use.owner.operation
-            with ir().InsertionPoint(user), filling.location:
+            with ir().InsertionPoint(user), fill.location:
                 hidden = ir().Operation.create("util.optimization_barrier", [number.type], [number])
-                own = ir().Operation.create("flow.tensor.splat", [filling.result.type], [hidden.result, *sizes])
+                own = ir().Operation.create("flow.tensor.splat", [fill.result.type], [hidden.result, *sizes])
             user.operands[use.operand_number] = own.result
             count += 1
-        filling.erase()
+        fill.erase()
     return count
 
 
 def inline_lookups(module: Any) -> int:
-    """Have no operation without loops look up elements of arrays where a kernel for CPUs has loops besides.
+    """Inline operations without loops that look up elements of arrays, in kernels for CPUs that have other loops.
 
-    The compiler makes vectors of all operations in such a kernel. It does not
-    expect an index that is computed in an operation without loops: the process
-    ends with a segmentation fault. What such an operation computes is moved to
-    the kernel itself, as scalars.
+    The compiler vectorizes all operations of such a kernel. An index that is computed
+    in an operation without loops crashes it with a segmentation fault. The operation's
+    body is moved into the kernel itself, as scalars.
 
     Args:
       module: at the compiler's phase `executable-configurations`.
 
     Returns:
-      How many operations were replaced.
+      The number of operations replaced.
     """
     count = 0
     for function in operations_in(module, "func.func"):
@@ -181,24 +183,23 @@ def _inline(op: Any) -> None:
 
 
 def has_loops(module: Any) -> bool:
-    """Whether a module at the compiler's phase `flow` repeats anything."""
+    """Whether a module at the compiler's phase `flow` has loops."""
     return bool(operations_in(module, "scf.while", "scf.for"))
 
 
-def own_memory(module: Any) -> int:
-    """Have what a loop carries in memory that is free again when nothing refers to it.
+def allocate_on_host(module: Any) -> int:
+    """Allocate the state of loops on the host, in memory that is freed when nothing refers to it.
 
-    Worker threads lose some of the memory that they allocate in the order of
-    their queue, if nothing gives it back in that order: each call of a loop
-    leaves a part of its rounds' memory behind, for as long as the process
-    lives. The host allocates it instead, after the round before, so that no
-    more than two rounds have memory at a time.
+    Worker threads leak memory that is allocated in the order of their queue and not
+    deallocated in that order: each call of a loop leaks a part of its rounds' memory
+    for as long as the process lives. So the host allocates it, after the round
+    before, and no more than two rounds have memory at a time.
 
     Args:
       module: at the compiler's phase `hal`, for worker threads of a CPU.
 
     Returns:
-      How many allocations were replaced.
+      The number of allocations replaced.
     """
     create = ir().Operation.create
     count = 0
@@ -216,26 +217,26 @@ def own_memory(module: Any) -> int:
             own = create("hal.allocator.allocate", [op.results[0].type], operands).result
         op.results[0].replace_all_uses_with(own)
         if after != before:
-            # Of two that are one, no fence, MLIR would go through its uses for ever.
+            # Where both are one null fence, MLIR would visit its uses forever.
             after.replace_all_uses_with(before)
         op.erase()
         count += 1
     return count
 
 
-def own_references(module: Any) -> int:
-    """Have no branch between blocks pass one reference twice.
+def copy_repeated_references(module: Any) -> int:
+    """Copy references that a branch between blocks passes more than once.
 
-    A loop or a choice becomes branches, and what it carries becomes their
-    operands. The compiler's register allocation may move a reference out of its
-    register for one operand, and then read it again for another: the program
-    runs with a buffer lost. Each further operand gets a reference of its own.
+    Loops and conditionals become branches, and their state the operands. The
+    compiler's register allocation may move a reference out of its register for one
+    operand, and then read it again for another: the program runs with a null
+    buffer. Each further operand gets a reference of its own.
 
     Args:
       module: at the end of the compiler's pipeline.
 
     Returns:
-      How many operands were given a reference of their own.
+      The number of operands that got a reference of their own.
     """
     count = 0
     for branch in operations_in(module, "vm.br", "vm.cond_br"):

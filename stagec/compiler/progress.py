@@ -1,4 +1,4 @@
-"""One line on the terminal, or below the notebook's cell, while a compile takes long."""
+"""A line on the terminal, or below the notebook's cell, during long compiles."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Progress:
     """Show `compiling`, what, and the seconds so far, once two seconds have passed.
 
     Nothing is shown, imported or started unless stderr is a terminal, or this
-    process the kernel of a notebook. Of several compiles at once, one is shown. The line goes when
-    the compile ends, or nobody waits for it any more.
+    process the kernel of a notebook. Of several compiles at the same time, one is shown. The line
+    disappears when the compile ends, or when nobody waits for it any more.
 
     >>> with Progress("f (3 operations) for cpu"):
     ...     pass
@@ -75,7 +75,7 @@ class Progress:
             shown.release()
 
     def _goes_on(self, seconds: float) -> bool:
-        """Whether somebody waits for the compile after so long; returns at once where nobody does."""
+        """Whether the compile is still waited for after some seconds; returns early once it is not."""
         deadline = time.monotonic() + seconds
         while not self._is_abandoned():
             left = deadline - time.monotonic()
@@ -109,7 +109,7 @@ def _text(text: str) -> dict[str, str]:
 
 def is_notebook() -> bool:
     """Whether this process is the kernel of a notebook."""
-    # Who runs in one has imported IPython.
+    # In a notebook, IPython has been imported.
     find = getattr(sys.modules.get("IPython"), "get_ipython", None)
     return find is not None and getattr(find(), "kernel", None) is not None
 
@@ -122,5 +122,5 @@ def _is_terminal(stream: Any) -> bool:
 
 
 @forking.in_child
-def _begin_anew(_: forking.Rest) -> None:
+def _after_fork_in_child(_: forking.HeldLocks) -> None:
     Progress._shown = threading.Lock()

@@ -1,9 +1,8 @@
-"""What is chosen in rare cases only is computed in these cases only.
+"""Turns rarely selected values into branches, so that they are computed only when they are selected.
 
-The passes choose between two ways of reducing an angle, and the second one, for
-large numbers, costs several times as much as the first. A choice between vectors
-computes both. Here, where kernels are LLVM functions already, the second way
-becomes a branch that a vector takes if one of its elements is large.
+The passes select between two reductions of an angle, and the second one, for large numbers, costs several times as much
+as the first. A select between vectors computes both. Here, where kernels are LLVM functions already, the second
+reduction moves into a branch, which a vector takes if one of its elements is large.
 """
 
 from __future__ import annotations
@@ -19,25 +18,25 @@ from passes.legalize.angles import RARE_FROM
 from passes.match import operations_in
 from stagec.compiler.mlir import ir
 
-# What stays where it is: memory is read and written in its order.
+# Operations that are not moved: memory is read and written in the order of the program.
 _KEPT = tuple(
     f"llvm.{name}"
     for name in "mlir. load store call intr.masked intr.assume alloca inline_asm atomicrmw cmpxchg fence".split()
 )
 _FLOATS = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
-# How much more often the usual way is taken, for the layout of the code.
+# How much more often the usual branch is taken; LLVM lays out the code by it.
 _USUALLY = 1 << 20
 _ON_FALSE = 2
 
 
 def branch(module: Any) -> int:
-    """Have what a choice in a CPU's kernels by `passes.legalize.angles.RARE_FROM` may choose computed after a branch.
+    """Compute the rare operands of selects by `passes.legalize.angles.RARE_FROM` after a branch, in kernels for CPUs.
 
     Args:
       module: at the compiler's phase `executable-targets`.
 
     Returns:
-      How many choices became branches.
+      How many comparisons became branches.
     """
     variants = operations_in(module, "hal.executable.variant")
     kernels = [v for v in variants if printed.executable_target(v.attributes["target"]).backend == "llvm-cpu"]
@@ -72,26 +71,26 @@ def _branch_on(condition: Any, names: Iterator[str], known: dict[tuple[Any, str]
     wanted = [op for op in users if op.name == "llvm.select" and op.block == block]
     if not wanted:
         return False
-    upto, choices = _in_order(block, wanted)
-    rare = _only_for(upto, choices)
-    last = choices[-1]
-    if not rare or not _brought_forward(upto, choices, rare):
+    preceding, selects = _in_order(block, wanted)
+    rare = _only_for(preceding, selects)
+    last = selects[-1]
+    if not rare or not _hoisted(preceding, selects, rare):
         return False
-    function, captured = _function(condition, choices, rare)
+    function, captured = _function(condition, selects, rare)
     home = last.parent.operation.parent.operation
     key = home, str(function)
     if key not in known:
         known[key] = next(names)
         function.attributes["sym_name"] = ir().StringAttr.get(known[key])
         ir().InsertionPoint.at_block_begin(home.regions[0].blocks[0]).insert(function)
-    _call(known[key], condition, choices, captured)
-    for op in (*choices, *rare):
+    _call(known[key], condition, selects, captured)
+    for op in (*selects, *rare):
         op.erase()
     return True
 
 
 def _in_order(block: Any, wanted: list[Any]) -> tuple[list[Any], list[Any]]:
-    """The operations of a block up to the last of those that are wanted, and these in their order."""
+    """The operations of a block up to the last of the wanted ones, and the wanted ones in order."""
     before: list[Any] = []
     found: list[Any] = []
     for op in block.operations:
@@ -103,27 +102,27 @@ def _in_order(block: Any, wanted: list[Any]) -> tuple[list[Any], list[Any]]:
     return before, found
 
 
-def _only_for(operations: list[Any], choices: list[Any]) -> list[Any]:
-    """The operations that nothing needs but what is chosen where the condition does not hold; the last one first."""
+def _only_for(operations: list[Any], selects: list[Any]) -> list[Any]:
+    """The operations that are used only by what is selected where the condition does not hold; the last one first."""
     found: dict[Any, None] = {}
     for op in reversed(operations):
         if op.name.startswith(_KEPT) or len(op.results) != 1 or len(op.regions):
             continue
         uses = [(use.owner.operation, use.operand_number) for use in op.result.uses]
-        if uses and all(user in found or (user in choices and i == _ON_FALSE) for user, i in uses):
+        if uses and all(user in found or (user in selects and i == _ON_FALSE) for user, i in uses):
             found[op] = None
     return list(found)
 
 
-def _brought_forward(upto: list[Any], choices: list[Any], rare: list[Any]) -> bool:
-    """Move the choices, and what they need, before whatever reads one of them; False if that cannot be."""
-    places = {op: i for i, op in enumerate(upto)}
-    readers = {use.owner.operation for choice in choices for use in choice.result.uses}
-    first = min((places[op] for op in readers if op in places), default=len(upto))
-    moved, stack = set(), [op for op in choices if places[op] > first]
+def _hoisted(preceding: list[Any], selects: list[Any], rare: list[Any]) -> bool:
+    """Move the selects, and what they use, before the first reader of one of them; False if that is not possible."""
+    positions = {op: i for i, op in enumerate(preceding)}
+    readers = {use.owner.operation for select in selects for use in select.result.uses}
+    first = min((positions[op] for op in readers if op in positions), default=len(preceding))
+    moved, stack = set(), [op for op in selects if positions[op] > first]
     if not stack:
         return True
-    stack += [op for op in rare if places[op] > first]
+    stack += [op for op in rare if positions[op] > first]
     while stack:
         op = stack.pop()
         if op in moved:
@@ -132,32 +131,32 @@ def _brought_forward(upto: list[Any], choices: list[Any], rare: list[Any]) -> bo
             return False
         moved.add(op)
         owners = [v.owner.operation for v in op.operands if not isinstance(v, ir().BlockArgument)]
-        stack += [o for o in owners if places.get(o, -1) > first]
-    for op in sorted(moved, key=places.__getitem__):
-        op.move_before(upto[first])
+        stack += [o for o in owners if positions.get(o, -1) > first]
+    for op in sorted(moved, key=positions.__getitem__):
+        op.move_before(preceding[first])
     return True
 
 
-def _function(condition: Any, choices: list[Any], rare: list[Any]) -> tuple[Any, list[Any]]:
-    """A function that makes the choices, and what it gets besides the condition and the usual values."""
+def _function(condition: Any, selects: list[Any], rare: list[Any]) -> tuple[Any, list[Any]]:
+    """A function that does the selects, and its operands besides the condition and the usual values."""
     inside = set(rare)
     read = dict.fromkeys(v for op in reversed(rare) for v in op.operands)
-    read |= dict.fromkeys(op.operands[_ON_FALSE] for op in choices)
+    read |= dict.fromkeys(op.operands[_ON_FALSE] for op in selects)
     outside = [v for v in read if isinstance(v, ir().BlockArgument) or v.owner.operation not in inside]
     constants = [v for v in outside if not isinstance(v, ir().BlockArgument) and v.owner.name == "llvm.mlir.constant"]
     captured = [v for v in outside if v not in constants]
-    common = [op.operands[1] for op in choices]
+    common = [op.operands[1] for op in selects]
     kinds = [str(v.type) for v in (condition, *common, *captured)]
     arguments = ", ".join(f"%a{i}: {kind}" for i, kind in enumerate(kinds))
-    chosen = range(len(choices))
-    # One condition, or one for each element of a vector.
-    # Elements beyond an array's end are poison, by which nothing may branch.
+    chosen = range(len(selects))
+    # The condition is one boolean, or a vector of them. Elements beyond the end of an array are poison, which a branch
+    # must not depend on.
     test, every = f"%c = llvm.freeze %a0 : {kinds[0]}", "%c"
     if kinds[0] != "i1":
         every = "%all"
         test += f'\n%all = "llvm.intr.vector.reduce.and"(%c) : ({kinds[0]}) -> i1'
     usual = f"{', '.join(f'%a{i + 1}' for i in chosen)} : {', '.join(kinds[i + 1] for i in chosen)}"
-    bundle = _bundle(choices)
+    bundle = _bundle(selects)
     gathered = "".join(f"%s{i + 1} = llvm.insertvalue %r{i}, %s{i}[{i}] : {bundle}\n" for i in chosen)
     text = f"""
       llvm.func internal @rarely({arguments}) -> {bundle} attributes {{always_inline}} {{
@@ -166,15 +165,15 @@ def _function(condition: Any, choices: list[Any], rare: list[Any]) -> tuple[Any,
       ^end({", ".join(f"%r{i}: {kinds[i + 1]}" for i in chosen)}):
         %s0 = llvm.mlir.undef : {bundle}
         {gathered}
-        llvm.return %s{len(choices)} : {bundle}
+        llvm.return %s{len(selects)} : {bundle}
       ^rare:
         llvm.br ^end({usual})
       }}"""
     module = ir().Module.parse(text)
     function = module.body.operations[0].operation
-    entry, _, behind = function.regions[0].blocks
+    entry, _, rare_block = function.regions[0].blocks
     values = dict(zip((condition, *common, *captured), entry.arguments))
-    leave = behind.operations[0].operation
+    leave = rare_block.operations[0].operation
     with ir().InsertionPoint(leave):
         for v in constants:
             values[v] = v.owner.operation.clone().result
@@ -183,7 +182,7 @@ def _function(condition: Any, choices: list[Any], rare: list[Any]) -> tuple[Any,
             for i, v in enumerate(op.operands):
                 copy.operands[i] = values[v]
             values[op.result] = copy.result
-        for i, op in enumerate(choices):
+        for i, op in enumerate(selects):
             copy = op.clone()
             for j, v in enumerate(op.operands):
                 copy.operands[j] = values[v]
@@ -192,16 +191,16 @@ def _function(condition: Any, choices: list[Any], rare: list[Any]) -> tuple[Any,
     return function, captured
 
 
-def _bundle(choices: list[Any]) -> str:
-    return f"!llvm.struct<({', '.join(str(op.result.type) for op in choices)})>"
+def _bundle(selects: list[Any]) -> str:
+    return f"!llvm.struct<({', '.join(str(op.result.type) for op in selects)})>"
 
 
-def _call(name: str, condition: Any, choices: list[Any], captured: list[Any]) -> None:
-    operands = [condition, *(op.operands[1] for op in choices), *captured]
-    with ir().InsertionPoint(choices[-1]), choices[-1].location:
+def _call(name: str, condition: Any, selects: list[Any], captured: list[Any]) -> None:
+    operands = [condition, *(op.operands[1] for op in selects), *captured]
+    with ir().InsertionPoint(selects[-1]), selects[-1].location:
         call = ir().Operation.create(
             "llvm.call",
-            [ir().Type.parse(_bundle(choices))],
+            [ir().Type.parse(_bundle(selects))],
             operands,
             attributes={
                 "callee": ir().FlatSymbolRefAttr.get(name),
@@ -209,11 +208,11 @@ def _call(name: str, condition: Any, choices: list[Any], captured: list[Any]) ->
                 "op_bundle_sizes": ir().DenseI32ArrayAttr.get([]),
             },
         )
-        for i, choice in enumerate(choices):
+        for i, select in enumerate(selects):
             own = ir().Operation.create(
                 "llvm.extractvalue",
-                [choice.result.type],
+                [select.result.type],
                 [call.result],
                 attributes={"position": ir().DenseI64ArrayAttr.get([i])},
             )
-            choice.result.replace_all_uses_with(own.result)
+            select.result.replace_all_uses_with(own.result)

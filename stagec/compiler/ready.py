@@ -1,4 +1,4 @@
-"""A StableHLO module as each flag set of the ladder gets it: with kernels of stagec's own, or made ready without."""
+"""The StableHLO module that each flag set of the ladder compiles: with kernels written by stagec, or without."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ class Memory(NamedTuple):
     """What a program does with the memory of its arguments.
 
     Attributes:
-      clobbered: the arguments that it may overwrite.
+      mutated: the arguments that it may overwrite.
       may_alias: whether a result may be an argument's memory, or another result's.
       packed: which further arguments it takes (`passes.kernels.weights`).
     """
 
-    clobbered: tuple[int, ...] = ()
+    mutated: tuple[int, ...] = ()
     may_alias: bool = False
     packed: tuple[dict[str, Any], ...] = ()
 
 
 class Ready(NamedTuple):
-    """A module as the compiler gets it.
+    """A module as the compiler takes it.
 
     Attributes:
       source: its bytes.
       memory: what it does with the memory of its arguments.
-      module: the same as an `ir.Module`, if its session is still open.
+      module: the module as an `ir.Module`, if its session is still open.
     """
 
     source: bytes
@@ -75,13 +75,13 @@ def serialize(module: Any) -> bytes:
 def by_flag_set(
     source: bytes, target: Target, options: CompileOptions, traits: Traits, module: Any = None
 ) -> Iterator[tuple[FlagSet, Ready]]:
-    """The flag sets to try in order, each with the module as it wants it.
+    """The flag sets to try in order, each with the module that it compiles.
 
-    `kernels` is left out where none is formed, unless nothing else was asked for.
+    The flag set `kernels` is left out where no kernel is formed, unless it is the only one asked for.
 
     Args:
       source: what `prepared` returned.
-      module: the same as an `ir.Module`, which the first flag set may change.
+      module: the module as an `ir.Module`, which the first flag set may change.
     """
     whole: Ready | None = None
     with_kernels: tuple[Ready, bool, bool] | None = None
@@ -99,16 +99,16 @@ def by_flag_set(
             if formed or options.flag_set:
                 yield flag_set, ready
         elif flag_set.disables_fusion:
-            yield flag_set, _for_cpu(source, target, apart=True)
+            yield flag_set, _for_cpu(source, target, disables_fusion=True)
         else:
             whole = whole or _for_cpu(source, target)
             yield flag_set, whole
 
 
-def _for_device(source: bytes, apart: bool) -> Ready:
+def _for_device(source: bytes, disables_fusion: bool) -> Ready:
     with new_session() as session, session.context:
         module = ir().Module.parse(source, session.context)
-        if apart:
+        if disables_fusion:
             disable_fusion(module)
         return Ready.of(module)
 
@@ -119,7 +119,7 @@ def _with_kernels(
     """The module with kernels of our own; `module` is changed if it is given.
 
     Returns:
-      the module, whether it has kernels or needs none, and whether it has loops or choices for the short way alone.
+      the module, whether it has kernels or needs none, and whether it has control flow for direct compilation only.
     """
     if module is None:
         with new_session() as session, session.context:
@@ -127,30 +127,30 @@ def _with_kernels(
             ready, formed, controlled = _with_kernels(source, flag_set, target, options, parsed)
             return ready._replace(module=None), formed, controlled
     try:
-        # The short way is for programs that call Python functions, or return what they have, too.
-        hits = own_kernels.form(module, pass_options(target), options.straight, options.weights, flag_set.direct)
-        formed = bool(hits) or direct.is_direct(module)
+        # Direct compilation is also for programs that only call Python functions or return their arguments.
+        matches = own_kernels.form(module, pass_options(target), options.straight, options.weights, flag_set.direct)
+        formed = bool(matches) or direct.is_direct(module)
         controlled = flag_set.direct and has_control(module)
-    except Exception as error:  # a fault of ours, which the other flag sets do not have
+    except Exception as error:  # a fault of stagec's, which the other flag sets do not have
         log.event("compile", f"no kernels: {type(error).__name__}: {error}")
         return _for_cpu(source, target), False, False
-    # The short way updates nothing that is still needed.
+    # Direct compilation updates no memory that is still needed, so the pass `memory` has nothing to do.
     _resolve_hazards(module, target, "cse" if controlled else "memory, cse")
     return Ready.of(module)._replace(module=module), formed, controlled
 
 
-def _for_cpu(source: bytes, target: Target, apart: bool = False) -> Ready:
-    """The module with its updates apart from what they share memory with; if asked, with all operations apart."""
+def _for_cpu(source: bytes, target: Target, disables_fusion: bool = False) -> Ready:
+    """The module with in-place hazards resolved; if asked, with every operation in a dispatch of its own."""
     with new_session() as session, session.context:
         module = ir().Module.parse(source, session.context)
         _resolve_hazards(module, target)
-        if apart:
+        if disables_fusion:
             disable_fusion(module)
         return Ready.of(module)
 
 
 def _resolve_hazards(module: Any, target: Target, passes: str = "memory, cse") -> None:
-    # Of updates that stay, the compiler may write results early.
+    # The compiler may write the results of in-place updates early.
     keep_safe_reuse(module)
     for step in pipeline.parse(passes):
         step.run(module, pass_options(target))

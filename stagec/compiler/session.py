@@ -1,8 +1,8 @@
 """Sessions of the compiler, and what a fork means for them.
 
-The compiler's library has threads and locks of its own. A forked child has none of the threads, and finds the locks
-as they were. So a fork waits for the compiles of other threads, if they do not take long. In the child, sessions get
-threads of this process; and where a compile was still under way, the child leaves compiling to a new process.
+The compiler's library has threads and locks of its own. A forked child has none of the threads, and the locks stay as
+they were. So a fork waits a short time for the compiles of other threads. In the child, sessions get a new pool of
+threads; if a compile was still under way, the child compiles in a new process.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _REST_SECONDS = 2.0
 
 _entry = threading.Lock()
 _under_way: set[Any] = set()
-# Of a forked child: whether the parent had loaded the library, and whether it was compiling.
+# In a forked child: whether the parent had loaded the library, and whether it was compiling.
 _forked = False
 _disturbed = False
 _threads: Any = None
@@ -56,15 +56,15 @@ def _session_class() -> Any:
 def _destroy_contexts() -> None:
     """Destroy the contexts of closed sessions to which nothing refers any more.
 
-    MLIR's bindings do not destroy a context that the library made. All their objects that belong to a context refer to
-    it, so the number of references says whether there are any.
+    MLIR's bindings do not destroy a context that the library made. Every object of the bindings that belongs to a
+    context refers to it, so the number of references says whether there are any.
     """
     library = importlib.import_module("iree.compiler.api.ctypes_dl")
     destroy = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(("mlirContextDestroy", library._dylib))
     for _ in range(len(_retired)):
         try:
             context = _retired.popleft()
-        except IndexError:  # another thread is here, too
+        except IndexError:  # another thread took it
             return
         if sys.getrefcount(context) > 2:  # the variable and the argument
             _retired.append(context)
@@ -73,7 +73,7 @@ def _destroy_contexts() -> None:
 
 
 def new_session() -> Any:
-    """A session of the compiler, a context manager."""
+    """A session of the compiler, which is a context manager."""
     global _threads
     _destroy_contexts()
     session = _session_class()()
@@ -99,30 +99,30 @@ def under_way() -> Iterator[None]:
 
 
 def is_disturbed() -> bool:
-    """Whether the library may wait for ever in this process, which was forked while another thread compiled."""
+    """Whether the library may block forever in this process, which was forked while another thread compiled."""
     return _disturbed
 
 
 @forking.before_fork
-def _come_to_rest(rest: forking.Rest) -> None:
+def _before_fork(held: forking.HeldLocks) -> None:
     deadline = time.monotonic() + _REST_SECONDS
-    free = rest.hold(_entry, deadline)
+    free = held.hold(_entry, deadline)
     for lock in list(_under_way):
-        free = rest.hold(lock, deadline) and free
-    rest.compiling = not free
+        free = held.hold(lock, deadline) and free
+    held.compiling = not free
 
 
 @forking.in_child
-def _begin_anew(rest: forking.Rest) -> None:
+def _after_fork_in_child(held: forking.HeldLocks) -> None:
     global _disturbed, _entry, _forked, _retired, _threads
     _entry = threading.Lock()
     _under_way.clear()
-    # The parent's threads may have been using them.
+    # Threads of the parent may have been using the contexts.
     forking.leak(_retired)
     _retired = collections.deque()
     library = sys.modules.get("iree.compiler.api.ctypes_dl")
     if library is not None:
-        # It waits for the library's threads when it is destroyed.
+        # Its destructor would wait for the library's threads.
         forking.leak(library._global_init, _threads)
         _forked, _threads = True, None
-        _disturbed = _disturbed or rest.compiling
+        _disturbed = _disturbed or held.compiling

@@ -1,4 +1,4 @@
-"""A look at compiled SPIR-V for a fault that the compiler's own code has."""
+"""Finds data races that the compiler leaves in SPIR-V kernels."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _CONTROL_BARRIER = 224
 def racing_kernels(vmfb: bytes) -> list[str]:
     """Names of the kernels in a compiled module that read what other threads write, without a barrier between.
 
-    The compiler puts what one half of a kernel hands to the other into memory that the threads of a workgroup
-    share. Where the halves are dealt out to the threads in different ways it forgets to let them wait for one
-    another, and what is read depends on who comes first.
+    The compiler passes values from one half of a kernel to the other through memory that the threads of a workgroup
+    share. If the halves are distributed to the threads differently, it leaves out the barrier between them, and the
+    value read depends on which thread is first.
 
     >>> racing_kernels(b"no SPIR-V in here")
     []
@@ -31,7 +31,7 @@ def racing_kernels(vmfb: bytes) -> list[str]:
 
 
 def _modules(vmfb: bytes) -> Iterator[np.ndarray[Any, Any]]:
-    """The SPIR-V modules, which are vectors of words: their length stands before them."""
+    """The SPIR-V modules: vectors of words, each after its length."""
     magic = struct.pack("<I", _MAGIC)
     at = vmfb.find(magic)
     while at >= 0:
@@ -46,23 +46,23 @@ def _modules(vmfb: bytes) -> Iterator[np.ndarray[Any, Any]]:
 
 def _racing(words: np.ndarray[Any, Any]) -> Iterator[str]:
     name, found = "", False
-    place: dict[int, tuple[int, ...]] = {}  # pointer -> its shared variable, and the indices into it
-    written: dict[int, set[tuple[int, ...]]] = {}  # variable -> places since the last barrier, in the text's order
+    element: dict[int, tuple[int, ...]] = {}  # pointer -> its shared variable, and the indices into it
+    written: dict[int, set[tuple[int, ...]]] = {}  # variable -> elements stored since the last barrier
     for opcode, operands in _instructions(words.tolist()):
         if opcode == _ENTRY_POINT:
             name = struct.pack(f"<{len(operands) - 2}I", *operands[2:]).split(b"\0")[0].decode(errors="replace")
         elif opcode == _VARIABLE and operands[2] == _WORKGROUP:
-            place[operands[1]] = (operands[1],)
-        elif opcode in (_ACCESS_CHAIN, _IN_BOUNDS_ACCESS_CHAIN) and operands[2] in place:
-            place[operands[1]] = (*place[operands[2]], *operands[3:])
+            element[operands[1]] = (operands[1],)
+        elif opcode in (_ACCESS_CHAIN, _IN_BOUNDS_ACCESS_CHAIN) and operands[2] in element:
+            element[operands[1]] = (*element[operands[2]], *operands[3:])
         elif opcode in (_FUNCTION, _CONTROL_BARRIER):
             written.clear()
-        elif opcode == _STORE and operands[0] in place:
-            at = place[operands[0]]
+        elif opcode == _STORE and operands[0] in element:
+            at = element[operands[0]]
             written.setdefault(at[0], set()).add(at)
-        elif opcode == _LOAD and operands[2] in place:
-            at = place[operands[2]]
-            # A thread that reads the very place that it wrote uses the memory for itself.
+        elif opcode == _LOAD and operands[2] in element:
+            at = element[operands[2]]
+            # A thread that reads the very element that it wrote uses the memory privately.
             found = found or at not in written.get(at[0], {at})
     if found:
         yield name

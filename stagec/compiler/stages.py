@@ -1,4 +1,4 @@
-"""What the compiler makes of a program on its way, stage by stage."""
+"""The text of a program at each stage of its compilation."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ STAGES = ("stablehlo", "optimized", "kernels", *PHASES, "asm")
 def stage_text(
     module: Any, target: Target, stage: str, options: CompileOptions | None = None, name: str = "main"
 ) -> str:
-    """The program as it stands after a stage: MLIR text, or assembly for `asm`.
+    """The program after a stage: MLIR text, or assembly for `asm`.
 
-    `kernels` is StableHLO with the kernels of our own that take the place of operations, as the compiler gets it.
+    `kernels` is StableHLO with the kernels written by stagec in place of operations, as the compiler takes it.
 
     Args:
       module: as for `compile_module`.
       target: what to compile for.
       stage: one of `STAGES`; for `stablehlo` and `optimized` the module itself is printed.
       options: as for `compile_module`.
-      name: how errors call the program.
+      name: the program's name in errors.
 
     Raises:
       ValueError: the stage is unknown.
@@ -112,7 +112,7 @@ def _dump_all(source: bytes, target: Target, directory: str, options: CompileOpt
 def _assembly(
     source: bytes, flag_set: FlagSet, target: Target, texts: dict[str, str] | None = None
 ) -> tuple[str, diag.Attempt]:
-    """The kernels in the target's own language: assembly, PTX or SPIR-V's text, whichever is written."""
+    """The kernels in the target's own language: assembly, PTX, or the text of SPIR-V."""
     with tempfile.TemporaryDirectory(prefix="stagec-asm-") as scratch:
         dumping = dataclasses.replace(
             flag_set, flags=(*flag_set.flags, f"--iree-hal-dump-executable-files-to={scratch}")
@@ -127,12 +127,12 @@ def _assembly(
 
 
 def _with_phases(found: Iterable[tuple[FlagSet, Ready]]) -> Iterator[tuple[FlagSet, Ready]]:
-    """The flag sets whose way through the compiler has its phases; the kernels of the short one are the same."""
+    """The flag sets that go through the compiler's phases; direct compilation has the same kernels."""
     return (row for row in found if not row[0].direct)
 
 
 def _with_kernels(source: bytes, target: Target, name: str, options: CompileOptions) -> bytes:
-    """The module as the first flag set gets it: with kernels of our own, if there are any."""
+    """The module as the first flag set compiles it: with kernels written by stagec, if there are any."""
     ready, traits = prepared(source, target, name, options)
     return next(by_flag_set(ready, target, options, traits))[1].source
 

@@ -1,14 +1,14 @@
-"""Forks of this process: what is finished before one, and what the child replaces.
+"""Forks of this process: what a fork waits for, and what the child replaces.
 
 A forked child has one thread. Locks that other threads held stay locked in it, and objects that wait for threads of
-their own wait for ever. So modules register here what a fork has to find at rest, and what the child replaces.
+their own wait forever. So modules register here the locks that a fork acquires first, and what the child replaces.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import logging  # noqa: F401  its lock is taken before a fork by what it registers; what is registered later runs before
+import logging  # noqa: F401  imported first: its own handlers acquire its lock after the ones registered here
 import os
 import threading
 import time
@@ -19,12 +19,13 @@ from typing import Any
 _IMPORT_SECONDS = 10.0
 
 
-class Rest:
+class HeldLocks:
     """The locks that a thread holds while it forks.
 
     Attributes:
-      complete: all of them were free in time. Otherwise what they guard may be in any state in the child.
-      compiling: another thread is compiling.
+      complete: whether all of them were free in time. If not, the data that they guard may be inconsistent in the
+        child.
+      compiling: whether another thread is compiling.
     """
 
     def __init__(self) -> None:
@@ -33,7 +34,9 @@ class Rest:
         self.compiling = False
 
     def hold(self, lock: Any, deadline: float) -> bool:
-        """Acquire a lock until the fork is over; give up at a time of `time.monotonic`."""
+        """Acquire a lock until the fork is over, by a deadline in the time of `time.monotonic`; returns whether it
+        was.
+        """
         left = deadline - time.monotonic()
         got: bool = lock.acquire(timeout=left) if left > 0 else lock.acquire(blocking=False)
         if got:
@@ -42,26 +45,26 @@ class Rest:
             self.complete = False
         return got
 
-    def end(self) -> None:
+    def release(self) -> None:
         """Release the locks."""
         while self._locks:
             self._locks.pop().release()
 
 
 _importing = threading.RLock()
-_before: list[Callable[[Rest], None]] = []
-_in_child: list[Callable[[Rest], None]] = []
+_before: list[Callable[[HeldLocks], None]] = []
+_in_child: list[Callable[[HeldLocks], None]] = []
 # Two threads may fork at once.
 _forking = threading.local()
 
 
-def before_fork(function: Callable[[Rest], None]) -> Callable[[Rest], None]:
+def before_fork(function: Callable[[HeldLocks], None]) -> Callable[[HeldLocks], None]:
     """Call `function` before each fork, after those that were registered earlier."""
     _before.append(function)
     return function
 
 
-def in_child(function: Callable[[Rest], None]) -> Callable[[Rest], None]:
+def in_child(function: Callable[[HeldLocks], None]) -> Callable[[HeldLocks], None]:
     """Call `function` in each forked child, after those that were registered earlier."""
     _in_child.append(function)
     return function
@@ -69,36 +72,36 @@ def in_child(function: Callable[[Rest], None]) -> Callable[[Rest], None]:
 
 @contextlib.contextmanager
 def importing() -> Iterator[None]:
-    """Imports that a fork waits for: the child could neither finish nor repeat those of another thread."""
+    """Let a fork wait for the imports of a block: the child could neither finish nor repeat those of another thread."""
     with _importing:
         yield
 
 
 def leak(*objects: Any) -> None:
-    """Let objects of the parent process never be destroyed in this one, not even at exit."""
+    """Keep objects of the parent process from being destroyed in this one, even at exit."""
     for each in objects:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(each))
 
 
-def _come_to_rest() -> None:
-    rest = _forking.rest = Rest()
+def _before_fork() -> None:
+    held = _forking.held = HeldLocks()
     for function in _before:
-        function(rest)
-    rest.hold(_importing, time.monotonic() + _IMPORT_SECONDS)
+        function(held)
+    held.hold(_importing, time.monotonic() + _IMPORT_SECONDS)
 
 
-def _go_on() -> None:
-    _forking.rest.end()
+def _after_fork_in_parent() -> None:
+    _forking.held.release()
 
 
-def _begin_anew() -> None:
+def _after_fork_in_child() -> None:
     global _importing
-    rest = _forking.rest
-    rest.end()
+    held = _forking.held
+    held.release()
     _importing = threading.RLock()
     for function in _in_child:
-        function(rest)
+        function(held)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_come_to_rest, after_in_parent=_go_on, after_in_child=_begin_anew)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

@@ -474,9 +474,9 @@ def from_literal(literal: Literal) -> Array:
 
 
 @forking.in_child
-def _begin_anew(rest: forking.Rest) -> None:
+def _after_fork_in_child(held: forking.HeldLocks) -> None:
     """Keep arrays from freeing memory where that could wait for a lock of the parent's threads."""
-    every_device = not rest.complete
+    every_device = not held.complete
     if every_device or used_beside_cpu():
         for found in gc.get_objects():
             if type(found) is Array and (every_device or not found.device.is_cpu):

@@ -172,14 +172,14 @@ _contexts: WeakSet[_CallingContext] = WeakSet()
 
 
 @forking.before_fork
-def _come_to_rest(rest: forking.Rest) -> None:
+def _before_fork(held: forking.HeldLocks) -> None:
     deadline = time.monotonic() + _REST_SECONDS
     for context in _contexts:
-        rest.hold(context._lock, deadline)
+        held.hold(context._lock, deadline)
 
 
 @forking.in_child
-def _begin_anew(_: forking.Rest) -> None:
+def _after_fork_in_child(_: forking.HeldLocks) -> None:
     for context in _contexts:
         forking.leak(context)
     _contexts.clear()

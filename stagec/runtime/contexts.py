@@ -79,16 +79,16 @@ class Pool:
 
 
 @forking.before_fork
-def _come_to_rest(rest: forking.Rest) -> None:
+def _before_fork(held: forking.HeldLocks) -> None:
     """Let no program run: the child could not free arrays if another thread were just allocating one."""
     deadline = time.monotonic() + _REST_SECONDS
-    rest.hold(_making, deadline)
+    held.hold(_making, deadline)
     for context in _all:
-        rest.hold(context, deadline)
+        held.hold(context, deadline)
 
 
 @forking.in_child
-def _begin_anew(_: forking.Rest) -> None:
+def _after_fork_in_child(_: forking.HeldLocks) -> None:
     global _making
     _making = threading.RLock()
     forking.leak(*_all)

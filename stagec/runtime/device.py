@@ -144,7 +144,7 @@ class Device:
         """Those of its queues, and those before them on which calls may still run."""
         return [timeline for last in self._timelines.values() for timeline in last.lineage()]
 
-    def _begin_anew(self) -> None:
+    def _after_fork_in_child(self) -> None:
         """In a forked child: keep what the parent made from being used and from being destroyed."""
         forking.leak(*self._devices.values())
         for timeline in self._all_timelines():
@@ -429,19 +429,19 @@ def _release() -> None:
 
 
 @forking.before_fork
-def _come_to_rest(rest: forking.Rest) -> None:
+def _before_fork(held: forking.HeldLocks) -> None:
     """Let the CPU's queues come to their end, so that the child has their results."""
     if not binding.cache_info().currsize:
         return
     deadline = time.monotonic() + _REST_SECONDS
-    if rest.hold(_lock, deadline):
+    if held.hold(_lock, deadline):
         for timeline in cpu()._all_timelines():
-            if rest.hold(timeline.lock, deadline) and not timeline.settle(deadline):
-                rest.complete = False
+            if held.hold(timeline.lock, deadline) and not timeline.settle(deadline):
+                held.complete = False
 
 
 @forking.in_child
-def _begin_anew(_: forking.Rest) -> None:
+def _after_fork_in_child(_: forking.HeldLocks) -> None:
     global _lock
     _lock = threading.RLock()
     _left_behind.update(_opened)
@@ -450,4 +450,4 @@ def _begin_anew(_: forking.Rest) -> None:
         forking.leak(instance())
         instance.cache_clear()
     for device in _devices:
-        device._begin_anew()
+        device._after_fork_in_child()

@@ -38,7 +38,7 @@ class Executable:
       device: where it runs.
       driver: the device's queue; programs for any but `local-sync` take fences and run while Python goes on,
         unless they call Python.
-      clobbered: arguments that the program may overwrite; copies of them are passed.
+      mutated: arguments that the program may overwrite; copies of them are passed.
       in_place: arguments whose memory results take over.
       packed: further arguments, copies of some of the others.
       may_alias: a result may be an argument's own memory; such results are copied.
@@ -50,8 +50,8 @@ class Executable:
 
     __slots__ = (
         "__weakref__", "_begin", "_callbacks", "_committed", "_contexts", "_count", "_end", "_function", "_list",
-        "_out", "_started", "_timeline", "branches", "clobbered", "device", "driver", "in_avals", "in_place",
-        "may_alias", "name", "out_avals", "packed", "payload", "quick", "run_one", "run_plain",
+        "_out", "_started", "_timeline", "branches", "device", "driver", "in_avals", "in_place",
+        "may_alias", "mutated", "name", "out_avals", "packed", "payload", "quick", "run_one", "run_plain",
     )  # fmt: skip
 
     def __init__(
@@ -62,7 +62,7 @@ class Executable:
         *,
         device: Device | None = None,
         driver: str = "local-sync",
-        clobbered: Sequence[int] = (),
+        mutated: Sequence[int] = (),
         in_place: Sequence[int] = (),
         packed: Sequence[Packing] = (),
         may_alias: bool = False,
@@ -76,7 +76,7 @@ class Executable:
         self.out_avals = list(out_avals)
         self.device = device or cpu()
         self.driver = driver
-        self.clobbered = tuple(clobbered)
+        self.mutated = tuple(mutated)
         self.in_place = frozenset(in_place)
         self.packed = tuple(packed)
         self.may_alias = may_alias
@@ -144,7 +144,7 @@ class Executable:
     def run(self, args: Sequence[Any]) -> list[Array]:
         """Run on arrays, NumPy arrays or literals that match `in_avals`."""
         given = [a if type(a) is Array else borrow(a) for a in args]
-        for i in self.clobbered:
+        for i in self.mutated:
             given[i] = given[i].private_copy()
         results = self.run_plain(given)
         return self._unshared(given, results) if self.may_alias else results
@@ -301,7 +301,7 @@ class Executable:
 
 
 @forking.in_child
-def _begin_anew(_: forking.Rest) -> None:
+def _after_fork_in_child(_: forking.HeldLocks) -> None:
     global _starting
     _starting = threading.Lock()
     for executable in _all:

@@ -278,7 +278,7 @@ def _leave_libraries_alone() -> None:
 
 
 @forking.in_child
-def _begin_anew(_: forking.Rest) -> None:
+def _after_fork_in_child(_: forking.HeldLocks) -> None:
     """The parent's helpers are not here; waiting for one raises an error."""
     global _process
     _process = object()

@@ -228,6 +228,6 @@ def as_array(value: Any) -> Any:
 
 
 @forking.in_child
-def _begin_anew(_: forking.Rest) -> None:
+def _after_fork_in_child(_: forking.HeldLocks) -> None:
     for runnable in _all:
         runnable._lock = threading.Lock()

@@ -123,7 +123,7 @@ func.func @main(%p: tensor<i32>, %x: tensor<5x3xf32>) -> (tensor<5x3xf32>, tenso
         fault="IREE does not let what reads a loop's state across an `optimization_barrier` wait for the round that "
         "writes it, and worker threads or a device read the memory before",
         guard="has it read the state itself, between the phases `flow` and `stream`",
-        hooks=("stagec.compiler.phase_workarounds:read_state_itself",),
+        hooks=("stagec.compiler.phase_workarounds:remove_state_barriers",),
         upstream="none found (searched: propagate timepoints util.optimization_barrier immediate timepoint loop "
         "missing wait wrong result)",
         shown_by=Script(
@@ -167,7 +167,7 @@ assert allocations and all("await(" in line for line in allocations), "a round d
         "fails "
         "when it runs",
         guard="gives each further operand of a branch a reference of its own, at the end of the compiler's phases",
-        hooks=("stagec.compiler.phase_workarounds:own_references",),
+        hooks=("stagec.compiler.phase_workarounds:copy_repeated_references",),
         upstream="https://github.com/iree-org/iree/pull/24781 (ref ownership in branch remaps)",
         shown_by=Program(
             """

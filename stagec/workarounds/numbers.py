@@ -213,7 +213,7 @@ func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
         fault="IREE asks the selection of a `select_and_scatter` whether the later of two elements comes first, so "
         "that the last of equal elements is selected instead of the first",
         guard="exchanges the arguments of the selection and negates it, in what the compiler gets",
-        hooks=("stagec.compiler.phase_workarounds:exchange_selections",),
+        hooks=("stagec.compiler.phase_workarounds:swap_selection_operands",),
         upstream="none found (searched: select_and_scatter ties wrong element selected GE order of arguments); "
         "https://github.com/openxla/stablehlo/issues/714 is about the order in which elements are compared",
         shown_by=Program(

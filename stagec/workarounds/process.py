@@ -170,7 +170,7 @@ reproduce.compiled_alone(Program(text))
         symptom=Symptom.CRASH,
         fault="IREE's worker threads lose a part of the memory that a loop's rounds allocate, at each call",
         guard="has the host allocate it, after the round before",
-        hooks=("stagec.compiler.phase_workarounds:own_memory",),
+        hooks=("stagec.compiler.phase_workarounds:allocate_on_host",),
         upstream="https://github.com/iree-org/iree/pull/23689 (references that branches leak)",
         shown_by="a leak of memory, which `tests/runtime/test_traps.py` measures",
     ),

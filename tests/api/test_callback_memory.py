@@ -126,5 +126,5 @@ def test_a_donated_argument_is_gone_when_a_callback_raises():
 def test_arguments_are_not_copied_on_behalf_of_callbacks():
     f = stagec.jit(lambda x: (stagec.debug.callback(len, x), x * 2)[1])
     executable = f.lower(np.zeros(4, np.float32))._runnable.executable()
-    assert executable.clobbered == ()
+    assert executable.mutated == ()
     assert not executable.may_alias

@@ -56,7 +56,7 @@ def test_device_put_inside_jit_passes_tracers_through():
 def test_results_of_committed_data_are_committed():
     x, y = stagec.device_put(sample(3), "cpu"), snp.ones(3)
     f = stagec.jit(affine)
-    for _ in range(3):  # the long way, then the short one
+    for _ in range(3):  # the slow path, then the fast one
         assert f(x, y).committed and f(y, x).committed and not f(y, y).committed
     assert (x + y).committed and not (y + y).committed
 

@@ -503,7 +503,7 @@ def call(*args, **kwargs):
 def test_calls_that_mean_the_same_have_one_trace(function, static, calls, count):
     f = stagec.jit(function, static_argnames=static)
     f.clear_cache()
-    for _ in range(2):  # the second time the short way
+    for _ in range(2):  # the second call takes the fast path
         for args, kwargs in calls:
             assert float(f(*args, **kwargs)) == function(*args, **kwargs)
     assert f._cache_size() == count

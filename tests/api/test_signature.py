@@ -1,4 +1,4 @@
-"""The short way of a jitted call gives what the long way gives, for every kind of argument."""
+"""The fast path of a jitted call returns what the slow path returns, for every kind of argument."""
 
 import collections
 
@@ -19,7 +19,7 @@ def key_of(value):
 
 
 def twice(function, *args, **kwargs):
-    """The results of the first call, which takes the long way, and of the second."""
+    """The results of the first call, which takes the slow path, and of the second."""
     return function(*args, **kwargs), function(*args, **kwargs)
 
 

@@ -46,7 +46,7 @@ def refused(function, *args, **kwargs):
 @pytest.mark.parametrize("number", [2, 2.0, True, np.float32(2.0), np.float64(2.0)], ids=repr)
 def test_a_number_is_converted_as_jit_converts_it(model, number):
     expected = stagec.jit(scores)(X, PARAMS, temperature=number)
-    for _ in range(3):  # the long way, then the short one
+    for _ in range(3):  # the slow path, then the fast one
         np.testing.assert_array_equal(model(X, PARAMS, temperature=number), expected)
 
 

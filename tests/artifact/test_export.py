@@ -55,7 +55,7 @@ def affine_file(tmp_path_factory):
 
 def test_a_loaded_function_gives_what_the_jitted_one_gives(affine_file):
     loaded = stagec.load(affine_file)
-    for _ in range(3):  # the long way, and the short one
+    for _ in range(3):  # the slow path, and the fast one
         assert_same(stagec.jit(affine)(PARAMS, X), loaded(PARAMS, X))
 
 

@@ -1,4 +1,4 @@
-"""The short way through the compiler: the same results as the long one, or the long one."""
+"""Direct compilation: the same results as through all phases; other modules go through all phases."""
 
 import random
 import re
@@ -125,7 +125,7 @@ def test_both_ways_make_the_same_bits_of_random_programs(kind, queue, runs):
                 assert "outside of kernels" in str(error)
             if done == 2:
                 return
-    raise AssertionError("none goes the short way")
+    raise AssertionError("none is compiled directly")
 
 
 def test_programs_of_kernels_alone_go_the_short_way_and_others_say_why_not():
@@ -244,11 +244,11 @@ def test_memory_is_used_again_when_it_is_free_and_barriers_are_where_they_are_ne
         ((3,), (4,), (64, 64)),  # where 1 or 2 was
         ((4, 3), (5,), (64, 64, 64)),
     )
-    layout = memory.laid_out(program.Program((number,), (number,), {}, rows, (5,)))
-    assert memory.barriers(rows, layout.places) == {2, 3, 4}
-    assert layout.places[4].offset < layout.places[3].offset
+    layout = memory.assign_memory(program.Program((number,), (number,), {}, rows, (5,)))
+    assert memory.barriers(rows, layout.ranges) == {2, 3, 4}
+    assert layout.ranges[4].offset < layout.ranges[3].offset
     assert layout.allocated == {1: 64, 2: 256}
-    assert layout.given_back == (2,)
+    assert layout.deallocated == (2,)
 
 
 def test_places_of_living_values_never_meet():
@@ -263,12 +263,12 @@ def test_places_of_living_values_never_meet():
         returned = tuple(rng.sample(range(1, count + 1), rng.randint(1, min(3, count))))
         given = program.Tensor((sizes[0] // 4,), "f32")
         described = program.Program((given,), (given,) * len(returned), {}, calls(*rows), returned)
-        layout = memory.laid_out(described)
+        layout = memory.assign_memory(described)
         last = {n: i for i, (read, written, _) in enumerate(rows) for n in (*read, *written)}
         last.update(dict.fromkeys(returned, count))
         for i, (_, (made,), _) in enumerate(rows):
             living = [n for n in range(made) if n == 0 or last[n] >= i]
-            assert not any(layout.places[made].meets(layout.places[n]) for n in living)
+            assert not any(layout.ranges[made].overlaps(layout.ranges[n]) for n in living)
 
 
 def test_what_is_no_object_file_is_refused():

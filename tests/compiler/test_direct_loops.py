@@ -1,4 +1,4 @@
-"""Loops and choices around kernels, on the short way through the compiler."""
+"""Loops and conditionals around kernels, compiled directly."""
 
 import random
 
@@ -176,14 +176,14 @@ def described(f, *args):
     with new_session() as session:
         found = reading.read(ir().Module.parse(ready.source, session.context))
     return found, "\n".join(
-        host._main(found, parts.parted(found, memory.laid_out(found)), memory.laid_out(found), True)
+        host._main(found, parts.parted(found, memory.assign_memory(found)), memory.assign_memory(found), True)
     )
 
 
 def copies(found):
     """The copies that are made in rounds of a program's loops."""
-    layout = memory.laid_out(found)
-    loops = [item for item in parts.parted(found, layout) if isinstance(item, parts.Repeated)]
+    layout = memory.assign_memory(found)
+    loops = [item for item in parts.parted(found, layout) if isinstance(item, parts.LoopParts)]
     commands = [c for part in parts.parts_of([*loops]) for c in part.commands]
     return sum(isinstance(c, Copy) for c in commands)
 
@@ -216,7 +216,7 @@ def test_a_bound_is_read_once():
 
 def test_state_that_is_read_at_its_own_place_has_one_buffer_and_other_state_two():
     (one, _), (two, _) = (described(*(PROGRAMS[name][0], *PROGRAMS[name][1])) for name in ("in place", "exchanged"))
-    large = [[size for size in memory.laid_out(p).allocated.values() if size >= X.nbytes] for p in (one, two)]
+    large = [[size for size in memory.assign_memory(p).allocated.values() if size >= X.nbytes] for p in (one, two)]
     assert [len(sizes) for sizes in large] == [1, 2]
 
 

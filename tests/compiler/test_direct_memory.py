@@ -1,11 +1,11 @@
-"""Places of a program with loops and choices: what a kernel reads is what was written for it."""
+"""Memory of a program with loops and conditionals: what a kernel reads is what was written for it."""
 
 import random
 
 import pytest
 
 from stagec.compiler.direct import memory, parts
-from stagec.compiler.direct.program import Call, Choice, Copy, Fill, Loop, Number, Program, Read, State, Tensor
+from stagec.compiler.direct.program import Call, Conditional, Copy, Fill, Loop, Number, Program, Read, State, Tensor
 
 SIZES = (64, 64, 64, 128)
 
@@ -103,7 +103,7 @@ class Random:
             branches.append(tuple(inner))
         made = [self.new(size) for size in results]
         rows = tuple((n, tuple(m), size) for n, m, size in zip(made, places, results))
-        steps.append(Choice(index, tuple(branches), rows, ()))
+        steps.append(Conditional(index, tuple(branches), rows, ()))
         return made
 
 
@@ -134,7 +134,7 @@ class Meaning:
                     self.values.update([(s.during, self.values[s.then]) for s in step.arrays])
                     self.run(step.condition)
                 self.values.update((s.after, self.values[s.during]) for s in step.arrays)
-            elif isinstance(step, Choice):
+            elif isinstance(step, Conditional):
                 taken = self.decisions.randrange(2)
                 self.run(step.branches[taken])
                 self.values.update((n, self.values[made[taken]]) for n, made, _ in step.arrays)
@@ -145,16 +145,16 @@ class Machine:
 
     def __init__(self, layout, decisions):
         self.layout, self.decisions = layout, decisions
-        self.buffers = {place.slot: place.slot for place in layout.places.values()}
+        self.buffers = {place.slot: place.slot for place in layout.ranges.values()}
         self.memory = {}
         self.seen = []
 
     def read(self, n):
-        place = self.layout.places[n]
+        place = self.layout.ranges[n]
         return self.memory.get((self.buffers[place.slot], place.offset, place.bytes))
 
     def write(self, n, value):
-        place = self.layout.places[n]
+        place = self.layout.ranges[n]
         buffer = self.buffers[place.slot]
         for other, offset, size in list(self.memory):
             if other == buffer and offset < place.offset + place.bytes and place.offset < offset + size:
@@ -168,10 +168,10 @@ class Machine:
             self.write(command.target, 0)
         else:
             read = tuple(map(self.read, command.read))
-            places = self.layout.places
+            places = self.layout.ranges
             for i, n in enumerate(command.read):
                 for m in command.written:
-                    assert not places[n].meets(places[m]) or (i in command.own and places[n] == places[m])
+                    assert not places[n].overlaps(places[m]) or (i in command.own and places[n] == places[m])
             for n in command.written:
                 self.write(n, hash((command.kernel, n, read)))
 
@@ -182,7 +182,7 @@ class Machine:
                     self.command(command)
             elif isinstance(item, Read):
                 self.seen.append(self.read(item.memory))
-            elif isinstance(item, parts.Repeated):
+            elif isinstance(item, parts.LoopParts):
                 self.run(item.condition)
                 while self.decisions.random() < 0.6:
                     self.run(item.body)
@@ -190,7 +190,7 @@ class Machine:
                     self.buffers.update({to: self.buffers[source] for to, source in exchanged.items()})
                     assert len(set(self.buffers.values())) == len(self.buffers)
                     self.run(item.condition)
-            elif isinstance(item, parts.Chosen):
+            elif isinstance(item, parts.ConditionalParts):
                 self.run(item.branches[self.decisions.randrange(2)])
 
 
@@ -199,11 +199,11 @@ def test_kernels_read_what_was_written_for_them(first):
     joined = exchanged = reused = 0
     for seed in range(first, first + 100):
         program = Random(seed).program()
-        layout = memory.laid_out(program)
+        layout = memory.assign_memory(program)
         items = parts.parted(program, layout)
-        joined += len({p.offset for p in layout.places.values()}) < len(layout.places)
-        exchanged += any(isinstance(i, parts.Repeated) and parts.exchanged(i, layout) for i in items)
-        reused += any(layout.places[n].slot in program.donated for n in program.returned)
+        joined += len({p.offset for p in layout.ranges.values()}) < len(layout.ranges)
+        exchanged += any(isinstance(i, parts.LoopParts) and parts.exchanged(i, layout) for i in items)
+        reused += any(layout.ranges[n].slot in program.donated for n in program.returned)
         meaning, machine = Meaning(random.Random(seed)), Machine(layout, random.Random(seed))
         for n in range(len(program.arguments)):
             meaning.values[n] = n

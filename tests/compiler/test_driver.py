@@ -142,7 +142,7 @@ def test_a_refused_operation_names_the_line_and_prints_nothing(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("phase", [*driver.WORKAROUNDS, *driver.IMPROVEMENTS])
+@pytest.mark.parametrize("phase", [*driver.WORKAROUNDS, *driver.OPTIMIZATIONS])
 def test_a_module_that_is_malformed_between_two_phases_is_refused(phase, monkeypatch):
     def spoil(module):
         for end in operations_in(module, "util.return", "func.return", "vm.return"):
@@ -151,7 +151,7 @@ def test_a_module_that_is_malformed_between_two_phases_is_refused(phase, monkeyp
     source, _ = prepared(unary("stablehlo.sqrt").encode(), CPU, "main", CompileOptions())
     flags = ladder(CPU)[0]
     assert run(source, flags)[1].ok
-    monkeypatch.setitem(driver.WORKAROUNDS if phase in driver.WORKAROUNDS else driver.IMPROVEMENTS, phase, spoil)
+    monkeypatch.setitem(driver.WORKAROUNDS if phase in driver.WORKAROUNDS else driver.OPTIMIZATIONS, phase, spoil)
     output, attempt = run(source, flags)
     assert not output and not attempt.ok
     assert "terminator" in attempt.diagnostics[0].message
@@ -337,7 +337,7 @@ text = '''util.func public @f(%device: !hal.device) -> !hal.buffer {
 }'''
 with new_session() as session:
     module = ir().Module.parse(text, session.context)
-    assert phase_workarounds.own_memory(module) == 1
+    assert phase_workarounds.allocate_on_host(module) == 1
     assert "hal.allocator.allocate" in str(module)
 """
 

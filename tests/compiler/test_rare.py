@@ -37,7 +37,7 @@ PROGRAMS = {
 def counted(monkeypatch):
     """What `rare.branch` did, and how many choices it left: compiled by `as_text`."""
     found = []
-    assert driver.IMPROVEMENTS["executable-targets"] is rare.branch
+    assert driver.OPTIMIZATIONS["executable-targets"] is rare.branch
 
     def branch(module):
         made = rare.branch(module)
@@ -52,7 +52,7 @@ def counted(monkeypatch):
         ]
         found.append((made, len(selects), sum("rarely" in name for name in functions)))
 
-    monkeypatch.setitem(driver.IMPROVEMENTS, "executable-targets", branch)
+    monkeypatch.setitem(driver.OPTIMIZATIONS, "executable-targets", branch)
     return found
 
 

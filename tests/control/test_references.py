@@ -74,7 +74,7 @@ def test_a_jitted_function_writes_the_references_that_it_closes_over():
         total[...] += scale[...] * x
         return x
 
-    for _ in range(3):  # the third call would go the short way
+    for _ in range(3):  # the third call would take the fast path
         add(2.0)
     assert float(total[...]) == 6
     scale[...] = 10.0

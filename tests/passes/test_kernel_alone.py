@@ -35,7 +35,7 @@ def shared(request, monkeypatch):
 
 
 def check(function, expected, *arrays):
-    """Compiled on the short way, on memory that ends at a guarded page, a function returns what is expected."""
+    """Compiled directly, on memory that ends at a guarded page, a function returns what is expected."""
     log.clear()
     found = stagec.jit(function)(*map(guarded, arrays))
     assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]

@@ -13,7 +13,7 @@ X = np.random.default_rng(0).normal(size=(7, 9)).astype(np.float32)
 
 
 def check(function, *arrays):
-    """Compiled on the short way, a function returns what it does outside of jit."""
+    """Compiled directly, a function returns what it does outside of jit."""
     log.clear()
     stagec.clear_caches()
     with stagec.config.override(enable_cache=False):

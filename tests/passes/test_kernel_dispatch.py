@@ -183,7 +183,7 @@ def test_a_fault_of_the_short_way_leaves_the_long_one(monkeypatch, copies):
     assert compiled.flags == "kernels"
     np.testing.assert_array_equal(execute(compiled.vmfb, np.ones(8)), np.ones(8))
     assert [r.message for r in log.records("compile") if "KeyError" in r.message] == [
-        "no short way: KeyError: 'an operation'"
+        "no direct compilation: KeyError: 'an operation'"
     ]
     log.clear()
 

@@ -109,7 +109,7 @@ def test_a_product_is_compiled_to_its_instruction(target, dtype):
     x = sample((128, 128), dtype, 0)
     f = stagec.jit(lambda x: multiplied(x, x, np.float32 if dtype == "bfloat16" else np.int32), target=target)
     lowered = f.lower(x)
-    # The long way through the compiler.
+    # Compiled through all phases.
     assert INSTRUCTIONS[target, dtype] in lowered.as_text("asm")
     # And the short one.
     module = lowered.as_text("optimized")

@@ -28,7 +28,7 @@ def nothing_cached():
 
 
 def compiled(cases):
-    """The largest elements of several arrays, on the short way, of memory that ends at a guarded page."""
+    """The largest elements of several arrays, compiled directly, of memory that ends at a guarded page."""
     log.clear()
     found = stagec.jit(lambda *arrays: [lax.top_k(x, k) for x, (_, k) in zip(arrays, cases)])(
         *[guarded(x) for x, _ in cases]

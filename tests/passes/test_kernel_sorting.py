@@ -37,7 +37,7 @@ def by_comparison(monkeypatch):
 
 
 def compiled(function, *arrays):
-    """What a function returns, compiled on the short way, of memory that ends at a guarded page."""
+    """What a function returns, compiled directly, of memory that ends at a guarded page."""
     log.clear()
     found = stagec.jit(function)(*map(guarded, arrays))
     assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]

@@ -1,8 +1,8 @@
-"""The short way through the compiler, for modules of nothing but kernels of stagec's own and callbacks.
+"""Direct compilation of modules that hold nothing but kernels written by stagec and callbacks.
 
-The compiler's pipelines for programs take three quarters of the time of a small compile, and such a module has nothing
-for them to do. So the compiler makes machine code of the kernels only; they are linked here, and the host program is
-written in the instructions of its virtual machine.
+The compiler's pipelines for whole programs take three quarters of the time of a small compile, and have nothing to do
+for such a module. So the compiler generates machine code for the kernels only; they are linked here, and the host
+program is written in the instructions of IREE's virtual machine.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def run(session: Any, module: Any, source: bytes, flag_set: FlagSet, asynchronou
     """Compile a module of kernels.
 
     Args:
-      session: the compiler's, which gets the flags.
-      module: an `ir.Module` of that session, in which kernels have been formed; they are taken from it.
+      session: the compiler's, whose flags are set.
+      module: an `ir.Module` of that session, in which kernels have been formed; they are moved out of it.
       source: the same as bytes.
       flag_set: a name for the attempt, and the compiler's flags.
       asynchronous: whether results are signalled by a fence.
@@ -57,8 +57,8 @@ def _run(
         reasons.append(Diagnostic("error", str(error)))
     except PrintedError:  # the release of the compiler is not the one that stagec knows
         raise
-    except Exception as error:  # a fault of ours, which the long way does not have
-        log.event("compile", f"no short way: {type(error).__name__}: {error}")
+    except Exception as error:  # a fault of stagec's, which compilation through all phases does not have
+        log.event("compile", f"no direct compilation: {type(error).__name__}: {error}")
         reasons.append(Diagnostic("error", "a fault of stagec's"))
     return output, Attempt(flag_set.name, time.perf_counter() - started, bool(output), tuple(reasons)), may_alias
 
@@ -91,7 +91,10 @@ def _compiled(
 
 
 class _Work(threading.Thread):
-    """A thread with a result. `concurrent.futures` may not be imported here, while another thread forks."""
+    """A thread with a result.
+
+    `concurrent.futures` is not used: importing it here could deadlock with a fork in another thread.
+    """
 
     def __init__(self, function: Callable[[], bytes]) -> None:
         super().__init__(name="stagec-library", daemon=True)
@@ -122,7 +125,7 @@ def _parsed_library(
 
 
 def _library(session: Any, module: Any, described: Program, kernels: Sequence[library.Kernel], target: str) -> bytes:
-    """A shared library with some kernels of a module, which are taken from it."""
+    """A shared library with some kernels of a module, which are moved out of it."""
     with tempfile.TemporaryDirectory(prefix="stagec-") as folder, invoked(session) as run:
         path = os.path.join(folder, "kernels.o")
         run.verify_between_passes(False)

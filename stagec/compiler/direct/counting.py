@@ -1,4 +1,4 @@
-"""Integers of the host program, in the instructions of the virtual machine, and on their way to kernels and back."""
+"""Integers of the host program: virtual machine instructions that compute them, and pass them to kernels and back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stagec.compiler.direct.program import Number
 
 # The virtual machine's names of binary operations.
 _BINARY = {"add": "add", "subtract": "sub", "multiply": "mul", "and": "and", "or": "or", "xor": "xor"}
-# Comparisons by the machine's own: whether the operands change places, and whether the result is negated.
+# Comparisons in terms of those of the machine: whether the operands are swapped, and whether the result is negated.
 _ORDERS = {
     "EQ": ("eq.{}", False, False),
     "NE": ("eq.{}", False, True),
@@ -21,12 +21,12 @@ _ORDERS = {
 
 
 def register(type_: str) -> str:
-    """The type of the register that has an integer or boolean."""
+    """The type of the register that holds an integer or boolean."""
     return "i64" if type_ == "i64" else "i32"
 
 
 def computed(f: Function, number: Number, operands: Sequence[str]) -> str:
-    """The register of a number."""
+    """The register that holds a number, once it is computed."""
     kind, name = register(number.type), number.operation
     if name == "constant":
         return f.number(int(number.value), kind)
@@ -49,8 +49,8 @@ def computed(f: Function, number: Number, operands: Sequence[str]) -> str:
 
 
 def _compared(f: Function, direction: str, kind: str, operands: Sequence[str]) -> str:
-    order, is_turned, is_negated = _ORDERS[direction]
-    a, b = reversed(operands) if is_turned else operands
+    order, is_swapped, is_negated = _ORDERS[direction]
+    a, b = reversed(operands) if is_swapped else operands
     found = f.op(f"vm.cmp.{order.format(kind)} {a}, {b} : {kind}")
     return f.op(f"vm.xor.i32 {found}, {f.small(1)} : i32") if is_negated else found
 
@@ -69,17 +69,17 @@ def _converted(f: Function, number: Number, operand: str) -> str:
 
 
 def stored(f: Function, value: str, buffer: str, offset: str, type_: str) -> None:
-    """Put a number where kernels find it."""
+    """Store a number where kernels read it."""
     if type_ == "i64":
         high = f.op(f"vm.shr.i64.u {value}, {f.small(32)} : i64")
-        place = f.op(f"vm.add.i64 {offset}, {f.number(4)} : i64")
-        f.call("buffer.store", f.op(f"vm.trunc.i64.i32 {high} : i64 -> i32"), buffer, place, f.small(4))
+        upper = f.op(f"vm.add.i64 {offset}, {f.number(4)} : i64")
+        f.call("buffer.store", f.op(f"vm.trunc.i64.i32 {high} : i64 -> i32"), buffer, upper, f.small(4))
         value = f.op(f"vm.trunc.i64.i32 {value} : i64 -> i32")
     f.call("buffer.store", value, buffer, offset, f.small(1 if type_ == "i1" else 4))
 
 
 def loaded(f: Function, buffer: str, offset: int, type_: str) -> str:
-    """A number that kernels left in memory."""
+    """Load a number that kernels stored."""
     low = f.call("buffer.load", buffer, f.number(offset), f.small(1 if type_ == "i1" else 4))
     if type_ != "i64":
         return low

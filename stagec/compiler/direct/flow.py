@@ -1,11 +1,11 @@
-"""The host program's way through parts, loops and choices: blocks, and branches between them.
+"""Control flow of the host program: parts, loops and conditionals as blocks and branches between them.
 
-A loop is a block that computes its condition, one that does a round, and one that follows. What changes from round to
-round are operands of the first: the fence that the last commands signal, the host's numbers, and buffers that are
+A loop is a block that computes its condition, one that does a round, and one that follows. Whatever changes from round
+to round is an operand of the first: the fence that the last commands signal, the host's numbers, and buffers that are
 exchanged instead of copied. No memory is allocated in a round.
 
-Kernels find the host's numbers in memory. The host may be some rounds ahead of the kernels, so each part reads an entry
-of its own; after the last entry the host waits, so that no more than so many parts are queued.
+Kernels read the host's numbers from memory. The host may be some rounds ahead of the kernels, so each part reads an
+entry of its own; after the last entry the host waits, which also bounds the number of queued parts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from stagec.compiler.direct.counting import computed, loaded, register, stored
 from stagec.compiler.direct.instructions import BUFFER, COMMANDS, FENCE, Function
 from stagec.compiler.direct.memory import Layout
-from stagec.compiler.direct.parts import Chosen, Item, Part, Repeated, exchanged
+from stagec.compiler.direct.parts import ConditionalParts, Item, LoopParts, Part, exchanged
 from stagec.compiler.direct.program import HostCall, Number, Program, Read
 
 ANY_QUEUE = -1
@@ -24,12 +24,12 @@ AHEAD = 32
 
 
 class Flow:
-    """Writes what a call does.
+    """Writes the body of the program's function.
 
     Attributes:
-      buffers: registers by slot.
-      sizes: of the buffers, by slot.
-      ready: the fence that says that all is done which was begun; none if nothing was.
+      buffers: the register of each buffer, by slot.
+      sizes: the size of each buffer, by slot.
+      ready: the fence that is signalled when all commands so far are done; empty if there are none.
     """
 
     def __init__(
@@ -56,18 +56,20 @@ class Flow:
         return self.f.call("fence.create", self._device, self.f.number(0))
 
     def wait(self) -> None:
-        """Wait for all that was begun."""
+        """Wait for all commands so far."""
         if self.ready:
             self.f.wait(self.ready, self._name("done"))
 
     def hold(self, reference: str, type_: str) -> None:
-        """Let go of a reference at the end of the round or branch in which it is made, whatever uses it there."""
+        """Release a reference at the end of the round or branch in which it is made, whether or not it is used
+        there.
+        """
         self._held.append((reference, type_))
 
-    def let_go(self, held: int = 0, without: Sequence[str] = ()) -> None:
-        """Let go of what has been held since so many references were.
+    def release(self, held: int = 0, without: Sequence[str] = ()) -> None:
+        """Release the references held since there were `held` of them, except those in `without`.
 
-        The virtual machine does so itself at the last use, if there is one on every way through the blocks.
+        The virtual machine itself releases a reference at its last use, if every path through the blocks has one.
         """
         gone = [(name, type_) for name, type_ in self._held[held:] if name not in without]
         del self._held[held:]
@@ -75,7 +77,7 @@ class Flow:
             self.f.do(f"vm.discard.refs {', '.join(n for n, _ in gone)} : {', '.join(t for _, t in gone)}")
 
     def run(self, items: Sequence[Item], last: str = "") -> None:
-        """Do some items; the last part signals the fence `last`, if there is one."""
+        """Write some items; if `last` is a fence and the last item is a part, that part signals it."""
         for i, item in enumerate(items):
             if isinstance(item, Part):
                 self._part(item, last if i == len(items) - 1 else "")
@@ -83,16 +85,16 @@ class Flow:
                 self._numbers[item.result] = computed(self.f, item, [self._numbers[n] for n in item.operands])
             elif isinstance(item, Read):
                 self.wait()
-                place = self.layout.places[item.memory]
-                self._numbers[item.result] = loaded(self.f, self.buffers[place.slot], place.offset, item.type)
+                found = self.layout.ranges[item.memory]
+                self._numbers[item.result] = loaded(self.f, self.buffers[found.slot], found.offset, item.type)
             elif isinstance(item, HostCall):
                 self.wait()
                 self.ready = ""
                 self._call_host(item)
-            elif isinstance(item, Repeated):
-                self._repeat(item)
+            elif isinstance(item, LoopParts):
+                self._loop(item)
             else:
-                self._choose(item)
+                self._conditional(item)
 
     def _name(self, kind: str) -> str:
         self._blocks += 1
@@ -109,11 +111,11 @@ class Flow:
             offset = f.op(f"vm.mul.i64 {wide}, {f.number(layout.numbers_bytes)} : i64")
             for n in part.counted:
                 number, type_ = self.program.counted[n]
-                place = f.op(f"vm.add.i64 {offset}, {f.number(layout.places[n].offset)} : i64")
-                stored(f, self._numbers[number], self.buffers[layout.numbers], place, type_)
+                at = f.op(f"vm.add.i64 {offset}, {f.number(layout.ranges[n].offset)} : i64")
+                stored(f, self._numbers[number], self.buffers[layout.numbers], at, type_)
         table = []
         for slot in range(part.slots):
-            # What Python functions bring in a loop or a branch is not there after it.
+            # Buffers that Python functions return in a loop or a branch do not exist after it.
             own = slot if slot in self.buffers else 0
             size = layout.numbers_bytes if own == layout.numbers else self.sizes[own]
             table.append(f"({self.buffers[own]}, {offset if own == layout.numbers else zero}, {f.number(size)})")
@@ -126,7 +128,7 @@ class Flow:
         self.ready = done
 
     def _advance(self) -> None:
-        """Go on to the next entry; after the last one wait, and begin anew."""
+        """Go on to the next entry; after the last one, wait and begin with the first again."""
         f = self.f
         following = f.op(f"vm.add.i32 {self._used}, {f.small(1)} : i32")
         left = f.op(f"vm.cmp.lt.i32.s {following}, {f.small(AHEAD)} : i32")
@@ -141,36 +143,36 @@ class Flow:
     # Blocks.
 
     def _operands(self, slots: Sequence[int], numbers: Sequence[tuple[int, str]]) -> str:
-        """What a branch passes on."""
+        """The operands of a branch: the fence, the entry, and the numbers and buffers that may change."""
         values = [(self.ready or self._nothing, FENCE), (self._used, "i32")]
         values += [(self._numbers[n], register(type_)) for n, type_ in numbers]
         values += [(self.buffers[slot], BUFFER) for slot in slots]
         return f"{', '.join(v for v, _ in values)} : {', '.join(t for _, t in values)}"
 
     def _enter(self, block: str, slots: Sequence[int], numbers: Sequence[tuple[int, str]]) -> None:
-        """Begin a block that gets what `_operands` passes on."""
+        """Begin a block whose arguments are what `_operands` passes."""
         types = [FENCE, "i32", *(register(type_) for _, type_ in numbers), *(BUFFER for _ in slots)]
         names = [f"%{block}_{i}" for i in range(len(types))]
         self.f.do(f"^{block}({', '.join(f'{n}: {t}' for n, t in zip(names, types))}):")
-        self.ready, self._used, *rest = names
-        self._numbers.update(zip((n for n, _ in numbers), rest))
-        self.buffers.update(zip(slots, rest[len(numbers) :]))
+        self.ready, self._used, *values = names
+        self._numbers.update(zip((n for n, _ in numbers), values))
+        self.buffers.update(zip(slots, values[len(numbers) :]))
 
-    def _repeat(self, loop: Repeated) -> None:
+    def _loop(self, loop: LoopParts) -> None:
         f = self.f
         head, body, end = (self._name(kind) for kind in ("while", "do", "end"))
-        slots = sorted(self._moved([loop]))
+        slots = sorted(self._changed([loop]))
         f.do(f"vm.br ^{head}({self._operands(slots, [(s.before, s.type) for s in loop.numbers])})")
         self._enter(head, slots, [(s.during, s.type) for s in loop.numbers])
         self._loops += 1
         held = len(self._held)
         self.run(loop.condition)
-        self.let_go(held)
+        self.release(held)
         f.do(f"vm.cond_br {self._numbers[loop.test]}, ^{body}, ^{end}")
         after = self.ready, self._used, dict(self.buffers), dict(self._numbers)
         f.do(f"^{body}:")
         self.run(loop.body)
-        self.let_go(held)
+        self.release(held)
         self.buffers.update({to: self.buffers[source] for to, source in exchanged(loop, self.layout).items()})
         f.do(f"vm.br ^{head}({self._operands(slots, [(s.then, s.type) for s in loop.numbers])})")
         self._loops -= 1
@@ -178,36 +180,36 @@ class Flow:
         self.ready, self._used, self.buffers, self._numbers = after
         self._numbers.update((s.after, self._numbers[s.during]) for s in loop.numbers)
 
-    def _moved(self, items: Sequence[Item]) -> set[int]:
-        """The slots whose buffers are others after some items."""
+    def _changed(self, items: Sequence[Item]) -> set[int]:
+        """The slots that have another buffer after some items."""
         found: set[int] = set()
         for item in items:
-            if isinstance(item, Repeated):
+            if isinstance(item, LoopParts):
                 found.update(exchanged(item, self.layout))
-                found |= self._moved((*item.condition, *item.body))
-            elif isinstance(item, Chosen):
-                found |= self._moved([inner for branch in item.branches for inner in branch])
+                found |= self._changed((*item.condition, *item.body))
+            elif isinstance(item, ConditionalParts):
+                found |= self._changed([inner for branch in item.branches for inner in branch])
         return found
 
-    def _choose(self, choice: Chosen) -> None:
+    def _conditional(self, conditional: ConditionalParts) -> None:
         f = self.f
-        end, index = self._name("chosen"), self._numbers[choice.index]
-        slots = sorted(self._moved([choice]))
+        end, index = self._name("chosen"), self._numbers[conditional.index]
+        slots = sorted(self._changed([conditional]))
         before = self.ready, self._used, dict(self.buffers), dict(self._numbers)
-        for i, branch in enumerate(choice.branches):
+        for i, branch in enumerate(conditional.branches):
             self.ready, self._used = before[:2]
             self.buffers, self._numbers = dict(before[2]), dict(before[3])
             following = ""
-            if i < len(choice.branches) - 1:
+            if i < len(conditional.branches) - 1:
                 mine, following = self._name("case"), self._name("else")
                 is_it = f.op(f"vm.cmp.eq.i32 {index}, {f.small(i)} : i32")
                 f.do(f"vm.cond_br {is_it}, ^{mine}, ^{following}")
                 f.do(f"^{mine}:")
             held = len(self._held)
             self.run(branch)
-            self.let_go(held)
-            f.do(f"vm.br ^{end}({self._operands(slots, [(made[i], type_) for _, made, type_ in choice.numbers])})")
+            self.release(held)
+            f.do(f"vm.br ^{end}({self._operands(slots, [(made[i], type_) for _, made, type_ in conditional.numbers])})")
             if following:
                 f.do(f"^{following}:")
         self.buffers, self._numbers = before[2], before[3]
-        self._enter(end, slots, [(n, type_) for n, _, type_ in choice.numbers])
+        self._enter(end, slots, [(n, type_) for n, _, type_ in conditional.numbers])

@@ -1,7 +1,7 @@
 """The host program, in the instructions of IREE's virtual machine: it allocates memory, starts kernels, calls Python.
 
-The commands are recorded once, when the module is loaded; a call binds its memory to them. What the functions of the
-runtime mean is what IREE's compiler uses them for.
+The commands are recorded once, when the module is loaded; a call binds its memory to them. The runtime's functions are
+called as IREE's compiler calls them.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from stagec.compiler.direct.instructions import (
     imported,
 )
 from stagec.compiler.direct.library import Kernel
-from stagec.compiler.direct.memory import Layout, barriers, laid_out
+from stagec.compiler.direct.memory import Layout, assign_memory, barriers
 from stagec.compiler.direct.parts import Item, Part, parted, parts_of
 from stagec.compiler.direct.program import Constant, Copy, Fill, HostCall, Program, Tensor
 
 _FORMAT = "embedded-elf-x86_64"
-# Memory that the device owns; for kernels, copies and the host; and the same of constants.
+# Memory type and usage of what the device owns, for kernels, copies and the host; and the usage of constants.
 _MEMORY, _USAGE, _CONSTANT_USAGE = 48, 3075, 527363
-# What arguments must be good for.
+# The memory type that arguments must have.
 _ARGUMENT_MEMORY = 16
 # Memory that the host writes to, and kernels read.
 _COUNTED_MEMORY, _COUNTED_USAGE = 86, 150998019
@@ -50,7 +50,7 @@ def text(program: Program, libraries: Sequence[Library], asynchronous: bool) -> 
       libraries: where the kernels are.
       asynchronous: whether the function takes two fences: one to wait for, and one that says that it is done.
     """
-    layout = laid_out(program)
+    layout = assign_memory(program)
     data = [
         f'vm.rodata private @format <alignment = 1> "{_FORMAT}"',
         'vm.rodata private @memory <alignment = 1> "tensor"',
@@ -111,7 +111,7 @@ def _initializer(program: Program, parts: Sequence[Part], libraries: Sequence[Li
 
 
 def _import_constant(f: Function, i: int, constant: Constant) -> None:
-    """Use the module's own bytes where the runtime can; else a copy."""
+    """Use the bytes of the module in place where the runtime can, else copy them."""
     device = f.load("device", DEVICE)
     allocator, data = f.call("device.allocator", device), f.data(f"data{i}")
     queue, size, zero = f.number(ANY_QUEUE), f.number(constant.bytes), f.number(0)
@@ -132,10 +132,10 @@ def _import_constant(f: Function, i: int, constant: Constant) -> None:
 
 
 def _functions(f: Function, libraries: Sequence[Library], device: str) -> dict[str, tuple[str, ...]]:
-    """The operands of a dispatch that say which kernel it is, by the kernel's name."""
+    """The operands of a dispatch that select the kernel, by the kernel's name."""
     functions = {}
     for i, library in enumerate(libraries):
-        # The recorded commands keep it.
+        # The recorded commands keep the executable alive.
         data = (f.data("format"), f.data(f"library{i}"), f.null(BYTES))
         executable = f.call("executable.create", device, f.number(ANY_QUEUE), *data)
         for symbol, workgroups in library.kernels:
@@ -145,7 +145,7 @@ def _functions(f: Function, libraries: Sequence[Library], device: str) -> dict[s
 
 
 def _recorded(f: Function, program: Program, part: Part, functions: dict[str, tuple[str, ...]], layout: Layout) -> str:
-    """The commands of a part, for memory that is bound later."""
+    """The commands of a part, recorded for buffers that each call binds."""
     device = f.load("device", DEVICE)
     queue, zero, none = f.number(ANY_QUEUE), f.number(0), f.null(BUFFER)
     # Commands of kernels, and of copies where there are some.
@@ -155,29 +155,29 @@ def _recorded(f: Function, program: Program, part: Part, functions: dict[str, tu
     def barrier() -> None:
         f.call("command_buffer.execution_barrier", commands, f.small(28), f.small(13), zero)
 
-    def place(n: int) -> tuple[str, str, str, str]:
-        """The slot, or the buffer itself; where it begins, and how long it is."""
-        found = layout.places[n]
+    def binding(n: int) -> tuple[str, str, str, str]:
+        """The slot of a value, its buffer if that is a constant, its offset and its bytes."""
+        found = layout.ranges[n]
         slot, buffer = (found.slot, none) if found.slot >= 0 else (0, constants[-1 - found.slot])
         return f.small(slot), buffer, f.number(found.offset), f.number(found.bytes)
 
-    waiting = barriers(part.commands, layout.places)
+    waiting = barriers(part.commands, layout.ranges)
     for i, command in enumerate(part.commands):
         if i in waiting:
             barrier()
         if isinstance(command, Copy):
-            (slot, buffer, start, _), (to, target, _, _) = place(command.source), place(command.target)
-            step, first = layout.places[command.source].bytes, layout.places[command.target].offset
+            (slot, buffer, start, _), (to, target, _, _) = binding(command.source), binding(command.target)
+            step, first = layout.ranges[command.source].bytes, layout.ranges[command.target].offset
             for done in range(0, command.bytes, step):
                 at, size = f.number(first + done), f.number(min(step, command.bytes - done))
                 f.call("command_buffer.copy_buffer", commands, slot, to, buffer, start, target, at, size, zero)
         elif isinstance(command, Fill):
-            slot, buffer, start, size = place(command.target)
+            slot, buffer, start, size = binding(command.target)
             pattern = f.number(int.from_bytes(command.pattern, "little"))
             length = f.small(len(command.pattern))
             f.call("command_buffer.fill_buffer", commands, buffer, start, size, slot, pattern, length, zero)
         else:
-            bound = [f"({f.small(0)}, {', '.join(place(n))})" for n in (*command.read, *command.written)]
+            bound = [f"({f.small(0)}, {', '.join(binding(n))})" for n in (*command.read, *command.written)]
             f.call("command_buffer.dispatch", commands, *functions[command.kernel], zero, [], bound)
     barrier()
     f.call("command_buffer.finalize", commands)
@@ -207,12 +207,12 @@ def _main(program: Program, items: Sequence[Item], layout: Layout, asynchronous:
         wanted = (f.small(_COUNTED_MEMORY), f.small(_COUNTED_USAGE), f.number(layout.numbers_bytes * AHEAD))
         allocator = f.call("device.allocator", device)
         flow.buffers[layout.numbers] = f.call("allocator.allocate", allocator, queue, *wanted)
-    given_back = layout.given_back
+    deallocated = layout.deallocated
     after = "%after" if asynchronous else flow.fence()
     is_last = bool(items) and isinstance(items[-1], Part)
-    flow.run(items, after if is_last and not given_back else "")
-    for i, slot in enumerate(given_back):
-        done = after if i == len(given_back) - 1 else flow.fence()
+    flow.run(items, after if is_last and not deallocated else "")
+    for i, slot in enumerate(deallocated):
+        done = after if i == len(deallocated) - 1 else flow.fence()
         f.call("device.queue.dealloca", device, queue, flow.ready or f.null(FENCE), done, flow.buffers[slot], zero)
         flow.ready = done
     if asynchronous and flow.ready != after:
@@ -223,7 +223,7 @@ def _main(program: Program, items: Sequence[Item], layout: Layout, asynchronous:
     for slot in range(layout.slots):
         flow.hold(flow.buffers[slot], BUFFER)
     flow.hold(device, DEVICE)
-    flow.let_go(without=made)
+    flow.release(without=made)
     types = ", ".join([VIEW] * len(made))
     f.do(f"vm.return {', '.join(made)} : {types}" if made else "vm.return")
     given = [f"%argument{i}: {VIEW}" for i in range(len(program.arguments))]
@@ -241,7 +241,7 @@ def _main(program: Program, items: Sequence[Item], layout: Layout, asynchronous:
 
 
 def _checked(f: Function, i: int, tensor: Tensor, device: str) -> str:
-    """The memory of an argument, which is as large as its type says."""
+    """The buffer of an argument, after a check that it is as large as its type says."""
     view = f"%argument{i}"
     dimensions = [f.number(n) for n in tensor.shape]
     f.call(
@@ -254,13 +254,13 @@ def _checked(f: Function, i: int, tensor: Tensor, device: str) -> str:
 
 
 def _view(f: Function, n: int, tensor: Tensor, flow: Flow, views: dict[int, tuple[str, Tensor]]) -> str:
-    """A view of some memory: that which the caller or a Python function brought, or a new one."""
-    place = flow.layout.places[n]
+    """A view of a value: the one that the caller passed or a Python function returned, or else a new one."""
+    found = flow.layout.ranges[n]
     if n in views and views[n][1] == tensor:
         return views[n][0]
-    buffer = flow.buffers[place.slot] if place.slot >= 0 else f.load(f"constant{-1 - place.slot}", BUFFER)
+    buffer = flow.buffers[found.slot] if found.slot >= 0 else f.load(f"constant{-1 - found.slot}", BUFFER)
     dimensions = [f.number(size) for size in tensor.shape]
-    where = (f.number(place.offset), f.number(place.bytes), f.small(ELEMENTS[tensor.element]), f.small(1))
+    where = (f.number(found.offset), f.number(found.bytes), f.small(ELEMENTS[tensor.element]), f.small(1))
     return f.call("buffer_view.create", buffer, *where, dimensions)
 
 
@@ -268,7 +268,7 @@ def _call_host(f: Function, call: HostCall, flow: Flow, views: dict[int, tuple[s
     given = [_view(f, n, tensor, flow, views) for n, tensor in zip(call.read, call.operands)]
     made = f.several(f"vm.call @{call.symbol}({', '.join(given)}) : {_host_type(call)}", len(call.results))
     for n, tensor, view in zip(call.written, call.results, made):
-        slot, buffer = flow.layout.places[n].slot, f.call("buffer_view.buffer", view)
+        slot, buffer = flow.layout.ranges[n].slot, f.call("buffer_view.buffer", view)
         views[n] = view, tensor
         flow.buffers[slot], flow.sizes[slot] = buffer, tensor.bytes
         flow.hold(view, VIEW)
@@ -276,7 +276,7 @@ def _call_host(f: Function, call: HostCall, flow: Flow, views: dict[int, tuple[s
 
 
 def _declaration(program: Program, asynchronous: bool) -> str:
-    """The function's signature, for tools that list what a module has."""
+    """The function's signature, for tools that list the functions of a module."""
     given, made = (
         ", ".join(f"%{name}{i}: {_declared(tensor)}" for i, tensor in enumerate(tensors))
         for name, tensors in (("input", program.arguments), ("output", program.results))

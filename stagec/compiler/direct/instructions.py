@@ -98,7 +98,7 @@ class Function:
         return f"%{self._count}"
 
     def several(self, text: str, count: int) -> list[str]:
-        """An op with so many results; returns their names."""
+        """An op with `count` results; returns their names."""
         if count == 0:
             self.do(text)
             return []
@@ -122,7 +122,7 @@ class Function:
         return self.op(f"vm.const.ref.rodata @{name} : {BYTES}")
 
     def call(self, name: str, *operands: str | Sequence[str]) -> str:
-        """A function of the runtime; what may be repeated is a sequence."""
+        """Call a function of the runtime; a variadic operand is a sequence. Returns the name of the result, if any."""
         types, result, attributes = IMPORTS[name]
         variadic = "" if all(isinstance(o, str) for o in operands) else ".variadic"
         given = ", ".join(o if isinstance(o, str) else f"[{', '.join(o)}]" for o in operands)
@@ -136,7 +136,7 @@ class Function:
         return ""
 
     def wait(self, fence: str, block: str) -> None:
-        """Wait, and go on in a block of that name; or fail."""
+        """Wait for a fence, and continue in a block of that name; if waiting fails, so does the function."""
         given = f"({self.small(_FOREVER)}, {self.number(0)}, {fence})"
         types = f"segment_sizes = dense<[-1, -1, 1]> : vector<3xi16>, segment_types = [i32, i64, {FENCE}]"
         kinds = f"(i32, i64, {FENCE}) -> ^{block}_known (i32)"

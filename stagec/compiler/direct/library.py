@@ -1,4 +1,4 @@
-"""From the kernels of a module to one object file: the part of the compiler that makes machine code, and no other."""
+"""From the kernels of a module to object files, by the part of the compiler that generates machine code."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from stagec.compiler.invocation import invocation
 
 _KEPT = ("cpu", "cpu_features", "data_layout", "native_vector_size", "max_stack_allocation_size", "target_triple")
 
-# A library of so many operations takes as long as one with none.
+# A library of so many operations compiles about as fast as an empty one.
 _SHARE = 500
-# In a library, the function that the loader looks for has the name of its executable before it.
+# The function that the loader looks for is prefixed with the name of its executable.
 EXECUTABLE = "kernels"
 FLAGS = ("--iree-llvmcpu-link-embedded=false", "--iree-llvmcpu-link-static")
 
@@ -26,7 +26,7 @@ class Kernel(NamedTuple):
 
     Attributes:
       symbol: its name.
-      workgroups: how many it has along three axes.
+      workgroups: their number along three axes.
     """
 
     symbol: str
@@ -34,7 +34,7 @@ class Kernel(NamedTuple):
 
 
 def shared_out(module: Any, kernels: Sequence[Kernel], cores: int) -> list[list[Kernel]]:
-    """Kernels for each of several libraries, with about as much code in each; fewer where they are soon compiled."""
+    """Kernels divided among libraries of about the same size, at most one a core; small programs get one library."""
     sources = _executables(module)
     sizes = {kernel: len(operations_in(_function(sources[kernel.symbol]))) for kernel in kernels}
     count = max(1, min(cores, sum(sizes.values()) // _SHARE, len(kernels)))
@@ -48,11 +48,11 @@ def description(flags: tuple[str, ...]) -> str:
     """How the compiler describes the processor that its flags name, as attributes of an executable's target.
 
     Raises:
-      NotDirectError: it is none that libraries are made for.
+      NotDirectError: it is not x86-64.
     """
     found = _description(flags)
     if not found:
-        raise NotDirectError("another processor than x86-64")
+        raise NotDirectError("the processor is not x86-64")
     return found
 
 
@@ -70,7 +70,7 @@ def describe(module: Any, program: Program) -> list[Kernel]:
     """The kernels that a program calls, each once, in the order of its first call.
 
     Raises:
-      NotDirectError: one is not made as stagec makes them.
+      NotDirectError: a kernel does not have the form that stagec gives to kernels.
     """
     found = _executables(module)
     symbols = dict.fromkeys(call.kernel for call in program.kernel_calls)
@@ -78,12 +78,12 @@ def describe(module: Any, program: Program) -> list[Kernel]:
 
 
 def assembled(module: Any, program: Program, kernels: Sequence[Kernel], target: str, path: str) -> Any:
-    """A module with one executable, whose functions are the kernels of another module, which it takes from there.
+    """A module with one executable, whose functions are kernels that are moved out of another module.
 
     Args:
-      module: what has a `stream.executable` for each kernel.
+      module: the module with a `stream.executable` for each kernel.
       target: what `description` returned.
-      path: where the compiler puts the object file.
+      path: where the compiler writes the object file.
     """
     calls = {call.kernel: call for call in reversed(program.kernel_calls)}
     sources = _executables(module)
@@ -111,7 +111,7 @@ def assembled(module: Any, program: Program, kernels: Sequence[Kernel], target: 
             f"%zero = arith.constant 0 : index\n{spans}\n{numbers}\nreturn\n}}"
         )
     quoted = path.replace("\\", "\\\\").replace('"', '\\"')
-    # Kernels call none of the compiler's microkernels, which it would read and link all the same.
+    # Kernels do not call the compiler's microkernels, which it would read and link nevertheless.
     options = (
         f"{target}, debug_symbols = false, link_embedded = false, link_static = true, link_ukernel_bitcode = false, "
         f'static_library_output = "{quoted}"'
@@ -145,7 +145,7 @@ def _workgroups(executable: Any) -> tuple[int, int, int]:
     (block,) = export.regions[0].blocks
     *constants, last = block.operations
     if len(block.arguments) or any(op.operation.name != "arith.constant" for op in constants):
-        raise NotDirectError("workgroups that are counted when the program runs")
+        raise NotDirectError("the number of workgroups is known only when the program runs")
     values = {op.results[0]: op.attributes["value"].value for op in constants}
     x, y, z = (values[v] for v in last.operands)
     return x, y, z
@@ -155,12 +155,14 @@ def _function(executable: Any) -> Any:
     inner = executable.regions[0].blocks[0].operations[1]
     found = list(inner.regions[0].blocks[0].operations)
     if len(found) != 1:
-        raise NotDirectError("a kernel of several functions")
+        raise NotDirectError("a kernel has several functions")
     return found[0]
 
 
 def _body(function: Any) -> list[Any]:
-    """The operations of a function, without views of them, which would import the Python modules of their dialects."""
+    """The operations of a function. No typed views are made, which would import the Python modules of their
+    dialects.
+    """
     found: list[Any] = []
     ir = bindings.ir
 
@@ -175,7 +177,7 @@ def _body(function: Any) -> list[Any]:
 
 
 def _spans(function: Any) -> dict[int, Any]:
-    """The ops that name a kernel's memory, by the number of its binding."""
+    """The ops that give access to a kernel's bindings, by the number of the binding."""
     (block,) = function.regions[0].blocks
     numbers = {argument: i for i, argument in enumerate(block.arguments)}
     spans = (op for op in _body(function) if op.name == "stream.binding.subspan")
@@ -183,12 +185,12 @@ def _spans(function: Any) -> dict[int, Any]:
 
 
 def _memory(function: Any) -> dict[int, str]:
-    """The types of the memory that a kernel uses, by the number of its binding."""
+    """The type of each binding that a kernel uses, by its number."""
     return {i: str(op.results[0].type) for i, op in _spans(function).items()}
 
 
 def _move(source: Any, target: Any) -> None:
-    """Move the ops of one function into the other, where what names memory and workgroups is replaced."""
+    """Move the ops of one function into another, whose bindings and workgroup numbers replace those of the first."""
     *made, last = _body(target)
     spans = [op for op in made if op.name == "hal.interface.binding.subspan"]
     numbers = [op for op in made if op.name == "hal.interface.workgroup.id"]

@@ -1,7 +1,7 @@
-"""From an object file to the shared library that IREE's loader takes: ELF for x86-64.
+"""Links an object file into the shared library that IREE's loader accepts: ELF for x86-64.
 
 The loader maps a file's segments, applies relative relocations, and looks up one function. So there are five program
-headers, one exported symbol, and no section but an empty one, which the loader wants to see.
+headers, one exported symbol, and a single empty section, which the loader requires.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Section:
     data: bytes
     size: int
     alignment: int
-    # Where in the section, which type, which symbol, and what is added to its address.
+    # Offset in the section, type, symbol, and addend.
     relocations: list[tuple[int, int, int, int]] = dataclasses.field(default_factory=list)
     address: int = 0
 
@@ -76,7 +76,7 @@ class _Object:
             self.symbols.append(_Symbol(names[name : names.index(b"\0", name)].decode(), section, value))
 
     def reached(self, root: _Symbol) -> list[_Section]:
-        """The sections that a symbol needs, in their order."""
+        """The sections that a symbol reaches, in the order of the file."""
         found: set[int] = set()
         left = [root]
         while left:
@@ -96,7 +96,7 @@ def linked(data: bytes, function: str) -> bytes:
     """A shared library that exports one function of an object file as `iree_hal_executable_library_query`.
 
     Raises:
-      NotDirectError: the file needs something that only a whole linker does.
+      NotDirectError: the file needs a full linker: a symbol of another library, or an unknown relocation.
     """
     found = _Object(data)
     root = next((s for s in found.symbols if s.name == function), None)
@@ -170,7 +170,11 @@ def _placed(sections: Iterable[_Section], at: int) -> int:
 
 
 def _relocated(file: _Object, sections: Iterable[_Section], image: bytearray) -> list[tuple[int, int]]:
-    """Write addresses into the image; returns the places that hold one from the beginning of the library."""
+    """Apply the relocations to the image.
+
+    Returns:
+      (address, target) of each absolute address, which the loader relocates.
+    """
     bases = []
     for section in sections:
         for offset, kind, number, add in section.relocations:
@@ -183,5 +187,5 @@ def _relocated(file: _Object, sections: Iterable[_Section], image: bytearray) ->
             elif kind == _RELATIVE_64:
                 struct.pack_into("<q", image, at, target - at)
             else:
-                raise NotDirectError(f"relocations of type {kind}")
+                raise NotDirectError(f"kernels have relocations of type {kind}")
     return bases

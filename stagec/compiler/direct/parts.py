@@ -1,4 +1,4 @@
-"""Commands that are recorded together, between what the host does."""
+"""Parts: commands that are recorded together, between the steps of the host."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from stagec.compiler.direct.memory import Layout
 from stagec.compiler.direct.program import (
     Call,
-    Choice,
+    Conditional,
     Copy,
     Fill,
     HostCall,
@@ -24,13 +24,13 @@ from stagec.compiler.direct.program import (
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """Kernels, copies and fillings that are started together.
+    """Kernels, copies and fills that are started together.
 
     Attributes:
-      number: among all parts.
-      commands: in their order.
-      slots: how many buffers are there by then.
-      counted: the memory in which they find the host's numbers.
+      number: its number among all parts.
+      commands: the commands in order.
+      slots: the number of slots that are bound.
+      counted: the values through which they read the host's numbers.
     """
 
     number: int
@@ -40,8 +40,8 @@ class Part:
 
 
 @dataclasses.dataclass(frozen=True)
-class Repeated:
-    """A loop of parts; the rest is as in `Loop`."""
+class LoopParts:
+    """A loop of parts; the attributes are those of `Loop`."""
 
     condition: tuple[Item, ...]
     test: int
@@ -51,15 +51,15 @@ class Repeated:
 
 
 @dataclasses.dataclass(frozen=True)
-class Chosen:
-    """A choice between parts; the rest is as in `Choice`."""
+class ConditionalParts:
+    """A conditional between parts; the attributes are those of `Conditional`."""
 
     index: int
     branches: tuple[tuple[Item, ...], ...]
     numbers: tuple[tuple[int, tuple[int, ...], str], ...]
 
 
-Item = Part | HostCall | Number | Read | Repeated | Chosen
+Item = Part | HostCall | Number | Read | LoopParts | ConditionalParts
 
 
 def parted(program: Program, layout: Layout) -> tuple[Item, ...]:
@@ -68,23 +68,23 @@ def parted(program: Program, layout: Layout) -> tuple[Item, ...]:
 
 
 def parts_of(items: Sequence[Item]) -> Iterator[Part]:
-    """All parts, those in loops and choices too."""
+    """All parts, also those in loops and conditionals."""
     for item in items:
         if isinstance(item, Part):
             yield item
-        elif isinstance(item, Repeated):
+        elif isinstance(item, LoopParts):
             yield from parts_of((*item.condition, *item.body))
-        elif isinstance(item, Chosen):
+        elif isinstance(item, ConditionalParts):
             for branch in item.branches:
                 yield from parts_of(branch)
 
 
-def exchanged(loop: Repeated, layout: Layout) -> dict[int, int]:
-    """Which slot has the buffer of which other after a round.
+def exchanged(loop: LoopParts, layout: Layout) -> dict[int, int]:
+    """The slots that have another buffer after a round: slot -> the slot that had this buffer before.
 
-    State is where it was computed in the round, and what is free then takes its place.
+    State gets the buffer in which the round computed it; the buffer that becomes free goes to that slot.
     """
-    pairs = [(layout.places[s.during].slot, layout.places[s.then].slot) for s in loop.arrays]
+    pairs = [(layout.ranges[s.during].slot, layout.ranges[s.then].slot) for s in loop.arrays]
     found = {to: source for to, source in pairs if to != source}
     target_of = {source: to for to, source in found.items()}
     for source in target_of:
@@ -113,7 +113,7 @@ class _Parting:
                 self.count += 1
                 commands.clear()
 
-        places = self.layout.places
+        places = self.layout.ranges
         for step in steps:
             if isinstance(step, Copy) and places[step.source] == places[step.target]:
                 continue
@@ -121,13 +121,13 @@ class _Parting:
                 commands.append(step)
                 continue
             if not isinstance(step, Number):
-                # What the host computes of what it has needs none of the commands before.
+                # A number of the host depends on none of the commands before it.
                 end()
             if isinstance(step, Loop):
                 condition, body = self.items(step.condition), self.items(step.body)
-                found.append(Repeated(condition, step.test, body, step.arrays, step.numbers))
-            elif isinstance(step, Choice):
-                found.append(Chosen(step.index, tuple(map(self.items, step.branches)), step.numbers))
+                found.append(LoopParts(condition, step.test, body, step.arrays, step.numbers))
+            elif isinstance(step, Conditional):
+                found.append(ConditionalParts(step.index, tuple(map(self.items, step.branches)), step.numbers))
             else:
                 found.append(step)
             if isinstance(step, HostCall):

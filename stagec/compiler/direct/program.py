@@ -1,4 +1,4 @@
-"""What a program of kernels and callbacks does: which it calls, on which memory, and how often."""
+"""The intermediate form of direct programs: calls of kernels and of Python, loops, conditionals, host integers."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from passes.types import spelled
 
 
 class NotDirectError(Exception):
-    """A module is not one of kernels and callbacks alone."""
+    """A module holds something besides kernels and callbacks; the argument says what."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Tensor:
-    """A shape and an element type, by the name that MLIR gives it."""
+    """A shape, and MLIR's name of the element type."""
 
     shape: tuple[int, ...]
     element: str
 
     @classmethod
     def of(cls, type_: Any) -> Tensor:
-        """That of a tensor type.
+        """The shape and element type of a tensor type.
 
         Raises:
           NotDirectError: the shape is not static, or there are no elements.
@@ -49,7 +49,7 @@ def size_of(element: str) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Constant:
-    """Elements that are known, as MLIR writes them."""
+    """Known elements, as MLIR text."""
 
     text: str
     bytes: int
@@ -57,13 +57,13 @@ class Constant:
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """One run of a kernel. Memory is named by a number.
+    """One run of a kernel. Values in memory are named by numbers.
 
     Attributes:
       kernel: the symbol of its executable.
-      read, written: memory of its operands and of its results.
-      bytes: the size of each, in that order.
-      own: the operands of which an element is read only before the same element of a result is written.
+      read, written: its operands and its results.
+      bytes: their sizes, in that order.
+      own: positions of the operands that a result may overwrite: each element is read before it is written.
     """
 
     kernel: str
@@ -75,11 +75,11 @@ class Call:
 
 @dataclasses.dataclass(frozen=True)
 class HostCall:
-    """One call of a Python function, which brings memory of its own for its results.
+    """One call of a Python function, whose results have memory of their own.
 
     Attributes:
-      symbol: the function, with the module `host` in front.
-      read, written: memory of its operands and of its results.
+      symbol: the function, prefixed with the module `host`.
+      read, written: its operands and its results.
       operands, results: their types.
     """
 
@@ -91,13 +91,13 @@ class HostCall:
 
     @property
     def bytes(self) -> tuple[int, ...]:
-        """The size of each, in that order."""
+        """The sizes of the operands and of the results."""
         return tuple([t.bytes for t in (*self.operands, *self.results)])
 
 
 @dataclasses.dataclass(frozen=True)
 class Copy:
-    """Memory that is copied, unless both are at one place; again and again, as often as it goes into the target."""
+    """A copy, left out where both have the same memory; a smaller source is repeated until the target is full."""
 
     source: int
     target: int
@@ -106,7 +106,7 @@ class Copy:
 
 @dataclasses.dataclass(frozen=True)
 class Fill:
-    """Memory that is filled with one number, of which `pattern` are the bytes: 1, 2 or 4."""
+    """A value filled with one number, whose bytes are `pattern`: 1, 2 or 4."""
 
     target: int
     pattern: bytes
@@ -115,13 +115,13 @@ class Fill:
 
 @dataclasses.dataclass(frozen=True)
 class Number:
-    """An integer that the host computes. Numbers are named by a number of their own.
+    """An integer that the host computes. Such numbers are counted separately from values in memory.
 
     Attributes:
       operation: the name of StableHLO's operation, or "constant".
       type: of the operands, or of the constant.
       result_type: of the result.
-      value: of a constant; the direction of a comparison.
+      value: that of a constant, or the direction of a comparison.
     """
 
     result: int
@@ -134,7 +134,7 @@ class Number:
 
 @dataclasses.dataclass(frozen=True)
 class Read:
-    """An integer that kernels or the caller left in memory, read once they are done."""
+    """An integer that the host reads from memory, after the kernels before it are done."""
 
     result: int
     memory: int
@@ -146,10 +146,10 @@ class State:
     """One of the arrays or numbers of a loop.
 
     Attributes:
-      before: what it begins with; of an array, memory that is the loop's own.
-      during: in a round.
-      then: what follows in the next round.
-      after: the loop.
+      before: the initial value; for an array, memory that belongs to the loop.
+      during: the value in a round.
+      then: the value for the next round.
+      after: the value after the loop.
     """
 
     before: int
@@ -172,11 +172,11 @@ class Loop:
 
 
 @dataclasses.dataclass(frozen=True)
-class Choice:
-    """Steps of which a number decides; the last branch is for all numbers that have none.
+class Conditional:
+    """Branches selected by a number; numbers out of range select the last branch.
 
     Attributes:
-      arrays, numbers: the results, each with what it is in every branch, and its bytes or type.
+      arrays, numbers: the results, each with its value in every branch, and its bytes or type.
     """
 
     index: int
@@ -185,11 +185,11 @@ class Choice:
     numbers: tuple[tuple[int, tuple[int, ...], str], ...]
 
 
-Step: TypeAlias = "Call | HostCall | Copy | Fill | Number | Read | Loop | Choice"
+Step: TypeAlias = "Call | HostCall | Copy | Fill | Number | Read | Loop | Conditional"
 
 
 def every(steps: Sequence[Step]) -> Iterator[Step]:
-    """All steps, those in loops and choices too."""
+    """All steps, also those in loops and conditionals."""
     for step in steps:
         yield step
         for inner in inside(step):
@@ -197,21 +197,21 @@ def every(steps: Sequence[Step]) -> Iterator[Step]:
 
 
 def inside(step: Step) -> tuple[tuple[Step, ...], ...]:
-    """The lists of steps that are in a loop or a choice."""
+    """The lists of steps in a loop or a conditional."""
     if isinstance(step, Loop):
         return step.condition, step.body
-    return step.branches if isinstance(step, Choice) else ()
+    return step.branches if isinstance(step, Conditional) else ()
 
 
 def read(step: Step) -> tuple[int, ...]:
-    """The memory that a command reads."""
+    """The values that a command reads."""
     if isinstance(step, Copy):
         return (step.source,)
     return step.read if isinstance(step, Call) else ()
 
 
 def written(step: Step) -> tuple[int, ...]:
-    """The memory that a command writes."""
+    """The values that a command writes."""
     if isinstance(step, Copy | Fill):
         return (step.target,)
     return step.written if isinstance(step, Call) else ()
@@ -223,11 +223,11 @@ class Program:
 
     Attributes:
       arguments, results: their types.
-      constants: what memory holds from the beginning.
-      calls: its steps, in their order.
-      returned: the memory of each result. That of the arguments has the first numbers.
+      constants: the values that are known.
+      calls: the steps in order.
+      returned: the value of each result. The arguments have the first numbers.
       donated: the arguments whose memory the caller gave up.
-      counted: memory in which kernels find the host's numbers: which, and their types.
+      counted: the values through which kernels read the host's numbers, each with the number and its type.
     """
 
     arguments: tuple[Tensor, ...]
@@ -250,12 +250,12 @@ class Program:
 
     @property
     def has_control(self) -> bool:
-        """Whether there are loops or choices."""
-        return any(isinstance(step, Loop | Choice) for step in self.calls)
+        """Whether there are loops or conditionals."""
+        return any(isinstance(step, Loop | Conditional) for step in self.calls)
 
     @property
     def may_alias(self) -> bool:
         """Whether a result may be the memory of an argument or of another result."""
         arguments = range(len(self.arguments))
-        is_apart = len(set(self.returned)) == len(self.returned) and not any(n in arguments for n in self.returned)
-        return bool(self.host_calls) or not is_apart
+        repeated = len(set(self.returned)) < len(self.returned)
+        return bool(self.host_calls) or repeated or any(n in arguments for n in self.returned)

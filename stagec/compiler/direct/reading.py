@@ -1,4 +1,4 @@
-"""From a module to what it does: calls of kernels and of Python, loops and choices around them, integers between."""
+"""Reads a module as a direct program: calls of kernels and of Python, loops, conditionals, and host integers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from passes.operations import CONDITIONALS, Memory
 from passes.types import spelled
 from stagec.compiler.direct.program import (
     Call,
-    Choice,
+    Conditional,
     Constant,
     Copy,
     Fill,
@@ -33,7 +33,7 @@ from stagec.compiler.direct.program import (
     written,
 )
 
-# Bytes of a constant of one number that are written out: larger memory is filled with them, and kernels read none.
+# The largest constant of one number, in bytes, that is written out: larger values are filled, and kernels read none.
 _SPLAT_BYTES = 1 << 16
 
 
@@ -41,11 +41,11 @@ def read(module: Any) -> Program:
     """The program that a module's `main` is.
 
     Raises:
-      NotDirectError: there is an operation that is no call of a kernel or of a Python function.
+      NotDirectError: an operation is not a call of a kernel or of a Python function.
     """
     found = functions(module)
     if [name for name in found if not name.startswith(HOST_MODULE)] != ["main"]:
-        raise NotDirectError("several functions")
+        raise NotDirectError("the module has several functions")
     function = found["main"]
     (block,) = function.regions[0].blocks
     given = function.attributes.get("arg_attrs", ())
@@ -54,7 +54,7 @@ def read(module: Any) -> Program:
 
 
 def is_direct(module: Any) -> bool:
-    """Whether a module needs no kernels but those that it has."""
+    """Whether all of a module's computation is in its kernels and callbacks."""
     try:
         read(module)
     except NotDirectError:
@@ -68,23 +68,23 @@ class _Reader:
         self.memory: dict[Any, int] = {}
         self.numbers: dict[Any, int] = {}
         self.constants: dict[int, Constant] = {}
-        # What has a place only where it is read: constants, and what is one number everywhere.
-        self.late: dict[Any, Any] = {}
-        # The number that such a value is.
-        self.uniform: dict[Any, Any] = {}
+        # Values that get memory only where they are read: constants, and values whose elements are all one number.
+        self.deferred: dict[Any, Any] = {}
+        # The one number of such a value.
+        self.splats: dict[Any, Any] = {}
         self.counted: dict[int, tuple[int, str]] = {}
         self._count = 0
-        self._places: dict[int, int] = {}
+        self._number_memory: dict[int, int] = {}
 
     def program(self, block: Any) -> Program:
-        """What a function does."""
+        """The program of a function's block."""
         for argument in block.arguments:
             self._new(argument)
         steps, last = self._steps(block)
         returned = []
         for value in last.operands:
-            # A constant's own bytes are the module's, and go with it.
-            is_constant = value in self.late or self.memory.get(value) in self.constants
+            # The bytes of a constant belong to the module, and are freed with it.
+            is_constant = value in self.deferred or self.memory.get(value) in self.constants
             returned.append(self._copied(value, steps) if is_constant else self._kept(value, steps))
         arguments, results = ([Tensor.of(v.type) for v in values] for values in (block.arguments, last.operands))
         return Program(
@@ -103,30 +103,32 @@ class _Reader:
         return n
 
     def _memory(self, value: Any) -> int:
-        """The memory of a value, in which the host leaves its numbers for kernels."""
+        """The memory of a value; for a number of the host, the memory through which kernels read it."""
         if value in self.memory:
             return self.memory[value]
-        if value in self.late and self.late[value].owner.name == "stablehlo.constant":
+        if value in self.deferred and self.deferred[value].owner.name == "stablehlo.constant":
             n = self._new(value)
-            self.constants[n] = _constant(self.late[value].owner.operation)
+            self.constants[n] = _constant(self.deferred[value].owner.operation)
             return n
         if value in self.numbers:
             number = self.numbers[value]
-            if number not in self._places:
-                self._places[number] = n = self._next()
+            if number not in self._number_memory:
+                self._number_memory[number] = n = self._next()
                 self.counted[n] = number, spelled(value.type.element_type)
-            return self._places[number]
+            return self._number_memory[number]
         raise NotDirectError(f"{value.owner.name} outside of kernels")
 
     def _kept(self, value: Any, steps: list[Step]) -> int:
-        """The memory of a value, for longer than the kernels that are started next."""
+        """The memory of a value that lasts: the memory of a host's number is reused after the next part, so it is
+        copied.
+        """
         n = self._memory(value)
         return self._copied(value, steps) if n in self.counted else n
 
     def _copied(self, value: Any, steps: list[Step]) -> int:
         """New memory with the contents of a value."""
-        tensor, known = Tensor.of(value.type), self.late.get(value, value)
-        number, n = self.uniform.get(known), self._next()
+        tensor, known = Tensor.of(value.type), self.deferred.get(value, value)
+        number, n = self.splats.get(known), self._next()
         if number is not None and (pattern := _pattern(number)):
             steps.append(Fill(n, pattern, tensor.bytes))
         elif number is not None and (tensor.bytes > _SPLAT_BYTES or known.owner.name != "stablehlo.constant"):
@@ -138,16 +140,16 @@ class _Reader:
         return n
 
     def _number(self, value: Any, steps: list[Step]) -> int:
-        """A value as one of the host's numbers; it is read here if kernels compute it."""
+        """A value as a number of the host, which reads it from memory if kernels compute it."""
         if value not in self.numbers:
             self.numbers[value] = n = self._next()
             type_ = spelled(value.type.element_type)
-            if value in self.late:
-                steps.append(Number(n, "constant", (), type_, type_, int(self.uniform[self.late[value]])))
+            if value in self.deferred:
+                steps.append(Number(n, "constant", (), type_, type_, int(self.splats[self.deferred[value]])))
             elif is_host_scalar(value):
                 steps.append(Read(n, self._memory(value), type_))
             else:
-                raise NotDirectError(f"a choice by {type_}")
+                raise NotDirectError(f"a condition of type {type_}")
         return self.numbers[value]
 
     # Operations.
@@ -168,36 +170,40 @@ class _Reader:
             steps.append(self._call_host(op, steps))
         elif name == "stablehlo.constant":
             Tensor.of(op.results[0].type)
-            self.late[op.results[0]] = op.results[0]
-            self._note_uniform(op)
+            self.deferred[op.results[0]] = op.results[0]
+            self._record_splat(op)
         elif name == "stablehlo.while":
             self._loop(op, steps)
         elif name in CONDITIONALS:
-            self._choice(op, steps)
+            self._conditional(op, steps)
         elif operations.of(name).memory is not Memory.SAME and _is_hosts(op, self.host.found):
             self._compute(op, steps)
         elif has_same_bytes(op):
             for value, operand in zip(op.results, op.operands):
                 Tensor.of(value.type)
                 self._alias([value], operand)
-        elif self._note_uniform(op):
-            # It may be the beginning of a loop's state, or a result.
-            self.late[op.results[0]] = op.results[0]
+        elif self._record_splat(op):
+            # It may be the initial value of a loop's state, or a result.
+            self.deferred[op.results[0]] = op.results[0]
         else:
             raise NotDirectError(f"{name} outside of kernels")
 
-    def _note_uniform(self, op: Any) -> bool:
-        """Note the number that a constant, a broadcast of one, or a complex one of two parts is everywhere, if any."""
+    def _record_splat(self, op: Any) -> bool:
+        """Record the one number of a constant, of a broadcast, or of a complex value made of two such parts.
+
+        Returns:
+          whether all elements of the result are one number.
+        """
         if len(op.results) != 1:
             return False
-        number, known = splat_of(op.results[0]), [self.uniform.get(v) for v in op.operands]
+        number, known = splat_of(op.results[0]), [self.splats.get(v) for v in op.operands]
         if op.name == "stablehlo.complex" and None not in known:
             parts = np.array(known)
             number = parts.view(f"c{2 * parts.itemsize}")[0]
         elif op.name == "stablehlo.broadcast_in_dim" and number is None:
             number = known[0]
         if number is not None:
-            self.uniform[op.results[0]] = number
+            self.splats[op.results[0]] = number
         return number is not None
 
     def _call(self, op: Any) -> Call:
@@ -267,18 +273,20 @@ class _Reader:
                 n = self._copied(following[i], inner)
             during, after = self.memory[body.arguments[i]], self.memory[op.results[i]]
             states.append(State(starts[i], during, n, after, Tensor.of(op.results[i].type).bytes))
-        # What is read in a round is not at hand after the loop.
+        # Numbers that a round reads from memory are not available after the loop.
         self.numbers = known
         steps.append(Loop(tuple(before), test, tuple(inner), tuple(states), numbers))
 
     def _alias(self, values: Sequence[Any], given: Any) -> None:
-        """Have values be what another one is."""
-        for table in (self.memory, self.numbers, self.late, self.uniform):
+        """Let values stand for what another value stands for."""
+        for table in (self.memory, self.numbers, self.deferred, self.splats):
             if given in table:
                 table.update(dict.fromkeys(values, table[given]))
 
     def _read_ahead(self, op: Any, steps: list[Step]) -> None:
-        """Read what kernels have computed and the loop's host counts with, once and for all rounds."""
+        """Read the numbers that kernels computed before the loop, and that the host needs in it, once for all
+        rounds.
+        """
         depth = self.host.depth[op.results[0]] if len(op.results) else 0
         stack = [op]
         while stack:
@@ -296,7 +304,7 @@ class _Reader:
                             self._number(value, steps)
                     stack.append(inner)
 
-    def _choice(self, op: Any, steps: list[Step]) -> None:
+    def _conditional(self, op: Any, steps: list[Step]) -> None:
         index = self._number(op.operands[0], steps)
         regions = list(op.regions)
         if op.name == "stablehlo.if":
@@ -320,13 +328,13 @@ class _Reader:
             branches.append(tuple(inner))
             self.numbers = known
         numbers, arrays = [], []
-        for result, *places in zip(op.results, *ends):
+        for result, *values in zip(op.results, *ends):
             if result in self.host.found:
                 self.numbers[result] = n = self._next()
-                numbers.append((n, tuple(places), spelled(result.type.element_type)))
+                numbers.append((n, tuple(values), spelled(result.type.element_type)))
             else:
-                arrays.append((self._new(result), tuple(places), Tensor.of(result.type).bytes))
-        steps.append(Choice(index, tuple(branches), tuple(arrays), tuple(numbers)))
+                arrays.append((self._new(result), tuple(values), Tensor.of(result.type).bytes))
+        steps.append(Conditional(index, tuple(branches), tuple(arrays), tuple(numbers)))
 
 
 def _is_hosts(op: Any, found: set[Any]) -> bool:
@@ -334,14 +342,14 @@ def _is_hosts(op: Any, found: set[Any]) -> bool:
 
 
 def _made(step: Step) -> tuple[int, ...]:
-    """The memory that a step writes, and leaves to those after it."""
+    """The values that a step writes, and that steps after it may read."""
     if isinstance(step, Loop):
         return tuple(state.after for state in step.arrays)
-    return tuple(n for n, _, _ in step.arrays) if isinstance(step, Choice) else written(step)
+    return tuple(n for n, _, _ in step.arrays) if isinstance(step, Conditional) else written(step)
 
 
 def _pattern(number: Any) -> bytes:
-    """The bytes of a number, as few as repeat; none if these are too many to fill memory with."""
+    """The shortest pattern of bytes that repeats to a number; empty if it is too long to fill memory with."""
     data = number.tobytes()
     while len(data) > 1 and data[: len(data) // 2] == data[len(data) // 2 :]:
         data = data[: len(data) // 2]
@@ -356,7 +364,7 @@ def _constant(op: Any) -> Constant:
         return _elements(op.context, found)
     value = op.attributes["value"]
     if value.is_splat and tensor.bytes > _SPLAT_BYTES:
-        raise NotDirectError("a large constant")
+        raise NotDirectError("kernels read a large constant of one number")
     if tensor.element == "i1":
         flags = np.broadcast_to(np.asarray(value, bool), tensor.shape)
         data = ", ".join(map(str, flags.reshape(-1).astype(int).tolist()))
@@ -365,7 +373,7 @@ def _constant(op: Any) -> Constant:
 
 
 def _elements(context: Any, array: np.ndarray[Any, Any]) -> Constant:
-    """Numbers of types that NumPy has; complex ones as pairs."""
+    """Elements of a dtype of NumPy as a constant; complex numbers as pairs."""
     numbers = np.ascontiguousarray(array.reshape(-1)).view(array.real.dtype)
     with context:
         return Constant(_signless(str(bindings.ir.DenseElementsAttr.get(numbers))), array.nbytes)

@@ -40,7 +40,7 @@ class Compiled:
             np.frombuffer(compiled.vmfb, np.uint8),
             [aval for avals in self._inputs.values() for aval in avals],
             results,
-            clobbered=compiled.memory.clobbered,
+            mutated=compiled.memory.mutated,
             may_alias=compiled.memory.may_alias,
         )
 
