@@ -1,4 +1,4 @@
-"""The `stagec` command: what is compiled, what is on disk, and whether this machine is ready."""
+"""The command `stagec`, and its subcommands, each of which is imported when it is used."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Commands(click.Group):
         try:
             module = importlib.import_module(f"stagec.commands.{cmd_name}")
         except ModuleNotFoundError as missing:
-            return _Absent(cmd_name, not_installed(f"stagec {cmd_name}", missing))
+            return _NotInstalled(cmd_name, not_installed(f"stagec {cmd_name}", missing))
         command: click.Command = getattr(module, _COMMANDS[cmd_name])
         return command
 
@@ -52,8 +52,8 @@ class Commands(click.Group):
             raise click.ClickException(describe(error)) from error
 
 
-class _Absent(click.Command):
-    """A command that this installation does not have; whatever its arguments, it says why."""
+class _NotInstalled(click.Command):
+    """A command that this installation lacks; with any arguments, it says why."""
 
     def __init__(self, name: str, reason: ImportError) -> None:
         if not isinstance(reason, NotInstalledError):
@@ -80,7 +80,7 @@ def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show versions.")
 @click.option("--traceback", is_flag=True, help="Show the traceback of an error.")
 def cli(traceback: bool) -> None:
-    """Compile NumPy-style Python functions, and see what became of them."""
+    """Compile NumPy-style Python functions, run them, and inspect the compiled programs."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Looking into running programs."""
+"""Printing, logging and debugging in running programs."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def print(
     Args:
       fmt: a format string, such as `"x = {x}"`; not an f-string, which would
         be formatted while tracing.
-      args, kwargs: what it names; arrays, or anything else that is known while tracing.
-      ordered: lines come in the order of the program in any case.
+      args, kwargs: the values that it names: arrays, or any objects that are known while tracing.
+      ordered: accepted; lines always come in the order of the program.
       partitioned: accepted for JAX's sake; arrays are on one device.
       skip_format_check: do not compare `fmt` with the arguments while tracing.
 
@@ -106,12 +106,12 @@ def breakpoint(
 ) -> None:
     """Stop in Python's debugger when the program gets there, with the caller's variables.
 
-    The debugger shows the line of the call. Variables that were traced have the values of this run, other ones those
-    that they had while tracing. `c` goes on, `q` ends the call with `bdb.BdbQuit`. What is assigned there changes
-    nothing in the program.
+    The debugger shows the line of the call. Traced variables have the values of this run, others those that they had
+    while tracing. `c` continues, `q` ends the call with `bdb.BdbQuit`. Assignments in the debugger do not change the
+    program.
 
     Args:
-      ordered: stops come in the order of the program in any case.
+      ordered: accepted; stops always come in the order of the program.
       backend, filter_frames, num_frames, token: accepted; the debugger is Python's, and shows one frame.
     """
     frame = location.user_frame()
@@ -129,14 +129,14 @@ def breakpoint(
 def callback(
     callback: Callable[..., Any], *args: Any, ordered: bool = False, partitioned: bool = False, **kwargs: Any
 ) -> None:
-    """Call a Python function for its side effects, when the program gets there; its result is dropped.
+    """Call a Python function for its side effects when the program gets there; its result is ignored.
 
     Args:
       callback: takes `args` and `kwargs`; arrays have values when it is called.
       args, kwargs: pytrees of arrays, or of anything else that is known while tracing.
       ordered, partitioned: as in `print`.
 
-    What the function raises, the caller of the program gets.
+    An exception of the function is raised where the program was called.
 
     >>> import stagec
     >>> seen = []
@@ -205,7 +205,7 @@ def _check_format(name: str, fmt: str, args: tuple[Any, ...], kwargs: dict[str, 
     except _Axes as error:
         value, spec = error.args
         what = f"has the format {spec!r} for {value.aval.long()}, which only arrays without axes take"
-        fix = "write {} without a format, or give each element a place: {:.2f} {:.2f}"
+        fix = "write {} without a format, or format each element: {:.2f} {:.2f}"
     except LookupError as error:
         what = f"names more positional arguments than the {len(args)} given"
         if isinstance(error, KeyError):

@@ -15,7 +15,7 @@ __all__ = ["from_dlpack", "is_supported_dtype"]
 
 
 def from_dlpack(external_array: Any, device: Device | str | None = None, copy: bool | None = None) -> Array:
-    """An array of another library; as `stagec.numpy.from_dlpack`.
+    """Convert an array of another library; as `stagec.numpy.from_dlpack`.
 
     >>> import numpy as np
     >>> from_dlpack(np.arange(2, dtype="int32"))
@@ -25,7 +25,7 @@ def from_dlpack(external_array: Any, device: Device | str | None = None, copy: b
 
 
 def is_supported_dtype(dtype: DTypeLike) -> bool:
-    """Whether arrays of a dtype go through DLPack.
+    """Whether DLPack has a dtype.
 
     >>> is_supported_dtype("bfloat16"), is_supported_dtype("datetime64[s]")
     (True, False)

@@ -23,14 +23,14 @@ __all__ = ["ravel_pytree"]
 
 
 def ravel_pytree(pytree: Any) -> tuple[Array, Callable[[Any], Any]]:
-    """All numbers of a pytree in one vector, and the function that makes the pytree of such a vector.
+    """The leaves of a pytree concatenated to one vector, and a function that turns such a vector into the pytree.
 
     Args:
       pytree: of arrays and numbers. The vector has the dtype that they promote to.
 
     Returns:
-      The vector, and a function of a vector of the same size and dtype; where all leaves have one dtype, vectors
-      of any dtype will do.
+      The vector, and a function that takes a vector of the same size and dtype; if all leaves have the same dtype,
+      a vector of any dtype.
 
     >>> vector, unravel = ravel_pytree({"a": 1.0, "b": [2.0, 3.0]})
     >>> vector
@@ -57,7 +57,7 @@ def _unravel(structure: Any, shapes: Any, kinds: Any, common: Any, vector: Any) 
     aval = aval_of(flat)
     if aval.shape != (sum(sizes),):
         raise location.error(
-            errors.ShapeError, f"unravel: {aval.long()} for {sum(sizes)} numbers", fix="pass a vector of their size"
+            errors.ShapeError, f"unravel: {aval.long()} for {sum(sizes)} numbers", fix="pass a vector of this size"
         )
     if common is not None and aval.dtype != common:
         raise location.error(

@@ -1,4 +1,4 @@
-"""Images of other sizes, by the names of `jax.image`."""
+"""Resizing images, by the names of `jax.image`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
 
 
 class ResizeMethod(enum.Enum):
-    """How numbers between pixels are found.
+    """How values between pixels are interpolated.
 
     `NEAREST` takes that of the nearest pixel, `AREA` the mean over an output pixel's area. The others weigh the
     pixels around by a kernel: a triangle (`LINEAR`), a windowed sinc (`LANCZOS3`, `LANCZOS5`; C. Duchon, "Lanczos
@@ -46,7 +46,7 @@ class ResizeMethod(enum.Enum):
 
     @staticmethod
     def from_string(s: str) -> ResizeMethod:
-        """The method of a name."""
+        """The method with a name, such as `"linear"`."""
         if s not in _NAMES:
             raise location.error(
                 errors.UnsupportedError, f"there is no method {s!r}", fix=f"use one of {', '.join(map(repr, _NAMES))}"
@@ -99,13 +99,13 @@ _KERNELS: dict[ResizeMethod, Callable[[Any], Any]] = {
 
 
 def _weights(size: int, wanted: int, scale: Any, move: Array, method: ResizeMethod, antialias: bool) -> Array:
-    """The matrix (size, wanted) whose columns make an output pixel of the input pixels."""
+    """The matrix of shape (size, wanted) whose columns are the weights of the input pixels in an output pixel."""
     scale, move = promote_inexact(scale, move)
     scale, move = array_argument(scale, "scale"), array_argument(move, "translation")
     dtype = scale.dtype
     inverse = 1 / scale
     position = (snp.arange(wanted, dtype=dtype) + 0.5) * inverse - move * inverse - 0.5
-    # Without antialiasing, the image for `CUBIC_PYTORCH` goes on beyond its edges as far as the kernel reaches.
+    # Without antialiasing, `CUBIC_PYTORCH` repeats the edges of the image as far as the kernel reaches.
     repeated = method == ResizeMethod.CUBIC_PYTORCH
     edge = 2 if repeated else 0
     pixel = snp.arange(-edge, size + edge, dtype=dtype)
@@ -137,7 +137,7 @@ def scale_and_translate(
     antialias: bool = True,
     precision: PrecisionLike = Precision.HIGHEST,
 ) -> Array:
-    """An image of another shape, scaled and moved along some axes; 0 where it does not reach.
+    """Scale and translate an image along some axes; elements outside of the image are 0.
 
     Pixel `i` covers the coordinates from `i` to `i + 1`. What is at `x` in the image is at
     `x * scale + translation` in the result.
@@ -157,7 +157,9 @@ def scale_and_translate(
     method = ResizeMethod.from_string(method) if isinstance(method, str) else method
     if method == ResizeMethod.NEAREST:
         raise location.error(
-            errors.UnsupportedError, "scale_and_translate: 'nearest' is not possible", fix="use another method"
+            errors.UnsupportedError,
+            "scale_and_translate: the method 'nearest' is not supported",
+            fix="use another method, such as 'linear' or 'cubic'",
         )
     if method == ResizeMethod.CUBIC_PYTORCH and antialias:
         method = ResizeMethod.CUBIC
@@ -187,7 +189,7 @@ def resize(
     antialias: bool = True,
     precision: PrecisionLike = Precision.HIGHEST,
 ) -> Array:
-    """An image of another shape.
+    """Resize an image.
 
     Args:
       shape: of the result, all axes; those of channels and batches keep their sizes.
@@ -206,8 +208,8 @@ def resize(
     changed = [d for d in range(pixels.ndim) if pixels.shape[d] != sizes[d]]
     if method == ResizeMethod.NEAREST:
         for d in changed:
-            place = (np.arange(sizes[d], dtype=np.float32) + np.float32(0.5)) * pixels.shape[d] / sizes[d]
-            pixels = snp.take(pixels, np.floor(place.astype(np.float32)).astype(np.int32), axis=d)
+            position = (np.arange(sizes[d], dtype=np.float32) + np.float32(0.5)) * pixels.shape[d] / sizes[d]
+            pixels = snp.take(pixels, np.floor(position.astype(np.float32)).astype(np.int32), axis=d)
         return pixels
     factors = np.array([sizes[d] / pixels.shape[d] if sizes[d] else 1.0 for d in changed])
     return scale_and_translate(

@@ -33,9 +33,9 @@ def segment_sum(
     Args:
       data: the first axes are those of `segment_ids`.
       segment_ids: integers; rows of a segment outside of `0 ... num_segments - 1` are left out.
-      num_segments: by default one more than the largest id, which then has to be known.
+      num_segments: by default one more than the largest id, which must then be known while tracing.
       indices_are_sorted, unique_indices: promises about the ids.
-      bucket_size: sum so many rows at a time first, which rounds less; for ids of one axis.
+      bucket_size: first add groups of this many rows, which rounds less; for ids with one axis.
       mode: `"clip"` moves ids to the nearest segment instead of leaving them out.
 
     >>> import stagec.numpy as snp
@@ -112,7 +112,7 @@ def segment_min(
 
 
 def _neutral(update: str, dtype: np.dtype[Any]) -> Any:
-    """What leaves the other operand of an update as it is."""
+    """The neutral element of an update."""
     if update in ("add", "multiply"):
         return int(update == "multiply")
     if dtype == dtypes.bool_:
@@ -144,7 +144,7 @@ def _segments(
     else:
         (count,) = as_shape((num_segments,), name)
     neutral = _neutral(update, aval.dtype)
-    # At the end of the array counts as outside; a negative index would count from there.
+    # Negative ids become `count`, which is out of bounds: a negative index would count from the end.
     ids = snp.clip(ids, 0, max(count - 1, 0)) if mode == "clip" else snp.where(ids < 0, count, ids)
     if bucket_size is None:
         out = snp.full((count, *aval.shape[index.ndim :]), neutral, aval.dtype)

@@ -27,7 +27,7 @@ _TOLERANCES = {
     "complex128": 1e-5,
 }
 _STEP = 1e-4
-# A number for all dtypes, or one for each of some.
+# One number for all dtypes, or a number for each of some dtypes.
 Tolerance = float | dict[Any, float] | None
 
 
@@ -139,7 +139,7 @@ def check_grads(
 
 
 def _pulled(f: Callable[..., Any], *args: Any) -> Any:
-    """What the value itself is pulled back to."""
+    """The cotangents of the arguments, where the cotangent of the result is the result itself."""
     value, pull = vjp(f, *args)
     return pull(value)
 
@@ -208,7 +208,7 @@ def _compare_leaf(actual: Any, expected: Any, atol: Tolerance, rtol: Tolerance, 
     assert a.shape == e.shape, f"{what}: shapes {a.shape} and {e.shape} differ"
     absolute, relative = (max(_tolerance(a.dtype, t), _tolerance(e.dtype, t)) for t in (atol, rtol))
     wide = np.complex128 if np.iscomplexobj(a) or np.iscomplexobj(e) else np.float64
-    # Sums of many elements have more errors.
+    # Errors add up in large arrays.
     np.testing.assert_allclose(
         a.astype(wide), e.astype(wide), rtol=relative * e.size, atol=absolute * a.size, err_msg=what
     )

@@ -168,7 +168,7 @@ def tree_all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
 
 
 def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> Any:
-    """A tree of the structure of `full_tree`, with each leaf of `prefix_tree` repeated below its place.
+    """A tree of the structure of `full_tree`, in which each leaf of `prefix_tree` is repeated for all leaves below it.
 
     Raises:
       PytreeError: `prefix_tree` is not the upper part of `full_tree`.
@@ -200,7 +200,7 @@ def is_tree_node(typ: type) -> bool:
 
 
 def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[KeyEntry, Any]], Any]:
-    """The children of a tree's root, each with its key, and what the root holds besides.
+    """The children of a tree's root, each with its key, and the root's static data.
 
     Raises:
       PytreeError: the tree is a leaf.
@@ -218,7 +218,7 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[KeyEntry, Any]], 
 
 
 def flatten_one_level(tree: Any) -> tuple[list[Any], Any]:
-    """The children of a tree's root, and what the root holds besides.
+    """The children of a tree's root, and the root's static data.
 
     Raises:
       PytreeError: the tree is a leaf.

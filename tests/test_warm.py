@@ -203,7 +203,7 @@ def test_a_directory_that_cannot_take_programs_is_an_error_before_any_compile(se
     (service / "file").write_text("")
     result = warm("service:for_v2", "f32[3]", "--cache-dir", "file/programs")
     assert result.exit_code == 1
-    assert "programs cannot be put into" in result.output
+    assert "programs cannot be written to" in result.output
 
 
 def test_a_list_is_read_as_command_lines(tmp_path):

@@ -1,4 +1,4 @@
-"""Arguments of a jitted call: which are static, which are arrays, and what they are called."""
+"""Arguments of a jitted call: static and dynamic ones, their leaves and their names."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def leaf_value(leaf: Any) -> Any:
     Returns None where it is none of these.
 
     Raises:
-      ArgumentTypeError: it means more than an array can hold.
+      ArgumentTypeError: an array cannot hold all of its meaning, such as a mask.
       DtypeError: arrays cannot have its dtype.
     """
     kind = type(leaf)
@@ -118,7 +118,7 @@ def leaf_values(rules: ArgumentRules, leaves: Sequence[Any], names: Callable[[],
     """The leaves of a call as operands.
 
     Args:
-      names: gives what the user calls them, for messages.
+      names: returns the user's names of the leaves, for messages.
 
     Raises:
       ArgumentTypeError, DtypeError: a leaf is no array or number, or has a dtype that arrays cannot have.
@@ -137,7 +137,9 @@ def leaf_values(rules: ArgumentRules, leaves: Sequence[Any], names: Callable[[],
 
 
 class ArgumentRules:
-    """How a function's arguments are split, with names and numbers made to agree as JAX does."""
+    """Which arguments of a function are static or donated; names and positions are resolved to each other, as in
+    JAX.
+    """
 
     def __init__(
         self,
@@ -207,7 +209,7 @@ class ArgumentRules:
 
     @cached_property
     def _real_parameters(self) -> list[inspect.Parameter]:
-        """The parameters that Python itself binds; none where the function's own code may tell keywords apart.
+        """The parameters that Python itself binds; empty where the function's own code may interpret keywords.
 
         A wrapper made with `functools.wraps` shows the signature of what it
         wraps, but takes `*args` and `**kwargs`.
@@ -234,7 +236,7 @@ class ArgumentRules:
         return {p.name: p.default for p in names if p.default is not p.empty and _is_hashable(p.default)}
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The call in standard form: two calls that mean the same have one signature.
+        """The call in canonical form, so that equivalent calls have one signature.
 
         Keywords move to the positions of their parameters, as long as no
         parameter before is left out. Defaults of static parameters are filled
@@ -260,7 +262,7 @@ class ArgumentRules:
         return tuple(given), named
 
     def arranger(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Sequence[Any]], list[Any]] | None:
-        """Puts the leaves of such a call into the order of `bind`'s form; None if they are in order."""
+        """A function that puts the leaves of such a call into the order of `bind`; None if they are in that order."""
         if not kwargs:
             return None
         start = 0
@@ -326,8 +328,8 @@ class ArgumentRules:
         if not static:
             return list(dynamic), dict(kwargs)
         by_num = {row[0]: row[2] for row in static if isinstance(row[0], int)}
-        rest = iter(dynamic)
-        args = [by_num[i] if i in by_num else next(rest) for i in range(len(dynamic) + len(by_num))]
+        remaining = iter(dynamic)
+        args = [by_num[i] if i in by_num else next(remaining) for i in range(len(dynamic) + len(by_num))]
         return args, {**kwargs, **{row[0]: row[2] for row in static if isinstance(row[0], str)}}
 
     def flatten(
@@ -367,7 +369,7 @@ class ArgumentRules:
         return names
 
     def donated_leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
-        """Positions, among the dynamic leaves, of those that the caller gives up."""
+        """Positions of the donated leaves among the dynamic ones."""
         if not (self.donate_nums or self.donate_names):
             return []
         positions: list[int] = []
@@ -410,7 +412,7 @@ def _as_tuple(value: Any, kind: type, what: str) -> tuple[Any, ...]:
 
 
 def unsupported_argument(rules: ArgumentRules, name: str, leaf: Any) -> Exception:
-    """The error for a leaf that is no array, or for a keyword that is no parameter: the type is not at fault then."""
+    """The error for a leaf that is not an array; or, if its keyword is not a parameter, the error for that."""
     known = [p.name for p in rules.parameters or () if p.kind is not p.POSITIONAL_ONLY]
     if name.isidentifier() and rules.accepts_no_keyword(name):
         close = difflib.get_close_matches(name, known, n=1)
@@ -442,7 +444,7 @@ def _instead_of(name: str, leaf: Any) -> str:
 
 
 def not_an_array(function: str, name: str, leaf: Any, fix: str) -> errors.ArgumentTypeError:
-    """The error for a leaf that is no array, of a function that has a description."""
+    """The error for a leaf that is not an array; `function` and `fix` are text for the message."""
     return location.error(
         errors.ArgumentTypeError,
         f"argument {name} of {function} is not an array or a number",

@@ -36,8 +36,8 @@ def vmap(
       in_axes: which axis of the arguments counts the elements; None for an argument that all of them share.
         An integer for all arguments, or a tuple with one entry for each, which may be the upper part of the
         argument's pytree. Keyword arguments count along axis 0.
-        A reference that is mapped holds one part for each element, which `fun` reads and writes.
-      out_axes: where the results get that axis: an integer, or the upper part of the result's pytree. None for
+        A mapped reference holds one part for each element, which `fun` reads and writes.
+      out_axes: the position of that axis in the results: an integer, or the upper part of the result's pytree. None for
         a result that does not depend on the element.
       axis_name: a name for `lax.psum`, `lax.axis_index` and the like, inside `fun`.
       axis_size: the number of elements; needed only where no argument has the axis.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stagec.api.arguments import leaf_value
-from stagec.api.signature import Unusual, builder, describe, place
+from stagec.api.signature import Unusual, builder, describe, transient_array
 from stagec.core import forking, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.boundary import hide_frames
@@ -21,11 +21,11 @@ _instances: WeakSet[FastPathDispatch] = WeakSet()
 
 
 class _Keywords:
-    """Parts positional from keyword arguments in a described signature."""
+    """Separates positional from keyword arguments in a described signature."""
 
 
 class FastPathDispatch(abc.ABC):
-    """A callable whose calls of known signatures do nothing but run the program.
+    """A callable whose calls with known signatures only run the program.
 
     Args:
       static_nums, static_names: arguments that are Python values and part of the signature.
@@ -148,7 +148,9 @@ def _runner(
     if device.is_cpu:
         if plain:
             return run if build is _identity else lambda leaves: build(run(leaves))
-        return lambda leaves: build(run([a if type(a) is Array else place(a, v) for a, v in zip(leaves, in_avals)]))
+        return lambda leaves: build(
+            run([a if type(a) is Array else transient_array(a, v) for a, v in zip(leaves, in_avals)])
+        )
     return lambda leaves: build(run([placed(leaf_value(a), device) for a in leaves]))
 
 

@@ -1,4 +1,4 @@
-"""`debug_nans`: results of compiled programs looked at, and what is wrong with them explained."""
+"""`debug_nans`: checks the results of compiled programs, and explains where NaN or infinity comes from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run_checked(runnable: RunnableGraph, args: Sequence[Any], committed: bool = 
       NonFiniteError: a result does; the operation that made it is named.
     """
     everything = [*runnable.captured, *args]
-    # A donated argument is gone after the call; what computed the results must still be known then.
+    # Donated arguments are deleted by the call, but the explanation needs their values.
     kept = {i: _literal(everything[i], copy=True) for i in runnable.donated if type(everything[i]) is Array}
     results = runnable.run(args, committed)
     for kind in kinds():
@@ -44,7 +44,7 @@ def _literal(value: Any, copy: bool = False) -> Literal:
 def _explained(
     runnable: RunnableGraph, kind: Kind, values: Sequence[Literal], results: Sequence[Array], bad: Sequence[int]
 ) -> errors.NonFiniteError:
-    name, place = runnable.name, str(location.capture())
+    name, called_at = runnable.name, str(location.capture())
     call = ("called", name, f"at {location.capture().brief()}")
     inputs = [values[i] for i in runnable.used]
     by_numpy, found = Search(kind, name).run(runnable.code.graph, inputs)
@@ -60,7 +60,7 @@ def _explained(
         return errors.NonFiniteError(
             errors.message(
                 f"{name} returned {count} in {where}, which came in with {came}",
-                place,
+                called_at,
                 rows,
                 f"look where that was made; {turn_off(kind)}",
             )
@@ -68,7 +68,7 @@ def _explained(
     return errors.NonFiniteError(
         errors.message(
             f"{name} returned {count} in {where} as compiled, where NumPy returns none",
-            place,
+            called_at,
             rows,
             "fast_math, a pass of your own, or an overflow between operations can do this; "
             f"compare with stagec.disable_jit(); {turn_off(kind)}",

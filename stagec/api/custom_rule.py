@@ -1,4 +1,4 @@
-"""What functions with derivatives of their own share: their calls, and the checks of what a rule returns."""
+"""The base of functions with custom rules: their calls, and checks of what a rule returns."""
 
 from __future__ import annotations
 
@@ -116,13 +116,13 @@ class CustomRule(Function[P, R_co], abc.ABC):
         if bound.kwargs:
             raise location.error(
                 TypeError,
-                f"{self._name}: keyword-only arguments {', '.join(bound.kwargs)} cannot pass a rule of its own",
+                f"{self._name}: keyword-only arguments {', '.join(bound.kwargs)} are not supported with a rule",
                 fix="make them positional, and name those that are no arrays in nondiff_argnums",
             )
         return bound.args
 
     def _names(self, count: int) -> list[str]:
-        """What the arguments are called."""
+        """The names of the first `count` arguments."""
         names = list(self._signature.parameters)[:count] if self._signature else []
         return names + [f"argument {i}" for i in range(len(names), count)]
 
@@ -132,8 +132,8 @@ class CustomRule(Function[P, R_co], abc.ABC):
         dynamic = [a for i, a in enumerate(everything) if i not in self._nondiff]
         found, tree = pytree.flatten_with_path(tuple(dynamic))
         names = self._names(len(everything))
-        places = [i for i in range(len(everything)) if i not in self._nondiff]
-        labels = [names[places[path[0].idx]] + pytree.keystr(path[1:]) for path, _ in found]
+        positions = [i for i in range(len(everything)) if i not in self._nondiff]
+        labels = [names[positions[path[0].idx]] + pytree.keystr(path[1:]) for path, _ in found]
         refs = {i: v for i, (_, v) in enumerate(found) if self._takes_references and type(v) is Ref}
         values = [operand(v, name) for i, ((_, v), name) in enumerate(zip(found, labels)) if i not in refs]
         used = Use(self, static, everything, tree, refs)
@@ -163,7 +163,7 @@ class Use:
 
     @property
     def names(self) -> list[str]:
-        """What all arguments are called."""
+        """The names of all arguments."""
         return self.owner._names(len(self.everything))
 
     @property
@@ -171,12 +171,12 @@ class Use:
         return [n for i, n in enumerate(self.names) if i in self.owner._nondiff]
 
     def join(self, dynamic: Sequence[Any]) -> list[Any]:
-        """All arguments in their places."""
-        rest = iter(dynamic)
-        return [a if i in self.owner._nondiff else next(rest) for i, a in enumerate(self.everything)]
+        """All arguments in order, the static ones included."""
+        remaining = iter(dynamic)
+        return [a if i in self.owner._nondiff else next(remaining) for i, a in enumerate(self.everything)]
 
     def arguments(self, leaves: Sequence[Any]) -> list[Any]:
-        """All arguments in their places, of the leaves that are no references."""
+        """All arguments in order, from the leaves that are not references."""
         return self.join(self.tree.unflatten(with_references(leaves, self.refs)))
 
     def function(self, *leaves: Any) -> list[Any]:
@@ -218,7 +218,7 @@ def no_rule(kind: str, method: str, owner: CustomRule[..., Any]) -> AttributeErr
 
 
 def fitted(leaf: Any, aval: ShapedArray, name: str, what: str, rule: Any) -> Any:
-    """What a rule returned for a value, with the value's aval."""
+    """What a rule returned for a value, converted to the value's dtype; raises if it does not fit."""
     value = operand(leaf, name)
     own = aval_of(value)
     if own.shape != aval.shape or (own.dtype != aval.dtype and not own.weak_type):

@@ -61,7 +61,7 @@ class custom_vjp(CustomRule[P, R_co]):
     Args:
       fun: the function.
       nondiff_argnums: positions of arguments that are not differentiated, which may be anything; the
-        backward function gets them first, the forward one in their places.
+        backward function gets them first, the forward function in their positions.
 
     `defvjp(fwd, bwd)` takes `fwd(*args) -> (result, residuals)` and
     `bwd(*nondiff, residuals, ct) -> tuple of one cotangent for each argument`, None for zero. Arguments and
@@ -151,7 +151,7 @@ def _argument_cotangents(name: str, bwd: Any, returned: Any, tree: Any, avals: S
             "return a tuple, (ct,) for one argument; None stands for zero",
         )
     found: list[Any] = []
-    rest = iter(zip(avals, pytree.leaf_paths(tree)))
+    remaining = iter(zip(avals, pytree.leaf_paths(tree)))
     for definition, part in zip(tree.children(), returned):
         if part is None:
             leaves: list[Any] = [None] * definition.num_leaves
@@ -167,7 +167,7 @@ def _argument_cotangents(name: str, bwd: Any, returned: Any, tree: Any, avals: S
                 )
             leaves = [leaf for leaf, kept in zip(flat, whole) if kept is not None]
         for leaf in leaves:
-            aval, path = next(rest)
+            aval, path = next(remaining)
             if is_zero_leaf(leaf) or not differentiable(aval):
                 found.append(None)
             else:
@@ -274,8 +274,8 @@ def closure_convert(fun: Callable[..., R], *example_args: Any) -> tuple[Callable
                 [("converted for", str(in_tree), ""), ("called with", str(tree), "")],
                 "convert it with arguments of the structure that it is called with",
             )
-        rest = iter(args_and_values[split:])
-        leading = [next(rest) if h else c for c, h in zip(captured, hoisted)]
+        values_given = iter(args_and_values[split:])
+        leading = [next(values_given) if h else c for c, h in zip(captured, hoisted)]
         operands = [operand(v, "argument") for v in (*leading, *given_leaves)]
         return out_tree.unflatten([as_array(v) for v in replay(graph, operands)])
 

@@ -105,8 +105,8 @@ def sequential_vmap(f: Callable[P, R]) -> custom_vmap[P, R]:
         flags = pytree.leaves(in_batched)
 
         def one(mapped: list[Any]) -> Any:
-            rest = iter(mapped)
-            return function(*tree.unflatten([next(rest) if on else leaf for leaf, on in zip(leaves, flags)]))
+            elements = iter(mapped)
+            return function(*tree.unflatten([next(elements) if on else leaf for leaf, on in zip(leaves, flags)]))
 
         result = map_(one, [leaf for leaf, on in zip(leaves, flags) if on])
         return result, pytree.map_leaves(lambda _: True, result)

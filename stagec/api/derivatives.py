@@ -18,9 +18,10 @@ from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.boundary import short_tracebacks
 from stagec.core.callables import Aux, R
+from stagec.core.dtypes import float0
 from stagec.core.functions import check_callable
 from stagec.core.graph import trace_flat
-from stagec.core.zero import Linear, differentiable, float0, zero_of
+from stagec.core.zero import Linear, differentiable, zero_of
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
 from stagec.primitives.references import Ref, read, returning, write

@@ -54,10 +54,10 @@ def device_put(
     True
     """
     leaves, tree = pytree.flatten(x)
-    places = (
+    targets = (
         pytree.broadcast_prefix(device, x, is_leaf=lambda d: d is None) if device is not None else [None] * len(leaves)
     )
-    return tree.unflatten([_put(leaf, None if d is None else _device.find(d)) for leaf, d in zip(leaves, places)])
+    return tree.unflatten([_put(leaf, None if d is None else _device.find(d)) for leaf, d in zip(leaves, targets)])
 
 
 def _put(leaf: Any, device: Device | None) -> Any:
@@ -124,10 +124,10 @@ def memory_stats(device: Device | str | None = None) -> dict[str, int]:
     >>> sorted(stagec.memory_stats("cpu"))
     ['bytes_freed', 'bytes_in_use', 'peak_bytes_in_use']
     """
-    place = _device.default() if device is None else _device.find(device)
-    found = place.memory_stats()
-    if place.is_cpu:
+    chosen = _device.default() if device is None else _device.find(device)
+    found = chosen.memory_stats()
+    if chosen.is_cpu:
         return found
     gc.collect()  # arrays that only garbage refers to are not in use
-    there = [a for a in gc.get_objects() if type(a) is ConcreteArray and a.device is place and not a.is_deleted()]
+    there = [a for a in gc.get_objects() if type(a) is ConcreteArray and a.device is chosen and not a.is_deleted()]
     return {"bytes_in_use": sum(a.nbytes for a in there), **found}

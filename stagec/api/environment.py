@@ -1,4 +1,4 @@
-"""What there is: types, processes, devices, arrays, versions."""
+"""Queries of the environment: types, processes, devices, arrays, versions."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def typeof(x: Any) -> ShapedArray:
 
 
 def check_tracer_leaks(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
-    """A block as any other: a traced value that outlives its function raises when it is used, here and elsewhere."""
+    """A block without effect: traced values that outlive their function always raise when they are used."""
     return contextlib.nullcontext()
 
 
 def checking_leaks() -> contextlib.AbstractContextManager[None]:
-    """A block as any other: a traced value that outlives its function raises when it is used, here and elsewhere.
+    """A block without effect: traced values that outlive their function always raise when they are used.
 
     >>> import stagec
     >>> with stagec.checking_leaks():
@@ -129,7 +129,7 @@ def copy_to_host_async(x: X) -> X:
 
 
 def print_environment_info(return_string: bool = False) -> str | None:
-    """Print the versions that a report of a fault should name, and the devices.
+    """Print the versions and devices that a bug report should name.
 
     Args:
       return_string: return the text instead.

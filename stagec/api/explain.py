@@ -17,13 +17,13 @@ from stagec.core import config as _config, errors, location
 from stagec.core.config import config, state
 
 _ENTRIES_READ = 1000
-# What a contributor's name stands for, where the name alone does not say it.
+# Explanations of contributors whose name is not enough.
 _MEANING = {
     "program": "the traced steps: the function's code, or a constant in it",
     "stagec source": "the sources of stagec and its passes",
     "passes": "the user's own passes",
 }
-# Contributors that follow from others: with other inputs, the program and its outputs are others too.
+# Contributors that differ as a consequence of others: with other inputs, the program and its outputs differ too.
 _IMPLIED = {
     "inputs": ("program", "outputs"),
     "target": ("target compiled as", "machine", "cpu model", "cpu features"),
@@ -158,7 +158,7 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
             return Explanation("disk", digest, "", [], trace.name, tuple(notes))
     told: set[str] = set()
     candidates = list(_in_memory(function, trace, signature, known, ours, told))
-    # Of what this process compiled, more is known than its entry on disk says.
+    # Programs that this process compiled come first: more is known about them than their entries on disk say.
     candidates += _stored(store, trace, runnable, ours, told)
     _, nearest, rows = min(candidates, key=lambda row: row[0], default=(0, "", []))
     if not nearest:
@@ -168,18 +168,18 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
 
 def _on_disk(store: cache.DiskCache, digest: str, notes: list[str]) -> Entry | None:
     """The entry as a call would find it, without counting a hit or removing a damaged one."""
-    for place in (*store.layers, store):
-        refusal = place._refusal()
+    for directory in (*store.layers, store):
+        refusal = directory._refusal()
         if refusal:
-            what = "the disk cache" if place is store else f"the layer {place.directory}"
+            what = "the disk cache" if directory is store else f"the layer {directory.directory}"
             notes.append(f"{what} is not used: {refusal}")
             continue
         try:
-            return read_entry(place._path(digest), digest)
+            return read_entry(directory._path(digest), digest)
         except FileNotFoundError:
             continue
         except (EntryError, OSError) as error:
-            where = "" if place is store else f" in the layer {place.directory}"
+            where = "" if directory is store else f" in the layer {directory.directory}"
             notes.append(f"an entry is there{where}, but {error}")
     return None
 

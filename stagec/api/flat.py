@@ -11,9 +11,10 @@ from stagec.api.arguments import ArgumentRules, ShapeDtypeStruct, leaf_value
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.config import state
+from stagec.core.dtypes import float0
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
-from stagec.core.zero import differentiable, float0, is_zero, no_tangent
+from stagec.core.zero import differentiable, is_zero, no_tangent
 from stagec.primitives.broadcast import spread_to, zeros
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.references import Ref
@@ -25,7 +26,7 @@ class FlatFunction:
 
     Args:
       tree: of `(args, kwargs)`.
-      has_aux: the second of its two results is kept apart, as `aux`.
+      has_aux: the function returns a pair, whose second part is kept as `aux`.
     """
 
     def __init__(self, function: Callable[..., Any], tree: pytree.PyTreeDef, has_aux: bool = False) -> None:
@@ -64,9 +65,9 @@ def given(value: Any) -> Any:
 
 
 def with_references(leaves: Sequence[Any], refs: Mapping[int, Any]) -> list[Any]:
-    """Leaves, and what belongs between them at the positions of references."""
-    rest = iter(leaves)
-    return [refs[i] if i in refs else next(rest) for i in range(len(leaves) + len(refs))]
+    """Leaves, with the values of `refs` inserted at their positions."""
+    remaining = iter(leaves)
+    return [refs[i] if i in refs else next(remaining) for i in range(len(leaves) + len(refs))]
 
 
 def _without_tangent(leaf: Any) -> Any:
@@ -118,7 +119,7 @@ def positions(argnums: int | Sequence[int], count: int, name: str) -> tuple[int,
     """`argnums` as positions counted from the front.
 
     Raises:
-      TypeError: there are fewer arguments, or these are no integers.
+      TypeError: there are fewer arguments, or the positions are not integers.
     """
     wanted = (argnums,) if isinstance(argnums, (int, np.integer)) else argnums
     if not isinstance(wanted, (tuple, list)) or not all(isinstance(n, (int, np.integer)) for n in wanted):

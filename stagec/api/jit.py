@@ -51,7 +51,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
     def __init__(self, function: Callable[P, R_co], settings: JitSettings) -> None:
         functools.update_wrapper(self, function)
         rules = settings.rules
-        # After the attributes of a jitted `function`, which are not this one's.
+        # After `update_wrapper`, which copies the attributes of a jitted `function`.
         super().__init__(rules.static_nums, rules.static_names)
         self._function = function
         self._settings = settings
@@ -249,7 +249,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
 
 
 def _jitted(function: Any, arguments: dict[str, Any]) -> Any:
-    """What `pickle` makes of a jitted function that was pickled by value."""
+    """Restore a jitted function that was pickled by value."""
     return jit(function, **arguments)
 
 
@@ -330,12 +330,12 @@ def jit(
       donate_argnums, donate_argnames: arguments whose memory results may reuse;
         the arrays must not be used afterwards.
       keep_unused: pass arguments to the program that it does not read.
-      inline: inside another traced function, leave no call but the equations.
+      inline: inside another traced function, insert the equations instead of a call.
       device, backend: where to run, such as `"vulkan"` or one of `stagec.devices()`; by default,
         where the arguments are.
       target: what to compile for, such as `"cpu:x86-64-v3"` or `"cuda:sm_80"`.
-      fast_math: allow rewrites that change rounding; or what they may assume, such as `"nnan,nsz"`, by the names of
-        `passes.fast_math.FLAGS`.
+      fast_math: True allows rewrites that change rounding; a string such as `"nnan,nsz"` allows only those that assume
+        the flags named (`passes.fast_math.FLAGS`).
       passes: your own patterns and passes, one or a list of them, run before the built-in ones.
 
     Returns:
@@ -347,7 +347,7 @@ def jit(
       ArgumentTypeError: an argument is not an array, a number, or a pytree of these.
       ConcretizationError: the function needs a value while it is traced.
       DeviceError: arguments are committed to different devices.
-      PipelineError: what `passes` holds is no pass, or `fast_math` no setting (`passes.PipelineError`).
+      PipelineError: an item of `passes` is not a pass, or `fast_math` is not a setting (`passes.PipelineError`).
 
     >>> import stagec, stagec.numpy as snp
     >>> @stagec.jit
@@ -377,10 +377,10 @@ def jit(
             f"jit takes a function, got {type(fun).__name__}",
             fix="write stagec.jit(f)(x), not stagec.jit(f(x))",
         )
-    chosen, place = chosen_target(target, backend, device)
+    chosen, on_device = chosen_target(target, backend, device)
     rules = ArgumentRules(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
     granted = _granted(fast_math)
-    return JitFunction(fun, JitSettings(rules, keep_unused, inline, chosen, place, granted, user_passes(passes)))
+    return JitFunction(fun, JitSettings(rules, keep_unused, inline, chosen, on_device, granted, user_passes(passes)))
 
 
 def _granted(fast_math: FastMath | None) -> bool | str | None:

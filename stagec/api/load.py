@@ -51,7 +51,7 @@ class Loaded(FastPathDispatch):
         self._device = device
         self._forms: dict[int, Form] = {}
         self._file = file
-        # By the call, for one device; `_elsewhere` has the same programs for others.
+        # By the call's structure, for one device; `_elsewhere` has the programs for other devices.
         self._programs: dict[Any, StoredProgram] = {}
         self._elsewhere: dict[tuple[int, Device], StoredProgram] = {}
         if len(functions) > 1:
@@ -85,8 +85,8 @@ class Loaded(FastPathDispatch):
 
     @property
     def modules(self) -> list[tuple[str, str]]:
-        """What runs here: for each signature that was called, the target it was compiled for, and where the module
-        came from: "file", or "compiled" or "disk" where the file has none for this machine.
+        """The modules that run: for each signature that was called, the target that it was compiled for, and the module's
+        source: "file", or "compiled" or "disk" where the file has none for this machine.
         """
         programs = [*self._programs.values(), *self._elsewhere.values()]
         return [(p.code.variant.target, p.code.source) for p in programs if p.code.variant is not None]
@@ -116,7 +116,7 @@ class Loaded(FastPathDispatch):
         return program.code.out_tree.unflatten(outs)
 
     def _check(self, outs: Sequence[Array]) -> None:
-        """What `debug_nans` can do for a program whose operations are not known."""
+        """Raise for results that `debug_nans` forbids; the operations of a loaded program are not known."""
         from stagec.runtime.nonfinite import kinds, turn_off  # imports much, for few
 
         for kind in kinds():
@@ -247,8 +247,8 @@ def load(
     """Load functions from a file that `stagec compile`, `stagec.save` or `.save` made.
 
     Nothing is traced or compiled. Only large weights of a large file stay mapped from it.
-    Where the file has none for this machine, and iree-base-compiler is
-    installed, one is compiled from the StableHLO that the file holds too.
+    Where the file has no module for this machine, and iree-base-compiler is
+    installed, one is compiled from the StableHLO in the file.
 
     The file holds machine code. Checksums find damage, not malice: load only
     what you would run as a program, or give the digest that you trust.
@@ -259,7 +259,7 @@ def load(
         default where the arguments are, or else on the default device, if the
         file has something for it.
       weights: the arrays that the functions close over, for a file that was
-        saved without them; or others of the same shapes in their place.
+        saved without them; or other ones of the same shapes to use instead.
       digest: what `Loaded.digest` and `stagec inspect` show; another file is refused.
 
     Returns:
@@ -292,7 +292,7 @@ def load(
 def _again(
     source: str | bytes, digest: str, device: Device | None, weights: Sequence[Array] | None, name: str
 ) -> Loaded:
-    """What was pickled, in another process."""
+    """Restore a pickled `Loaded` in another process."""
     loaded = load(source, device=device, weights=weights, digest=digest)
     return loaded[name] if name else loaded
 

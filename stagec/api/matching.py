@@ -1,4 +1,4 @@
-"""Calls of compiled signatures: arguments are bound to parameters, converted as `jit` would, or refused in words."""
+"""Calls of compiled signatures: binds arguments to parameters, converts them as `jit` does, or explains the refusal."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class Problem(NamedTuple):
     """Why a call does not fit a signature.
 
     Args:
-      progress: how far it came; the signature that a call nearly fits is spoken of.
-      avals: of the leaves, where only these do not fit.
+      progress: how far matching came; errors are about the signature that came furthest.
+      avals: the avals of the leaves, where only these do not fit.
     """
 
     progress: int
@@ -79,7 +79,7 @@ class Form:
       parameters: all of them.
       in_tree: structure of `(args, kwargs)` as the program takes them.
       in_avals: of the leaves, whose names are `names`.
-      again: what to do about another signature, as a verb: "export" or "compile".
+      again: the verb for the fix: "export" or "compile" the function for another signature.
     """
 
     def __init__(
@@ -281,11 +281,11 @@ class Form:
     def _refused(self, what: str, fix: str) -> errors.StagecError:
         return location.error(errors.ArgumentTypeError, f"{self.name}: {what}", [("takes", self.text(), "")], fix)
 
-    def _wrong_structure(self, p: Parameter, part: Part, place: str, reason: str) -> errors.StagecError:
+    def _wrong_structure(self, p: Parameter, part: Part, path: str, reason: str) -> errors.StagecError:
         name = f"{p.name}[{part.key!r}]" if p.kind in ("rest", "keywords") else p.name
-        where = f" at {place}" if place else ""
+        where = f" at {path}" if path else ""
         what = f"{self.name} was compiled for another structure of {name}: it holds {reason}{where}"
-        if not place:
+        if not path:
             what = f"{self.name} was compiled for another structure of {name}: it is {reason}"
         fix = f"pass {name} like {taken(part, self.in_avals)!r}"
         return location.error(errors.PytreeError, what, [("takes", self.text(), "")], fix)
@@ -305,7 +305,7 @@ def _is_plain(text: str) -> bool:
 
 
 def refusal(forms: Sequence[Form], problems: Sequence[Problem]) -> Exception:
-    """The error for a call that fits none of a function's signatures: it tells what fits none of them."""
+    """The error for a call that fits none of a function's signatures: it names the argument that fits none."""
     progress = max(p.progress for p in problems)
     near = [(form, problem) for form, problem in zip(forms, problems) if problem.progress == progress]
     form, problem = near[0]

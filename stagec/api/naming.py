@@ -13,7 +13,7 @@ from stagec.core.wrapping import wraps
 
 @contextlib.contextmanager
 def named_scope(name: str) -> Iterator[None]:
-    """Put a name before the locations of the operations in a block; blocks nest. Usable as a decorator too.
+    """Prefix the locations of the operations in a block with a name. Blocks nest, and it is a decorator, too.
 
     The names are in the StableHLO (`jit(f).lower(x).as_text(locations=True)`), before the function's own.
 

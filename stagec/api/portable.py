@@ -13,7 +13,8 @@ def serialize(trace: TracedSignature, version: str | None, locations: bool) -> b
     """A trace as a portable artifact, in which closed-over arrays are constants.
 
     Raises:
-      UnsupportedError: the program calls Python, or takes or returns elements that StableHLO keeps otherwise.
+      UnsupportedError: the program calls Python, or takes or returns elements of small dtypes, which stagec passes as
+        bytes.
     """
     graph = expanded(trace.graph)
     for callback in host_callbacks(graph):

@@ -1,4 +1,4 @@
-"""A traced signature made runnable: results that need no computing, hidden arguments, the executable."""
+"""Turns traced signatures into `Runnable`s: constant results, hidden arguments, and the compiled program."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from stagec.runtime.packing import Packing
 from stagec.runtime.runnable import Runnable, as_array
 
 _executables: dict[tuple[str, Device], Executable] = {}
-# Programs that call Python share their code only: each has an executable that calls its own functions.
+# Programs that call Python share only their code: each has an executable that calls its own functions.
 _programs: dict[str, build.Program] = {}
 _guard = threading.Lock()
-# Smaller matrices are read as they are, or packed in no time.
+# Smaller matrices are not packed, or packing them takes no time.
 _PACKED_BYTES = 1 << 14
 
 
@@ -56,11 +56,11 @@ def runnable_graph(
     keep_unused: bool = False,
     packs: bool = True,
 ) -> RunnableGraph:
-    """What runs a graph on arrays.
+    """The `Runnable` of a graph.
 
-    What reaches the compiler is only what must be computed: results that are
-    arguments, constants or repeats of other results are supplied around the
-    program, and unused arguments are left out.
+    The compiler gets only what must be computed: results that are arguments,
+    constants or repeated results are supplied outside of the program, and unused
+    arguments are left out.
 
     Args:
       graph: closed-over values lead its inputs.
@@ -193,7 +193,7 @@ class GraphCode:
 
     @cached_property
     def evaluates(self) -> bool:
-        """Whether NumPy can compute the results: a function that the user calls back may have run already."""
+        """Whether NumPy can compute the results; not if the user's callbacks may have run already."""
         return not has_users_callbacks(self.graph)
 
     def is_trivial(self) -> bool:
@@ -207,7 +207,7 @@ class GraphCode:
         return any(v.aval.size == 0 for v in (*self.graph.inputs, *values))
 
     def key(self) -> str:
-        """What the compiled program is found by."""
+        """The cache key of the compiled program."""
         return build.key.digest(self.options.contributors(self.graph))
 
     def check_target(self) -> None:
@@ -281,7 +281,7 @@ RunnableGraph: TypeAlias = Runnable[GraphCode]
 
 
 def _runs_here_alone(target: Target) -> bool:
-    """Whether code for a target is never shipped: it is for the very CPU of this machine."""
+    """Whether code for a target runs on this machine alone, because it is compiled for this CPU model."""
     return target.is_host
 
 

@@ -1,4 +1,4 @@
-"""References in jitted functions: their values are arguments of the program, and the last ones are results."""
+"""References in jitted functions: their values are arguments of the program, and their final values are results."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class TracedReferences(NamedTuple):
-    """What a trace has to do with references.
+    """The references of a trace.
 
     Attributes:
       passed: how many of the arguments are references.
-      outer: those that the function closes over; their values come after all arguments.
-      written: those of `outer` that it writes.
+      outer: the references that the function closes over; their values come after all arguments.
+      written: the references among `outer` that it writes.
     """
 
     passed: int
@@ -62,7 +62,7 @@ def all_references(trace: TracedSignature, passed: dict[int, Ref]) -> list[Ref]:
 
 
 def write_back(trace: TracedSignature, refs: Sequence[Ref], outs: Sequence[Any]) -> list[Any]:
-    """Write the last values, and return the function's own results."""
+    """Write the final values to the references, and return the function's own results."""
     assert trace.references is not None, "the trace has references"
     count = len(outs) - len(refs)
     written = {*refs[: trace.references.passed], *trace.references.written}
@@ -76,6 +76,6 @@ def only_called(trace: TracedSignature) -> errors.UnsupportedError:
     """The error for a stage of a program that reads or writes references."""
     return location.error(
         errors.UnsupportedError,
-        f"{trace.name} reads or writes references, so that it can be called, and not lowered, exported or described",
+        f"{trace.name} reads or writes references, so it can only be called, not lowered, exported or explained",
         fix="pass the values as arguments, and return the new ones",
     )

@@ -57,12 +57,11 @@ def checkpoint(
 
     Args:
       fun: a function of pytrees of arrays. It is traced.
-      prevent_cse: keep the compiler from finding the values of the forward pass and using these; inside a
-        loop's body that is not needed.
-      policy: says of each operation whether its results are kept: one of `checkpoint_policies`, or
+      prevent_cse: keep the compiler from using the values of the forward pass instead; not needed in a loop's body.
+      policy: decides for each operation whether its results are kept: one of `checkpoint_policies`, or
         `(primitive, *avals, **params) -> bool`. None keeps nothing but the arguments.
       static_argnums, static_argnames: positions and names of arguments that are Python values.
-      concrete: False.
+      concrete: must be False.
 
     >>> import stagec, stagec.numpy as snp
     >>> f = stagec.checkpoint(lambda x: snp.sin(snp.sin(x)))
@@ -205,7 +204,7 @@ class _Named:
 
 
 def saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[Any, str]]:
-    """What reverse mode keeps between the passes: the aval of each array, and where it is from."""
+    """What reverse mode keeps between the passes: the aval of each array, and its source."""
     leaves, tree = pytree.flatten((args, kwargs))
     rules = ArgumentRules(fun, None, None, None, None)
     names = rules.leaf_names(args, kwargs) if kwargs else leaf_names(fun, args)
@@ -225,15 +224,15 @@ def saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> list[
         elif atom.equation is None:
             where = f"from the argument {atom.name}"
         elif atom.equation.primitive is name_p:
-            where = f"named {atom.equation.params['name']!r} from {_place(atom)}"
+            where = f"named {atom.equation.params['name']!r} from {_source_line(atom)}"
         else:
-            where = f"output of {atom.equation.primitive} from {_place(atom)}"
+            where = f"output of {atom.equation.primitive} from {_source_line(atom)}"
         found.append((atom.aval, where))
     return found
 
 
 def _source(atom: Any) -> Any:
-    """Where a value is made: calls of jitted functions are looked into."""
+    """The variable that a value is computed as; calls of jitted functions are followed into their graphs."""
     while type(atom) is Var and atom.equation is not None and atom.equation.primitive is jit_p:
         equation = atom.equation
         inner = equation.params["graph"]
@@ -244,14 +243,14 @@ def _source(atom: Any) -> Any:
     return atom
 
 
-def _place(var: Var) -> str:
-    assert var.equation is not None, "arguments have no place"
-    place = var.equation.location
-    return f"{place.file}:{place.line} ({place.function})"
+def _source_line(var: Var) -> str:
+    assert var.equation is not None, "arguments have no equation"
+    line = var.equation.location
+    return f"{line.file}:{line.line} ({line.function})"
 
 
 def print_saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-    """Print what reverse mode keeps between the passes: shape, and where it is from.
+    """Print what reverse mode keeps between the passes: shape and source.
 
     >>> import stagec, stagec.numpy as snp
     >>> from stagec.ad_checkpoint import print_saved_residuals

@@ -48,7 +48,7 @@ _scalars: dict[type, _Scalar] = {}
 
 def _learn_scalars() -> None:
     _scalars.update({kind: _Scalar(kind) for kind in (bool, int, float, complex)})
-    _placed_number.cache_clear()
+    _number_array.cache_clear()
     _numpy_avals.clear()
 
 
@@ -141,7 +141,7 @@ def describe(value: Any, leaves: list[Any]) -> Any:
     return (structure_of(value, inner), *[describe(v, leaves) for v in inner])
 
 
-# Smaller NumPy arrays are cheaper to copy than to lend.
+# Smaller NumPy arrays are cheaper to copy than to borrow.
 _COPIED_BYTES = 1 << 14
 
 
@@ -153,8 +153,8 @@ def _copier() -> Callable[[Any, ShapedArray], Any]:
     return lambda value, aval: copy(kind, usage, device, value, elements[aval.dtype])
 
 
-def place(leaf: Any, aval: ShapedArray) -> Array:
-    """A described leaf, no Array, as an array that lasts for one call."""
+def transient_array(leaf: Any, aval: ShapedArray) -> Array:
+    """A described leaf that is not an Array, as an array that lasts for one call."""
     kind = type(leaf)
     if kind is np.ndarray:
         if leaf.dtype != aval.dtype:
@@ -164,7 +164,7 @@ def place(leaf: Any, aval: ShapedArray) -> Array:
         return _copied(leaf, aval) if leaf.nbytes <= _COPIED_BYTES else borrow(leaf)
     if kind in _scalars:
         # Zeros have signs that equality does not see.
-        return _placed_number(leaf) if leaf else _copied(_scalars[kind].make(leaf), aval)
+        return _number_array(leaf) if leaf else _copied(_scalars[kind].make(leaf), aval)
     return _copied(np.asarray(leaf).astype(aval.dtype), aval)
 
 
@@ -176,7 +176,7 @@ def _after_fork_in_child(_: forking.HeldLocks) -> None:
 
 
 @functools.lru_cache(512, typed=True)
-def _placed_number(value: Any) -> Array:
+def _number_array(value: Any) -> Array:
     scalar = _scalars[type(value)]
     return _copied(scalar.make(value), scalar.aval)
 
@@ -196,14 +196,14 @@ config.on_update(_learn_scalars)
 
 
 def builder(tree: pytree.PyTreeDef) -> Callable[[Sequence[Any]], Any]:
-    """A function that puts a list of leaves together: `tree.unflatten` without its interpretation."""
+    """A function that builds the tree from a list of leaves: `tree.unflatten`, compiled to Python code."""
     constants: dict[str, Any] = {"__builtins__": {}}
     text = _expression(tree, itertools.count(), constants)
     return tree.unflatten if text is None else eval(f"lambda v: {text}", constants)
 
 
 def _expression(tree: pytree.PyTreeDef, position: Any, constants: dict[str, Any]) -> str | None:
-    """Python code that makes `tree` of the list `v`; None where a class of the user's takes part."""
+    """Python code that builds `tree` from the list `v`; None if the tree has a user's class."""
     root = tree.node_data()
     if root is None:
         return f"v[{next(position)}]"

@@ -1,4 +1,4 @@
-"""The stages of a jitted function, held open for inspection: traced, lowered, compiled."""
+"""The stages of a jitted function, for inspection: traced, lowered, compiled."""
 
 from __future__ import annotations
 
@@ -212,14 +212,14 @@ class Lowered(OwnCopy):
         constants in it, and operations of CHLO are written out.
 
         Args:
-          version: of StableHLO, from which on readers shall have the program, such as `"0.14.0"`; by default 1.0.0,
+          version: the oldest version of StableHLO that must read the program, such as `"0.14.0"`; by default 1.0.0,
             or the first that has all of its operations.
           locations: write the user's lines into it.
 
         Raises:
-          UnsupportedError: the program calls Python, takes or returns elements of up to eight bits that are no
-            integers of eight, or has an operation that is newer than the version.
-          ValueError: this is no version, or older than 0.9.0.
+          UnsupportedError: the program calls Python, takes or returns elements of up to eight bits other than int8
+            and uint8, or has an operation that is newer than the version.
+          ValueError: the version cannot be parsed, or is older than 0.9.0.
 
         >>> import stagec, stagec.numpy as snp
         >>> artifact = stagec.jit(lambda x: snp.sin(x) * 2).lower(snp.ones(3)).serialize()
@@ -233,7 +233,7 @@ class Lowered(OwnCopy):
     def report(self) -> Report:
         """What the passes do: the time of each, the operations before and after, and how often each law rewrote one.
 
-        They run for the report, so that a program from the cache has one, too. `as_text("kernels")` shows the CPU
+        The passes run for the report, so a program from the cache has one, too. `as_text("kernels")` shows the CPU
         kernels, which are formed later.
 
         >>> import stagec, stagec.numpy as snp

@@ -121,7 +121,7 @@ class TraceCache:
             mine.done.set()
 
     def _keep(self, key: Any, trace: TracedSignature) -> TracedSignature:
-        # What closes over an outer trace's values is of that trace alone.
+        # A trace that closes over values of an outer trace is valid only in that trace.
         inner = trace.references is not None and any(r._trace is not None for r in trace.references.outer)
         if not inner and not any(isinstance(c, Tracer) for c in trace.captured):
             self.traces[key] = trace
@@ -138,7 +138,7 @@ def _waits_for(trace: _UnderWay | None, thread: int) -> bool:
 
 
 def _forget_other_threads() -> None:
-    """In a forked process: the threads that were tracing are not there."""
+    """Forget, in a forked child, the threads that were tracing, which do not exist there."""
     global _lock
     _lock = threading.Lock()
     _under_way.clear()
@@ -150,8 +150,8 @@ if hasattr(os, "register_at_fork"):
 
 
 _by_function: WeakKeyDictionary[dict[Any, TraceCache]] = WeakKeyDictionary()
-# A bound method is a new object at every access: what lasts is its function and its self.
-# The function is kept with its traces, or another one could get its id.
+# A bound method is a new object at every access, so the key is made of its function and its self. The function is
+# kept with its traces, or another function could get its id.
 _by_method: dict[tuple[int, int], tuple[Any, Any, dict[Any, TraceCache]]] = {}
 
 

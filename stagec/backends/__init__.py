@@ -1,4 +1,4 @@
-"""What programs are compiled for and run on: one file for each backend.
+"""The backends that programs are compiled for and run on: one file for each.
 
 To add one, write its file and name it here.
 """

@@ -100,7 +100,7 @@ class Cpu(Backend):
         return {**sets, "plain": sums, "careful": _CAREFUL, "separate": _CAREFUL}
 
     def contributors(self, target: Target) -> dict[str, str]:
-        """For the host its model and features, so that no other machine runs an entry that needs what it lacks."""
+        """For the host its model and features, so that another machine does not run code that it lacks features for."""
         parts = {}
         if target.arch in ("host", "generic"):
             parts["machine"] = host.machine()
@@ -154,7 +154,8 @@ def cpu_levels() -> tuple[str, ...]:
 
 
 def lacking_here(machine: str, features: frozenset[str]) -> frozenset[str]:
-    """What code for an architecture with these CPU features needs and this machine does not have.
+    """The features that code for an architecture needs and this machine lacks; or the architecture, if it is another
+    one.
 
     >>> lacking_here("pdp11", frozenset())
     frozenset({'pdp11'})
@@ -163,7 +164,7 @@ def lacking_here(machine: str, features: frozenset[str]) -> frozenset[str]:
 
 
 def portable_host() -> str:
-    """The target for every machine like this one: its own level, without what is particular to its model.
+    """The target for machines of this x86-64 level, or of this architecture, without the features of this model.
 
     >>> Target.parse(portable_host()).missing_here()
     frozenset()

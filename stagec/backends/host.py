@@ -44,7 +44,7 @@ def _sysctl(name: str) -> str:
 
 
 def cpu_model() -> str:
-    """This machine's processor, as its vendor, family, model and stepping name it."""
+    """This machine's processor: vendor, family, model and name."""
     rows = _cpuinfo()
     names = ("vendor_id", "cpu family", "model", "model name", "CPU implementer", "CPU part", "CPU variant")
     parts = [rows[name] for name in names if name in rows]
@@ -55,7 +55,7 @@ def cpu_model() -> str:
 
 @functools.lru_cache(maxsize=1)
 def cpu_features() -> frozenset[str]:
-    """What this process can do on this machine's processor, in the system's spelling; empty where it does not say.
+    """The CPU features that this process may use, in the system's spelling; empty if the system does not tell.
 
     >>> cpu_features() == cpu_features()
     True
@@ -68,7 +68,7 @@ def cpu_features() -> frozenset[str]:
     return found if "amx_tile" not in found or _may_use_amx() else found - {f for f in found if f.startswith("amx_")}
 
 
-# The request to Linux: its number on x86-64, what is asked for, and the registers that it is for.
+# The number of the system call on x86-64, its request, and the registers that it is for.
 _ARCH_PRCTL, _REQUEST_PERMISSION, _TILES = 158, 0x1023, 18
 
 

@@ -1,4 +1,4 @@
-"""A target, which a program is compiled for, and what a backend, which it belongs to, has to say."""
+"""Targets, which programs are compiled for, and the interface of the backends that they belong to."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from stagec.core.errors import TargetError
 # The optimization levels bring little more: O2 compiles a training step 1.3x slower and runs it 1.4x slower.
 VECTOR_SUMS = "--iree-llvmcpu-reassociate-fp-reductions=true"
 NO_HOISTING = "--iree-opt-const-expr-hoisting=false"
-# What is left out of the plainest flag sets. The compiler does not come to an end with a loop that only counts from a
-# constant, so nothing is hoisted.
+# Flags of the plainest flag sets. Nothing is hoisted, because the compiler does not terminate on a loop that only
+# counts from a constant.
 PLAINEST = ("--iree-opt-level=O0", "--iree-opt-const-eval=false", NO_HOISTING)
 
 
@@ -113,11 +113,11 @@ class Target:
 
 @dataclass(frozen=True)
 class Gap:
-    """Something that a target cannot do.
+    """Operations that a target does not support.
 
     Attributes:
-      dtypes: names of the dtypes that it is about.
-      primitives: names of the operations that it is about; all of them if empty.
+      dtypes: the names of the dtypes.
+      primitives: the names of the operations; all of them if empty.
       reason: ends the sentence that begins with the operation, the dtype and the target.
       fix: what the user can do.
     """
@@ -128,14 +128,16 @@ class Gap:
     fix: str
 
     def covers(self, primitive: str, avals: list[ShapedArray]) -> ShapedArray | None:
-        """The first of an operation's operands and results that the target cannot do it for."""
+        """The first of an operation's operands and results whose dtype the target does not support for it; None if
+        it does.
+        """
         if self.primitives and primitive not in self.primitives:
             return None
         return next((a for a in avals if str(a.dtype) in self.dtypes), None)
 
 
 class Backend(abc.ABC):
-    """What is particular to one way to run programs. All that others ask of it is here; nothing asks for its name.
+    """One way to compile and run programs. Other modules ask for the properties below, never for the name.
 
     Attributes:
       name: as users write it, and the platform of its devices.
@@ -145,8 +147,8 @@ class Backend(abc.ABC):
         is one.
       is_host: whether programs run in Python's process, in its memory.
       has_linker: whether the compiler calls a linker.
-      is_exclusive: whether threads have to take turns to give a device work.
-      crashes: whether the compiler may crash: it runs in a process of its own.
+      is_exclusive: whether only one thread at a time may use a device.
+      crashes: whether the compiler may crash, so that it runs in a new process.
       has_races: whether compiled modules are searched for barriers that the compiler left out.
       libraries: the driver's library on Linux, and on Windows.
       missing: what to do where there is no device.
@@ -179,10 +181,10 @@ class Backend(abc.ABC):
         """The compiler's flags for a target."""
 
     def flag_sets(self, target: Target, kernels: bool) -> dict[str, tuple[str, ...]]:
-        """What the flag sets add, by name, in the order in which they are tried.
+        """The flags that each flag set adds, by name, in the order in which they are tried.
 
         Args:
-          kernels: whether kernels of stagec's own may take the place of operations.
+          kernels: whether kernels written by stagec may replace operations.
         """
         return {"plain": (), "careful": PLAINEST, "separate": PLAINEST}
 
@@ -195,7 +197,7 @@ class Backend(abc.ABC):
         return ""
 
     def contributors(self, target: Target) -> dict[str, str]:
-        """What of this machine changes the code."""
+        """Properties of this machine that change the code, by name, for a cache key."""
         return {}
 
     def missing_here(self, target: Target) -> frozenset[str]:
@@ -211,7 +213,7 @@ class Backend(abc.ABC):
         return ""
 
     def gaps(self, target: Target) -> tuple[Gap, ...]:
-        """What a target cannot do, and no rewriting gives."""
+        """What a target does not support, even after legalization."""
         return ()
 
     # Devices.
@@ -225,12 +227,12 @@ class Backend(abc.ABC):
         return False
 
     def rank(self, target: Target, device: DeviceInfo) -> int:
-        """How much of a device code for a target uses; -1 where it does not run there."""
+        """How well code for a target uses a device, for a choice between targets; -1 if it does not run there."""
         return -1
 
 
 class DeviceInfo(Protocol):
-    """What backends may ask of a device of theirs.
+    """The properties of a device that backends use.
 
     Attributes:
       id: its number among the devices of the backend.
@@ -242,10 +244,10 @@ class DeviceInfo(Protocol):
 
     @property
     def architecture(self) -> str:
-        """What its backend says to compile for."""
+        """The architecture to compile for, from its backend."""
 
     def info(self) -> str:
-        """What the driver says of it, in lines of text."""
+        """The driver's description, as lines of text."""
 
 
 # Filled by `stagec.backends`, in the order in which platforms are tried.

@@ -1,6 +1,6 @@
 """ROCm: AMD's GPUs, through the compiler's target `rocm` and the runtime's driver `hip`.
 
-No AMD GPU was at hand: programs were compiled for these targets, and never run.
+Programs were compiled for these targets, but never run: no AMD GPU was available.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from stagec.backends.record import Backend, DeviceInfo, Target, unknown
 from stagec.core import errors, location
 
-# What the compiler can generate code for. Code for one of them runs on no other.
+# The architectures that the compiler supports. Code for one of them does not run on another.
 _ARCHITECTURES = (
     *("gfx908", "gfx90a", "gfx942", "gfx950"),
     *("gfx1100", "gfx1101", "gfx1103", "gfx1150", "gfx1151", "gfx1200", "gfx1201", "gfx1250"),

@@ -1,4 +1,4 @@
-"""Vulkan: SPIR-V for GPUs of any maker, and for Mesa's lavapipe, which needs none."""
+"""Vulkan: SPIR-V for GPUs of any vendor, and for Mesa's lavapipe, which needs no GPU."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from stagec.backends import vulkan_features
 from stagec.backends.record import NO_HOISTING, Backend, DeviceInfo, Gap, Target, unknown
 
 # SPIR-V profiles by architecture, then by product.
-# Without vp_android_baseline_2022 and adreno, for which the compiler keeps 8 or 16 bits in 32-bit words: it gets
-# float16 products, and the last elements of arrays whose bytes are no multiple of four, wrong.
+# Left out: vp_android_baseline_2022 and adreno, for which the compiler stores 8 or 16 bits in 32-bit words. It
+# miscompiles float16 products, and the last elements of arrays whose size in bytes is not a multiple of four.
 _PROFILES = (
     *("portable", "pascal", "volta", "turing", "ampere", "ada"),
     *("rdna1", "rdna2", "rdna3", "rdna4", "cdna1", "cdna2", "cdna3"),
@@ -19,8 +19,7 @@ _PROFILES = (
     *("mali-g57", "mali-g78", "mali-g310", "mali-g510", "mali-g710", "mali-g715", "mali-g720", "mali-g725"),
 )
 _DEFAULT = "portable"
-# What all GPUs of the last years have, and the least that Vulkan guarantees for the rest: no width of a subgroup
-# is relied on.
+# The features of all recent GPUs, with the least limits that Vulkan guarantees; no width of subgroups is assumed.
 _PORTABLE = (
     '#hal.device.target<"vulkan", [#hal.executable.target<"vulkan-spirv", "vulkan-spirv-fb", '
     '{iree_codegen.target_info = #iree_gpu.target<arch = "portable", features = "spirv:v1.3,cap:Shader", '
@@ -78,8 +77,8 @@ class Vulkan(Backend):
         return tuple(f"vulkan:{profile}" for profile in _PROFILES)
 
     def flags(self, target: Target) -> tuple[str, ...]:
-        # Arrays of indices that are computed once, ahead of the first call, and sorted with a program, read back wrong
-        # at its second call.
+        # Arrays of indices that are hoisted out of the program, and then sorted, are read back wrong at the second
+        # call.
         if self.description(target):  # the module carries it
             return (NO_HOISTING,)
         return (f"--iree-hal-target-device={self.name}", f"--iree-vulkan-target={target.arch}", NO_HOISTING)

@@ -1,4 +1,4 @@
-"""What Vulkan says of a device and IREE's runtime does not pass on."""
+"""Features of Vulkan devices that IREE's runtime does not report."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import functools
 import os
 
 _FEATURE_COUNT = 55  # booleans in VkPhysicalDeviceFeatures
-_FLOAT64 = 39  # the place of shaderFloat64 among them
+_FLOAT64 = 39  # the index of shaderFloat64 among them
 _NAME_OFFSET, _NAME_BYTES = 20, 256  # of deviceName in VkPhysicalDeviceProperties
 _PROPERTIES_BYTES = 4096  # more than the structure has
 _LIBRARIES = ("vulkan-1.dll",) if os.name == "nt" else ("libvulkan.so.1", "libvulkan.dylib", "libMoltenVK.dylib")

@@ -19,13 +19,13 @@ from stagec.commands.specs import parse_argument, parse_static
 
 
 def described(
-    place: str, arguments: Sequence[str], static: Sequence[str], target: str | None = None, fast_math: bool = False
+    source: str, arguments: Sequence[str], static: Sequence[str], target: str | None = None, fast_math: bool = False
 ) -> tuple[JitFunction[..., Any], list[Any], dict[str, Any]]:
-    """The jitted function at a place, and the arguments that texts describe.
+    """The jitted function that a text names, and the arguments that texts describe.
 
     Args:
-      place: `module:name` or `path/to/file.py:name`; modules are looked for in this directory too. Or the path of a
-        file with a StableHLO module, which describes its arguments itself.
+      source: `module:name` or `path/to/file.py:name`; modules are also searched for in the current directory. Or the
+        path of a file with a StableHLO module, which describes its arguments itself.
       arguments: as `parse_argument` takes them.
       static: as `parse_static` takes them.
       target, fast_math: instead of what the function was jitted with.
@@ -33,27 +33,29 @@ def described(
     Raises:
       click.ClickException: there is no such function, or it does not take these arguments.
     """
-    if is_module(place):
-        return described_module(place, [*arguments, *static], target, fast_math)
+    if is_module(source):
+        return described_module(source, [*arguments, *static], target, fast_math)
     found = [parse_argument(text) for text in arguments]
     given = [name for name, _ in found if name] + [text.partition("=")[0] for text in static]
     for name in given:
         if given.count(name) > 1:
             raise usage(f"{name} is given twice", f"give {name} once")
     fixed = dict(parse_static(text) for text in static)
-    function = _jitted(_load_function(place), tuple(fixed), target, fast_math)
+    function = _jitted(_load_function(source), tuple(fixed), target, fast_math)
     values = [value for name, value in found if not name]
     named = fixed | {name: value for name, value in found if name}
-    args, kwargs = _placed(function._function, values, named)
-    _check(place, function._function, args, kwargs)
+    args, kwargs = _arranged(function._function, values, named)
+    _check(source, function._function, args, kwargs)
     return function, args, kwargs
 
 
-def _load_function(place: str) -> Callable[..., Any]:
-    """The function at `module:name` or `path/to/file.py:name`; modules are looked for in this directory too."""
-    where, _, name = place.rpartition(":")
+def _load_function(source: str) -> Callable[..., Any]:
+    """The function at `module:name` or `path/to/file.py:name`; modules are also searched for in the current
+    directory.
+    """
+    where, _, name = source.rpartition(":")
     if not where or not name:
-        raise usage(f"{place!r} is not module:function", "name a module (train:loss) or a file (src/train.py:loss)")
+        raise usage(f"{source!r} is not module:function", "name a module (train:loss) or a file (src/train.py:loss)")
     found: Any = _module(where)
     for part in name.split("."):
         if not hasattr(found, part):
@@ -62,7 +64,7 @@ def _load_function(place: str) -> Callable[..., Any]:
             raise usage(f"{where} has no function {name!r}", fix)
         found = getattr(found, part)
     if not callable(found):
-        raise usage(f"{place} is not a function: it is of type {type(found).__name__}")
+        raise usage(f"{source} is not a function: it is of type {type(found).__name__}")
     return found
 
 
@@ -105,25 +107,25 @@ def _add_import_path(directory: str) -> None:
         sys.path.insert(0, directory)
 
 
-def _placed(
+def _arranged(
     function: Callable[..., Any], values: Sequence[Any], named: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Positional and keyword arguments: the values in order, with the named ones at the places of their names.
+    """Positional and keyword arguments: the values in order, with the named ones at the positions of their names.
 
-    >>> _placed(lambda x, n, y: None, ["x's", "y's"], {"n": 3})
+    >>> _arranged(lambda x, n, y: None, ["x's", "y's"], {"n": 3})
     (["x's", 3, "y's"], {})
     """
-    rest, by_name = list(values), dict(named)
+    remaining, by_name = list(values), dict(named)
     args: list[Any] = []
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
-        return rest, by_name
+        return remaining, by_name
     for p in parameters:
-        if p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) or not rest:
+        if p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) or not remaining:
             break
-        args.append(by_name.pop(p.name) if p.name in by_name else rest.pop(0))
-    return args + rest, by_name
+        args.append(by_name.pop(p.name) if p.name in by_name else remaining.pop(0))
+    return args + remaining, by_name
 
 
 def _jitted(found: Any, static: tuple[str, ...], target: str | None, fast_math: bool) -> JitFunction[..., Any]:
@@ -139,7 +141,7 @@ def _jitted(found: Any, static: tuple[str, ...], target: str | None, fast_math: 
     return JitFunction(found._function, settings)
 
 
-def _check(place: str, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:
+def _check(source: str, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -147,4 +149,4 @@ def _check(place: str, function: Callable[..., Any], args: list[Any], kwargs: di
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
-        raise usage(f"{place}{signature}: {error}", 'describe each argument, such as "f32[2,3]"') from None
+        raise usage(f"{source}{signature}: {error}", 'describe each argument, such as "f32[2,3]"') from None

@@ -47,22 +47,22 @@ def describe(error: Exception) -> str:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith((package, "<"))]
-    # Errors of NumPy and of the standard library are raised in their files: the user's line called them.
+    # Errors of NumPy and of the standard library are raised in their files: show the user's line that called them.
     own = [f for f in frames if "site-packages" not in f.filename and f"{os.sep}lib{os.sep}python" not in f.filename]
     if own:
-        place = location.Location(own[-1].filename, own[-1].lineno or 0, own[-1].name)
-        text += f"\n  {place}"
+        line = location.Location(own[-1].filename, own[-1].lineno or 0, own[-1].name)
+        text += f"\n  {line}"
     return text if "\n  Fix: " in text else text + "\n  Fix: see the whole traceback with `stagec --traceback ...`"
 
 
 def unwritable(directory: str) -> str:
-    """Why nothing can be put into a directory, which need not exist yet, or an empty string."""
+    """Why a directory, which need not exist yet, cannot be written to; empty if it can."""
     parent = os.path.abspath(directory)
     while not os.path.exists(parent):
         parent = os.path.dirname(parent)
     if not os.path.isdir(parent):
         return f"{parent} is not a directory"
-    # Permissions do not tell all: a file system can be mounted read-only, or hold what the kernel makes.
+    # Permissions are not enough: a file system can be mounted read-only, or be one of the kernel's, such as /proc.
     try:
         os.rmdir(tempfile.mkdtemp(prefix=".stagec-", dir=parent))
     except OSError as error:
@@ -71,7 +71,7 @@ def unwritable(directory: str) -> str:
 
 
 class OutputFile(click.Path):
-    """A file that a command writes at its end; whether it can is checked at its beginning."""
+    """A file that a command writes at its end; before, the option checks that it can be written."""
 
     def __init__(self) -> None:
         super().__init__(dir_okay=False, writable=True)
@@ -146,9 +146,9 @@ def ago_text(moment: float) -> str:
     return "just now" if seconds < 5 else f"{int(seconds)} s ago"
 
 
-def is_module(place: str) -> bool:
-    """Whether a place is a file with a StableHLO module, rather than a function or an artifact."""
-    if place.endswith((".py", ".stagec")) or not os.path.isfile(place):
+def is_module(path: str) -> bool:
+    """Whether a path is a file with a StableHLO module, and not a function or an artifact."""
+    if path.endswith((".py", ".stagec")) or not os.path.isfile(path):
         return False
-    with open(place, "rb") as file:
+    with open(path, "rb") as file:
         return file.read(len(MAGIC)) not in (MAGIC, b"")

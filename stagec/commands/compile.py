@@ -28,8 +28,8 @@ from stagec.commands.warm import targets_option
     help="What to compile for, such as cpu:x86-64-v3, vulkan, cuda:sm_80 or rocm:gfx942; may be repeated. "
     "By default this machine's x86-64 level.",
 )
-@click.option("--name", help="What the function is called in the file.")
-@click.option("--no-weights", is_flag=True, help="Leave the arrays out that the function closes over.")
+@click.option("--name", help="The name of the function in the file.")
+@click.option("--no-weights", is_flag=True, help="Leave out the arrays that the function closes over.")
 @click.option("--fast-math", is_flag=True, help="Allow rewrites that change rounding.")
 @click.option("--x64", is_flag=True, help="Enable 64-bit dtypes.")
 @click.option("--static", "static", multiple=True, metavar="NAME=VALUE", help="A static argument; may be repeated.")

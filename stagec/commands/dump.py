@@ -12,10 +12,10 @@ from stagec.commands.common import OutputFile, bytes_text, failure, is_module, u
 from stagec.compiler.stages import STAGES
 from stagec.core.errors import TargetError
 
-# A stage that is no text.
+# The stage that is not text.
 _PORTABLE = "portable"
 _ALL_STAGES = ("graph", *STAGES, _PORTABLE)
-# The stages that can hold the user's lines.
+# The stages that can show the user's lines.
 _WITH_LOCATIONS = ("stablehlo", "optimized", _PORTABLE)
 
 
@@ -42,8 +42,12 @@ def target_option(_: click.Context, __: click.Parameter, value: str | None) -> s
 @click.option("--fast-math", is_flag=True, help="Allow rewrites that change rounding.")
 @click.option("--x64", is_flag=True, help="Enable 64-bit dtypes.")
 @click.option("--static", "static", multiple=True, metavar="NAME=VALUE", help="A static argument; may be repeated.")
-@click.option("--stablehlo-version", metavar="VERSION", help="The first StableHLO that shall read it (portable).")
-@click.option("--locations/--no-locations", default=False, help="Show the user's lines (not all stages).")
+@click.option(
+    "--stablehlo-version", metavar="VERSION", help="The oldest StableHLO version that must read the file (portable)."
+)
+@click.option(
+    "--locations/--no-locations", default=False, help="Show the lines of the source (stablehlo, optimized, portable)."
+)
 @click.option("-o", "--output", type=OutputFile(), help="Write to a file.")
 def dump(
     function: str,

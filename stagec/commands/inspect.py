@@ -23,7 +23,7 @@ from stagec.commands.common import OutputFile, bytes_text, print_json, usage
 @click.option("--stablehlo", is_flag=True, help="Print the StableHLO instead.")
 @click.option("--extract", metavar="TARGET", help="Write the compiled module for a target to -o, for IREE's tools.")
 @click.option("-o", "--output", type=OutputFile(), help="Where --extract writes.")
-@click.option("--check", is_flag=True, help="Check every section's checksum, also of what this machine does not run.")
+@click.option("--check", is_flag=True, help="Check the checksums of all sections, including code for other machines.")
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
 def inspect(
     file: str,
@@ -59,8 +59,8 @@ def _show(path: str, file: File, chosen: list[tuple[str, Signature]], checked: b
     click.echo(f"  digest   {container.digest}")
     click.echo(f"  made by  {', '.join(f'{name} {version.split()[0]}' for name, version in versions.items())}")
     for number, weight in enumerate(file.rows()):
-        place = "not in the file" if weight.section is None else bytes_text(weight.aval.nbytes)
-        click.echo(f"  weight {number}  {weight.aval.long()}  {place}")
+        stored = "not in the file" if weight.section is None else bytes_text(weight.aval.nbytes)
+        click.echo(f"  weight {number}  {weight.aval.long()}  {stored}")
     for name, signature in chosen:
         click.echo(f"\n{name}{_signature_text(signature)}")
         _table(_argument_rows(signature))
@@ -120,7 +120,7 @@ def _extract(file: File, chosen: list[tuple[str, Signature]], target: str, outpu
         raise usage(f"there are modules for {target!r} of several functions", "choose one with --function")
     if len(found) > 1:
         shown = "; ".join(", ".join(a.short() for a in s.in_avals) for _, s, _ in found)
-        raise usage(f"{found[0][0]} has several signatures: {shown}", "export them to files of their own")
+        raise usage(f"{found[0][0]} has several signatures: {shown}", "export them to separate files")
     name, signature, variant = found[0]
     content = file.container.section(variant.section, f"the module of {name} for {target}")
     with open(output, "wb") as stream:

@@ -58,7 +58,9 @@ def _run_module(path: str, given: list[Any]) -> Any:
         args, kwargs = function.arguments()
         leaves, tree = pytree.flatten((args, kwargs))
         if len(given) != len(leaves):
-            raise usage(f"{path} takes {len(leaves)} arrays, not {len(given)}")
+            raise usage(
+                f"{path} takes {len(leaves)} arrays, not {len(given)}", "give one .npy file or number for each array"
+            )
         args, kwargs = tree.unflatten(given)
         try:
             return function(*args, **kwargs)
@@ -79,8 +81,8 @@ def _show(result: Any, output: str | None) -> None:
 
 
 def _takes_wide(loaded: Loaded) -> bool:
-    """Whether there is a signature with 64-bit types. If not, arrays become narrower, as in a call from Python: NumPy
-    writes 64 bits by default.
+    """Whether a signature has 64-bit types. If none has, 64-bit arrays, NumPy's default, are converted to 32 bits as in
+    a call from Python.
     """
     with stagec.config.override(enable_x64=False):
         return any(dtypes.canonicalize(a.dtype) != a.dtype for avals in loaded.in_avals for a in avals)
@@ -100,9 +102,9 @@ def _function(loaded: Loaded, name: str | None) -> Loaded:
 
 def _inputs(text: str) -> list[tuple[str, Any]]:
     """An input as (name, value) pairs; the name is empty where none is given."""
-    name, equals, rest = text.partition("=")
+    name, equals, value_text = text.partition("=")
     if equals and not os.path.exists(text):
-        return [(name, value) for _, value in _inputs(rest)]
+        return [(name, value) for _, value in _inputs(value_text)]
     if text.endswith(".npz"):
         with np.load(_existing(text), allow_pickle=False) as arrays:
             return list(arrays.items())
@@ -113,7 +115,9 @@ def _inputs(text: str) -> list[tuple[str, Any]]:
     except (ValueError, SyntaxError, TypeError):
         value = None
     if not isinstance(value, (bool, int, float, complex)):
-        raise usage(f"{text!r} is neither a .npy or .npz file nor a number")
+        raise usage(
+            f"{text!r} is neither a .npy or .npz file nor a number", "write name=x.npy, x.npz, or a number such as 2.0"
+        )
     return [("", value)]
 
 
@@ -147,7 +151,7 @@ def _call(loaded: Loaded, given: Sequence[tuple[str, Any]]) -> tuple[list[Any], 
             return calls[-1]
     if not calls:
         raise failure(str(problems[0]))
-    # The call itself says what is wrong with it.
+    # The call raises the error.
     return calls[0]
 
 

@@ -18,7 +18,7 @@ _FIX = "write an array as f32[2,3] or i32[], a number as 2.0, a container as {'w
 
 
 def parse_argument(text: str) -> tuple[str, Any]:
-    """The name of an argument, empty if it is given by its position, and what its description stands for.
+    """The name of an argument, empty if it is given by its position, and the value that its description stands for.
 
     >>> parse_argument("rate=0.5")
     ('rate', 0.5)
@@ -28,10 +28,10 @@ def parse_argument(text: str) -> tuple[str, Any]:
 
 
 def parse_spec(text: str) -> Any:
-    """An argument's description as what it stands for.
+    """The value that an argument's description stands for.
 
     Raises:
-      click.UsageError: it is no description, or its dtype is not known or not enabled.
+      click.UsageError: it is not a description, or its dtype is not known or not enabled.
 
     >>> parse_spec("f32[2,3]")
     ShapeDtypeStruct(shape=(2, 3), dtype=float32)
@@ -96,7 +96,9 @@ def parse_static(text: str) -> tuple[str, Any]:
     """
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
-        raise usage(f"--static {text!r} is not name=value")
+        raise usage(
+            f"--static {text!r} is not name=value", "write --static axis=1, or --static name='text' for a string"
+        )
     try:
         return name, ast.literal_eval(value.strip())
     except (ValueError, TypeError, SyntaxError):

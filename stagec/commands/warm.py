@@ -23,7 +23,7 @@ from stagec.compiler.progress import Progress
 from stagec.core.config import config
 from stagec.core.errors import TargetError
 
-# Nothing that was just compiled for an image may leave it again.
+# Without a bound, so that no program is evicted from an image.
 _UNBOUNDED = 1 << 62
 
 _EMPTY = "nothing to compile"
@@ -69,9 +69,17 @@ _LINE = click.Command("line", params=_SIGNATURE, add_help_option=False)
 
 
 @click.option(
-    "--cache-dir", type=click.Path(file_okay=False), help="Where to put the programs, readable for all users."
+    "--cache-dir",
+    type=click.Path(file_okay=False),
+    help="The directory to write the programs to, readable for all users.",
 )
-@click.option("--from", "lists", multiple=True, type=click.Path(exists=True, dir_okay=False), help="A list of them.")
+@click.option(
+    "--from",
+    "lists",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False),
+    help="A file with one function a line, with its arguments and options; may be repeated.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def _warm(
     function: str | None,
@@ -87,9 +95,8 @@ def _warm(
     """Compile FUNCTION (module:name or file.py:name) for ARGUMENTS into the disk cache, without running it.
 
     ARGUMENTS are described as for `stagec dump`: f32[2,3], 2.0, {'w': f32[3]}.
-    A list holds such a function with its arguments and options on each line.
-    What is there already is not compiled again. The exit code is 1 if anything
-    failed; the others are compiled nevertheless.
+    Programs that are there already are not compiled again. If one fails, the others
+    are compiled nevertheless, and the exit code is 1.
     """
     jobs = [] if function is None else [Job(function, arguments, static, (), x64, fast_math)]
     if function is None and static:
@@ -142,14 +149,16 @@ def _check_writable(store: DiskCache) -> None:
         else:
             refusal = "" if os.access(store.directory, os.W_OK | os.X_OK) else "it is not writable"
     if refusal:
-        raise failure(f"programs cannot be put into {store.directory}: {refusal}", "name another one with --cache-dir")
+        raise failure(
+            f"programs cannot be written to {store.directory}: {refusal}", "name another directory with --cache-dir"
+        )
 
 
 def read_list(path: str, x64: bool = False, fast_math: bool = False) -> list[Job]:
     """The jobs of a text file: on each line what could follow `stagec warm`; `#` begins a comment.
 
     Raises:
-      click.UsageError: a line makes no sense; it is named.
+      click.UsageError: a line cannot be parsed; the error names it.
     """
     jobs: list[Job] = []
     with open(path, encoding="utf-8") as file:
@@ -202,7 +211,7 @@ def _compile(job: Job, target: str, store: DiskCache) -> dict[str, Any]:
     }
     started = time.perf_counter()
     try:
-        # What the process that runs the program has from its environment.
+        # The options that the process that runs the program will have from its environment.
         with config.override(
             target=target, enable_x64=job.x64 or config.enable_x64, fast_math=job.fast_math or config.fast_math
         ):
@@ -242,7 +251,7 @@ def open_for_all(store: DiskCache, keys: Sequence[str]) -> None:
     """Let every user read the programs: an image is built by root, and seldom run by it."""
     readable = stat.S_IRUSR | stat.S_IWUSR | stat.S_IRGRP | stat.S_IROTH
     searchable = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
-    with contextlib.suppress(OSError):  # files of somebody else are as they are
+    with contextlib.suppress(OSError):  # files of other users cannot be changed
         if keys:
             os.chmod(store.directory, readable | searchable)
     for name in keys:

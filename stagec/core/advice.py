@@ -1,4 +1,4 @@
-"""What to do without a value that is not known while tracing."""
+"""Fixes for errors about values that are not known while tracing."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _MATH = {
     "gamma": "stagec.scipy.special.gamma",
     "lgamma": "stagec.scipy.special.gammaln",
 }
-# Instead of any value, where it does not come from an argument.
+# The fix for a value that does not depend on an argument.
 CONSTANT = "compute it with Python or NumPy, as math.prod(x.shape) does"
-# Where nothing else is known.
+# The fix where nothing else is known.
 WITHOUT_VALUE = "decide by what is known while tracing, such as shapes and static arguments"
-# Instead of an integer that a shape depends on.
+# The fix for an integer that a shape depends on.
 SHAPE = "keep the largest size, and choose elements with stagec.numpy.where"
 # Longer parts of the user's line are not repeated.
 _LONGEST = 40
 
 
 def conditional() -> str:
-    """Instead of a truth value."""
+    """The fix for a truth value."""
     words = location.capture().source().replace("(", " ").split()
     if words[:1] == ["while"]:
         return "loop with stagec.lax.while_loop"
@@ -46,7 +46,7 @@ def conditional() -> str:
 
 
 def integer() -> str:
-    """Instead of a Python integer; empty where only a static argument helps."""
+    """The fix for a Python integer; empty where only a static argument helps."""
     frame = location.user_frame()
     node = None if frame is None else _expression(frame)
     if frame is not None and isinstance(node, ast.Subscript):
@@ -66,12 +66,12 @@ def integer() -> str:
 
 
 def number(kind: str) -> str:
-    """Instead of a Python float or complex number."""
+    """The fix for a Python float or complex number."""
     return f"call {own}" if (own := own_function(called())) else f"use x.astype({kind})"
 
 
 def array(dtype: np.dtype[Any]) -> str:
-    """Instead of a NumPy array of that dtype."""
+    """The fix for a NumPy array of a dtype."""
     frame = location.user_frame()
     node = None if frame is None else _expression(frame)
     if frame is not None and isinstance(node, ast.Subscript):
@@ -90,7 +90,7 @@ def array(dtype: np.dtype[Any]) -> str:
 
 
 def _indexed(node: ast.Subscript, frame: FrameType, by_numpy: bool = False) -> str:
-    """Instead of a list or a NumPy array with an index that has no value; empty where there is no such thing."""
+    """The fix for a list or a NumPy array with a traced index; empty if there is none."""
     owner = _value(node.value, frame)
     by_numpy |= isinstance(owner, np.ndarray)
     if isinstance(owner, (str, bytes, range)):

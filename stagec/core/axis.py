@@ -18,7 +18,7 @@ class Axis(int):
         self.name = name if name is not None else getattr(size, "name", None)
         return self
 
-    # What a rule made for a named axis is not for one of another name.
+    # Graphs that a rule made for a named axis must not be reused for an axis of another name.
     def __eq__(self, other: object) -> bool:
         return int(self) == other and (type(other) is not Axis or self.name == other.name)
 

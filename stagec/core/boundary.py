@@ -14,13 +14,13 @@ from stagec.core.location import is_internal
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-# What is tried where a public function does not take its arguments: of the function, its arguments and keywords; it
-# returns None where it does not know better.
+# Called with a public function, its arguments and keywords where the function raised: returns another result, or None
+# to let the exception pass.
 _retry: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
 
 
 def retry_with(retry: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]) -> None:
-    """Name what is tried where a public function does not take its arguments."""
+    """Set the function that is called where a public function raises."""
     global _retry
     _retry = retry
 
@@ -58,10 +58,10 @@ def user_traceback(traceback: TracebackType | None) -> TracebackType | None:
         if not is_internal(traceback.tb_frame.f_code.co_filename):
             kept.append(traceback)
         traceback = traceback.tb_next
-    rest: TracebackType | None = None
+    shown: TracebackType | None = None
     for t in reversed(kept):
-        rest = TracebackType(rest, t.tb_frame, t.tb_lasti, t.tb_lineno)
-    return rest
+        shown = TracebackType(shown, t.tb_frame, t.tb_lasti, t.tb_lineno)
+    return shown
 
 
 _published: dict[FunctionType, Any] = {}

@@ -1,4 +1,4 @@
-"""Types of functions that functions return, for type checkers: with the parameters of those that they are made of."""
+"""Types of returned functions, for type checkers: with the parameters of the functions that they wrap."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 # The first argument and those after it, and what a function returns besides its result.
 X = TypeVar("X")
-Rest = ParamSpec("Rest")
+Remaining = ParamSpec("Remaining")
 Aux = TypeVar("Aux")
 
 
@@ -38,7 +38,9 @@ class Function(Generic[P, R_co]):
         @overload
         def __get__(self: Function[..., _Unknown], instance: object, owner: Any = None) -> Callable[..., Any]: ...
         @overload
-        def __get__(self: Function[Concatenate[X, Rest], R], instance: X, owner: Any = None) -> Callable[Rest, R]: ...
+        def __get__(
+            self: Function[Concatenate[X, Remaining], R], instance: X, owner: Any = None
+        ) -> Callable[Remaining, R]: ...
         def __get__(self, instance: Any, owner: Any = None) -> Any: ...
 
     else:

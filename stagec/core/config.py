@@ -147,7 +147,7 @@ class Config:
     def __init__(self) -> None:
         self._listeners: list[Callable[[], None]] = []
         self._values: dict[str, Any] = {}
-        # Reported when the option is first read: a failed import could not report it well.
+        # Reported when the option is first read, not when stagec is imported.
         self._refused: dict[str, str] = {}
         for name, (variable, parse, default, _) in _OPTIONS.items():
             text = os.environ.get(variable)
@@ -213,7 +213,7 @@ class Config:
         return bool(self.debug_nans or self.debug_infs) if state.overrides else self._checks_values
 
     def _learn(self) -> None:
-        """Work out what is asked for often."""
+        """Compute the values that are read often."""
         with self.plain():
             self._trace_key = None if self._refused else self._compute_trace_key()
         self._checks_values = bool(self._values["debug_nans"] or self._values["debug_infs"])
@@ -307,10 +307,10 @@ def log_compiles(new_val: bool = True) -> contextlib.AbstractContextManager[None
 
 
 def numpy_rank_promotion(new_val: str) -> contextlib.AbstractContextManager[None]:
-    """Decide on operations of arrays that differ in their number of axes, for a block, in this thread.
+    """Allow, warn of, or refuse operations on arrays that differ in their number of axes, for a block, in this thread.
 
     Args:
-      new_val: "allow", "warn", or "raise". Arrays without axes go with all others in any case.
+      new_val: "allow", "warn", or "raise". Arrays without axes are always allowed.
 
     >>> import stagec, stagec.numpy as snp
     >>> with stagec.numpy_rank_promotion("raise"):
@@ -322,11 +322,11 @@ def numpy_rank_promotion(new_val: str) -> contextlib.AbstractContextManager[None
 
 
 def numpy_dtype_promotion(new_val: str) -> contextlib.AbstractContextManager[None]:
-    """Decide on operations of arrays that differ in their dtypes, for a block, in this thread.
+    """Promote or refuse operands that differ in their dtypes, for a block, in this thread.
 
     Args:
-      new_val: "standard", or "strict", which refuses them. A Python number goes with arrays that hold such numbers: an
-        integer with all but truth values, a float with floating and complex dtypes.
+      new_val: "standard", or "strict", which refuses them. A Python number is allowed with arrays that can hold it: an
+        integer with all dtypes but bool, a float with floating and complex dtypes.
 
     >>> import stagec, stagec.numpy as snp
     >>> with stagec.numpy_dtype_promotion("strict"):
@@ -338,7 +338,7 @@ def numpy_dtype_promotion(new_val: str) -> contextlib.AbstractContextManager[Non
 
 
 def default_matmul_precision(new_val: str | None) -> contextlib.AbstractContextManager[None]:
-    """Decide how exact products are on hardware that has a choice, for a block, in this thread.
+    """Set the precision of products on hardware that offers several, for a block, in this thread.
 
     Args:
       new_val: "default", "high" or "highest", for products that have no `precision=` of their own.

@@ -1,4 +1,4 @@
-"""Which classes are containers in pytrees, how each is taken apart, and the keys of paths into them."""
+"""The classes that are containers in pytrees, how each is flattened, and the keys of paths into them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects that are their own copies, and that no other process can have."""
+"""Immutable objects that are their own copies, and cannot be pickled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stagec.core import errors, location
 
 
 class OwnCopy:
-    """What does not change, and cannot be pickled."""
+    """The base of such objects."""
 
     __slots__ = ()
 
@@ -22,7 +22,7 @@ class OwnCopy:
 
     @abc.abstractmethod
     def _instead_of_pickling(self) -> str:
-        """What can be pickled."""
+        """The fix for an attempt to pickle it: what can be pickled instead."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         what = errors.a_kind(type(self))

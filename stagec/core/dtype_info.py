@@ -1,4 +1,4 @@
-"""What is asked about dtypes: their kinds, and the limits of their numbers."""
+"""Properties of dtypes: their kinds, and the limits of their numbers."""
 
 from __future__ import annotations
 
@@ -105,7 +105,8 @@ class FloatInfo:
       max, min: the largest and the smallest number.
       smallest_normal, tiny: the smallest positive number of full precision.
       smallest_subnormal: the smallest positive number.
-      resolution, precision: what the number of reliable decimal digits is.
+      precision: the number of reliable decimal digits.
+      resolution: the smallest difference of numbers near 1 with that many digits.
       nmant, nexp, iexp, machep, negep, maxexp, minexp: as of `numpy.finfo`.
     """
 

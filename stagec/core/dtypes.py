@@ -351,7 +351,7 @@ _ABOVE: dict[Any, tuple[Any, ...]] = {
     complex: (complex64,),
     complex64: (complex128,),
     complex128: (),
-    # Nothing is above the small ones: they meet their own kind, and weak numbers.
+    # Nothing is above the small ones: they promote only with themselves and with weak numbers.
     **dict.fromkeys(SMALL, ()),
 }
 
@@ -366,7 +366,7 @@ _WEAK_NODE.update(dict.fromkeys(COMPLEX, complex))
 
 
 def _join(nodes: Iterable[Any]) -> Any:
-    """The lowest node above all; None where there is none"""
+    """The least upper bound of some nodes; None where there is none"""
     common = frozenset.intersection(*(_UPPER[node] for node in nodes))
     return next((node for node in common if _UPPER[node] == common), None)
 

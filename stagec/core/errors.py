@@ -1,4 +1,4 @@
-"""Every exception that stagec raises on purpose, drawn once.
+"""Every exception that stagec raises on purpose.
 
 Each class is also one of Python's built-in exceptions, the one that JAX users
 already catch. A message has four parts, in this order: what happened, where in
@@ -38,7 +38,9 @@ def brief(value: object) -> str:
 
 
 def not_installed(what: str, missing: ModuleNotFoundError) -> ImportError:
-    """The error for a use of what `stagec-runtime` leaves out; `missing` itself if a foreign package is missing."""
+    """The error for a use of modules that `stagec-runtime` leaves out; `missing` itself if another package is
+    missing.
+    """
     if not (missing.name or "").startswith(("stagec.", "passes")):
         return missing
     return NotInstalledError(

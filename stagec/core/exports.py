@@ -1,4 +1,4 @@
-"""What `dir()` and completion show of a module: names for users, and not what the module's own code imports."""
+"""The names that `dir()` and completion show: those for users, without what a module's own code imports."""
 
 from __future__ import annotations
 

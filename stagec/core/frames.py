@@ -1,4 +1,4 @@
-"""References in traced functions: where the value of one is, in a trace that began after the reference was made.
+"""References in traced functions: their values in traces that began after the reference was made.
 
 A reference belongs to the trace in which it was made, and its cell is the reference itself. Another trace, further in,
 keeps its own value in a `Frame`: what the reference held when it was first used there, and then what was written.
@@ -75,7 +75,7 @@ def write(reference: Any, value: Any, trace: Trace | None) -> None:
                 f"a reference from outside is written in {getattr(trace, 'name', 'a function')}, which is recorded "
                 "without what it writes",
                 [("reference", reference.aval.long(), "")],
-                "return the value and write it outside; stagec.jit and the loops and choices of stagec.lax write "
+                "return the value and write it outside; stagec.jit and the loops and conditionals of stagec.lax write "
                 "references, rules of custom derivatives, checkpoint and make_graph do not",
             )
         if isinstance(value, Tracer) and value._trace in (trace, getattr(trace, "unknown", None)):

@@ -75,7 +75,7 @@ class Graph(OwnCopy):
         self.equations = equations
         self.outputs = outputs
         self._digest: str | None = None
-        # What transformations made of it, so that each is traced once.
+        # Graphs that transformations derived from it, so that each is traced once.
         self.derived: dict[Any, Any] = {}
         self._effects: bool | None = None
 
@@ -151,7 +151,9 @@ def _host_calls(graph: Graph) -> list[HostCallback]:
 
 
 def host_callbacks(graph: Graph) -> list[HostCallback]:
-    """The Python functions that the graph calls, each once: the compiled program knows them by their places here."""
+    """The Python functions that the graph calls, each once: the compiled program refers to them by their indices
+    here.
+    """
     return list(dict.fromkeys(_host_calls(graph)))
 
 
@@ -161,7 +163,7 @@ def has_callbacks(graph: Graph) -> bool:
 
 
 def has_users_callbacks(graph: Graph) -> bool:
-    """Whether some of these are not libraries' functions, so that it matters when they run, and in which thread."""
+    """Whether the graph calls the user's functions, not only libraries': when and in which thread they run matters."""
     return not all(isinstance(c, LibraryCall) for c in _host_calls(graph))
 
 

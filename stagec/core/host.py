@@ -1,4 +1,4 @@
-"""Python functions that programs call back, and NumPy's: what a callback is to a graph."""
+"""Callbacks in graphs: Python functions of the user, and functions of NumPy and SciPy."""
 
 from __future__ import annotations
 
@@ -102,11 +102,11 @@ class HostCallback:
         )
 
     def symbol(self, i: int) -> str:
-        """What the i-th callback of a program is called in its module."""
+        """The name of the i-th callback of a program in its module."""
         return f"callback{i}"
 
     def fingerprint(self) -> str:
-        """What a program's digest has of it: nothing; its avals are the equation's."""
+        """Its part of a program's digest: empty, since its avals are those of the equation."""
         return ""
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Where in the user's code an operation was asked for."""
+"""Locations: the user's lines that operations come from."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _internal_files: dict[str, bool] = {}
 
 
 class Location:
-    """A line of the user's program. Interned for each place in the bytecode."""
+    """A line of the user's program. Interned for each instruction of the bytecode."""
 
     __slots__ = ("file", "function", "line", "scope")
 
@@ -91,7 +91,7 @@ def hide(file: str) -> None:
 
 
 def is_hidden(file: str) -> bool:
-    """Whether what runs in a source file is about the user's line: stagec's, and NumPy's, which looks at arrays."""
+    """Whether frames of a source file are skipped in the search for the user's line: those of stagec and of NumPy."""
     return is_internal(file) or file.startswith(_NUMPY)
 
 

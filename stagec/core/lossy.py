@@ -1,4 +1,4 @@
-"""Arrays of other libraries that mean more than their numbers, and would lose it without a word."""
+"""Refuses arrays of other libraries whose conversion would silently lose a part of their meaning, such as a mask."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ARITHMETIC = (
 
 @functools.lru_cache(256)
 def lost_meaning(kind: type) -> tuple[str, str]:
-    """What arrays of a class have that an Array has not, and how to do without it; two empty strings for others.
+    """What arrays of a class would lose as an Array, and the fix; two empty strings if nothing.
 
     >>> lost_meaning(np.ma.MaskedArray)[0]
     'a masked array has a mask, which would be lost'

@@ -1,4 +1,4 @@
-"""Names that do not exist: what JAX or NumPy means by them, what stagec has instead, where the list is.
+"""Errors for names that do not exist: JAX's or NumPy's name, what stagec has instead, and where the list is.
 
 One error for all modules and for arrays. `boundary.publish` puts `hook` into each public module.
 """
@@ -20,7 +20,7 @@ from stagec.core import errors, forking, location
 
 _LISTS = {"stagec": "docs/reference/index.md", "stagec.tree": "docs/tutorial/10-pytrees.md"}
 _LISTS["stagec.tree_util"] = _LISTS["stagec.tree"]
-# Where a name may be that was looked for elsewhere.
+# Modules that are searched for a name that is not where it was looked for.
 _MODULES = (
     "stagec stagec.numpy stagec.lax stagec.nn stagec.random stagec.numpy.linalg stagec.numpy.fft stagec.scipy.special "
     "stagec.lax.linalg stagec.tree_util stagec.debug"

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class MissingRule:
-    """Stands for a rule that does not exist, and says why.
+    """Stands for a rule that does not exist.
 
     Args:
       reason: why there is none, for the message.
-      fix: what they can do instead.
+      fix: what the user can do instead.
     """
 
     def __init__(self, reason: str, fix: str = "") -> None:
@@ -30,7 +30,7 @@ class MissingRule:
 NOT_DIFFERENTIABLE = MissingRule("its results do not change smoothly")
 NOT_LINEAR = MissingRule("it is not linear")
 NO_OPERANDS = MissingRule("it has no operands")
-NOT_WRITTEN = MissingRule("nobody has written the rule")
+NOT_WRITTEN = MissingRule("the rule is not implemented")
 
 Rule = Any
 
@@ -46,10 +46,10 @@ class Primitive:
       jvp: `(primitive, primals, tangents, params) -> (result, tangent)`; a tangent may be a `Zero`.
       transpose: `(ct, *operands, **params) -> cotangents`; a `Linear` stands for each operand that gets one.
       batch: `(primitive, args, dims, size, params) -> (result, dim)`; a dim is the batch axis, or None.
-        Each of the three may be an `MissingRule` that says why there is none.
+        Each of the three may be a `MissingRule`, which says why there is none.
       partial: `(trace, args, params) -> results`, how a row with inner graphs is split into known and unknown.
       python: `(code, *values, **params) -> value`, a line of NumPy for a plan; None where `eval` has to be called.
-      trim: `(equation, live) -> equation`, how a row with inner graphs sheds results that are not used.
+      trim: `(equation, live) -> equation`, how a row with inner graphs drops results that are not used.
       effects: running it matters even when its results are not used.
     """
 

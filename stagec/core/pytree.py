@@ -219,7 +219,7 @@ def map_leaves(
 @overload
 def map_leaves(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any: ...
 def map_leaves(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """The tree of `f(leaf, *parts)`, where the parts stand in `rest` where the leaf stands in `tree`.
+    """The tree of `f(leaf, *parts)`, where each part is at the leaf's position in one of `rest`.
 
     Raises:
       PytreeError: `tree` is not the upper part of each of `rest`.

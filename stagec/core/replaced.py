@@ -1,4 +1,4 @@
-"""Errors of tracers in whose place NumPy and the standard library put their own, as `np.zeros(n)` does."""
+"""Restores errors of tracers that NumPy and the standard library replace by their own, as `np.zeros(n)` does."""
 
 from __future__ import annotations
 

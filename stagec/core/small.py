@@ -16,7 +16,7 @@ from stagec.core.dtypes import COMPUTED_IN, SIGNED, SMALL, uint2, uint4
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace
 
-# What moves elements or calls other graphs, whatever the elements are.
+# Primitives that only move elements or call other graphs, for any dtype.
 MOVING = frozenset(
     """
     bitcast_convert_type broadcast_in_dim checkpoint concatenate cond convert_element_type custom_jvp_call
@@ -25,7 +25,7 @@ MOVING = frozenset(
     select_n slice split squeeze stop_gradient transpose while
     """.split()
 )
-# What looks at bits above those of the number.
+# Primitives that read bits above those of the number.
 _OF_BITS = frozenset({"population_count", "shift_right_logical"})
 _UNSIGNED = {2: uint2, 4: uint4}
 

@@ -30,14 +30,14 @@ class Trace:
     ended = False
     # The axis of the batch that the trace runs over, an `Axis`.
     axis: Any = None
-    # The axis of another trace, whose values this one takes for its own.
+    # The axis of another trace whose values count as this one's.
     resumed: Any = None
     # Whether the function's arguments can be made static: those of a loop's body cannot.
     static_arguments = True
 
     @property
     def of_own_code(self) -> bool:
-        """Whether all that runs under it is stagec's, so that the user's line is that of the equation at hand."""
+        """Whether only stagec's code runs under it, so that the user's line is that of the current equation."""
         return self.parent is not None and self.parent.of_own_code
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:

@@ -239,7 +239,7 @@ def structure_until(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool]
 
 
 class _Mismatch(Exception):
-    """A place where a tree differs from a structure; `keys` grow from the inside out."""
+    """A position where a tree differs from a structure; `keys` grow from the inside out."""
 
     def __init__(self, reason: str, fix: str) -> None:
         self.reason = reason
@@ -247,10 +247,10 @@ class _Mismatch(Exception):
         self.keys: list[Key] = []
 
     def error(self, definition: PyTreeDef, tree: Any) -> PytreeError:
-        place = f"at {keystr(self.keys[::-1])}" if self.keys else "at the root"
+        where = f"at {keystr(self.keys[::-1])}" if self.keys else "at the root"
         return location.error(
             PytreeError,
-            f"pytrees differ {place}: {self.reason}",
+            f"pytrees differ {where}: {self.reason}",
             values=[("expected", _cut(definition), ""), ("found", _cut(structure_of(tree, [])), "")],
             fix=self.fix,
         )

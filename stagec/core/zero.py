@@ -34,13 +34,9 @@ class Linear:
         return f"Linear({self.aval.short()})"
 
 
-# What derivatives of integers and truth values have for a dtype: they have no data.
-float0 = np.dtype([("float0", np.void, 0)])
-
-
 def no_tangent(aval: ShapedArray) -> np.ndarray[Any, Any]:
     """The tangent of a value without derivatives, as users see it."""
-    return np.zeros(aval.shape, float0)
+    return np.zeros(aval.shape, dtypes.float0)
 
 
 def is_zero(value: Any) -> bool:

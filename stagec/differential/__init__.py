@@ -1,1 +1,1 @@
-"""`check`: one program computed in every way that stagec has, the results compared, and a difference cut down."""
+"""`check`: computes a program in every way that stagec has, compares the results, and reduces differences."""

@@ -1,4 +1,4 @@
-"""`stagec.check`: does a function compute the same in every way, and if not, which operation does not?"""
+"""`stagec.check`: compares the ways in which a function can be computed, and finds the operation that differs."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from stagec.runtime.array import Array
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What one way of computing gave.
+    """The outcome of one way of computing.
 
     Attributes:
       way: its name.
-      result: which result of the function this is about, such as `"result['loss']"`; empty for a failure.
+      result: the name of the compared result, such as `"result['loss']"`; empty for a failure.
       distance: how far it is from NumPy's; None for a failure.
       failure: the first line of the error, where it could not be compiled or run.
     """
@@ -40,7 +40,7 @@ class Outcome:
 
     @property
     def agrees(self) -> bool:
-        """Whether the result is NumPy's, but for rounding."""
+        """Whether the result equals NumPy's up to rounding."""
         return self.distance is not None and self.distance.agrees
 
     def __str__(self) -> str:
@@ -60,9 +60,9 @@ class Check:
     """What `check` found.
 
     Attributes:
-      name: the function's.
-      outcomes: of each way of computing and each result.
-      smallest: for each way that differs, the smallest program that was found to.
+      name: the function's name.
+      outcomes: one for each way of computing and each result.
+      smallest: for each way that differs, the smallest program found that still differs.
     """
 
     name: str
@@ -104,7 +104,7 @@ class Check:
 
 
 def check(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Check:
-    """Compute a function in every way that there is here, and compare the results with NumPy's.
+    """Compute a function in every way that this machine has, and compare the results with NumPy's.
 
     The ways are the program as `jit` compiles it, the same without the passes' laws and without stagec's own kernels,
     and the program for one device of each other platform that is present. Where a way differs by more than rounding,
@@ -163,7 +163,7 @@ Known = dict[Var, Any]
 
 
 def _known(graph: Graph, inputs: Sequence[Any]) -> Known:
-    """NumPy's value of everything in a graph."""
+    """NumPy's value of every variable of a graph."""
     every = [v for e in graph.equations for v in e.outputs]
     values = evaluated(Graph(graph.inputs, graph.equations, list(every)), inputs)
     return dict(zip([*graph.inputs, *every], [*inputs, *values]))

@@ -1,4 +1,4 @@
-"""How far two arrays are apart, and how far they may be."""
+"""The difference of two arrays, and how large it may be."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 
 from stagec.core import dtypes
 
-# In steps of the type at the largest element: sums may be formed in another order, functions differ in the last digits.
+# By itemsize, the allowed error in units of the dtype's eps: sums may be added in another order, and functions may
+# differ in the last digits.
 _STEPS = {2: 8, 4: 1000, 8: 10000}
 
 
@@ -20,8 +21,8 @@ class Distance(NamedTuple):
       error: the largest difference over the largest finite element of NumPy's result; infinite where one of the two is
         NaN or infinite and the other is not that, or where exact results differ.
       allowed: the largest error of a right result; 0 for integers and booleans.
-      wrong: how many elements are too far off.
-      where: the position of the worst one.
+      wrong: the number of elements whose error is larger.
+      where: the index of the worst one.
     """
 
     error: float
@@ -31,7 +32,7 @@ class Distance(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether no element is too far off."""
+        """Whether the error of every element is allowed."""
         return self.wrong == 0
 
 

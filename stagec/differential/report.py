@@ -1,4 +1,4 @@
-"""A small program that is computed wrongly, as text and as a file that shows it."""
+"""A small program that is computed wrongly, as text and as a Python file that reproduces the difference."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stagec.core.graph import Graph
 from stagec.core.graph_text import format_graph
 from stagec.differential.ways import Way
 
-_SCRIPT = '''"""A part of {name} of which stagec computes something else than NumPy, {way}.
+_SCRIPT = '''"""A part of {name}, {way}, for which stagec's results differ from NumPy's.
 
 {outcomes}
 
@@ -35,7 +35,7 @@ import stagec
 PROGRAM = """
 {text}"""
 
-# An archive of NumPy's, which holds no Python objects.
+# A NumPy archive without Python objects.
 INPUTS = np.load(io.BytesIO(base64.b64decode("""
 {inputs}
 """)), allow_pickle=False)
@@ -54,7 +54,7 @@ class Reproduction:
     Attributes:
       way: the way.
       graph: the program.
-      inputs: NumPy's values of what it reads.
+      inputs: NumPy's values of its inputs.
       outcomes: what differs, in words.
       name: the function of which it is a part.
       whole: how many operations that function has.

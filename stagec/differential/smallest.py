@@ -1,4 +1,4 @@
-"""The smallest part of a program that is computed wrongly, found by compiling parts on NumPy's values."""
+"""Reduces a program that is computed wrongly, by compiling parts of it and running them on NumPy's values."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Callable, Sequence
 
 from stagec.core.graph import Atom, Equation, Graph, Var, prune
 
-# Whether a part of the program, run on NumPy's values of its inputs, gives something else than NumPy.
+# Whether a part of the program, run on NumPy's values of its inputs, returns other results than NumPy.
 Differs = Callable[[Graph], bool]
 
-# How many operations are tried to be left out of what is found.
+# The most operations that are tried to be left out in the end.
 _MOST_TRIALS = 40
 
 
 def smallest(graph: Graph, differs: Differs) -> Graph:
-    """A part of a graph that still differs, as small as a search that compiles some dozens of parts finds it.
+    """A small part of a graph that still differs, found by compiling some dozens of parts.
 
     Args:
       graph: it differs as a whole.
     """
     equations = graph.equations
-    # The shortest beginning that differs; what it makes for the rest is compared, too.
+    # The shortest prefix that differs; values that later operations read are compared, too.
     end = _first(1, len(equations), lambda n: differs(part(graph, equations[:n])))
-    # From its end backwards: fused with how much before it, the last operation goes wrong.
+    # The shortest window, ending at the prefix's last operation, that differs.
     size, found = 1, equations[:end]
     while size < end:
         window = equations[end - size : end]
@@ -30,11 +30,11 @@ def smallest(graph: Graph, differs: Differs) -> Graph:
             found = window
             break
         size *= 2
-    # One after the other left out, and its results given.
+    # Leave out one operation after the other, whose results become inputs.
     for equation in list(found)[:_MOST_TRIALS]:
-        rest = [e for e in found if e is not equation]
-        if rest and differs(part(graph, rest)):
-            found = rest
+        others = [e for e in found if e is not equation]
+        if others and differs(part(graph, others)):
+            found = others
     made = part(graph, found)
     for output in made.outputs:
         alone, _ = prune(Graph(made.inputs, made.equations, [output]))
@@ -44,7 +44,7 @@ def smallest(graph: Graph, differs: Differs) -> Graph:
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The least number that something holds for, where it holds for all above."""
+    """The least number for which a monotone condition holds, by bisection."""
     while low < high:
         middle = (low + high) // 2
         if holds(middle):
@@ -55,7 +55,9 @@ def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
 
 
 def part(graph: Graph, equations: Sequence[Equation]) -> Graph:
-    """The graph of some equations: what they read of others comes in, and what others read goes out."""
+    """The graph of some equations. Its inputs are the values of others that they read, its outputs those that
+    others read.
+    """
     made = {v for e in equations for v in e.outputs}
     chosen = set(map(id, equations))
     inputs = dict.fromkeys(a for e in equations for a in e.inputs if isinstance(a, Var) and a not in made)

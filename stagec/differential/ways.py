@@ -34,12 +34,12 @@ class Way:
         """
         runnable = runnable_graph(graph, (), self.options, name=name, device=self.device, packs=False)
         if not runnable.trivial:
-            runnable.executable()  # a program that the compiler refuses is no evidence, though NumPy could run it
+            runnable.executable()  # raise if the compiler refuses the program, which NumPy would run instead
         return [np.array(result) for result in runnable.run(list(values), True)]
 
 
 def ways(settings: JitSettings, device: Device | None) -> Iterator[Way]:
-    """Those of this process: as asked for, without laws and kernels, and on the devices of other platforms."""
+    """The ways that this machine has: as asked for, without laws and kernels, and on the devices of other platforms."""
     options = settings.options(device)
     here = device or (cpu() if options.target.on.is_host else devices(options.target.backend)[0])
     plain = dataclasses.replace(

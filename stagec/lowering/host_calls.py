@@ -1,8 +1,8 @@
-"""Operations of a program that NumPy or SciPy computes, in the process that runs it.
+"""Replaces operations of a program by calls of NumPy and SciPy in the process that runs it.
 
-A program for the CPU of this process may call the NumPy evaluation of a primitive, LAPACK's for factorizations, where
-the algorithm over other primitives takes longer. The graph is rewritten just before it is compiled, so derivatives and
-batches are those of the primitive.
+A program for the CPU of this process may call the NumPy evaluation of a primitive, such as LAPACK for factorizations,
+where the algorithm over other primitives takes longer. The graph is rewritten just before it is compiled, so the rules
+of derivatives and batching are those of the primitive.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from stagec.control.derived import kept
 from stagec.core.graph import Equation, Graph
 from stagec.core.host import LibraryCall
 from stagec.core.primitive import Primitive
-from stagec.lowering.host_choices import CHOICES
+from stagec.lowering.host_choices import THRESHOLDS
 
 _LOOPS = ("scan", "while")
 
 
 class Called(Primitive):
-    """A primitive whose lowering is a call of its evaluation. It is in no table, and has no other rules."""
+    """A primitive whose lowering is a call of its evaluation. It is not registered, and has no other rules."""
 
     def __init__(self, row: Primitive) -> None:
         self.name = row.name
@@ -39,16 +39,16 @@ def _called(row: Primitive) -> Called:
 
 
 def with_host_calls(graph: Graph, libraries: str) -> Graph:
-    """The graph with calls of NumPy and SciPy in the place of operations.
+    """The graph with calls of NumPy and SciPy in place of operations.
 
     Args:
-      libraries: `always`, wherever there is a library's function; `auto`, where it is faster; `never`.
+      libraries: `always`: wherever a library has the function; `auto`: where it is faster; `never`: nowhere.
     """
     return graph if libraries == "never" else _rewritten(graph, libraries, False)
 
 
 def _once(graph: Graph, libraries: str, in_loop: bool) -> Graph:
-    """A graph that others hold is rewritten once, so that they still hold one graph."""
+    """Rewrite a graph once, so that all equations that share it still share one graph."""
     made: Graph = kept(graph, ("host calls", libraries, in_loop), lambda: _rewritten(graph, libraries, in_loop))
     return made
 
@@ -62,7 +62,7 @@ def _rewritten(graph: Graph, libraries: str, in_loop: bool) -> Graph:
 
 def _of(equation: Equation, libraries: str, in_loop: bool) -> Equation:
     row, params = equation.primitive, equation.params
-    avals, measured = [a.aval for a in equation.inputs], CHOICES.get(row.name)
+    avals, measured = [a.aval for a in equation.inputs], THRESHOLDS.get(row.name)
     if measured is not None and measured.chosen(avals, params, in_loop, libraries == "always"):
         callback = LibraryCall(row, params, avals, [v.aval.strip_weak_type() for v in equation.outputs])
         made = {"callback": callback}
@@ -74,7 +74,7 @@ def _of(equation: Equation, libraries: str, in_loop: bool) -> Equation:
 
 
 def _inner(rewrite: Callable[[Graph], Graph], params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters with rewritten graphs; the same ones if no graph has changed."""
+    """Parameters with rewritten graphs; the same dictionary if no graph has changed."""
     changed = {}
     for name, value in params.items():
         if isinstance(value, Graph):

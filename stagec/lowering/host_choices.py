@@ -1,8 +1,8 @@
-"""Which operations of a program NumPy or SciPy computes, by what `python -m tests.benchmarks host` measures.
+"""The sizes from which NumPy or SciPy computes an operation, as `python -m tests.benchmarks host` measures them.
 
-A library computes an operation from the size on at which a call takes about as long as the kernels of the algorithm
-over other primitives: at most 1.4 times as long, the 15 microseconds included that a call of Python costs. The first
-call, which compiles, takes a tenth to a hundredth.
+From these sizes on, a call of the library takes about as long as the kernels of the algorithm over other primitives: at
+most 1.4 times as long, including the 15 microseconds that a call of Python takes. The first call, which compiles, takes
+a tenth to a hundredth of the time.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.libraries import has_scipy
 
-# A loop that calls Python is no kernel but a program of the host's, so in loops arrays have to be larger: so many
-# times as many rows of a matrix, and elements of a transform.
+# A loop that calls Python cannot be a kernel, so the host runs it, and arrays must be larger by these factors: the rows
+# of a matrix, and the elements of a transform.
 _ROWS_IN_LOOPS, _ELEMENTS_IN_LOOPS = 2, 4
 _SINGLE = (dtypes.float32, dtypes.complex64)
 
 
 @dataclass(frozen=True)
-class Choice:
+class Threshold:
     """When a library computes an operation.
 
     Attributes:
-      least: of the first operand's aval and the parameters, how many rows and columns, or elements, pay for a call.
-      scipy: of the aval, whether the function is SciPy's: what NumPy has computes in float64, or there is none.
+      least: returns the least number of rows and columns, or of elements, for the first operand's aval and the
+        parameters.
+      scipy: returns whether the function for an aval is SciPy's: NumPy has none, or only one for float64.
       matrices: whether `least` counts rows and columns.
     """
 
@@ -46,25 +47,25 @@ class Choice:
         return size >= self.least(first, params) * (factor if in_loop else 1)
 
 
-def _rows(least: int, scipy: Callable[[ShapedArray], bool] = lambda aval: False) -> Choice:
-    return Choice(lambda aval, params: least, scipy)
+def _rows(least: int, scipy: Callable[[ShapedArray], bool] = lambda aval: False) -> Threshold:
+    return Threshold(lambda aval, params: least, scipy)
 
 
 def _every(aval: ShapedArray) -> bool:
     return True
 
 
-CHOICES: dict[str, Choice] = {
+THRESHOLDS: dict[str, Threshold] = {
     "cholesky": _rows(128),
     "det": _rows(128),
     "eig": _rows(64),
     "eigh": _rows(64),
     "eigvalsh": _rows(128),
-    "fft": Choice(lambda aval, params: 1 << 12, matrices=False),
+    "fft": Threshold(lambda aval, params: 1 << 12, matrices=False),
     "lu": _rows(128, _every),
     "lu_solve": _rows(128, _every),
     "pinv": _rows(64),
     "qr": _rows(128, lambda aval: aval.dtype in _SINGLE),
     "schur": _rows(128, _every),
-    "svd": Choice(lambda aval, params: 64 if params["compute_uv"] else 128),
+    "svd": Threshold(lambda aval, params: 64 if params["compute_uv"] else 128),
 }

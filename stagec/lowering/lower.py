@@ -100,13 +100,13 @@ class Context:
 
     @property
     def backend(self) -> Backend:
-        """What the program is for, for rules that have several ways."""
+        """The backend, for rules that lower differently for some."""
         return self.trace.backend
 
     @property
     def location(self) -> Any:
-        place = location.ambient.location
-        return self.types.unknown if place is None else self.types.location(place)
+        line = location.ambient.location
+        return self.types.unknown if line is None else self.types.location(line)
 
     def emit(
         self,
@@ -132,7 +132,7 @@ class Context:
         avals: Sequence[ShapedArray] | None = None,
         regions: Sequence[Callable[[Any], None]] = (),
     ) -> list[Any]:
-        """As `emit`; the results are a list, however many there are."""
+        """As `emit`; the results are always a list."""
         types = self.types
         avals = self.out_avals if avals is None else avals
         op = bindings.ir.Operation.create(
@@ -177,7 +177,7 @@ class Context:
         return self.region([aval, aval], combined)
 
     def apply(self, function: Callable[..., Any], *values: Any, avals: Sequence[ShapedArray] | None = None) -> Any:
-        """Lower by way of other primitives: run a stagec function on this equation's operands."""
+        """Lower to other primitives: run a stagec function on this equation's operands."""
         avals = self.in_avals if avals is None else avals
         with current(self.trace):
             out = function(*self.tracers(values, avals))
@@ -196,7 +196,7 @@ class Context:
         return self.constant(operand.value if isinstance(operand, Literal) else operand)
 
     def constant(self, value: Any, aval: ShapedArray | None = None) -> Any:
-        """A constant; with `aval`, a scalar spread over its shape."""
+        """A constant; with `aval`, a scalar broadcast to its shape."""
         array = np.asarray(value) if aval is None else np.asarray(value).astype(aval.dtype)
         if aval is not None and aval.shape != array.shape:
             array = np.broadcast_to(array, aval.shape)

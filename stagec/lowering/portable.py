@@ -10,9 +10,9 @@ from stagec.core import location
 from stagec.core.errors import brief
 from stagec.lowering import vhlo
 
-# Versions of StableHLO, and the version of MLIR's bytecode that readers from these on have.
+# The first version of StableHLO whose readers have a version of MLIR's bytecode.
 _BYTECODE: list[tuple[vhlo.Version, int]] = [((0, 15, 0), 6), ((0, 14, 0), 4), ((0, 12, 0), 3), ((0, 10, 0), 1)]
-# What an artifact is written for where it may be: each reader of StableHLO 1 has it.
+# The default version, which every reader of StableHLO 1 reads.
 _USUAL: vhlo.Version = (1, 0, 0)
 
 
@@ -20,12 +20,12 @@ def serialized(module: Any, version: str | None = None, locations: bool = False)
     """A module as a portable artifact.
 
     Args:
-      module: an `ir.Module` in StableHLO; its operations of CHLO are written out in it.
-      version: of StableHLO, from which on readers have it; by default 1.0.0, or the first with all its operations.
-      locations: keep those of the operations.
+      module: an `ir.Module` in StableHLO, which is changed: its CHLO operations are legalized.
+      version: the oldest StableHLO version that must read it; by default 1.0.0, or the first with all its operations.
+      locations: keep the locations of the operations.
 
     Raises:
-      UnsupportedError: an operation is newer than the version, or is none of StableHLO's.
+      UnsupportedError: an operation is newer than the version, or does not belong to StableHLO.
       ValueError: this is no version, or older than 0.9.0.
     """
     asked = None if version is None else _parsed(version)
@@ -64,8 +64,8 @@ def _text(version: vhlo.Version) -> str:
 
 
 def _named(bytecode: bytes, producer: str) -> bytes:
-    """Bytecode under another producer's name, which stands after four bytes of magic and one of the version.
+    """Bytecode with another producer name, which follows four bytes of magic and one of the version.
 
-    What follows is aligned only in modules with resources, which a module of VHLO has none of.
+    Only modules with resources are aligned after it, and a module of VHLO has none.
     """
     return bytecode[:5] + producer.encode() + bytecode[bytecode.index(b"\0", 5) :]

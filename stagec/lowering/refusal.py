@@ -1,4 +1,4 @@
-"""The error for an operation of StableHLO that one side does not have."""
+"""The error for an operation of StableHLO that cannot be read or written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MOST_CHARACTERS = 200
 
 
 def refusal(op: Any, what: str, fix: str, where: str) -> errors.UnsupportedError:
-    """The error for an operation that cannot be had: it names its line, the operation, and its text.
+    """The error for an unsupported operation: it names the line, the operation, and its text.
 
     Args:
       op: an `ir.Operation`.

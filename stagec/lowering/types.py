@@ -45,10 +45,10 @@ class Types:
             found = self._attributes[text] = bindings.ir.Attribute.parse(text, self.context)
         return found
 
-    def location(self, place: Any) -> Any:
-        found = self._locations.get(place)
+    def location(self, line: Any) -> Any:
+        found = self._locations.get(line)
         if found is None:
             ir = bindings.ir
-            file = ir.Location.file(place.file, place.line, 0, self.context)
-            found = self._locations[place] = ir.Location.name(place.name, file, self.context)
+            file = ir.Location.file(line.file, line.line, 0, self.context)
+            found = self._locations[line] = ir.Location.name(line.name, file, self.context)
         return found

@@ -1,7 +1,7 @@
-"""StableHLO as VHLO, its versioned form: each operation in the oldest version that can say what it does.
+"""Writes StableHLO as VHLO, its versioned form: each operation in the oldest version that can express it.
 
-Readers upgrade old versions of operations, so such a module is read by every StableHLO from the version that it needs
-on. The versions are those of https://openxla.org/stablehlo/compatibility.
+Readers upgrade old versions of operations, so every StableHLO from the needed version on reads such a module. The
+versions are those of https://openxla.org/stablehlo/compatibility.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def _numbers(values: Sequence[Any], element: str = "i64") -> str:
     return f"#vhlo.tensor_v1<dense<[{', '.join(map(str, values))}]> : tensor<{len(values)}x{element}>>"
 
 
-# What StableHLO leaves out where it has its default, and VHLO does not.
+# Default attributes, which StableHLO leaves out and VHLO does not.
 _PRECISION = {"precision_config": "[#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]"}
 _DEFAULTS = {
     "compare": {"compare_type": "#stablehlo<comparison_type NOTYPE>"},
@@ -183,7 +183,7 @@ _DEFAULTS = {
     "scatter": {"indices_are_sorted": "false", "unique_indices": "false"},
     "sort": {"dimension": "-1 : i64", "is_stable": "false"},
 }
-# Left out: groups whose parts stand for themselves, and accuracies that are not asked.
+# Attributes that are left out: groups whose fields are attributes of their own in VHLO, and default accuracies.
 _GROUPS = ("dimension_numbers", "scatter_dimension_numbers", "dot_dimension_numbers")
 _ANY_ACCURACY = "#stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<DEFAULT>>"
 
@@ -226,7 +226,9 @@ def _window(rank: int, *dilations: str) -> dict[str, str]:
 
 
 def _indexing(op: Any, name: str, known: Sequence[str]) -> tuple[dict[str, str], bool]:
-    """Dimension numbers as attributes of their own; those of batching dimensions came later."""
+    """Dimension numbers as separate attributes, and whether there are batching dimensions, which came in a later
+    version.
+    """
     fields = attrs.dimension_numbers(op, name)
     batched = any(fields.get(key) for key in known if "batching" in key)
     lists = [key for key in known if key != "index_vector_dim" and (batched or "batching" not in key)]

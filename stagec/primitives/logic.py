@@ -180,7 +180,7 @@ def _select_n_python(code: Any, which: Any, *cases: Any) -> Any:
         return None
     no, yes = cases
     if code.in_avals[0].shape:
-        names = [code.array(v) if v.aval.shape else code.narrow(v) for v in (which, yes, no)]
+        names = [code.array(v) if v.aval.shape else code.broadcastable(v) for v in (which, yes, no)]
         where = np.where if out.size < _MANY else _where
         return code.assign(f"{code.constant(where)}({', '.join(names)})", fresh=True)
     name = code.array if out.shape else code.scalar

@@ -1,4 +1,4 @@
-"""`Array`: immutable data on a device, NumPy's neighbour."""
+"""`Array`: immutable data on a device, which NumPy reads without a copy."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from stagec.core.exports import without
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.runtime import memory
-from stagec.runtime.device import Device, cpu, find, used_beside_cpu
+from stagec.runtime.device import Device, cpu, find, has_opened_drivers
 from stagec.runtime.timeline import TimelineSemaphore
 
 
 class Placed(NamedTuple):
-    """The signature of an array that is not just somewhere on the CPU."""
+    """The signature of an array that is on another device than the CPU, or committed to a device."""
 
     aval: ShapedArray
     device: Device
@@ -27,12 +27,12 @@ class Placed(NamedTuple):
 
 
 def signature(aval: ShapedArray, device: Device, committed: bool) -> ShapedArray | Placed:
-    """What tells arrays apart for a jitted call; the aval alone for uncommitted data on the CPU."""
+    """What a jitted call distinguishes arrays by; the aval alone for uncommitted data on the CPU."""
     return aval if device.is_cpu and not committed else Placed(aval, device, committed)
 
 
 _LENT = object()
-# What programs and transfers call; completion shows the rest.
+# Names that programs and transfers use; completion shows the other ones.
 _INTERNAL = (
     *("address", "buffer_view", "evaluated", "numpy", "of", "on", "origin", "owned_copy", "private_copy"),
     *("queued_view", "signature", "with_aval"),
@@ -66,10 +66,12 @@ class Array(ArrayOperators, metaclass=_ArrayType):
     __slots__ = ("__weakref__", "_exposed", "_numpy", "_state", "_view", "aval", "signature")
     # The aval, or with it the device: what jitted calls look up.
     signature: Any
-    # The data, in NumPy's hands or the runtime's. On a CPU they share memory; elsewhere each is made when needed.
+    # The data as a NumPy array and as a buffer of the runtime, or one of both. On a CPU they share memory; elsewhere
+    # each is made when needed.
     _numpy: np.ndarray[Any, Any] | None
     _view: Any
-    # None; what took the data; `_LENT`, if it is the caller's own memory; or the call under way and its result.
+    # None; the name of the call that took the data; `_LENT` for the caller's own memory; or a pending call and its
+    # result.
     _state: Any
     # Whether NumPy owns the memory, or others may hold NumPy views of it: then a donation must not write to it.
     _exposed: bool
@@ -116,7 +118,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         return value
 
     def _awaited(self) -> Any:
-        """The view that a call under way leaves when that call is done."""
+        """The result of a pending call, once it is done."""
         state = self._state
         if type(state) is not tuple:
             raise self._deleted()
@@ -147,7 +149,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         return view
 
     def queued_view(self, timeline: TimelineSemaphore) -> Any:
-        """The buffer view for a call on `timeline`, which may still be on its way there."""
+        """The buffer view for a call on `timeline`, where the call that computes it may still be pending."""
         state = self._state
         if type(state) is tuple and state[0].timeline is timeline:
             return state[1]
@@ -166,7 +168,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         return Array.of(value, self.aval, self.signature)
 
     def owned_copy(self) -> Array:
-        """A copy in memory of the runtime, which a result may take over and outlive this array with."""
+        """A copy in memory of the runtime, which a result may reuse after this array is gone."""
         device, aval = self.device, self.aval
         if device.is_cpu or self._numpy is not None:
             view = memory.upload(device, self._host())
@@ -187,7 +189,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         return made
 
     def with_aval(self, aval: ShapedArray) -> Array:
-        """The same data under an aval that differs in its weak type only."""
+        """The same data with an aval that differs only in its weak type."""
         made = object.__new__(Array)
         made.aval, made._numpy, made._view, made._state = aval, self._numpy, self._view, self._state
         made.signature = signature(aval, self.device, self.committed)
@@ -299,7 +301,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         return value.copy() if copy else value
 
     def __buffer__(self, flags: int) -> memoryview:
-        # Read by Python 3.12 and later; before, no class written in Python has the buffer protocol.
+        # Called by Python 3.12 and later; before, classes written in Python could not have the buffer protocol.
         value: Any = self.numpy()
         return memoryview(value)
 
@@ -477,7 +479,7 @@ def from_literal(literal: Literal) -> Array:
 def _after_fork_in_child(held: forking.HeldLocks) -> None:
     """Keep arrays from freeing memory where that could wait for a lock of the parent's threads."""
     every_device = not held.complete
-    if every_device or used_beside_cpu():
+    if every_device or has_opened_drivers():
         for found in gc.get_objects():
             if type(found) is Array and (every_device or not found.device.is_cpu):
                 forking.leak(found._view, found._state)

@@ -18,7 +18,7 @@ from stagec.runtime import interruptible, memory
 from stagec.runtime.array import Array
 from stagec.runtime.device import Device, binding, cpu
 
-# Contexts beyond these are made again when so many calls are in progress at once.
+# At most so many idle contexts are kept.
 _KEPT = 8
 # Seconds that a fork waits for programs that run on other threads.
 _REST_SECONDS = 0.5
@@ -28,8 +28,8 @@ class CallingContexts:
     """The contexts of one program; every call in progress has its own.
 
     A callback may call the program that called it, or wait for a thread that
-    does: a lock that is held meanwhile would never be free. Where a device is
-    given work by one thread at a time, it is another's turn while Python runs.
+    does, so a lock held meanwhile would cause a deadlock. Where only one thread
+    at a time may use a device, other threads may use it while a callback runs.
 
     Args:
       device: where the program runs.
@@ -48,7 +48,7 @@ class CallingContexts:
     def invoke(self, function: Any, inputs: Any, outputs: Any) -> None:
         """Run a function of the program; what a callback raises is raised here."""
         if not self._device.is_cpu:
-            # The program does not wait for the device's timeline, in which others may still read what it overwrites.
+            # The program does not wait for the device's timeline, on which calls may still read what it overwrites.
             with contextlib.suppress(errors.ExecutionError):  # raised where somebody waits for it
                 self._device.drain()
         try:
@@ -72,7 +72,7 @@ class _Raised:
 
 
 class _Stop(Exception):
-    """Ends a program whose callback raised. The runtime makes text of it."""
+    """Ends a program whose callback raised. The runtime turns it into text."""
 
 
 class _CallingContext:
@@ -80,7 +80,7 @@ class _CallingContext:
 
     def __init__(self, callbacks: Sequence[HostCallback], device: Device, make: Callable[[Any], Any]) -> None:
         _check_room()
-        # Apart from the context, which leads to it by ways that the garbage collector does not see.
+        # A separate object: the context refers to it in ways that the garbage collector does not see.
         self._raised = raised = _Raised()
         interface = binding().PyModuleInterface("host", lambda _: raised)
         for i, callback in enumerate(callbacks):
@@ -99,7 +99,7 @@ class _CallingContext:
                 self._context.invoke(function, inputs, outputs)
         except RuntimeError as failure:
             if self._raised.error is None:
-                # Python had no room left to enter the callback, or came to a signal first.
+                # Python had no stack left to enter the callback, or handled a signal first.
                 if "RecursionError" in str(failure):
                     return RecursionError("maximum recursion depth exceeded in a callback")
                 if "KeyboardInterrupt" in str(failure):
@@ -110,13 +110,13 @@ class _CallingContext:
 
 
 def _check_room(frames: int = 20) -> None:
-    """Raise RecursionError now where Python has little room left: inside a new context it would end the process."""
+    """Raise RecursionError now if little stack is left: raised in a new context, it would end the process."""
     if frames:
         _check_room(frames - 1)
 
 
 def _entry(callback: HostCallback, device: Device) -> Callable[..., Any]:
-    """What the runtime calls: references to buffer views in, references out."""
+    """The function that the runtime calls: it takes and returns references to buffer views."""
     run = _of_library(callback, device) if isinstance(callback, LibraryCall) else _of_user(callback, device)
     count = len(callback.out_avals or ())
 
@@ -147,7 +147,7 @@ def _of_user(callback: HostCallback, device: Device) -> Callable[[Sequence[Any]]
 
 
 def _of_library(callback: LibraryCall, device: Device) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    """It runs in whatever thread, and reads the program's memory in place."""
+    """A call of a library's function, which may run in any thread, and reads the program's memory in place."""
     received = [(a.shape, a.dtype) for a in callback.in_avals]
 
     def run(references: Sequence[Any]) -> tuple[Any, ...]:

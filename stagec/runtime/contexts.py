@@ -18,7 +18,7 @@ _making = threading.RLock()
 
 
 class Context:
-    """A context of the runtime. It is free while it is in its pool; who takes it out may call `invoke`.
+    """A context of the runtime. It is free while it is in its pool; a thread that takes it out may call `invoke`.
 
     A fork acquires it like a lock.
     """
@@ -60,7 +60,7 @@ class Pool:
       settles: whether a fork waits for calls in progress.
 
     Attributes:
-      free: those that no call uses; who takes one puts it back.
+      free: the contexts that no call uses; a call takes one out, and puts it back.
     """
 
     def __init__(self, make: Callable[[], Any], settles: bool = True) -> None:
@@ -80,7 +80,7 @@ class Pool:
 
 @forking.before_fork
 def _before_fork(held: forking.HeldLocks) -> None:
-    """Let no program run: the child could not free arrays if another thread were just allocating one."""
+    """Wait for programs on other threads: the child could not free arrays if one were allocating at the fork."""
     deadline = time.monotonic() + _REST_SECONDS
     held.hold(_making, deadline)
     for context in _all:

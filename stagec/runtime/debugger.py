@@ -23,7 +23,7 @@ def stop(filename: str, line: int, variables: dict[str, Any]) -> None:
     Raises:
       BdbQuit: the user quit.
     """
-    # A statement at that place, so that the debugger lists the source around it.
+    # A statement at that line, so that the debugger lists the source around it.
     code = compile("\n" * (line - 1) + "pass", filename, "exec")
     debugger = _Debugger(nosigint=True)  # Ctrl-C stays stagec's
     debugger.run(code, variables)

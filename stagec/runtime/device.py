@@ -28,7 +28,7 @@ _WORKER_STACK_BYTES = 4 << 20
 _REST_SECONDS = 5.0
 
 _devices: list[Device] = []
-# Platforms whose drivers this process has opened, and those that only the process that it was forked from can use.
+# Platforms whose drivers this process has opened, and those whose drivers only its parent can use.
 _opened: set[str] = set()
 _left_behind: set[str] = set()
 
@@ -60,7 +60,7 @@ def instance() -> Any:
 
 
 class Device:
-    """A place where programs run and arrays live.
+    """A device, on which programs run and arrays are stored.
 
     A CPU has two queues: `local-sync`, which runs on the calling thread and
     costs microseconds, and `local-task`, which spreads large programs over
@@ -96,14 +96,14 @@ class Device:
                     with spinning.kept_to_one_core() if self._is_software() else contextlib.nullcontext():
                         found = hal.create_default_device() if self._handle is None else hal.create_device(self._handle)
                     if not self.is_cpu:
-                        # At exit, Python frees what is left in no order; a driver must outlive its buffers and fences.
+                        # At exit, Python frees objects in any order; a driver must outlive its buffers and fences.
                         for lasting in (hal, found):
                             ctypes.pythonapi.Py_IncRef(ctypes.py_object(lasting))
                     self._devices[driver] = found
         return found
 
     def timeline(self, driver: str = "") -> TimelineSemaphore:
-        """The order of what runs on a queue."""
+        """The timeline semaphore of a queue."""
         driver = driver or self.driver
         with _lock:
             found = self._timelines.get(driver)
@@ -115,12 +115,12 @@ class Device:
             return found
 
     def turn(self) -> contextlib.AbstractContextManager[Any]:
-        """For a block, no other thread gives the device work, where that would lose it (see `TimelineSemaphore`)."""
+        """Let only this thread use the device for a block, where its driver requires that (see `TimelineSemaphore`)."""
         return self._exclusive or contextlib.nullcontext()
 
     @contextlib.contextmanager
     def turn_of_others(self) -> Iterator[None]:
-        """Inside of `turn`, let others have theirs for a block."""
+        """Inside of `turn`, let other threads use the device for a block."""
         exclusive = self._exclusive
         if exclusive is None:
             yield
@@ -141,7 +141,7 @@ class Device:
         return any(timeline.has_abandoned() for timeline in list(self._timelines.values()))
 
     def _all_timelines(self) -> list[TimelineSemaphore]:
-        """Those of its queues, and those before them on which calls may still run."""
+        """The timelines of the queues, and earlier ones on which calls may still run."""
         return [timeline for last in self._timelines.values() for timeline in last.lineage()]
 
     def _after_fork_in_child(self) -> None:
@@ -164,7 +164,7 @@ class Device:
         return self.backend.architecture(self)
 
     def info(self) -> str:
-        """What the driver says of it, in lines of text."""
+        """The driver's description of the device, as lines of text."""
         return _driver(self.backend).dump_device_info(self._handle)
 
     def _is_software(self) -> bool:
@@ -277,7 +277,7 @@ def _platform(name: str) -> str:
 
 
 def _gpus() -> list[Device]:
-    """The devices that are no software: those of a maker's own platform, or those of Vulkan."""
+    """The hardware GPUs: those of CUDA or ROCm if there are some, else those of Vulkan."""
     software: list[Device] = []
     for platform in [name for name in reversed(BACKENDS) if not BACKENDS[name].is_host]:
         known = _of_platform(platform) if _works(platform) else ()
@@ -337,7 +337,7 @@ def devices(backend: str | None = None) -> list[Device]:
 
 
 def _why_missing(platform: str, text: str) -> str:
-    """What the runtime says of a driver that does not answer, as the end of a sentence."""
+    """The reason why a driver has no devices, as the end of a sentence."""
     if "not available" in text or "libvulkan" in text:
         return f"the driver's library, {BACKENDS[platform].libraries[os.name == 'nt']}, was not found"
     return f"its driver answers {text.rpartition('; ')[2]}"
@@ -389,7 +389,7 @@ def find(device: Device | str | None) -> Device:
 
 
 def default() -> Device:
-    """Where data lives and programs run when nothing else is said."""
+    """The device on which data is stored and programs run by default."""
     chosen = config.default_device
     if chosen:
         return find(chosen)
@@ -400,7 +400,7 @@ def default() -> Device:
 
 
 def default_device(new_val: Device | str | None) -> contextlib.AbstractContextManager[None]:
-    """Run on another device what is not bound to one, for a block and in this thread.
+    """Use another default device, for a block and in this thread.
 
     Args:
       new_val: a `Device`, a description such as `"vulkan"`, or None for the usual one.
@@ -413,14 +413,14 @@ def default_device(new_val: Device | str | None) -> contextlib.AbstractContextMa
     return config.override(default_device=None if new_val is None else find(new_val))
 
 
-def used_beside_cpu() -> bool:
+def has_opened_drivers() -> bool:
     """Whether this process, or one that it was forked from, has opened a driver."""
     return bool(_opened or _left_behind)
 
 
 @atexit.register
 def _release() -> None:
-    # The bindings report what is alive after them at interpreter exit.
+    # The bindings would report objects that are alive at interpreter exit as leaks.
     if binding.cache_info().currsize:
         binding().disable_leak_checker()
     for device in _devices:
@@ -430,7 +430,7 @@ def _release() -> None:
 
 @forking.before_fork
 def _before_fork(held: forking.HeldLocks) -> None:
-    """Let the CPU's queues come to their end, so that the child has their results."""
+    """Wait for the CPU's queues, so that the child has their results."""
     if not binding.cache_info().currsize:
         return
     deadline = time.monotonic() + _REST_SECONDS

@@ -1,7 +1,7 @@
-"""What runs outside `jit`: NumPy evaluates each primitive at once.
+"""Evaluation outside `jit`: NumPy evaluates each primitive at once.
 
-Data that is committed to a device is fetched for it, and the result is
-committed to the same device, where it goes when a compiled program reads it.
+Data that is committed to a device is copied to the host for it. The result is
+committed to the same device, and copied there when a compiled program reads it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A loaded program, and the shortest way to run it."""
+"""A loaded program, and the fast paths that run it."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Executable:
       driver: the device's queue; programs for any but `local-sync` take fences and run while Python goes on,
         unless they call Python.
       mutated: arguments that the program may overwrite; copies of them are passed.
-      in_place: arguments whose memory results take over.
+      in_place: donated arguments, whose memory results reuse.
       packed: further arguments, copies of some of the others.
       may_alias: a result may be an argument's own memory; such results are copied.
-      branches: which memory that is may differ from call to call.
-      quick: a call is known to keep its thread for a short time only. Others do not keep the main thread, so that
-        they can be interrupted.
+      branches: the program has control flow, so which results are arguments' memory may vary from call to call.
+      quick: a call is known to return soon. Other calls run on helper threads, so that the main thread can be
+        interrupted.
       callbacks: the Python functions that the program calls.
     """
 
@@ -105,7 +105,7 @@ class Executable:
         self._function = module.lookup_function("main")
         self._timeline = None if self.driver == "local-sync" or callbacks else device.timeline(self.driver)
         self._committed: Executable | None = None
-        self._place(committed=False)
+        self._bind_results(committed=False)
         self._started = True
 
     def usable(self) -> Executable:
@@ -121,7 +121,7 @@ class Executable:
         forking.leak(self._contexts, self._function)
         self._started = False
 
-    def _place(self, committed: bool) -> None:
+    def _bind_results(self, committed: bool) -> None:
         self._out = [(i, a, signature(a, self.device, committed)) for i, a in enumerate(self.out_avals)]
         self.run_plain: Callable[[Sequence[Array]], list[Array]]
         self.run_one: Callable[[Sequence[Array]], Array]
@@ -136,7 +136,7 @@ class Executable:
         """The same program, for calls whose results stay on the device."""
         if self._committed is None:
             twin = copy.copy(self)
-            twin._place(committed=True)
+            twin._bind_results(committed=True)
             twin._committed = twin
             self._committed = twin
         return self._committed
@@ -164,7 +164,7 @@ class Executable:
             self._end(context)
 
     def _run_quick(self, args: Sequence[Array]) -> list[Array]:
-        """`run` for arrays, where nothing has to be guarded against: the hot path."""
+        """`run` for arrays, where no argument is mutated and no result may alias one: the hot path."""
         inputs = self._list(len(args))
         push = inputs.push_ref
         for a in args:
@@ -185,13 +185,13 @@ class Executable:
         return self._results(outputs)
 
     def _run_long(self, args: Sequence[Array]) -> list[Array]:
-        """As `_run_quick`, so that the main thread can be interrupted."""
+        """As `_run_quick`, on a helper thread, so that the main thread can be interrupted."""
         inputs, kept = self._listed(args)
         outputs = self._list(self._count)
 
         def work() -> None:
             self._call(inputs, outputs)
-            kept.clear()  # what the program read was alive until now
+            kept.clear()  # the program's arguments had to stay alive until now
 
         interruptible.call(work)
         return self._results(outputs)
@@ -223,7 +223,7 @@ class Executable:
         return inputs, kept
 
     def _run_queued(self, args: Sequence[Array]) -> list[Array]:
-        """As `_run_quick`, on a queue that works while Python goes on: the results are waited for when looked at."""
+        """As `_run_quick`, on a queue that works while Python goes on; results wait for the call when they are read."""
         timeline = self._timeline
         assert timeline is not None, "programs of the calling thread have no timeline"
         if timeline.left:
@@ -295,7 +295,7 @@ class Executable:
                 results[i] = r.private_copy()
                 shared = True
             used.add(r.address())
-        # Straight-line code does the same with memory at every call: one look is enough.
+        # Without control flow, results alias the same memory at every call: one check is enough.
         self.may_alias = shared or self.branches
         return results
 

@@ -1,4 +1,4 @@
-"""The runtime's word for memory that it did not get, in words for users."""
+"""Turns failed allocations of the runtime into `OutOfMemoryError`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 
-# After a line of the runtime's sources: a callback's own error may have the word, too.
+# After a location in the runtime's sources: the message of a callback's own error may contain the word, too.
 _EXHAUSTED = re.compile(r"\.cc?:\d+: RESOURCE_EXHAUSTED")
 
 
@@ -20,7 +20,7 @@ def is_exhausted(message: str) -> bool:
 def check_memory(name: str, out_avals: Sequence[ShapedArray], error: RuntimeError) -> None:
     """Raise OutOfMemoryError if the runtime's error says that a program got no memory.
 
-    What a callback raised, a program that it called included, is of a class of its own or says something else.
+    Errors of callbacks, and of programs that they call, are of other classes or have other messages.
     """
     if type(error) is not RuntimeError or not is_exhausted(str(error)):
         return

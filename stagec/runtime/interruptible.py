@@ -26,11 +26,11 @@ from stagec.core.config import state
 
 T = TypeVar("T")
 
-# How long a thread waits before it looks for signals: not every system wakes it for one.
+# How long a thread waits before it checks for signals: not every system wakes it for one.
 SLICE_SECONDS = 0.1
 # How long the end of the process waits for helpers to stop.
 EXIT_SECONDS = 2.0
-# As much as main threads usually have: the compiler and large kernels need it.
+# The usual stack of main threads, which the compiler and large kernels need.
 _STACK_BYTES = 16 << 20
 
 
@@ -92,7 +92,7 @@ class Job:
         self.abandoned = False
 
     def outcome(self) -> Any:
-        """Wait for the work, and return or raise what it did."""
+        """Wait for the work, and return its result or raise its exception."""
         messages = self._messages
         while True:
             try:
@@ -203,7 +203,7 @@ def call(work: Callable[[], T]) -> T:
         helper.jobs.put(job)
         return job.outcome()
     except BaseException:
-        # Here rather than around the loop: where a signal's handler raises at a loop's beginning, that is outside.
+        # Here, not around the loop in `outcome`: a signal handler may raise just before that loop is entered.
         job.abandoned = True
         raise
 
@@ -219,7 +219,7 @@ def on_caller(work: Callable[[], T]) -> T:
 
 
 def is_abandoned() -> Callable[[], bool]:
-    """A function that says whether what this thread does now was abandoned."""
+    """A function that returns whether the current job of this thread was abandoned."""
     job = _current.job
     return lambda: job is not None and job.abandoned
 
@@ -231,7 +231,7 @@ def until(wait: Callable[[int], bool]) -> None:
       wait: waits for at most so many nanoseconds, and says whether it is done.
     """
     if threading.get_ident() != threading.main_thread().ident:
-        # Longer than any program runs, and within what the runtime counts with.
+        # Longer than any program runs, and within the range of the runtime's integers.
         nanoseconds = int(1e18)
     else:
         nanoseconds = int(SLICE_SECONDS * 1e9)
@@ -240,9 +240,9 @@ def until(wait: Callable[[int], bool]) -> None:
 
 
 def _stop() -> None:
-    """Stop what helpers do in Python, and wait for them a little.
+    """Stop the helpers' Python code, and wait for them a short time.
 
-    A thread that comes back to Python while the interpreter is taken apart can end the process with an error.
+    A thread that returns to Python during the interpreter's finalization can end the process with an error.
     """
     busy = [h for h in _helpers if h.job is not None]
     wanted = [helper.thread.ident or 0 for helper in busy]
@@ -258,7 +258,7 @@ def _stop() -> None:
 
 
 def _noted(wanted: list[int], usual: Callable[[Any], Any], lost: Any) -> None:
-    """What stops in a function that a library calls, such as the compiler, has to be stopped again after it."""
+    """Record a helper that was stopped in a callback of a library, such as the compiler: it must be stopped again."""
     if lost.exc_type is Abandoned:
         wanted.append(threading.get_ident())
     else:
@@ -266,9 +266,9 @@ def _noted(wanted: list[int], usual: Callable[[Any], Any], lost: Any) -> None:
 
 
 def _leave_libraries_alone() -> None:
-    """End the process without the libraries' own work at exit: they would go from under the helpers that run in them.
+    """End the process without the libraries' exit handlers, which would free what the helpers in them still use.
 
-    Python's exit comes before that. Only glibc has the means.
+    Python's own exit handlers run before. Only glibc offers this.
     """
     library = ctypes.CDLL(None) if os.name == "posix" else None
     if library is not None and hasattr(library, "on_exit"):
@@ -279,7 +279,7 @@ def _leave_libraries_alone() -> None:
 
 @forking.in_child
 def _after_fork_in_child(_: forking.HeldLocks) -> None:
-    """The parent's helpers are not here; waiting for one raises an error."""
+    """Forget the parent's helpers, which do not exist in the child; waiting for one raises an error."""
     global _process
     _process = object()
     _idle.clear()

@@ -1,4 +1,4 @@
-"""Data on its way between NumPy and the devices."""
+"""Transfers of data between NumPy and the devices."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _staging_options() -> tuple[int, int]:
 
 
 def _bytes(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    # The runtime takes writable buffers of types that it knows: hand it bytes.
+    # The runtime accepts only writable buffers of some types: pass bytes.
     raw = array.reshape(-1).view(np.uint8)
     return raw if raw.flags.writeable else writable_alias(raw)
 
@@ -131,7 +131,7 @@ def _copy(device: Device, source: Any, target: Any) -> None:
 
 
 def is_protected(array: np.ndarray[Any, Any]) -> bool:
-    """Whether NumPy refuses to make the array writeable: its memory is not, in the end, an array's own."""
+    """Whether NumPy refuses to make the array writeable: its memory is not owned by a NumPy array."""
     base = array.base
     if type(base) is np.ndarray:
         base = base.base
@@ -141,7 +141,7 @@ def is_protected(array: np.ndarray[Any, Any]) -> bool:
 def protected(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """A read-only array of the same memory, which users cannot make writeable."""
     array.flags.writeable = False
-    # The interface has no word for bfloat16, and a wrong one for some dtypes of a byte.
+    # The array interface has no type code for bfloat16, and a wrong one for some dtypes of one byte.
     named = array if array.dtype.itemsize > 1 else array.view(np.uint8)
     found = np.asarray(_Protected(named))
     return found if found.dtype == array.dtype else found.view(array.dtype)

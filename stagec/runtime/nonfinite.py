@@ -1,4 +1,4 @@
-"""Which operation made the first NaN: a graph run again by NumPy, and followed back from what is wrong with it."""
+"""Finds the operation that made the first NaN: NumPy evaluates the graph again, and NaN is traced back from results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stagec.runtime.array import Array
 
 
 class Kind(NamedTuple):
-    """What is looked for."""
+    """What is searched for: NaN or infinity."""
 
     name: str
     several: str
@@ -27,7 +27,7 @@ class Kind(NamedTuple):
     option: str
 
     def count(self, value: Any) -> int:
-        """How many elements of an array, a literal or a NumPy array are such."""
+        """The number of such elements in an array, a literal or a NumPy array."""
         array = host(value)
         return int(np.count_nonzero(self.marks(array))) if dtypes.is_inexact(array.dtype) else 0
 
@@ -40,7 +40,7 @@ INFINITY = Kind("an infinity", "infinities", np.isinf, "debug_infs")
 
 
 def kinds() -> list[Kind]:
-    """What the options ask to look for."""
+    """The kinds that the options forbid."""
     return [kind for kind in (NAN, INFINITY) if getattr(config, kind.option)]
 
 
@@ -63,7 +63,7 @@ class Finding:
     rows: list[Row]
     fix: str
     inside: list[Row] = field(default_factory=list)
-    # Of the graphs that the operation around it ran, the one that it was in.
+    # Its graph's number among those that the enclosing operation ran.
     run: int = 0
 
     def error(self, more: Sequence[Row] = ()) -> errors.NonFiniteError:
@@ -141,14 +141,14 @@ def check_operation(
 class Search:
     """Runs graphs one operation after the other, and finds what made the first value of a kind in their results.
 
-    NaN that does not reach a result, because `where` chose the other value,
-    is nobody's fault and is not found.
+    NaN that does not reach a result, because `where` selected the other value,
+    is not an error and is not reported.
     """
 
     def __init__(self, kind: Kind, name: str) -> None:
         self.kind = kind
         self.name = name
-        # What was found in the graphs that the operation of the moment runs, and how many it ran.
+        # Findings in the graphs that the current operation runs, and how many it ran.
         self._found: list[Finding] = []
         self._runs = 0
         self._depth = 0
@@ -172,7 +172,7 @@ class Search:
         before = location.ambient.location
         try:
             for equation in graph.equations:
-                # What has only effects has had them.
+                # An operation without results had its effects in the first run.
                 if equation.primitive.effects and not equation.outputs:
                     continue
                 location.ambient.location = equation.location
@@ -188,14 +188,14 @@ class Search:
             self._depth -= 1
         outputs = [a if type(a) is Literal else values[a] for a in graph.outputs]  # type: ignore[index]
         if not self._found and any(map(self.kind.count, outputs)):
-            self._found += self._followed_back(graph, values, inner, run)
+            self._found += self._traced_back(graph, values, inner, run)
         self._runs = run + 1
         return outputs
 
-    def _followed_back(
+    def _traced_back(
         self, graph: Graph, values: dict[Var, Any], inner: dict[Equation, Finding], run: int
     ) -> Iterator[Finding]:
-        """From the results to the earliest operation that made what is in them; nothing if it came in from outside."""
+        """The earliest operation that made the values in the results; nothing if they came in with the inputs."""
         producers = {v: e for e in graph.equations for v in e.outputs}
         bad = [a for a in graph.outputs if type(a) is Var and self.kind.count(values[a])]
         seen = set(bad)

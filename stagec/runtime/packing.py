@@ -1,7 +1,7 @@
 """Copies of closed-over matrices in the order in which a program's products read them.
 
-NumPy makes them before the first call. `passes/kernels/weights.py` says of which arguments, and how. Elements have the
-order in which the kernels of `passes/kernels/products/packing.py` or `groups.py` in the same folder write them.
+NumPy makes them before the first call. `passes/kernels/weights.py` chooses the arguments and the layouts. Elements have
+the order in which the kernels of `passes/kernels/products/packing.py` or `groups.py` in the same folder write them.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Packing(NamedTuple):
       argument: its position.
       element: the element type of the copy, as MLIR spells it.
       shape: the matrices of the argument: batches, then the sum's axis, then that which is cut into panels.
-      strides: how many elements apart neighbours along these axes are.
+      strides: the distances, in elements, of neighbours along these axes.
       width: of a panel.
-      group: how many elements are in one of the copy; 0 where each is converted.
+      group: how many elements one element of the copy holds; 0 if each is converted.
       lines: whether the groups of each column follow one another.
       size: elements of the copy.
     """
@@ -45,12 +45,12 @@ class Packing(NamedTuple):
 
     @classmethod
     def parse(cls, row: dict[str, Any]) -> Packing:
-        """One that was stored as JSON."""
+        """A packing that was stored as JSON."""
         return cls(**{**row, "shape": tuple(row["shape"]), "strides": tuple(row["strides"])})
 
     @property
     def aval(self) -> ShapedArray:
-        """The copy's."""
+        """The aval of the copy."""
         return ShapedArray.of((self.size,), np.dtype(_DTYPES[self.element]))
 
     def of(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -99,7 +99,7 @@ def _view(flat: np.ndarray[Any, Any], shape: tuple[int, ...], strides: tuple[int
 
 
 def packed(array: Array, packing: Packing) -> Array:
-    """The packed copy of an array, which all programs share that read it in this layout."""
+    """The packed copy of an array, shared by all programs that read the array in this layout."""
     key = id(array), packing._replace(argument=0)
     known = _copies.get(key)
     if known is not None and known[0]() is array:

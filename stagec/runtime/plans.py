@@ -1,9 +1,9 @@
-"""Plans: what a function does outside `jit`, recorded once for arguments of a kind.
+"""Plans: recorded calls of functions outside `jit`, one for arguments of the same avals.
 
-A function of `stagec.numpy` looks at dtypes and shapes, converts, broadcasts, and then
-applies primitives. The second call with arguments of the same avals records it as a graph. From
-then on Python code of one line of NumPy for each of the graph's primitives runs, without what is around them.
-A function that looks at values cannot be recorded, and is called as it is.
+A function of `stagec.numpy` checks dtypes and shapes, converts, broadcasts, and then applies primitives. The second
+call with arguments of the same avals records it as a graph. Later calls run generated Python code without the checks,
+with one line of NumPy for each of the graph's primitives. A function that reads values cannot be recorded, and is
+called as it is.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from stagec.runtime.straight_line import Value, folded, frozen
 
 _Run = Callable[[list[Any]], Any]
 
-# Kinds of arguments for a function: more than this many, and it is called with something new each time.
+# Above this number of kinds of arguments, a function is probably called with a new one each time.
 _MOST_KINDS = 512
 # Constants of up to this many bytes are kept.
 _SMALL = 1024
 # Longer containers are not looked into.
 _LONGEST = 16
-# What a function may look at: an argument of these types is part of the key.
+# Types of static arguments, whose values are part of the key.
 _STATIC = frozenset({type(None), str, type(Ellipsis), type})
 _MARKS = {kind: object() for kind in (bool, int, float, tuple, list)}
 _NAMED = object()
@@ -94,7 +94,7 @@ def planned(function: Callable[..., Any], numbers: bool = False) -> Callable[...
                     try:
                         return found(inputs)
                     except _DoesNotFit:
-                        pass  # the function says so
+                        pass  # the function itself raises the error
         return function(*args, **kwargs)
 
     return call
@@ -166,10 +166,10 @@ def _plan(
     structure: list[Any] = []
 
     def recorded(*tracers: Any) -> list[Any]:
-        rest = iter(tracers)
+        remaining = iter(tracers)
         numbers = describe is _describe_numbers
-        given = [_with_tracers(v, rest, numbers) for v in args]
-        named = {name: _with_tracers(v, rest, numbers) for name, v in kwargs.items()}
+        given = [_with_tracers(v, remaining, numbers) for v in args]
+        named = {name: _with_tracers(v, remaining, numbers) for name, v in kwargs.items()}
         leaves, tree = pytree.flatten(function(*given, **named))
         if not all(isinstance(leaf, Tracer) or type(leaf) in (Array, Literal) for leaf in leaves):
             raise _Refusal

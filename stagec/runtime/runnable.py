@@ -1,4 +1,4 @@
-"""Running a program, compiled here or loaded: results that need no computing, hidden arguments, donation."""
+"""Runs a program, compiled or loaded: supplies hidden arguments and results without computation, and donates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stagec.runtime.executable import Executable
 from stagec.runtime.packing import packed
 from stagec.runtime.placement import placed
 
-# What the runtime says of programs in which the compiler lost a buffer of a loop's state. They stop before
+# Messages of the runtime for programs in which the compiler lost a buffer of a loop's state. They stop before
 # they write to an argument.
 _COMPILER_FAULTS = ("indirect buffer reference", "ref is null")
 
@@ -27,7 +27,7 @@ _all: WeakSet[Runnable[Any]] = WeakSet()
 
 
 class Code(Protocol):
-    """What a `Runnable` runs: made by a compiler, or read from a file, when it is first needed.
+    """The program of a `Runnable`: compiled, or read from a file, when it is first needed.
 
     Attributes:
       device: where it runs.
@@ -55,13 +55,13 @@ class Runnable(Generic[C_co]):
 
     Args:
       code: the program.
-      name: how messages call the function.
+      name: the function's name in messages.
       captured: hidden arguments, which lead the inputs.
       donated: positions among all inputs of those whose buffers may be reused.
       used: the inputs that the program takes.
       plan: where each result comes from: `("computed", i)`, `("input", i)` or `("constant", Array)`.
-      in_avals: of the arguments that are not hidden.
-      out_avals: of the results; weak types are these, whatever the program says.
+      in_avals: avals of the arguments that are not hidden.
+      out_avals: avals of the results, which also give the results' weak types.
       trivial: there is no program to run.
     """
 
@@ -87,7 +87,7 @@ class Runnable(Generic[C_co]):
         self.in_avals = in_avals
         self.out_avals = out_avals
         self.trivial = trivial
-        # The program takes all inputs, and gives the results, as they are.
+        # The program's arguments and results are those of the call.
         own = not captured and not donated and len(used) == len(in_avals)
         self.direct = own and plan == [("computed", i) for i in range(len(plan))]
         self._executable: Executable | None = None
@@ -126,15 +126,15 @@ class Runnable(Generic[C_co]):
             return found
 
     def _recovered(self, inputs: list[Any], error: Exception) -> list[Array]:
-        """The results by NumPy, at this call and all later ones, as the compiled program turned out to be broken."""
+        """The results by NumPy, for this call and all later ones, because the compiled program is broken."""
         if not self.code.evaluates:
             raise location.error(
                 errors.ExecutionError,
                 f"{self.name} failed while it ran: {error}",
-                fix="the compiler broke its loops; call the jitted function, which falls back on NumPy",
+                fix="IREE miscompiled its loops; call the jitted function, which falls back on NumPy",
             ) from error
         location.warn(
-            f"{self.name} runs through NumPy, slowly, because the compiler broke its loops: {error}",
+            f"{self.name} is evaluated by NumPy, which is slow, because IREE miscompiled its loops: {error}",
             errors.CompilerWarning,
         )
         self.trivial = True
@@ -142,7 +142,7 @@ class Runnable(Generic[C_co]):
         return self.code.evaluate(inputs)
 
     def run(self, args: Sequence[Any], committed: bool = False) -> list[Array]:
-        """Run on flat arrays; donated ones are gone afterwards.
+        """Run on flat arrays; donated ones are deleted afterwards.
 
         Args:
           committed: the results stay on the device.
@@ -202,7 +202,7 @@ class Runnable(Generic[C_co]):
         array = value if type(value) is Array else borrow(value)
         exposed = False
         if self.device.is_cpu:
-            # Someone may look at the memory. What other threads of the CPU still read must not be written to either.
+            # NumPy views of the memory may exist. Memory that other threads still read must not be written to either.
             exposed = array._exposed or self.device.has_abandoned()
             if not exposed:
                 self.device.drain()

@@ -1,12 +1,12 @@
-"""Threads of a driver that wait without ever sleeping, kept to one core.
+"""Restricts the spinning threads of a driver to one core.
 
-Mesa's lavapipe waits for "one of several" in a loop, and the runtime waits like
-that in two threads for as long as it has a device. Left to themselves they keep
-two cores busy, and meet each other's locks on both. On one core they cost
-nobody else more than that one: on two cores, programs for the CPU compiled 1.7
-times as fast beside them, and calls of the device took no longer. With a lower
-priority instead, calls took up to thirty times as long, as a thread that holds
-a lock of the driver was kept from running.
+Mesa's lavapipe implements a wait for one of several fences as a busy loop, and
+the runtime waits like that in two threads for as long as it has a device. By
+default they keep two cores busy, and contend for locks. On one core they use
+only that one: on two cores, programs for the CPU compiled 1.7 times as fast at
+the same time, and calls of the device took no longer. With a lower priority
+instead, calls took up to thirty times as long, because a thread that held a
+lock of the driver did not get to run.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import os
 import time
 from collections.abc import Iterator
 
-# How long threads are watched, in seconds, and the part of it from which on they never sleep.
+# How long threads are watched, in seconds, and the part of this time from which they count as spinning.
 _WATCHED = 0.02
 _BUSY = 0.5
 
 
 @contextlib.contextmanager
 def kept_to_one_core() -> Iterator[None]:
-    """Of the threads that begin inside the block, keep those that never sleep to the last core of the process.
+    """Restrict the threads that begin inside the block and spin to the last core of the process.
 
     It does nothing where the system is not Linux, or does not allow it.
     """
@@ -40,7 +40,7 @@ def kept_to_one_core() -> Iterator[None]:
 
 
 def busy_times() -> dict[int, int]:
-    """For each thread of this process, the nanoseconds in which it ran, or wanted to and another one did."""
+    """For each thread of this process, the nanoseconds in which it ran or was ready to run."""
     times = {}
     with contextlib.suppress(OSError):
         for thread in os.listdir("/proc/self/task"):

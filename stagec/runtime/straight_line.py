@@ -1,8 +1,8 @@
 """Python code for a graph: one line of NumPy for each equation.
 
 Each value is held in a local variable. A value without axes may be a NumPy scalar, with which Python computes several
-times as fast as with an array; a value that `broadcast_in_dim` made is held as it was before, where NumPy's own
-broadcasting does the rest. A primitive's `python` rule says how its line reads; without one, its `eval` is called.
+times as fast as with an array; the result of `broadcast_in_dim` is held without the broadcast where NumPy broadcasts it
+in the operation that reads it. A primitive's `python` rule writes its line; without one, its `eval` is called.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Value:
     Attributes:
       name: of the variable.
       aval: of the value in the graph.
-      held: the shape of what is held, with ones along axes on which it is to be repeated.
+      held: the shape of what is held, with size 1 along axes that are still to be broadcast.
       scalar: whether it is a NumPy scalar.
       fresh: whether the memory is this variable's alone.
     """
@@ -105,7 +105,7 @@ class Code:
         self.lines.append(f"{value.name} = {expression}")
         return value
 
-    def narrow(self, value: Value) -> str:
+    def broadcastable(self, value: Value) -> str:
         """The name of an array that NumPy can broadcast to the value."""
         if not value.scalar:
             return value.name
@@ -116,7 +116,7 @@ class Code:
     def array(self, value: Value) -> str:
         """The name of an array of the value's shape."""
         if value.held == value.aval.shape:
-            return self.narrow(value)
+            return self.broadcastable(value)
         if value.other is None:
             full = f"{self.constant(_repeated)}({value.name}, {self.constant(value.aval.shape)})"
             value.other = self.assign(full, value.aval)
@@ -142,9 +142,11 @@ class Code:
         if not aval.shape:
             if operator is not None and not any(dtypes.is_complex(v.aval.dtype) for v in operands):
                 return self.assign(operator.format(*[self.scalar(v) for v in operands]), scalar=True)
-            return self.assign(f"{self.constant(ufunc)}({', '.join([self.narrow(v) for v in operands])})", scalar=True)
-        narrow = np.broadcast_shapes(*[v.held for v in operands]) == aval.shape
-        names = [self.narrow(v) if narrow or not v.aval.shape else self.array(v) for v in operands]
+            return self.assign(
+                f"{self.constant(ufunc)}({', '.join([self.broadcastable(v) for v in operands])})", scalar=True
+            )
+        fits = np.broadcast_shapes(*[v.held for v in operands]) == aval.shape
+        names = [self.broadcastable(v) if fits or not v.aval.shape else self.array(v) for v in operands]
         if aval.nbytes >= _LARGE:
             names += [v.name for v in operands if self._is_free(v, aval)][:1]  # NumPy writes the result there
         elif operator is not None:
@@ -188,7 +190,14 @@ class Code:
 
 
 def write(code: Code, graph: Graph, values: dict[Any, Value]) -> list[Value]:
-    """Write the lines of a graph whose inputs have values, which are used up; the values of its results."""
+    """Write the lines of a graph.
+
+    Args:
+      values: of the graph's inputs and captured values; emptied as they are used.
+
+    Returns:
+      The values of its results.
+    """
     last: dict[Any, int] = {}
     for i, e in enumerate(graph.equations):
         last |= dict.fromkeys(e.inputs, i)
@@ -218,7 +227,7 @@ def _constant(code: Code, literal: Literal) -> Value:
 
 
 def folded(graph: Graph, small: int) -> Graph:
-    """The graph with what follows from constants alone, where it takes up to `small` bytes, as constants."""
+    """The graph with constants folded: results of constants alone, where they take up to `small` bytes."""
     known: dict[Any, Literal] = {}
     equations = []
     with np.errstate(all="ignore"):

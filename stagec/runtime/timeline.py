@@ -1,4 +1,4 @@
-"""The order of programs on a queue that works while Python goes on."""
+"""Timeline semaphores: the order of programs on a queue that works while Python goes on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stagec.runtime.exhausted import is_exhausted
 
 
 class Pending:
-    """A call that may still be running: its results wait for it before anybody looks at them."""
+    """A call that may still be running; its results wait for it when they are read."""
 
     __slots__ = ("_error", "_fence", "_lost", "_semaphore", "_value", "by", "kept", "timeline")
 
@@ -67,7 +67,7 @@ class Pending:
         return True
 
     def lose(self, error: errors.StagecError) -> None:
-        """Raise `error` where somebody waits: the call is another process's."""
+        """Let those who wait for the call get `error`: the call belongs to another process."""
         forking.leak(self._fence, self._semaphore)
         self._fence, self._lost = None, error
 
@@ -78,7 +78,7 @@ class Pending:
                 return fence.wait(timeout=nanoseconds)
             except Exception as error:  # the runtime's own, of several kinds
                 reason = error
-            # A signal's handler may have raised it instead, and then the fence says nothing of the kind.
+            # A signal handler may have raised it instead; then a second wait does not fail.
             try:
                 fence.wait(timeout=0)
             except Exception:
@@ -88,7 +88,7 @@ class Pending:
 
 
 class _Shared:
-    """In the place of a lock where several threads may wait at once."""
+    """Used instead of a lock where several threads may wait at the same time."""
 
     def __enter__(self) -> None:
         pass
@@ -98,15 +98,15 @@ class _Shared:
 
 
 class TimelineSemaphore:
-    """One queue's calls, each of which begins when the one before it is done.
+    """The semaphore of a queue, on which each call begins when the one before it is done.
 
     A semaphore counts the calls that are done. In this order, memory that one
     call reads can be donated to the next without a wait on the host.
 
     Args:
-      exclusive: held by the one thread at a time that gives work to the device or waits for it. Mesa's drivers for
-        Vulkan lose the device when several threads do.
-      previous: the timeline that this one takes the place of.
+      exclusive: a lock that a thread holds while it submits work to the device or waits for it. With Mesa's drivers
+        for Vulkan, the device is lost if several threads do so at the same time.
+      previous: the timeline that this one replaces.
 
     Attributes:
       left: the main thread was interrupted while it waited here. Later calls use another timeline, so that they
@@ -120,10 +120,10 @@ class TimelineSemaphore:
         self._hal_device = hal_device
         self._semaphore = hal_device.create_semaphore(0)
         self._value = 0
-        # What calls under way read, kept alive until they are done.
+        # Pending calls, which keep their arguments alive until they are done.
         self._running: deque[Pending] = deque()
         self._starting = False
-        # Calls that an interrupt met while they were given to the queue: whether they run is not known.
+        # Calls that were interrupted while they were submitted: whether they run is not known.
         self._doubtful: list[Pending] = [] if previous is None else previous._doubtful
         # Timelines before this one on which calls still run.
         self._before: list[TimelineSemaphore] = [] if previous is None else [*previous._before, previous]
@@ -140,7 +140,7 @@ class TimelineSemaphore:
         """
         at = self._binding.HalFence.create_at
         with self.lock:
-            if self.left:  # while this thread came here: the count may be wrong
+            if self.left:  # by an interrupt in the meantime: the count may be wrong
                 self._restart()
             semaphore, value = self._semaphore, self._value
             before, after = at(semaphore, value), at(semaphore, value + 1)
@@ -226,12 +226,12 @@ class TimelineSemaphore:
         return not self._running
 
     def keep_memory(self) -> None:
-        """Never free what calls under way read: at the end of the process they may outlive whoever waits for them."""
+        """Never free the arguments of pending calls, which may still run at the end of the process."""
         for pending in [*self._running, *self._doubtful]:
             forking.leak(pending.kept)
 
     def abandon(self, error: errors.StagecError | None = None) -> None:
-        """In a forked child: tell whoever waits for a call of the parent that its result is not here."""
+        """In a forked child: let waiting for a call of the parent raise an error."""
         for pending in [*self._running, *self._doubtful]:
             pending.lose(error or _unfinished(pending.by))
 

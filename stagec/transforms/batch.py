@@ -50,8 +50,8 @@ class BatchTrace(Trace):
     """Runs each primitive's batching rule under the parent.
 
     Args:
-      resumed: the axis of a trace that is being left, whose values are taken for this one's: a rule of the user's may
-        close over them.
+      resumed: the axis of an earlier trace of the same batch, whose values count as this one's: a user's rule may close
+        over them.
     """
 
     def __init__(self, size: int, axis_name: Any = None, resumed: Axis | None = None) -> None:
@@ -106,7 +106,7 @@ def batch_flat(
     axis_name: Any = None,
     resumed: Axis | None = None,
 ) -> tuple[list[Any], list[int | None]]:
-    """Results of a flat function for each element of a batch, and where their batch axes are."""
+    """Results of a flat function for each element of a batch, and the positions of their batch axes."""
     trace = BatchTrace(size, axis_name, resumed)
     try:
         outs = under(trace, lambda: function(*[trace.join(v, d) for v, d in zip(values, dims, strict=True)]))

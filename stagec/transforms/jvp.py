@@ -75,7 +75,7 @@ class JvpTracer(Tracer):
 
 
 def _value(primal: Any) -> Any:
-    """What knows the value of a primal, or says why there is none."""
+    """The value of a primal; a tracer, which raises when its value is used, is returned as it is."""
     return primal.value[()] if isinstance(primal, Literal) else primal
 
 

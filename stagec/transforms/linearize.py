@@ -1,4 +1,4 @@
-"""Reverse mode's first half: run a function on known values, and record what is linear in its tangents."""
+"""Linearization, the first half of reverse mode: run a function on known values, and record its linear part."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ def linearize_flat(
 
 
 def split_graph(graph: Graph, unknown: Sequence[bool], name: str) -> tuple[Graph, Graph, list[bool], int]:
-    """A graph as two: what follows from the known inputs, and the rest.
+    """Split a graph in two: the part that the known inputs determine, and the remainder.
 
     Returns:
-      the known graph, whose results are the known results and then the residuals; the other one, which takes
-      residuals and then the unknown inputs, and gives the unknown results; which results are unknown; and the
+      the known graph, which returns the known results and then the residuals; the unknown graph, which takes the
+      residuals and then the unknown inputs, and returns the unknown results; which results are unknown; and the
       number of residuals.
     """
     late: Graph | None = None

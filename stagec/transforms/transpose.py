@@ -1,4 +1,4 @@
-"""Reverse mode's second half: cotangents are pulled back through a linear graph."""
+"""Transposition, the second half of reverse mode: cotangents are pulled back through a linear graph."""
 
 from __future__ import annotations
 

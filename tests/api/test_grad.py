@@ -11,7 +11,7 @@ import pytest
 import stagec
 import stagec.numpy as snp
 from stagec import errors, lax
-from stagec.core.zero import float0
+from stagec.core.dtypes import float0
 
 X = np.array([0.5, -1.25, 2.0], np.float32)
 

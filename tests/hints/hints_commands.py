@@ -323,7 +323,7 @@ CASES = [
         lambda: (pathlib.Path("list").write_text("model:double 'f32[3]'\n"), command("warm", "--from", "list")),
     ),
     (
-        "name another one with --cache-dir",
+        "name another directory with --cache-dir",
         lambda: (
             pathlib.Path("taken").write_text(""),
             command("warm", "model:double", "f32[3]", "--cache-dir", "taken/below"),
@@ -348,7 +348,7 @@ CASES = [
         ),
     ),
     (
-        "export them to files of their own",
+        "export them to separate files",
         lambda: after(lambda: model(2, 3), "inspect", "model.stagec", "--extract", target, "-o", "m.vmfb"),
         lambda: after(lambda: model(2), "inspect", "model.stagec", "--extract", target, "-o", "m.vmfb"),
     ),
@@ -366,6 +366,21 @@ CASES = [
         "write one to .npy, or any number to .npz",
         lambda: after(model, "run", "model.stagec", "x.npy", "-o", "y.txt"),
         lambda: [after(model, "run", "model.stagec", "x.npy", "-o", name) for name in ("y.npy", "y.npz")],
+    ),
+    (
+        "write name=x.npy, x.npz, or a number such as 2.0",
+        lambda: after(model, "run", "model.stagec", "x.txt"),
+        lambda: after(model, "run", "model.stagec", "x=x.npy"),
+    ),
+    (
+        "give one .npy file or number for each array",
+        lambda: (pathlib.Path("program.mlir").write_text(STABLEHLO), command("run", "program.mlir")),
+        lambda: (pathlib.Path("program.mlir").write_text(STABLEHLO), command("run", "program.mlir", "short.npy")),
+    ),
+    (
+        "write --static axis=1, or --static name='text' for a string",
+        lambda: command("dump", "model:power", "f32[3]", "--static", "mode"),
+        lambda: command("dump", "model:power", "f32[3]", "--static", "mode='up'"),
     ),
     (
         "see the whole traceback with `stagec --traceback ...`",

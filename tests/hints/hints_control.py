@@ -319,7 +319,7 @@ CASES = [
         lambda: debug.print("{{ }} {x}", x=1),
     ),
     (
-        "write {} without a format, or give each element a place: {:.2f} {:.2f}",
+        "write {} without a format, or format each element: {:.2f} {:.2f}",
         lambda: debug.print("{:.2f}", V),
         lambda: (debug.print("{}", V), debug.print("{:.2f} {:.2f}", *V[:2])),
     ),

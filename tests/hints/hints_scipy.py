@@ -53,7 +53,7 @@ CASES = [
         lambda: nn.dot_product_attention(Q[0], K[0], K[0]),
     ),
     # Vectors of pytrees, and pytrees.
-    ("pass a vector of their size", lambda: UNRAVEL(VECTOR[1:]), lambda: UNRAVEL(VECTOR)),
+    ("pass a vector of this size", lambda: UNRAVEL(VECTOR[1:]), lambda: UNRAVEL(VECTOR)),
     ("convert it with astype", lambda: UNRAVEL(VECTOR.astype("int32")), lambda: UNRAVEL(VECTOR.astype("float32"))),
     (
         "pass a container of a pytree",
@@ -80,7 +80,7 @@ CASES = [
         lambda: image.resize(V, (2,), "area"),
     ),
     (
-        "use another method",
+        "use another method, such as 'linear' or 'cubic'",
         lambda: image.scale_and_translate(V, (3,), (0,), V[1:2], V[:1], "nearest"),
         lambda: image.scale_and_translate(V, (3,), (0,), V[1:2], V[:1], "linear"),
     ),

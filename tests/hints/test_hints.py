@@ -117,7 +117,7 @@ ELSEWHERE = {
     "install stagec with its compiler here, or export the function for this target too": "artifact/test_variants.py",
     "export the function again": "artifact/test_damage.py",
     "load it with the version of iree-base-runtime that `python -m stagec inspect` shows": "artifact/test_damage.py",
-    "the compiler broke its loops; call the jitted function, which falls back on NumPy": "runtime/test_traps.py",
+    "IREE miscompiled its loops; call the jitted function, which falls back on NumPy": "runtime/test_traps.py",
     "install the GPU's driver; `stagec doctor` shows what is found": "",
     "install stagec itself, which brings the compiler: `pip install .` in a clone; both may be installed together": "install/test_runtime.py",
     ".cat.codes are the categories' numbers": "core/test_foreign.py",

@@ -186,7 +186,7 @@ def test_a_program_whose_buffers_the_compiler_lost_runs_through_numpy(monkeypatc
     monkeypatch.delitem(driver.WORKAROUNDS, "end")
     x = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
     stagec.clear_caches()  # the sound program may be there
-    warned = pytest.warns(stagec.errors.CompilerWarning, match="runs through NumPy")
+    warned = pytest.warns(stagec.errors.CompilerWarning, match="is evaluated by NumPy")
     with stagec.config.override(cache_dir=str(tmp_path), cpu_kernels=False), warned:
         result = stagec.jit(taking_turns)(x)
     stagec.clear_caches()
