@@ -75,6 +75,7 @@ def checkpoint(
             policy=policy,
             static_argnums=static_argnums,
             static_argnames=static_argnames,
+            concrete=concrete,
         )
     if not callable(fun):
         raise location.error(

@@ -389,3 +389,11 @@ def test_errors_of_the_function_come_through_unchanged():
             call(X)
     # And what was in force before is in force again.
     assert isinstance(snp.sin(X), stagec.Array)
+
+
+def test_checkpoint_refuses_concrete_as_a_decorator_too():
+    with pytest.raises(stagec.errors.UnsupportedError, match="concrete=True is not supported"):
+
+        @stagec.checkpoint(concrete=True)
+        def f(x):
+            return x
