@@ -85,8 +85,8 @@ class Loaded(FastPathDispatch):
 
     @property
     def modules(self) -> list[tuple[str, str]]:
-        """The modules that run: for each signature that was called, the target that it was compiled for, and the module's
-        source: "file", or "compiled" or "disk" where the file has none for this machine.
+        """The modules that run: for each signature that was called, the target that it was compiled for, and where
+        the module is from: "file", or "compiled" or "disk" where the file has none for this machine.
         """
         programs = [*self._programs.values(), *self._elsewhere.values()]
         return [(p.code.variant.target, p.code.source) for p in programs if p.code.variant is not None]
